@@ -1,0 +1,44 @@
+// A message for a person: where, what was found, what was expected, and a hint.
+//
+// Everything a user can cause is returned as Diags (all of them, not the first); what only we can
+// cause is a CHECK (base/check.h). Rendered as
+//     file:line:col: error: message
+//       the source line
+//           ^
+//     hint: ...
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace assay {
+
+enum class Severity { note, warning, error };
+
+struct Diag {
+  Severity severity = Severity::error;
+  std::string file;         // empty: the message concerns no file
+  int line = 0;             // 1-based; 0: no line is known
+  int col = 0;              // 1-based; 0: no column is known
+  std::string message;      // what was found, then what was expected
+  std::string source_line;  // the text of `line`, empty when not known
+  std::string hint;         // what to do about it, empty when there is nothing to say
+  bool operator==(const Diag&) const = default;
+};
+
+using Diags = std::vector<Diag>;
+
+// An error that concerns no place in a file.
+Diag error(std::string message, std::string hint = "");
+
+// The n-th line (1-based) of `text` without its line end; empty when there is none.
+std::string line_of(std::string_view text, int n);
+
+std::string render(const Diag& diag);
+std::string render(std::span<const Diag> diags);
+
+bool has_error(std::span<const Diag> diags);
+
+}  // namespace assay

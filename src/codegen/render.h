@@ -1,0 +1,29 @@
+// Loop kernel -> source text of a kernel language, by its dialect.
+//
+// A dialect (hw_profiles/dialects/<name>.yaml) holds typed capabilities (read by hwdesc) and
+// spellings (read here): `{hole}` templates with precedence, headers `when: feature`. No loops and
+// no conditions in it: structure is decided here.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "ir/kernel.h"
+
+namespace assay::codegen {
+
+struct Dialect;  // codegen/dialect.h
+
+// One translation unit with all `kernels`; each becomes a body (a function of its buffers and one
+// group) and an entry  extern "C" void <name>(void* const* args, void* scratch, int64_t group_begin,
+// int64_t group_end)  that runs the body for a range of groups (cpp; other dialects: their own
+// entry around the same body).
+// Errors: what the dialect can not spell, naming kernel and operation.
+Result<std::string> render(std::span<const ir::Kernel> kernels, const Dialect& dialect);
+
+// Bytes of scratch the entry needs, aligned pieces included.
+int64_t scratch_bytes(const ir::Kernel& kernel);
+
+}  // namespace assay::codegen

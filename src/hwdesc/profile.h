@@ -1,0 +1,229 @@
+// A chip as plain structs: what `assay/profile/1` can say. CPU, GPU, mobile GPU and NPU share one
+// vocabulary; `chip_class` is for display only. Counts, capacities and rates are per instance of
+// `per`, never totals. The YAML names, units and meanings stand in hwdesc/fields.h, the one table
+// that drives parsing, printing, paths, overrides, diff and the schema.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hwdesc/value.h"
+
+namespace assay::hwdesc {
+
+using NamedText = std::pair<std::string, std::string>;
+
+struct Clock {
+  std::string name;                                   // e.g. core, memory
+  Value<Hertz> max;                                   // the highest the chip runs at
+  std::vector<std::pair<std::string, Value<Hertz>>> sustained;  // by load: `all`, `mma`, `avx512`, ...
+  bool operator==(const Clock&) const = default;
+};
+
+// Nesting from outside in; `device` is the implied root and `host` lies outside. `unit` (SM, CU,
+// core, tile) is mandatory.
+struct TopologyLevel {
+  std::string name;
+  Value<Count> count;  // per parent
+  bool operator==(const TopologyLevel&) const = default;
+};
+
+enum class LaneStyle { simt, simd };  // simd: explicit vectors
+
+struct LaneMode {
+  Value<Count> width;  // 32-bit lanes that issue together (warp, wavefront, vector)
+  std::string name;    // how the tool names it: avx512, wave64; may be empty
+  bool operator==(const LaneMode&) const = default;
+};
+
+struct Lanes {
+  LaneStyle style = LaneStyle::simt;
+  std::vector<LaneMode> modes;
+  bool operator==(const Lanes&) const = default;
+};
+
+struct Granule {
+  Value<Count> regs;
+  std::string per;
+  bool operator==(const Granule&) const = default;
+};
+
+struct Registers {
+  std::string per;             // topology level that owns the file; on CPUs `unit`
+  Value<Count> count;          // registers of `width` bytes in one file
+  Value<Bytes> width;          // 4 B for SIMT files; the vector's size for CPUs
+  Value<Count> per_thread_max;
+  Granule granule;
+  bool operator==(const Registers&) const = default;
+};
+
+struct Resident {
+  std::string per;
+  Value<Count> threads, groups, waves;
+  bool operator==(const Resident&) const = default;
+};
+
+struct Issue {
+  std::string per;
+  Value<Rate> rate;  // wave (or vector) instructions per tick
+  bool operator==(const Issue&) const = default;
+};
+
+struct Execution {
+  Lanes lanes;
+  Value<Count> threads_per_group_max;  // YAML: threads_per_group: {max: ...}
+  Resident resident;
+  Registers registers;
+  Issue issue;
+  bool operator==(const Execution&) const = default;
+};
+
+// An execution pipe. `rate` counts lane-slots (elements of 4 bytes) per tick and instance.
+struct Pipe {
+  std::string name;  // free word; the usual ones: fma, sfu, lsu, load, store
+  std::string per;
+  Value<Rate> rate;
+  bool operator==(const Pipe&) const = default;
+};
+
+enum class Managed { automatic, explicit_ };            // cache | code copies
+enum class WritePolicy { unknown, through, around, allocate };
+enum class CacheRole { unknown, inclusive, victim, memory_side };
+
+struct MemoryBandwidth {
+  Value<Bandwidth> read, write, copy;
+  Value<Bandwidth> per_unit;  // what one unit alone reaches, reading
+  Value<Ratio> sharpness;     // p of ((n b1)^-p + B^-p)^(-1/p), n active units
+  bool operator==(const MemoryBandwidth&) const = default;
+};
+
+struct Knee {                 // where the hit rate falls: from = largest size that still hits
+  Value<Bytes> from, to;
+  bool operator==(const Knee&) const = default;
+};
+
+struct Banks {
+  Value<Count> count;
+  Value<Bytes> width;
+  bool operator==(const Banks&) const = default;
+};
+
+struct Outstanding {
+  std::string per;
+  Value<Count> lines;
+  bool operator==(const Outstanding&) const = default;
+};
+
+struct FarSide {              // the distant half of a split cache
+  Value<Latency> latency;
+  Value<Bandwidth> bandwidth;
+  bool operator==(const FarSide&) const = default;
+};
+
+struct MemoryLevel {          // near to far in Profile::memory
+  std::string name;           // l1, shared, l2, dram, ...
+  std::string per;            // topology level, `device` or `host`
+  Managed managed = Managed::automatic;
+  std::string backed_by;      // name of the memory it really lies in, when not on chip
+  std::string link;           // for host memory: pcie, ...
+  Value<Bytes> capacity;      // nominal, per instance
+  Knee knee;
+  MemoryBandwidth bandwidth;  // per instance
+  Value<Latency> latency;     // load to use
+  Value<Bytes> line, transaction;
+  Value<Count> ways;
+  Banks banks;
+  WritePolicy write = WritePolicy::unknown;
+  CacheRole role = CacheRole::unknown;
+  Outstanding outstanding;
+  FarSide far;
+  bool operator==(const MemoryLevel&) const = default;
+};
+
+struct TlbLevel {
+  int depth = 1;
+  Value<Bytes> page;
+  Value<Count> entries;
+  Value<Latency> miss;
+  bool operator==(const TlbLevel&) const = default;
+};
+
+struct Mover {                // asynchronous copy engine
+  std::string name, from, to;
+  Value<Count> outstanding;
+  Fact async = Fact::unknown;
+  bool operator==(const Mover&) const = default;
+};
+
+struct AccessPath {           // another way to read memory (texture)
+  std::string name;
+  std::vector<std::string> through;
+  std::string form;
+  Value<Count> texel;
+  bool operator==(const AccessPath&) const = default;
+};
+
+// What one operation costs: `slots` lane-slots of `pipe` per element, `latency` until its result.
+struct ComputeOp {
+  std::string op;             // fma, add, mul, div, sqrt, exp, load, store, ...
+  std::string dtype;          // f32, f16, ...
+  std::string pipe;
+  Value<Count> slots;         // unknown: 1
+  Value<Latency> latency;
+  bool operator==(const ComputeOp&) const = default;
+};
+
+struct Instruction {          // matrix instruction: multiply-adds per tick and instance of `per`
+  std::string use;            // reference into isa/
+  std::string per;
+  Value<Rate> rate;
+  Value<Latency> latency;
+  bool operator==(const Instruction&) const = default;
+};
+
+struct Power {
+  Value<Watts> cap, idle;
+  std::vector<std::pair<std::string, Value<Joules>>> energy;
+  bool operator==(const Power&) const = default;
+};
+
+struct Launch {
+  Value<Seconds> eager, stream, graph;  // per kernel; on the CPU `stream` is one pool step
+  bool operator==(const Launch&) const = default;
+};
+
+struct Api {
+  std::string name;           // cpp, opencl, cuda, ...
+  std::string dialect;        // file dialects/<dialect>.yaml
+  Launch launch;
+  Value<Seconds> group_start;     // per group, on the unit that runs it
+  Value<Seconds> device_barrier;  // between steps of one schedule
+  Fact coresident_groups = Fact::unknown;
+  std::vector<std::string> features;
+  std::vector<NamedText> forms;
+  bool operator==(const Api&) const = default;
+};
+
+struct Profile {
+  std::string name;
+  std::string chip_class;     // YAML: class
+  Origin source = Origin::assumed;
+  std::vector<NamedText> references;
+  std::vector<NamedText> identity;  // of the measured values: cpu, os, date, ...
+  std::vector<Clock> clocks;
+  std::vector<TopologyLevel> topology;
+  Execution execution;
+  std::vector<Pipe> pipes;
+  std::vector<MemoryLevel> memory;
+  std::vector<TlbLevel> tlb;
+  std::vector<Mover> movers;
+  std::vector<AccessPath> paths;
+  std::vector<ComputeOp> compute;
+  std::vector<Instruction> instructions;
+  Power power;
+  std::vector<Api> apis;
+  bool operator==(const Profile&) const = default;
+};
+
+}  // namespace assay::hwdesc

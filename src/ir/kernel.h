@@ -1,0 +1,169 @@
+// Loop kernels: what is really printed, compiled, interpreted and counted. One text form for every
+// kernel language; dialects only spell it.
+//
+// Values are vectors of `lanes` elements held in named registers (never arrays). Addresses are
+// element offsets given as ir::Index over the kernel's index variables. A kernel is run once per
+// group; group id is index variable 0. Statements execute in order; group scratch is private to the
+// running group.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "ir/dtype.h"
+#include "ir/index.h"
+
+namespace assay::ir {
+
+enum class Scope {
+  global,   // an argument
+  scratch,  // allocated per group (CPU: per worker of the pool), uninitialised, 64-byte aligned
+};
+
+struct Buffer {
+  std::string name;
+  DType dtype = DType::f32;
+  int64_t elements = 0;
+  Scope scope = Scope::global;
+  bool written = false;      // global: is it stored to
+  bool operator==(const Buffer&) const = default;
+};
+
+struct Register {
+  std::string name;
+  DType dtype = DType::f32;
+  int lanes = 1;
+  bool operator==(const Register&) const = default;
+};
+
+enum class ValueOp {
+  constant,   // `number` in every lane
+  reg,        // register `id`
+  load,       // `count` consecutive elements of buffer `id` at `index`, further lanes `number`
+  splat,      // one element of buffer `id` at `index`, in every lane
+  gather,     // lane l: element at index + l * `stride`, for l < count, further lanes `number`
+  indirect,   // lane l: element args[0][l] (an integer register) of buffer `id`
+  lane_index, // lane l: index + l * `stride`, converted to dtype
+  add, sub, mul, div, max, min, pow,
+  fma,        // args[0] * args[1] + args[2]
+  neg, abs, exp, log, sqrt, tanh, erf, floor, ceil,
+  less, equal, select,
+  guard,      // conditions hold ? args[0] : args[1]; args[0] is evaluated only if they hold
+  opaque,     // args[0], but the compiler must not know its value
+};
+
+// low <= index <= high
+struct Condition {
+  Index index;
+  int64_t low = 0, high = 0;
+  bool operator==(const Condition&) const = default;
+};
+
+struct Value {
+  ValueOp op = ValueOp::constant;
+  DType dtype = DType::f32;
+  int lanes = 1;
+  int id = -1;
+  Index index;
+  int64_t stride = 0;
+  int count = 0;                      // load, gather: 1..lanes
+  double number = 0;
+  std::vector<Value> args;
+  std::vector<Condition> conditions;  // guard
+  bool operator==(const Value&) const = default;
+};
+
+struct Stmt;
+using Block = std::vector<Stmt>;
+
+// for (var = 0; var < min(limit, bound); ++var)
+struct For {
+  int var = -1;
+  int64_t limit = 0;
+  std::vector<Index> bounds;   // further upper bounds (all apply)
+  int unroll = 0;              // 0: the compiler's choice; 1: never; n: by n
+  Block body;
+  bool operator==(const For&) const;
+};
+
+struct If {
+  std::vector<Condition> conditions;  // all must hold
+  Block then_body, else_body;
+  bool operator==(const If&) const;
+};
+
+struct LetIndex {  // var = value, once
+  int var = -1;
+  Index value;
+  bool operator==(const LetIndex&) const = default;
+};
+
+struct Assign {    // the first assignment in a scope is its declaration: see Declare
+  int reg = -1;
+  Value value;
+  bool operator==(const Assign&) const = default;
+};
+
+struct Declare {   // registers live from here to the end of the enclosing block
+  std::vector<int> regs;
+  bool operator==(const Declare&) const = default;
+};
+
+enum class CacheHint { none, bypass, stream };
+
+struct Store {     // the first `count` lanes of value to buffer `id` at `index`
+  int id = -1;
+  Index index;
+  int64_t stride = 1;  // element distance of lanes; != 1: a scatter
+  int count = 0;
+  CacheHint hint = CacheHint::none;
+  Value value;
+  bool operator==(const Store&) const = default;
+};
+
+struct Prefetch {
+  int id = -1;
+  Index index;
+  bool operator==(const Prefetch&) const = default;
+};
+
+struct Keep {      // the value counts as used: the compiler must compute it here
+  int reg = -1;
+  bool operator==(const Keep&) const = default;
+};
+
+struct Stmt {
+  std::variant<For, If, LetIndex, Assign, Declare, Store, Prefetch, Keep> node;
+  bool operator==(const Stmt&) const = default;
+};
+
+inline bool For::operator==(const For& o) const {
+  return var == o.var && limit == o.limit && bounds == o.bounds && unroll == o.unroll && body == o.body;
+}
+inline bool If::operator==(const If& o) const {
+  return conditions == o.conditions && then_body == o.then_body && else_body == o.else_body;
+}
+
+struct Kernel {
+  std::string name;
+  std::vector<Buffer> buffers;            // arguments first (in argument order), then scratch
+  std::vector<std::string> index_names;   // [0] = "group"
+  std::vector<Register> registers;
+  int64_t groups = 1;
+  Block body;
+  bool operator==(const Kernel&) const = default;
+};
+
+// Ids in range, registers declared before use, lanes match, loop variables bound once.
+Diags verify(const Kernel& k);
+
+// A readable listing, for golden tests and `--explain`; not parsed.
+std::string print_kernel(const Kernel& k);
+
+// Canonical bytes for hashing.
+std::string hash_of(const Kernel& k);
+
+}  // namespace assay::ir

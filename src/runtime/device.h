@@ -1,0 +1,117 @@
+// One small interface over everything that can run loop kernels. A folder per kind of device; each
+// renders the kernels itself, and returns times and a report of what the compiler made of them.
+// Buffers persist between runs, so a whole bundle is placed once and run many times.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "hwdesc/target.h"
+#include "ir/kernel.h"
+#include "ir/plan.h"
+
+namespace assay::runtime {
+
+struct DeviceInfo {
+  std::string id;            // cpu:0
+  std::string name;          // what people call it: the CPU's model name
+  std::string api;           // name of the profile's api it runs: cpp
+  int units = 1;             // units this process may use
+  int64_t memory_bytes = 0;
+  std::vector<std::pair<std::string, std::string>> facts;  // driver, os, isa, compiler, ...
+};
+
+// A kind of device that was looked for and is not usable, with the reason.
+struct Absence {
+  std::string id, reason;
+};
+
+struct KernelReport {
+  std::string kernel;
+  int64_t code_bytes = 0;
+  int64_t stack_bytes = -1;  // spills and private memory; -1: not known
+};
+
+// done of total units of work, and what is being done now.
+using Progress = std::function<void(int64_t done, int64_t total, const std::string& what)>;
+using CancelToken = std::atomic<bool>;
+
+struct LoadOptions {
+  std::string cache_dir;               // "": $XDG_CACHE_HOME/assay or ~/.cache/assay
+  std::string optimization = "-O3";    // of the kernel compiler
+  Progress progress;                   // may be empty
+  const CancelToken* cancel = nullptr;
+};
+
+struct BufferRange {
+  int buffer = -1;
+  int64_t offset = 0;        // bytes
+};
+
+struct Launch {
+  int kernel = -1;                      // position in load()'s list
+  std::vector<BufferRange> arguments;   // in the order of the kernel's global buffers
+  std::vector<ir::Queue> queues;        // groups per unit; empty: split evenly over all units
+};
+
+struct RunOptions {
+  int repeat = 1;
+  int warm_up = 0;
+  const CancelToken* cancel = nullptr;
+};
+
+// Seconds. `steps[r][s]`: from the barrier before launch s to the one after it, in repeat r; taken
+// inside the units. `total[r]`: first launch's start to the last one's end.
+struct RunTimes {
+  std::vector<std::vector<double>> steps;
+  std::vector<double> total;
+};
+
+class Module {  // invariant: built code for a list of kernels, and the buffers it works on
+ public:
+  virtual ~Module() = default;
+
+  // Zeroed, touched by the units, 64-byte aligned (large ones on huge pages where the system allows
+  // it, the same for all). Errors: out of memory.
+  virtual Result<int> allocate(int64_t bytes) = 0;
+  virtual void write(BufferRange to, std::span<const std::byte> data) = 0;
+  virtual void read(BufferRange from, std::span<std::byte> data) const = 0;
+
+  // Runs the launches in order, `repeat` times, a barrier after each launch.
+  // Errors: cancelled; argument out of range.
+  virtual Result<RunTimes> run(std::span<const Launch> launches, const RunOptions& options) = 0;
+
+  virtual const std::vector<KernelReport>& reports() const = 0;
+  virtual double build_seconds() const = 0;  // 0 when everything came from the cache
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const DeviceInfo& info() const = 0;
+
+  // Renders and compiles. Errors: no compiler (with a hint), a kernel that does not compile (the
+  // compiler's log with the kernel's name), a cache that can not be written.
+  virtual Result<std::unique_ptr<Module>> load(std::span<const ir::Kernel> kernels,
+                                               const hwdesc::Target& target,
+                                               const LoadOptions& options) = 0;
+};
+
+struct Found {
+  std::vector<DeviceInfo> devices;
+  std::vector<Absence> absent;
+};
+
+// Looks at every kind of device this build knows; never fails.
+Found devices();
+
+// Errors: no such device: names those there are.
+Result<std::unique_ptr<Device>> open(const std::string& id);
+
+}  // namespace assay::runtime
