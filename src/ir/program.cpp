@@ -1,0 +1,129 @@
+#include "ir/program.h"
+
+#include <algorithm>
+#include <set>
+
+namespace assay::ir {
+
+std::vector<int> arguments_of(const Program& p) {
+  std::set<int> written;
+  for (const Node& n : p.graph.nodes) written.insert(n.output);
+  std::vector<int> out;
+  for (int t = 0; t < static_cast<int>(p.graph.tensors.size()); ++t)
+    if (!written.contains(t)) out.push_back(t);
+  out.push_back(p.graph.outputs.at(0));
+  return out;
+}
+
+namespace {
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+int64_t extent_of(const Program& p, int axis) {
+  return p.graph.nodes[0].axes[static_cast<size_t>(axis)].extent;
+}
+
+struct Verifier {
+  const Program& p;
+  Diags diags;
+
+  void fail(std::string message) { diags.push_back(error(p.name + ": " + std::move(message))); }
+
+  std::string axis_name(size_t a) const { return p.graph.nodes[0].axes[a].name; }
+
+  void check_chain() {
+    if (p.graph.outputs.size() != 1) fail("a program has exactly one output");
+    if (p.layouts.size() != p.graph.tensors.size()) fail("one layout per tensor is needed");
+    if (p.edges.size() + 1 != p.graph.nodes.size())
+      fail("a chain of n nodes has n-1 inner edges, found " + std::to_string(p.edges.size()));
+    for (size_t i = 0; i < p.edges.size(); ++i)
+      if (p.edges[i].producer != static_cast<int>(i) ||
+          p.edges[i].consumer != static_cast<int>(i) + 1)
+        fail("inner edges must form the chain 0 -> 1 -> 2 ...");
+  }
+
+  // Each extent divides the enclosing one, or the enclosing one is the whole axis.
+  void check_extent(size_t level, size_t axis) {
+    const int64_t t = p.tiles[level].extent[axis];
+    const int64_t whole = extent_of(p, static_cast<int>(axis));
+    const int64_t outer = level == 0 ? whole : p.tiles[level - 1].extent[axis];
+    const std::string where = "tile " + std::to_string(level) + ", axis " + axis_name(axis);
+    if (t < 1 || t > whole) fail(where + ": extent " + std::to_string(t) + " is not in 1.." + std::to_string(whole));
+    else if (t > outer) fail(where + ": extent " + std::to_string(t) + " exceeds the enclosing tile's " + std::to_string(outer));
+    else if (outer != whole && outer % t != 0)
+      fail(where + ": extent " + std::to_string(t) + " does not divide the enclosing tile's " + std::to_string(outer));
+  }
+
+  void check_order(size_t level) {
+    const TileLevel& tile = p.tiles[level];
+    std::set<int> seen;
+    for (int a : tile.order) {
+      if (a < 0 || a >= static_cast<int>(tile.extent.size())) fail("tile order names an axis that does not exist");
+      else if (!seen.insert(a).second) fail("tile order names axis " + axis_name(static_cast<size_t>(a)) + " twice");
+    }
+    for (size_t a = 0; a < tile.extent.size(); ++a) {
+      const int64_t outer = level == 0 ? extent_of(p, static_cast<int>(a)) : p.tiles[level - 1].extent[a];
+      if (tile.extent[a] < outer && !seen.contains(static_cast<int>(a)))
+        fail("tile " + std::to_string(level) + " does not walk axis " + axis_name(a));
+    }
+  }
+
+  void check_tiles() {
+    const size_t axes = p.graph.nodes[0].axes.size();
+    if (p.tiles.empty()) fail("at least one tile level is needed");
+    for (size_t l = 0; l < p.tiles.size(); ++l) {
+      if (p.tiles[l].extent.size() != axes) {
+        fail("tile " + std::to_string(l) + " needs an extent per axis");
+        return;
+      }
+      for (size_t a = 0; a < axes; ++a) check_extent(l, a);
+      check_order(l);
+    }
+  }
+
+  void check_vector() {
+    if (p.vector_width < 1) fail("vector width must be at least 1");
+    if (p.vector_axis >= spatial_count(p.graph, p.graph.nodes[0])) fail("the vector axis must be spatial");
+    if (p.vector_axis < 0 && p.vector_width != 1) fail("a vector width needs a vector axis");
+    if (p.vector_axis < 0 || p.tiles.empty()) return;
+    const int64_t t = p.tiles.back().extent[static_cast<size_t>(p.vector_axis)];
+    if (t % p.vector_width != 0 && t != extent_of(p, p.vector_axis))
+      fail("the register tile along the vector axis is not a multiple of the vector width");
+  }
+
+  void check_staging() {
+    std::set<int> seen;
+    for (const Staging& s : p.staging) {
+      if (s.read < 0 || s.read >= static_cast<int>(p.graph.nodes[0].reads.size())) fail("staging names a read that does not exist");
+      else if (!seen.insert(s.read).second) fail("a read is staged twice");
+      if (s.level < 0 || s.level >= static_cast<int>(p.tiles.size())) fail("staging names a tile level that does not exist");
+    }
+  }
+};
+
+}  // namespace
+
+int64_t tile_count(const Program& p, int level, int axis) {
+  return ceil_div(extent_of(p, axis), p.tiles[static_cast<size_t>(level)].extent[static_cast<size_t>(axis)]);
+}
+
+int64_t group_count(const Program& p) {
+  int64_t n = 1;
+  for (size_t a = 0; a < p.tiles[0].extent.size(); ++a)
+    if (!is_reduce(p.graph, p.graph.nodes[0], static_cast<int>(a))) n *= tile_count(p, 0, static_cast<int>(a));
+  return n;
+}
+
+Diags verify(const Program& p) {
+  Verifier v{p, {}};
+  if (p.graph.nodes.empty()) return {error(p.name + ": a program needs at least one node")};
+  v.diags = verify(p.graph);
+  if (!v.diags.empty()) return v.diags;
+  v.check_chain();
+  v.check_tiles();
+  v.check_vector();
+  v.check_staging();
+  return v.diags;
+}
+
+}  // namespace assay::ir
