@@ -1,0 +1,166 @@
+// The readable listing of a loop kernel, and its hash. The listing names everything a kernel holds
+// (exact digits included), so its hash identifies the kernel.
+#include "ir/kernel.h"
+
+#include <fmt/format.h>
+
+#include "base/hash.h"
+
+namespace assay::ir {
+namespace {
+
+struct Lister {
+  const Kernel& k;
+  std::string out;
+  int depth = 0;
+
+  void line(const std::string& text) { out += std::string(static_cast<size_t>(2 * depth), ' ') + text + '\n'; }
+  std::string at(const Index& i) const { return print(i, k.index_names); }
+  const std::string& buffer(int id) const { return k.buffers.at(static_cast<size_t>(id)).name; }
+  const std::string& reg(int id) const { return k.registers.at(static_cast<size_t>(id)).name; }
+  const std::string& var(int id) const { return k.index_names.at(static_cast<size_t>(id)); }
+
+  std::string conditions(const std::vector<Condition>& all) const;
+  std::string value(const Value& v) const;
+  void block(const Block& b);
+
+  void list(const For& s);
+  void list(const If& s);
+  void list(const LetIndex& s) { line(fmt::format("let {} = {}", var(s.var), at(s.value))); }
+  void list(const Assign& s) { line(fmt::format("{} = {}", reg(s.reg), value(s.value))); }
+  void list(const Declare& s);
+  void list(const Store& s);
+  void list(const Prefetch& s) { line(fmt::format("prefetch {}[{}]", buffer(s.id), at(s.index))); }
+  void list(const Keep& s) { line(fmt::format("keep {}", reg(s.reg))); }
+};
+
+const char* word(ValueOp op) {
+  switch (op) {
+    case ValueOp::constant: return "constant";
+    case ValueOp::reg: return "reg";
+    case ValueOp::load: return "load";
+    case ValueOp::splat: return "splat";
+    case ValueOp::gather: return "gather";
+    case ValueOp::indirect: return "indirect";
+    case ValueOp::lane_index: return "lanes";
+    case ValueOp::add: return "add";
+    case ValueOp::sub: return "sub";
+    case ValueOp::mul: return "mul";
+    case ValueOp::div: return "div";
+    case ValueOp::max: return "max";
+    case ValueOp::min: return "min";
+    case ValueOp::pow: return "pow";
+    case ValueOp::fma: return "fma";
+    case ValueOp::neg: return "neg";
+    case ValueOp::abs: return "abs";
+    case ValueOp::exp: return "exp";
+    case ValueOp::log: return "log";
+    case ValueOp::sqrt: return "sqrt";
+    case ValueOp::tanh: return "tanh";
+    case ValueOp::erf: return "erf";
+    case ValueOp::floor: return "floor";
+    case ValueOp::ceil: return "ceil";
+    case ValueOp::less: return "less";
+    case ValueOp::equal: return "equal";
+    case ValueOp::select: return "select";
+    case ValueOp::guard: return "guard";
+    case ValueOp::opaque: return "opaque";
+  }
+  return "?";
+}
+
+std::string shape(DType t, int lanes) {
+  return lanes == 1 ? std::string(name_of(t)) : fmt::format("{}x{}", name_of(t), lanes);
+}
+
+std::string Lister::conditions(const std::vector<Condition>& all) const {
+  std::string text;
+  for (const Condition& c : all)
+    text += fmt::format("{}{} <= {} <= {}", text.empty() ? "" : " and ", c.low, at(c.index), c.high);
+  return text.empty() ? "true" : text;
+}
+
+std::string Lister::value(const Value& v) const {
+  const auto fill = [&] {
+    return v.count == v.lanes ? "" : fmt::format(" for {} else {}", v.count, v.number);
+  };
+  switch (v.op) {
+    case ValueOp::constant: return fmt::format("{}({})", shape(v.dtype, v.lanes), v.number);
+    case ValueOp::reg: return reg(v.id);
+    case ValueOp::load: return fmt::format("{} {}[{}]{}", shape(v.dtype, v.lanes), buffer(v.id), at(v.index), fill());
+    case ValueOp::splat: return fmt::format("splat{} {}[{}]", v.lanes, buffer(v.id), at(v.index));
+    case ValueOp::gather:
+      return fmt::format("{} {}[{} step {}]{}", shape(v.dtype, v.lanes), buffer(v.id), at(v.index), v.stride, fill());
+    case ValueOp::indirect: return fmt::format("{} {}[{}]", shape(v.dtype, v.lanes), buffer(v.id), value(v.args.at(0)));
+    case ValueOp::lane_index: return fmt::format("{} lanes({} step {})", shape(v.dtype, v.lanes), at(v.index), v.stride);
+    default: break;
+  }
+  std::string text = word(v.op);
+  text += '(';
+  if (v.op == ValueOp::guard) text += conditions(v.conditions) + " ? ";
+  for (size_t i = 0; i < v.args.size(); ++i) text += (i ? ", " : "") + value(v.args[i]);
+  return text + ')';
+}
+
+void Lister::block(const Block& b) {
+  ++depth;
+  for (const Stmt& s : b) std::visit([&](const auto& node) { list(node); }, s.node);
+  --depth;
+}
+
+void Lister::list(const For& s) {
+  std::string limit = std::to_string(s.limit);
+  for (const Index& b : s.bounds) limit = fmt::format("min({}, {})", limit, at(b));
+  line(fmt::format("for {} < {}{}", var(s.var), limit, s.unroll ? fmt::format(" unroll {}", s.unroll) : ""));
+  block(s.body);
+}
+
+void Lister::list(const If& s) {
+  line("if " + conditions(s.conditions));
+  block(s.then_body);
+  if (s.else_body.empty()) return;
+  line("else");
+  block(s.else_body);
+}
+
+void Lister::list(const Declare& s) {
+  std::string names;
+  for (const int id : s.regs) {
+    const Register& r = k.registers.at(static_cast<size_t>(id));
+    names += fmt::format("{}{}: {}", names.empty() ? "" : ", ", r.name, shape(r.dtype, r.lanes));
+  }
+  line("registers " + names);
+}
+
+void Lister::list(const Store& s) {
+  std::string how;
+  if (s.stride != 1) how += fmt::format(" step {}", s.stride);
+  if (s.count != s.value.lanes) how += fmt::format(" for {}", s.count);
+  if (s.hint != CacheHint::none) how += s.hint == CacheHint::stream ? " stream" : " bypass";
+  line(fmt::format("{}[{}]{} = {}", buffer(s.id), at(s.index), how, value(s.value)));
+}
+
+}  // namespace
+
+std::string print_kernel(const Kernel& k) {
+  Lister l{k, {}, 0};
+  l.line(fmt::format("kernel {}, {} groups", k.name, k.groups));
+  ++l.depth;
+  for (const Buffer& b : k.buffers)
+    l.line(fmt::format("{} {}: {}[{}]{}", b.scope == Scope::scratch ? "scratch" : "buffer", b.name, name_of(b.dtype),
+                       b.elements, b.written ? " written" : ""));
+  --l.depth;
+  l.block(k.body);
+  return std::move(l.out);
+}
+
+// Names may repeat, numbers do not.
+std::string hash_of(const Kernel& k) {
+  Kernel numbered = k;
+  for (size_t i = 0; i < k.buffers.size(); ++i) numbered.buffers[i].name += fmt::format("#{}", i);
+  for (size_t i = 0; i < k.index_names.size(); ++i) numbered.index_names[i] += fmt::format("#{}", i);
+  for (size_t i = 0; i < k.registers.size(); ++i) numbered.registers[i].name += fmt::format("#{}", i);
+  return hash_hex(print_kernel(numbered));
+}
+
+}  // namespace assay::ir

@@ -1,0 +1,216 @@
+// verify(Kernel): everything the printer and the interpreter take for granted.
+#include <fmt/format.h>
+
+#include "ir/kernel.h"
+
+namespace assay::ir {
+namespace {
+
+struct Checker {
+  const Kernel& k;
+  Diags diags;
+  std::vector<bool> var_bound, var_visible, reg_visible;
+
+  explicit Checker(const Kernel& kernel)
+      : k(kernel),
+        var_bound(k.index_names.size(), false),
+        var_visible(k.index_names.size(), false),
+        reg_visible(k.registers.size(), false) {}
+
+  void fail(const std::string& what) {
+    diags.push_back(error(fmt::format("kernel '{}': {}", k.name, what)));
+  }
+  bool in_range(int id, size_t size) const { return id >= 0 && static_cast<size_t>(id) < size; }
+
+  bool buffer_ok(int id) {
+    if (in_range(id, k.buffers.size())) return true;
+    fail(fmt::format("there is no buffer {}", id));
+    return false;
+  }
+  bool register_ok(int id) {
+    if (!in_range(id, k.registers.size())) {
+      fail(fmt::format("there is no register {}", id));
+      return false;
+    }
+    if (reg_visible[static_cast<size_t>(id)]) return true;
+    fail(fmt::format("register '{}' is used where it is not declared", k.registers[static_cast<size_t>(id)].name));
+    return false;
+  }
+
+  void check_index(const Index& index);
+  void check_conditions(const std::vector<Condition>& conditions);
+  void check_value(const Value& v);
+  void check_leaf(const Value& v);
+  void check_block(const Block& block);
+  void bind(int var);
+
+  void check(const For& s);
+  void check(const If& s);
+  void check(const LetIndex& s);
+  void check(const Assign& s);
+  void check(const Declare& s);
+  void check(const Store& s);
+  void check(const Prefetch& s);
+  void check(const Keep& s) { register_ok(s.reg); }
+};
+
+size_t arity(ValueOp op) {
+  switch (op) {
+    case ValueOp::constant: case ValueOp::reg: case ValueOp::load: case ValueOp::splat:
+    case ValueOp::gather: case ValueOp::lane_index:
+      return 0;
+    case ValueOp::indirect:
+    case ValueOp::neg: case ValueOp::abs: case ValueOp::exp: case ValueOp::log: case ValueOp::sqrt:
+    case ValueOp::tanh: case ValueOp::erf: case ValueOp::floor: case ValueOp::ceil: case ValueOp::opaque:
+      return 1;
+    case ValueOp::fma: case ValueOp::select:
+      return 3;
+    case ValueOp::add: case ValueOp::sub: case ValueOp::mul: case ValueOp::div: case ValueOp::max:
+    case ValueOp::min: case ValueOp::pow: case ValueOp::less: case ValueOp::equal: case ValueOp::guard:
+      return 2;
+  }
+  return 0;
+}
+
+bool is_integer(DType t) { return t == DType::i32 || t == DType::i64; }
+
+void Checker::check_index(const Index& index) {
+  for (const Term& t : index.terms) {
+    if (t.div < 1 || t.mod < 0) fail(fmt::format("an index divides by {} or takes it modulo {}", t.div, t.mod));
+    if (t.var < 0) {
+      if (t.of.size() == 1) check_index(t.of[0]);
+      else fail("an index term has neither a variable nor one nested index");
+    } else if (!in_range(t.var, k.index_names.size())) {
+      fail(fmt::format("there is no index variable {}", t.var));
+    } else if (!var_visible[static_cast<size_t>(t.var)]) {
+      fail(fmt::format("index variable '{}' is used where it is not bound", k.index_names[static_cast<size_t>(t.var)]));
+    }
+  }
+}
+
+void Checker::check_conditions(const std::vector<Condition>& conditions) {
+  for (const Condition& c : conditions) check_index(c.index);
+}
+
+void Checker::check_leaf(const Value& v) {
+  const bool reads = v.op == ValueOp::load || v.op == ValueOp::splat || v.op == ValueOp::gather ||
+                     v.op == ValueOp::indirect;
+  if ((reads && v.op != ValueOp::indirect) || v.op == ValueOp::lane_index) check_index(v.index);
+  if (reads && buffer_ok(v.id) && k.buffers[static_cast<size_t>(v.id)].dtype != v.dtype)
+    fail(fmt::format("a load from '{}' has another type than the buffer", k.buffers[static_cast<size_t>(v.id)].name));
+  if ((v.op == ValueOp::load || v.op == ValueOp::gather) && (v.count < 1 || v.count > v.lanes))
+    fail(fmt::format("a load of {} elements into {} lanes", v.count, v.lanes));
+  if (v.op == ValueOp::reg && register_ok(v.id)) {
+    const Register& r = k.registers[static_cast<size_t>(v.id)];
+    if (r.dtype != v.dtype || r.lanes != v.lanes)
+      fail(fmt::format("register '{}' has {} lanes and is read with {}", r.name, r.lanes, v.lanes));
+  }
+}
+
+void Checker::check_value(const Value& v) {
+  if (v.lanes < 1) fail(fmt::format("a value of {} lanes", v.lanes));
+  check_leaf(v);
+  check_conditions(v.conditions);
+  if (v.op != ValueOp::guard && !v.conditions.empty()) fail("only a guard has conditions");
+  if (v.args.size() != arity(v.op))
+    return fail(fmt::format("an operation with {} operands, expected {}", v.args.size(), arity(v.op)));
+  for (const Value& a : v.args) {
+    const bool typed = v.op == ValueOp::indirect ? is_integer(a.dtype) : a.dtype == v.dtype;
+    if (a.lanes != v.lanes || !typed)
+      fail(fmt::format("an operand of {} lanes in an operation of {}, or of another type", a.lanes, v.lanes));
+    check_value(a);
+  }
+}
+
+void Checker::bind(int var) {
+  if (!in_range(var, k.index_names.size())) return fail(fmt::format("there is no index variable {}", var));
+  const auto i = static_cast<size_t>(var);
+  if (var_bound[i]) fail(fmt::format("index variable '{}' is bound twice", k.index_names[i]));
+  var_bound[i] = var_visible[i] = true;
+}
+
+void Checker::check_block(const Block& block) {
+  const auto vars = var_visible;
+  const auto regs = reg_visible;
+  for (const Stmt& s : block) std::visit([&](const auto& node) { check(node); }, s.node);
+  var_visible = vars;
+  reg_visible = regs;
+}
+
+void Checker::check(const For& s) {
+  for (const Index& b : s.bounds) check_index(b);
+  if (s.unroll < 0) fail(fmt::format("a loop is unrolled {} times", s.unroll));
+  const auto vars = var_visible;
+  bind(s.var);
+  check_block(s.body);
+  var_visible = vars;
+}
+
+void Checker::check(const If& s) {
+  check_conditions(s.conditions);
+  check_block(s.then_body);
+  check_block(s.else_body);
+}
+
+void Checker::check(const LetIndex& s) {
+  check_index(s.value);
+  bind(s.var);
+}
+
+void Checker::check(const Assign& s) {
+  check_value(s.value);
+  if (!register_ok(s.reg)) return;
+  const Register& r = k.registers[static_cast<size_t>(s.reg)];
+  if (r.lanes != s.value.lanes || r.dtype != s.value.dtype)
+    fail(fmt::format("register '{}' has {} lanes and is assigned {}, or another type", r.name, r.lanes, s.value.lanes));
+}
+
+void Checker::check(const Declare& s) {
+  for (const int id : s.regs) {
+    if (!in_range(id, k.registers.size())) {
+      fail(fmt::format("there is no register {}", id));
+      continue;
+    }
+    const auto i = static_cast<size_t>(id);
+    if (reg_visible[i]) fail(fmt::format("register '{}' is declared twice", k.registers[i].name));
+    reg_visible[i] = true;
+  }
+}
+
+void Checker::check(const Store& s) {
+  check_index(s.index);
+  check_value(s.value);
+  if (s.count < 1 || s.count > s.value.lanes)
+    fail(fmt::format("a store of {} elements of {} lanes", s.count, s.value.lanes));
+  if (!buffer_ok(s.id)) return;
+  const Buffer& b = k.buffers[static_cast<size_t>(s.id)];
+  if (b.dtype != s.value.dtype) fail(fmt::format("a store to '{}' has another type than the buffer", b.name));
+  if (b.scope == Scope::global && !b.written) fail(fmt::format("buffer '{}' is stored to but not marked written", b.name));
+}
+
+void Checker::check(const Prefetch& s) {
+  check_index(s.index);
+  buffer_ok(s.id);
+}
+
+}  // namespace
+
+Diags verify(const Kernel& k) {
+  Checker c(k);
+  if (k.name.empty()) c.fail("it has no name");
+  if (k.groups < 0) c.fail(fmt::format("{} groups", k.groups));
+  bool scratch_seen = false;
+  for (const Buffer& b : k.buffers) {
+    if (b.elements < 0) c.fail(fmt::format("buffer '{}' has {} elements", b.name, b.elements));
+    if (b.scope == Scope::global && scratch_seen) c.fail(fmt::format("argument '{}' stands after scratch", b.name));
+    scratch_seen = scratch_seen || b.scope == Scope::scratch;
+  }
+  for (const Register& r : k.registers)
+    if (r.lanes < 1) c.fail(fmt::format("register '{}' has {} lanes", r.name, r.lanes));
+  if (k.index_names.empty()) c.fail("index variable 0, the group, is missing");
+  else c.var_bound[0] = c.var_visible[0] = true;
+  c.check_block(k.body);
+  return std::move(c.diags);
+}
+
+}  // namespace assay::ir
