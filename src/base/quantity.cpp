@@ -1,5 +1,7 @@
 #include "base/quantity.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -115,7 +117,7 @@ std::string join(const std::vector<std::string>& words) {
   return out;
 }
 
-std::string quoted(std::string_view s) { return "'" + std::string(s) + "'"; }
+std::string quoted(std::string_view s) { return fmt::format("'{}'", s); }
 
 std::string lower(std::string s) {
   for (char& c : s)
@@ -263,9 +265,8 @@ Decimal decimal_of(double v) {
 }
 
 std::string scientific(const Decimal& d, int exponent) {
-  std::string out = d.digits.substr(0, 1);
-  if (d.digits.size() > 1) out += "." + d.digits.substr(1);
-  return out + "e" + std::to_string(exponent);
+  const std::string_view digits = d.digits;
+  return fmt::format("{}{}{}e{}", digits[0], digits.size() > 1 ? "." : "", digits.substr(1), exponent);
 }
 
 // `d` divided by 10^shift as text.
@@ -304,8 +305,8 @@ std::string print_quantity(double v, std::string_view clock, Dimension d) {
     const double in_unit = std::ldexp(v, -u.binary);
     if (std::ldexp(in_unit, u.binary) != v) continue;  // lost in the denormals
     std::string text = v == 0 ? "0" : shifted(decimal_of(in_unit), u.decimal);
-    if (*u.name != '\0') text += std::string(" ") + u.name;
-    if (u.ticks) text += "@" + std::string(clock);
+    if (*u.name != '\0') text += fmt::format(" {}", u.name);
+    if (u.ticks) text += fmt::format("@{}", clock);
     if (best.empty() || (v != 0 && u.name != std::string_view("cycle") && better(text, best)))
       best = text;
   }

@@ -303,7 +303,7 @@ bool is_plain(std::string_view s) {
   for (size_t i = 0; i < s.size(); ++i) {
     const unsigned char c = static_cast<unsigned char>(s[i]);
     if (c < 0x20 || c == 0x7F) return false;
-    if (std::string_view(",[]{}\"\\").find(s[i]) != std::string_view::npos) return false;
+    if (std::string_view(",[]{}?\"\\").find(s[i]) != std::string_view::npos) return false;
     if (s[i] == ':') return false;
     if (s[i] == '#' && i > 0 && s[i - 1] == ' ') return false;
   }

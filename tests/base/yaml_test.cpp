@@ -98,7 +98,7 @@ TEST(Yaml, aliases_repeat_and_never_contain_themselves) {
 }
 
 TEST(Yaml, quoted_text_reads_back) {
-  rc::prop("parse(quote(s)) == s", [](std::string s) {
+  EXPECT_TRUE(rc::check("parse(quote(s)) == s", [](std::string s) {
     for (char& c : s) c = static_cast<char>(c & 0x7F);
     for (const std::string& text : {"k: " + quote(s) + "\n", "k: {a: [" + quote(s) + "]}\n"}) {
       const auto doc = parse(text, "t.yaml");
@@ -106,7 +106,7 @@ TEST(Yaml, quoted_text_reads_back) {
       const Node* k = doc->root.find("k");
       RC_ASSERT((k->kind == Node::Kind::map ? k->find("a")->items[0].scalar : k->scalar) == s);
     }
-  });
+  }));
 }
 
 TEST(Yaml, quotes_only_what_needs_it) {
@@ -119,12 +119,13 @@ TEST(Yaml, quotes_only_what_needs_it) {
 }
 
 TEST(Yaml, any_bytes_are_read_or_refused) {
-  rc::prop("no bytes crash the reader", [](std::string bytes) {
+  EXPECT_TRUE(rc::check("no bytes crash the reader", [](std::string bytes) {
     for (const std::string& text : {bytes, "a: [" + bytes + "]\n", "{x: &y " + bytes}) {
       const auto doc = parse(text, "t.yaml");
-      RC_ASSERT(doc.ok() || has_error(doc.diags()));
+      const bool answered = doc.ok() || has_error(doc.diags());
+      RC_ASSERT(answered);
     }
-  });
+  }));
 }
 
 }  // namespace
