@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""Runs a model with ONNX Runtime: the answer to compare with, and optionally the time to compare with.
+
+Writes into --output-dir: input.bin and output.bin (raw little-endian float32; a second one is input_1.bin, and so
+on) and reference.json (names, shapes, seed, version). The input is uniform on [-1, 1] from counter_rng.py under the
+name "input/<name>", so that any program can make the same one.
+
+    reference.py resnet50.onnx --output-dir out
+    reference.py resnet50.onnx --output-dir out --time 30 --no-spinning     # prints JSON
+    reference.py resnet50.onnx --output-dir out --all-tensors out/tensors   # every intermediate, for debugging
+"""
+
+import argparse
+import json
+import os
+import re
+import sys
+import time
+
+import numpy
+import onnxruntime
+
+import counter_rng
+
+WARM_UP_RUNS = 3
+RMS_LOW, RMS_HIGH = 0.1, 10.0
+
+
+def session_for(model, threads=2, spinning=True):
+    """`model` is a path or the bytes of a model."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
+    options.log_severity_level = 3  # a wish to fold constants ahead is no news to the user
+    options.add_session_config_entry("session.intra_op.allow_spinning", "1" if spinning else "0")
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def make_inputs(session, seed):
+    inputs = {}
+    for v in session.get_inputs():
+        shape = [extent if isinstance(extent, int) else 1 for extent in v.shape]  # a free dimension is batch 1
+        data = counter_rng.uniform(seed, "input/" + v.name, int(numpy.prod(shape)))
+        inputs[v.name] = numpy.frombuffer(data, "<f4").reshape(shape)
+    return inputs
+
+
+def with_all_outputs(path):
+    """The model's bytes with every float intermediate as a graph output. Needs the package `onnx`."""
+    import onnx
+
+    model = onnx.shape_inference.infer_shapes(onnx.load(path))
+    outputs = {v.name for v in model.graph.output}
+    for v in model.graph.value_info:
+        if v.type.tensor_type.elem_type == onnx.TensorProto.FLOAT and v.name not in outputs:
+            model.graph.output.append(v)
+    return model.SerializeToString()
+
+
+def rms(array):
+    return float(numpy.sqrt(numpy.mean(numpy.square(array, dtype=numpy.float64))))
+
+
+def activations(path, seed):
+    """{name: array} of every intermediate and output, in the order of the graph's nodes, and the node making each."""
+    import onnx
+
+    nodes = onnx.load(path, load_external_data=False).graph.node
+    session = session_for(with_all_outputs(path))
+    names = [v.name for v in session.get_outputs()]
+    inputs = make_inputs(session, seed)
+    arrays = dict(zip(names, session.run(names, inputs)))
+    makers = {}
+    for n in nodes:
+        if any(name in inputs or name in makers for name in n.input):  # else a reshaped constant
+            makers.update((o, n.op_type) for o in n.output)
+    return {name: arrays[name] for name in makers if name in arrays}, makers
+
+
+def check_activations(path, seed):
+    """Prints each activation's RMS; returns 0 if all lie in [RMS_LOW, RMS_HIGH], else 1."""
+    arrays, makers = activations(path, seed)
+    outside = 0
+    for name, array in arrays.items():
+        value = rms(array)
+        # A Softmax sums to one over a thousand classes: small by what it is, not by its weights.
+        bad = makers[name] != "Softmax" and not RMS_LOW <= value <= RMS_HIGH
+        outside += bad
+        shape = "x".join(map(str, array.shape))
+        print(f"{makers[name]:20} {name:28} {shape:16} rms {value:9.5f}{'  OUTSIDE' if bad else ''}")
+    print(f"{len(arrays)} activations, {outside} outside [{RMS_LOW}, {RMS_HIGH}]")
+    return 1 if outside else 0
+
+
+def write_raw(folder, stem, arrays):
+    """stem.bin, stem_1.bin, ...; returns what reference.json says of them."""
+    entries = []
+    for position, (name, array) in enumerate(arrays.items()):
+        file = f"{stem}.bin" if position == 0 else f"{stem}_{position}.bin"
+        array.astype("<f4").tofile(os.path.join(folder, file))
+        entries.append({"name": name, "shape": list(array.shape), "dtype": "f32", "file": file})
+    return entries
+
+
+def dump(folder, arrays, makers):
+    os.makedirs(folder, exist_ok=True)
+    index = []
+    for position, (name, array) in enumerate(arrays.items()):
+        file = f"{position:04}_" + re.sub(r"[^A-Za-z0-9_.-]", "_", name) + ".npy"
+        numpy.save(os.path.join(folder, file), array)
+        index.append({"name": name, "op": makers[name], "shape": list(array.shape), "file": file, "rms": rms(array)})
+    with open(os.path.join(folder, "index.json"), "w") as out:
+        json.dump(index, out, indent=1)
+
+
+def timings(session, inputs, runs):
+    names = [v.name for v in session.get_outputs()]
+    for _ in range(WARM_UP_RUNS):
+        session.run(names, inputs)
+    times = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        session.run(names, inputs)
+        times.append((time.perf_counter() - start) * 1e3)
+    low, median, high = numpy.percentile(times, [25, 50, 75])
+    return {"runs": runs, "median_ms": float(median), "quartile_low_ms": float(low), "quartile_high_ms": float(high),
+            "min_ms": min(times)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model")
+    parser.add_argument("--output-dir", required=True)
+    parser.add_argument("--seed", type=int, default=0, help="of the input; default 0")
+    parser.add_argument("--threads", type=int, default=2, help="intra-op threads; default 2")
+    parser.add_argument("--no-spinning", action="store_true", help="idle threads sleep, so that they disturb nobody")
+    parser.add_argument("--time", type=int, metavar="N", help="time N runs after warm-up and print JSON")
+    parser.add_argument("--all-tensors", metavar="DIR", help="write every intermediate as .npy, with index.json")
+    options = parser.parse_args()
+
+    os.makedirs(options.output_dir, exist_ok=True)
+    session = session_for(options.model, options.threads, not options.no_spinning)
+    inputs = make_inputs(session, options.seed)
+    names = [v.name for v in session.get_outputs()]
+    outputs = dict(zip(names, session.run(names, inputs)))
+    summary = {"model": os.path.basename(options.model), "onnxruntime": onnxruntime.__version__, "seed": options.seed,
+               "threads": options.threads, "spinning": not options.no_spinning,
+               "inputs": write_raw(options.output_dir, "input", inputs),
+               "outputs": write_raw(options.output_dir, "output", outputs)}
+    if options.time:
+        summary["time"] = timings(session, inputs, options.time)
+        print(json.dumps(summary, indent=1))
+    with open(os.path.join(options.output_dir, "reference.json"), "w") as out:
+        json.dump(summary, out, indent=1)
+    if options.all_tensors:
+        dump(options.all_tensors, *activations(options.model, options.seed))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
