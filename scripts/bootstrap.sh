@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that building and testing need, if any is missing. Needs no network if none is.
+#
+#   scripts/bootstrap.sh [--bench]     --bench: also the libraries that bench/ compares with
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+packages=(g++ cmake ninja-build libyaml-cpp-dev libfmt-dev libcli11-dev nlohmann-json3-dev
+  libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libonnx-dev libprotobuf-dev protobuf-compiler
+  libhwloc-dev libxxhash-dev python3 python3-venv)
+for option in "$@"; do
+  case $option in
+    --bench) packages+=(libdnnl-dev) ;;
+    *) echo "bootstrap: unknown option '$option'; the only one is --bench" >&2; exit 2 ;;
+  esac
+done
+
+if ! command -v dpkg > /dev/null; then
+  echo "bootstrap: no dpkg here, so nothing is installed; what Debian calls: ${packages[*]} is needed" >&2
+  exit 0
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+  dpkg -s "$package" 2> /dev/null | grep -q '^Status: install ok installed' || missing+=("$package")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  if ! command -v sudo > /dev/null; then
+    echo "bootstrap: neither root nor sudo; as root run: apt-get install ${missing[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+
+log="$root/build/logs/bootstrap.log"
+mkdir -p "$(dirname "$log")"
+: > "$log"
+
+# Another apt may hold the lock (a machine that has just booted updates itself): wait for it, five minutes at most.
+apt() {
+  local attempt=$log.attempt deadline=$((SECONDS + 300)) told=
+  until "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y "$@" > "$attempt" 2>&1; do
+    cat "$attempt" >> "$log"
+    if ! grep -qE 'Could not get lock|Unable to (lock|acquire)' "$attempt" || [ $SECONDS -ge $deadline ]; then
+      rm -f "$attempt"
+      return 1
+    fi
+    [ -n "$told" ] || echo "bootstrap: another apt is at work; waiting for it"
+    told=yes
+    sleep 5
+  done
+  cat "$attempt" >> "$log"
+  rm -f "$attempt"
+}
+
+echo "bootstrap: installing ${missing[*]}"
+install=(install --no-install-recommends "${missing[@]}")
+# The lists may be there already, and on a machine without network this still works from the cache.
+if ! apt "${install[@]}"; then
+  apt update || echo "bootstrap: apt-get update failed; trying with the package lists there are" >&2
+  if ! apt "${install[@]}"; then
+    tail -n 20 "$log" >&2
+    echo "bootstrap: apt-get could not install: ${missing[*]} (log: build/logs/bootstrap.log)" >&2
+    exit 1
+  fi
+fi
