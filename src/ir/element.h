@@ -1,0 +1,29 @@
+// One element of a tensor's bytes (little-endian) as a double or an integer, and back.
+//
+// Reading is exact except for i64 beyond 2^53; writing rounds to nearest even (floats) or towards
+// zero, saturating (integers). f16 and bf16 are decoded here, so that nothing else needs to know
+// their bits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ir/dtype.h"
+
+namespace assay::ir {
+
+bool is_integer(DType t);  // boolean counts as one
+
+double load_element(DType t, const std::byte* at);
+void store_element(DType t, std::byte* at, double value);
+
+int64_t load_integer(DType t, const std::byte* at);               // is_integer(t)
+void store_integer(DType t, std::byte* at, int64_t value);        // is_integer(t); wraps
+
+// All elements; a rest shorter than one element is ignored.
+std::vector<double> doubles_of(DType t, std::span<const std::byte> bytes);
+std::vector<std::byte> bytes_of_doubles(DType t, std::span<const double> values);
+
+}  // namespace assay::ir

@@ -1,0 +1,284 @@
+// evaluate(Graph): every point of every node, in float64.
+//
+// One axis is walked by an inner loop, the others by a Walk that follows element offsets and guards
+// as affine forms. A product of two affine reads under a sum (convolutions, matmuls) is a loop over
+// pointers; everything else runs the body as a BodyProgram over the same runs, with reads that
+// divide or take modulos computed point by point. Guards become the bounds of the run.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ir/element.h"
+#include "ir/evaluate_body.h"
+#include "ir/evaluate_walk.h"
+#include "ir/graph.h"
+
+namespace assay::ir {
+namespace {
+
+using Values = std::vector<std::vector<double>>;
+
+constexpr int64_t kMaxEvaluated = int64_t{1} << 31;  // elements of all tensors together: 16 GiB
+
+std::vector<int64_t> row_major_strides(const std::vector<int64_t>& shape) {
+  std::vector<int64_t> strides(shape.size(), 1);
+  for (size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+  return strides;
+}
+
+struct Guard {
+  size_t form = 0;
+  int64_t bound = 0;  // 0 <= form < bound, else the read gives its fill
+};
+
+struct Operand {
+  const Read* read = nullptr;
+  const double* data = nullptr;
+  std::vector<int64_t> shape, strides;
+  bool affine = false;
+  size_t form = 0;            // affine: of the element offset
+  std::vector<Guard> guards;  // affine: those dimensions that can be left
+};
+
+struct Prepared {
+  std::vector<Operand> operands;
+  std::vector<Affine> forms;  // [0]: the element offset of the output
+};
+
+bool can_leave(const Affine& form, const std::vector<Axis>& axes, int64_t bound) {
+  int64_t low = form.offset, high = form.offset;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const int64_t reach = form.coeff[i] * (axes[i].extent - 1);
+    (reach < 0 ? low : high) += reach;
+  }
+  return low < 0 || high >= bound;
+}
+
+// Affine only if every dimension is.
+Operand prepare_read(const Graph& g, const Node& n, const Read& r, const Values& values,
+                     std::vector<Affine>& forms) {
+  Operand o;
+  o.read = &r;
+  o.data = values[static_cast<size_t>(r.tensor)].data();
+  o.shape = g.tensors[static_cast<size_t>(r.tensor)].shape;
+  o.strides = row_major_strides(o.shape);
+  Affine flat{0, std::vector<int64_t>(n.axes.size(), 0)};
+  std::vector<std::pair<Affine, int64_t>> guards;
+  for (size_t d = 0; d < r.index.size(); ++d) {
+    const std::optional<Affine> form = affine_of(r.index[d], n.axes.size());
+    if (!form) return o;
+    add_scaled(flat, *form, o.strides[d]);
+    if (can_leave(*form, n.axes, o.shape[d])) guards.emplace_back(*form, o.shape[d]);
+  }
+  o.affine = true;
+  o.form = forms.size();
+  forms.push_back(std::move(flat));
+  for (auto& [form, bound] : guards) {
+    o.guards.push_back({forms.size(), bound});
+    forms.push_back(std::move(form));
+  }
+  return o;
+}
+
+Prepared prepare(const Graph& g, const Node& n, const Values& values) {
+  Prepared p;
+  Affine out{0, std::vector<int64_t>(n.axes.size(), 0)};
+  const auto strides = row_major_strides(g.tensors[static_cast<size_t>(n.output)].shape);
+  std::copy(strides.begin(), strides.end(), out.coeff.begin());
+  p.forms.push_back(std::move(out));
+  for (const Read& r : n.reads) p.operands.push_back(prepare_read(g, n, r, values, p.forms));
+  return p;
+}
+
+// The axis whose run costs least per point: long, and with neighbours in memory.
+size_t choose_inner(const Node& n, const Prepared& p) {
+  size_t best = 0;
+  double best_cost = HUGE_VAL;
+  const auto cost_of = [](int64_t stride) {
+    if (stride == 0) return 0.0;
+    if (std::abs(stride) == 1) return 0.3;
+    return std::abs(stride) < 512 ? 1.0 : 3.0;
+  };
+  for (size_t axis = 0; axis < n.axes.size(); ++axis) {
+    double cost = 60.0 / static_cast<double>(n.axes[axis].extent);
+    cost += p.forms[0].coeff[axis] == 0 ? 0.5 : cost_of(p.forms[0].coeff[axis]);
+    for (const Operand& o : p.operands) cost += o.affine ? cost_of(p.forms[o.form].coeff[axis]) : 0.0;
+    if (cost <= best_cost) {
+      best = axis;
+      best_cost = cost;
+    }
+  }
+  return best;
+}
+
+// The part of the run where the operand lies inside its tensor.
+Span valid(const Operand& o, const Walk& walk) {
+  Span span{0, walk.extent()};
+  for (const Guard& guard : o.guards)
+    span = intersect(span, inside(walk.value(guard.form), walk.step(guard.form), guard.bound, walk.extent()));
+  return span;
+}
+
+double dot(const double* a, int64_t sa, const double* b, int64_t sb, int64_t n) {
+  double sum[4] = {0, 0, 0, 0};
+  int64_t i = 0;
+  for (; i + 4 <= n; i += 4)
+    for (int64_t k = 0; k < 4; ++k) sum[k] += a[(i + k) * sa] * b[(i + k) * sb];
+  for (; i < n; ++i) sum[0] += a[i * sa] * b[i * sb];
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+// out[i] += a[i] * b[i], i < n, each with its own stride.
+void multiply_add(double* out, int64_t so, const double* a, int64_t sa, const double* b, int64_t sb, int64_t n) {
+  if (so == 0) {
+    *out += dot(a, sa, b, sb, n);
+  } else if (so == 1 && sa == 1 && sb == 0) {
+    const double factor = *b;
+    for (int64_t i = 0; i < n; ++i) out[i] += a[i] * factor;
+  } else if (so == 1 && sa == 0 && sb == 1) {
+    multiply_add(out, 1, b, 1, a, 0, n);
+  } else {
+    for (int64_t i = 0; i < n; ++i) out[i * so] += a[i * sa] * b[i * sb];
+  }
+}
+
+bool is_multiply_add(const Node& n, const Prepared& p) {
+  const auto fits = [&](const Scalar& s) {
+    if (s.op != ScalarOp::read) return false;
+    const Operand& o = p.operands[static_cast<size_t>(s.operand)];
+    return o.affine && (o.guards.empty() || o.read->fill == 0);
+  };
+  return n.combine == Combiner::sum && n.body.op == ScalarOp::mul && fits(n.body.args[0]) && fits(n.body.args[1]);
+}
+
+void run_multiply_add(const Node& n, const Prepared& p, Walk walk, double* out) {
+  const Operand& a = p.operands[static_cast<size_t>(n.body.args[0].operand)];
+  const Operand& b = p.operands[static_cast<size_t>(n.body.args[1].operand)];
+  const int64_t so = walk.step(0), sa = walk.step(a.form), sb = walk.step(b.form);
+  do {
+    const Span span = intersect(valid(a, walk), valid(b, walk));
+    if (span.first >= span.last) continue;
+    multiply_add(out + walk.value(0) + span.first * so, so, a.data + walk.value(a.form) + span.first * sa, sa,
+                 b.data + walk.value(b.form) + span.first * sb, sb, span.last - span.first);
+  } while (walk.next());
+}
+
+class Source : public BodySource {
+ public:
+  Source(const Prepared& p, Walk& walk) : p_(p), walk_(walk), at_(walk.position()) {}
+
+  void start_run() { at_ = walk_.position(); }
+
+  void axis(int axis, int64_t first, size_t count, double* out) override {
+    const bool inner = static_cast<size_t>(axis) == walk_.inner();
+    const int64_t base = inner ? first : at_[static_cast<size_t>(axis)];
+    for (size_t i = 0; i < count; ++i) out[i] = static_cast<double>(base + (inner ? static_cast<int64_t>(i) : 0));
+  }
+
+  void fetch(int operand, int64_t first, size_t count, double* out) override {
+    const Operand& o = p_.operands[static_cast<size_t>(operand)];
+    if (!o.affine) return fetch_each(o, first, count, out);
+    const int64_t last = first + static_cast<int64_t>(count);
+    const Span span = intersect(valid(o, walk_), {first, last});
+    if (span.first > first || span.last < last) std::fill_n(out, count, o.read->fill);
+    const int64_t base = walk_.value(o.form), step = walk_.step(o.form);
+    for (int64_t i = span.first; i < span.last; ++i) out[i - first] = o.data[base + i * step];
+  }
+
+ private:
+  void fetch_each(const Operand& o, int64_t first, size_t count, double* out) {
+    for (size_t i = 0; i < count; ++i) {
+      at_[walk_.inner()] = first + static_cast<int64_t>(i);
+      int64_t offset = 0;
+      bool is_inside = true;
+      for (size_t d = 0; d < o.shape.size(); ++d) {
+        const int64_t index = ir::evaluate(o.read->index[d], at_);
+        is_inside = is_inside && index >= 0 && index < o.shape[d];
+        offset += index * o.strides[d];
+      }
+      out[i] = is_inside ? o.data[offset] : o.read->fill;
+    }
+  }
+
+  const Prepared& p_;
+  Walk& walk_;
+  std::vector<int64_t> at_;
+};
+
+double combined(Combiner c, double a, double b) {
+  switch (c) {
+    case Combiner::none: return b;
+    case Combiner::sum: return a + b;
+    case Combiner::product: return a * b;
+    case Combiner::max: return a > b || std::isnan(a) ? a : b;
+    case Combiner::min: return a < b || std::isnan(a) ? a : b;
+  }
+  return b;
+}
+
+void run_body(const Node& n, const Prepared& p, Walk walk, double* out) {
+  BodyProgram body(n.body);
+  Source source(p, walk);
+  const int64_t so = walk.step(0);
+  do {
+    source.start_run();
+    for (int64_t first = 0; first < walk.extent(); first += static_cast<int64_t>(kChunk)) {
+      const size_t count = std::min(kChunk, static_cast<size_t>(walk.extent() - first));
+      const double* values = body.run(source, first, count);
+      double* to = out + walk.value(0) + first * so;
+      for (size_t i = 0; i < count; ++i, to += so) *to = combined(n.combine, *to, values[i]);
+    }
+  } while (walk.next());
+}
+
+void run_node(const Graph& g, const Node& source, Values& values) {
+  Node n = source;
+  if (n.axes.empty()) n.axes.push_back({"one", 1});  // a scalar output: one point
+  const size_t size = static_cast<size_t>(elements(g.tensors[static_cast<size_t>(n.output)]));
+  std::vector<double> out(size, identity_of(n.combine));
+  const Prepared p = prepare(g, n, values);
+  Walk walk(n.axes, choose_inner(n, p), p.forms);
+  if (is_multiply_add(n, p))
+    run_multiply_add(n, p, std::move(walk), out.data());
+  else
+    run_body(n, p, std::move(walk), out.data());
+  values[static_cast<size_t>(n.output)] = std::move(out);
+}
+
+Diags faults_of(const Graph& g, std::span<const std::vector<float>> inputs) {
+  Diags diags = verify(g);
+  if (has_error(diags)) return diags;
+  if (inputs.size() != g.inputs.size())
+    return {error(fmt::format("{} inputs given, the graph has {}", inputs.size(), g.inputs.size()))};
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Tensor& t = g.tensors[static_cast<size_t>(g.inputs[i])];
+    if (static_cast<int64_t>(inputs[i].size()) != elements(t))
+      diags.push_back(error(fmt::format("input {} has {} elements, {} are needed", t.name, inputs[i].size(), elements(t))));
+  }
+  double total = 0;
+  for (const Tensor& t : g.tensors) {
+    total += static_cast<double>(elements(t));
+    if (t.constant >= 0 && g.constants[static_cast<size_t>(t.constant)].bytes.empty())
+      diags.push_back(error(fmt::format("constant {} has no bytes", t.name), "attach the constants of a parsed graph"));
+  }
+  if (total > static_cast<double>(kMaxEvaluated))
+    diags.push_back(error(fmt::format("{} elements are too many to evaluate, at most {}", total, kMaxEvaluated)));
+  return diags;
+}
+
+}  // namespace
+
+Result<Values> evaluate(const Graph& g, std::span<const std::vector<float>> inputs) {
+  if (Diags diags = faults_of(g, inputs); has_error(diags)) return diags;
+  Values values(g.tensors.size());
+  for (size_t i = 0; i < g.tensors.size(); ++i)
+    if (const int id = g.tensors[i].constant; id >= 0)
+      values[i] = doubles_of(g.tensors[i].dtype, g.constants[static_cast<size_t>(id)].bytes);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    values[static_cast<size_t>(g.inputs[i])].assign(inputs[i].begin(), inputs[i].end());
+  for (const Node& n : g.nodes) run_node(g, n, values);
+  return values;
+}
+
+}  // namespace assay::ir
