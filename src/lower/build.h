@@ -1,0 +1,44 @@
+// Short constructors of loop kernel statements and values, shared by the parts of lowering.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "ir/graph.h"
+#include "ir/kernel.h"
+
+namespace assay::lower {
+
+inline ir::Value constant_value(double number, int lanes) {
+  ir::Value v;
+  v.op = ir::ValueOp::constant;
+  v.number = number;
+  v.lanes = lanes;
+  return v;
+}
+
+inline ir::Value reg_value(int reg, int lanes) {
+  ir::Value v;
+  v.op = ir::ValueOp::reg;
+  v.id = reg;
+  v.lanes = lanes;
+  return v;
+}
+
+inline ir::Value op_value(ir::ValueOp op, std::vector<ir::Value> args) {
+  ir::Value v;
+  v.op = op;
+  v.lanes = args.front().lanes;
+  v.dtype = args.front().dtype;
+  v.args = std::move(args);
+  return v;
+}
+
+template <class Node>
+void append(ir::Block& block, Node node) {
+  ir::Stmt s;
+  s.node = std::move(node);
+  block.push_back(std::move(s));
+}
+
+}  // namespace assay::lower

@@ -1,0 +1,194 @@
+// Copies of staged operands: the region one tile needs, from the tensor's layout into the scratch
+// buffer's own layout. Vectors run along the dimension that is contiguous in the source; when it is
+// contiguous in the copy too, whole vectors are stored, else their lanes are scattered.
+#include <algorithm>
+
+#include "lower/build.h"
+#include "lower/lowering.h"
+
+namespace assay::lower {
+
+namespace {
+
+struct Copy {
+  Lowering& s;
+  const StagedBuffer& staged;
+  int tensor = -1;
+  std::vector<int64_t> shape;          // of the tensor
+  std::vector<ir::Index> origin;       // of the region, per dimension
+  int vector_dim = -1;                 // contiguous in the source; -1: scalar copy
+
+  const ir::Layout& source_layout() const { return s.p.layouts[static_cast<size_t>(tensor)]; }
+};
+
+// Region origin per dimension: the index at the tile's first position, moved by what negative
+// coefficients subtract inside the tile.
+std::vector<ir::Index> region_origin(const Lowering& s, const StagedBuffer& staged, const Place& place) {
+  const ir::Read& r = s.anchor.reads[static_cast<size_t>(staged.staging.read)];
+  const auto level = static_cast<size_t>(staged.staging.level);
+  std::vector<ir::Range> tile_ranges;
+  for (int64_t e : s.p.tiles[level].extent) tile_ranges.push_back({0, e - 1});
+  std::vector<ir::Index> out;
+  for (const ir::Index& i : r.index) {
+    const int64_t low = ir::range_of(i, tile_ranges).low - i.offset;
+    ir::Index at = ir::substitute(i, [&](int a) { return place.level[level][static_cast<size_t>(a)]; });
+    out.push_back(ir::simplify(at + low, s.ranges));
+  }
+  return out;
+}
+
+int contiguous_dim(const ir::Layout& layout) {
+  if (layout.dims.empty()) return -1;
+  const ir::PhysicalDim& inner = layout.dims.back();
+  return inner.div == 1 ? inner.dim : -1;
+}
+
+ir::Value copied_vector(const Copy& c, const ir::Index& from, int count) {
+  ir::Value v;
+  v.op = ir::ValueOp::load;
+  v.lanes = c.s.width();
+  v.count = count;
+  v.id = c.s.buffer_of.at(c.tensor);
+  v.index = from;
+  return v;
+}
+
+// One vector (or scalar, width 1) of the region at local position `local` (per dimension).
+void emit_element(const Copy& c, std::vector<ir::Index> local, int count, ir::Block& out) {
+  Lowering& s = c.s;
+  std::vector<ir::Index> global;
+  for (size_t d = 0; d < local.size(); ++d) global.push_back(local[d] + c.origin[d]);
+  const ir::Index from = ir::physical_offset(c.source_layout(), c.shape, global, s.ranges);
+  std::vector<ir::Index> to_index = local;
+  if (c.vector_dim >= 0) {
+    auto& along = to_index[static_cast<size_t>(c.vector_dim)];
+    along = along + ir::variable(s.lane);
+  }
+  const ir::Index to = ir::physical_offset(c.staged.staging.layout, c.staged.shape, to_index, s.ranges);
+  const std::optional<LaneAddress> split = split_lane(s, to);
+  ir::Store store;
+  store.id = c.staged.buffer;
+  ASSAY_CHECK(split.has_value());
+  store.index = split->base;
+  store.stride = c.vector_dim >= 0 ? split->stride : 1;
+  const bool whole = c.vector_dim >= 0 && whole_vectors(c.staged.staging.layout, c.vector_dim, s.width());
+  store.count = whole ? s.width() : count;
+  store.value = copied_vector(c, from, count);
+  if (c.vector_dim < 0) store.value.lanes = store.value.count = store.count = 1;
+  append(out, std::move(store));
+}
+
+void emit_dims(const Copy& c, size_t next, const std::vector<int>& dims, std::vector<ir::Index> local, ir::Block& out);
+
+// The vector dimension: whole vectors, then the partial one at the tensor's end or the region's.
+void emit_vector_dim(const Copy& c, size_t next, const std::vector<int>& dims, std::vector<ir::Index> local,
+                     ir::Block& out) {
+  Lowering& s = c.s;
+  const auto d = static_cast<size_t>(c.vector_dim);
+  const int64_t w = s.width(), region = c.staged.shape[d], size = c.shape[d];
+  const int64_t full = region / w;
+  const ir::Index origin_vectors = ir::divide(c.origin[d], w, s.ranges);
+  const bool clipped = ir::range_of(c.origin[d], s.ranges).high + region > size;
+  if (full > 0) {
+    ir::For loop;
+    loop.limit = full;
+    loop.var = s.new_index("v" + std::to_string(s.ranges.size()), full);
+    if (clipped) loop.bounds.push_back(ir::constant(size / w) + origin_vectors * -1);
+    std::vector<ir::Index> inner = local;
+    inner[d] = ir::variable(loop.var, w);
+    emit_element(c, std::move(inner), static_cast<int>(w), loop.body);
+    append(out, std::move(loop));
+  }
+  (void)next;
+  (void)dims;
+  // A partial vector: where the tensor ends inside this region, else where the region ends.
+  const auto partial = [&](const ir::Index& at, int64_t count, std::vector<ir::Condition> when) {
+    ir::If cond;
+    cond.conditions = std::move(when);
+    std::vector<ir::Index> inner = local;
+    inner[d] = at;
+    ir::Block body;
+    emit_element(c, std::move(inner), static_cast<int>(count), body);
+    if (cond.conditions.empty()) {
+      out.insert(out.end(), body.begin(), body.end());
+    } else {
+      cond.then_body = std::move(body);
+      append(out, std::move(cond));
+    }
+  };
+  const int64_t rest_of_region = region % w, rest_of_tensor = size % w;
+  if (clipped && rest_of_tensor > 0) {
+    ir::Condition c1;  // the tensor's last vector lies in this region
+    c1.index = origin_vectors;
+    c1.low = size / w - (region + w - 1) / w + 1;
+    c1.high = size / w;
+    partial(ir::constant(size - rest_of_tensor) + c.origin[d] * -1, rest_of_tensor, {c1});
+  } else if (!clipped && rest_of_region > 0) {
+    partial(ir::constant(full * w), rest_of_region, {});
+  }
+}
+
+void emit_dims(const Copy& c, size_t next, const std::vector<int>& dims, std::vector<ir::Index> local, ir::Block& out) {
+  Lowering& s = c.s;
+  if (next == dims.size()) {
+    if (c.vector_dim >= 0)
+      emit_vector_dim(c, next, dims, std::move(local), out);
+    else
+      emit_element(c, std::move(local), 1, out);
+    return;
+  }
+  const auto d = static_cast<size_t>(dims[next]);
+  const int64_t region = c.staged.shape[d];
+  if (region == 1) {
+    emit_dims(c, next + 1, dims, std::move(local), out);
+    return;
+  }
+  ir::For loop;
+  loop.limit = region;
+  loop.var = s.new_index("c" + std::to_string(s.ranges.size()), region);
+  if (ir::range_of(c.origin[d], s.ranges).high + region > c.shape[d])
+    loop.bounds.push_back(ir::constant(c.shape[d]) + c.origin[d] * -1);
+  local[d] = ir::variable(loop.var);
+  emit_dims(c, next + 1, dims, std::move(local), loop.body);
+  append(out, std::move(loop));
+}
+
+// Vectors need whole regions of vectors: the origin a multiple of the width, or no clipping.
+bool vectorizable(const Copy& c, int dim) {
+  if (dim < 0 || c.s.width() == 1) return false;
+  const auto d = static_cast<size_t>(dim);
+  const int64_t w = c.s.width();
+  const ir::Index m = ir::modulo(c.origin[d], w, c.s.ranges);
+  const bool aligned = m.terms.empty() && m.offset == 0;
+  const bool clipped = ir::range_of(c.origin[d], c.s.ranges).high + c.staged.shape[d] > c.shape[d];
+  if (clipped && (!aligned || c.staged.shape[d] % w != 0) && c.staged.shape[d] != c.shape[d]) return false;
+  // The source must be contiguous over a whole vector: an unblocked dimension, or one blocked by a
+  // multiple of the width read at multiples of it.
+  const ir::PhysicalDim& inner = c.source_layout().dims.back();
+  if (inner.mod > 0 && (inner.mod % w != 0 || !aligned)) return false;
+  std::vector<ir::Index> at(c.staged.shape.size(), ir::constant(0));
+  at[d] = ir::variable(c.s.lane);
+  const ir::Index to = ir::physical_offset(c.staged.staging.layout, c.staged.shape, at, c.s.ranges);
+  if (!split_lane(c.s, to)) return false;
+  // Every vector start is a multiple of w, so a copy blocked by a divisor pattern stays equidistant.
+  for (const ir::PhysicalDim& p : c.staged.staging.layout.dims)
+    if (p.dim == dim && p.mod > 0 && p.div == 1 && p.mod % w != 0) return false;
+  return true;
+}
+
+}  // namespace
+
+void emit_copy(Lowering& s, const StagedBuffer& staged, const Place& place, ir::Block& out) {
+  Copy c{s, staged, s.anchor.reads[static_cast<size_t>(staged.staging.read)].tensor, {}, {}, -1};
+  c.shape = s.p.graph.tensors[static_cast<size_t>(c.tensor)].shape;
+  c.origin = region_origin(s, staged, place);
+  const int dim = contiguous_dim(c.source_layout());
+  if (vectorizable(c, dim)) c.vector_dim = dim;
+  std::vector<int> dims;  // in the source's storage order, each once, the vector dimension last
+  for (const ir::PhysicalDim& d : c.source_layout().dims)
+    if (d.dim != c.vector_dim && std::find(dims.begin(), dims.end(), d.dim) == dims.end()) dims.push_back(d.dim);
+  std::vector<ir::Index> local(c.shape.size(), ir::constant(0));
+  emit_dims(c, 0, dims, std::move(local), out);
+}
+
+}  // namespace assay::lower

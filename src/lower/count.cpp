@@ -1,0 +1,187 @@
+#include "lower/count.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/check.h"
+
+namespace assay::lower {
+
+namespace {
+
+void add_scaled(Counts& to, const Counts& c, double times) {
+  to.fma += c.fma * times;
+  to.simple += c.simple * times;
+  to.divide += c.divide * times;
+  to.math += c.math * times;
+  to.iterations += c.iterations * times;
+  to.branches += c.branches * times;
+  to.prefetches += c.prefetches * times;
+  for (size_t b = 0; b < c.buffers.size(); ++b) {
+    AccessCount& a = to.buffers[b];
+    const AccessCount& from = c.buffers[b];
+    a.vector_loads += from.vector_loads * times;
+    a.splats += from.splats * times;
+    a.gathered_lanes += from.gathered_lanes * times;
+    a.vector_stores += from.vector_stores * times;
+    a.scattered_lanes += from.scattered_lanes * times;
+  }
+}
+
+void count_value(const ir::Value& v, Counts& out) {
+  for (const ir::Value& a : v.args) count_value(a, out);
+  using V = ir::ValueOp;
+  const auto access = [&]() -> AccessCount& { return out.buffers[static_cast<size_t>(v.id)]; };
+  switch (v.op) {
+    case V::constant:
+    case V::reg:
+    case V::lane_index:
+    case V::opaque: break;
+    case V::load: (v.lanes == 1 ? access().splats : access().vector_loads) += 1; break;
+    case V::splat: access().splats += 1; break;
+    case V::gather: access().gathered_lanes += v.count; break;
+    case V::indirect: access().gathered_lanes += v.lanes; break;
+    case V::fma: out.fma += 1; break;
+    case V::div:
+    case V::sqrt: out.divide += 1; break;
+    case V::pow:
+    case V::exp:
+    case V::log:
+    case V::tanh:
+    case V::erf: out.math += 1; break;
+    case V::guard: out.branches += 1; break;
+    case V::add:
+    case V::sub:
+    case V::mul:
+    case V::max:
+    case V::min:
+    case V::neg:
+    case V::abs:
+    case V::floor:
+    case V::ceil:
+    case V::less:
+    case V::equal:
+    case V::select: out.simple += 1; break;
+  }
+}
+
+// Index variables that decide how often something inside a block runs.
+void deciding(const ir::Block& block, std::set<int>& out);
+
+void add_variables(const ir::Index& i, std::set<int>& out) {
+  for (const ir::Term& t : i.terms) {
+    if (t.var >= 0)
+      out.insert(t.var);
+    else
+      add_variables(t.of[0], out);
+  }
+}
+
+void deciding(const ir::Stmt& s, std::set<int>& out) {
+  if (const auto* f = std::get_if<ir::For>(&s.node)) {
+    for (const ir::Index& b : f->bounds) add_variables(b, out);
+    deciding(f->body, out);
+  } else if (const auto* i = std::get_if<ir::If>(&s.node)) {
+    for (const ir::Condition& c : i->conditions) add_variables(c.index, out);
+    deciding(i->then_body, out);
+    deciding(i->else_body, out);
+  } else if (const auto* let = std::get_if<ir::LetIndex>(&s.node)) {
+    if (out.contains(let->var)) add_variables(let->value, out);
+  }
+}
+
+void deciding(const ir::Block& block, std::set<int>& out) {
+  for (size_t i = block.size(); i-- > 0;) deciding(block[i], out);  // uses before definitions
+}
+
+class Counter {
+ public:
+  explicit Counter(const ir::Kernel& k) : values_(k.index_names.size(), 0), buffers_(k.buffers.size()) {}
+
+  Counts empty() const {
+    Counts c;
+    c.buffers.resize(buffers_);
+    return c;
+  }
+
+  Counts block(const ir::Block& b) {
+    Counts out = empty();
+    for (const ir::Stmt& s : b) statement(s, out);
+    return out;
+  }
+
+  // Runs `body` with `var` = 0..trips-1; once and scaled when nothing inside depends on it.
+  void repeat(int var, int64_t trips, const ir::Block& body, Counts& out) {
+    if (trips <= 0) return;
+    std::set<int> vars;
+    deciding(body, vars);
+    int64_t& value = values_[static_cast<size_t>(var)];
+    if (!vars.contains(var)) {
+      value = 0;
+      add_scaled(out, block(body), static_cast<double>(trips));
+      return;
+    }
+    for (value = 0; value < trips; ++value) add_scaled(out, block(body), 1);
+  }
+
+ private:
+  void statement(const ir::Stmt& s, Counts& out) {
+    std::visit([&](const auto& node) { visit(node, out); }, s.node);
+  }
+
+  void visit(const ir::For& f, Counts& out) {
+    int64_t trips = f.limit;
+    for (const ir::Index& b : f.bounds) trips = std::min(trips, ir::evaluate(b, values_));
+    if (trips > 0) out.iterations += static_cast<double>(trips);
+    repeat(f.var, trips, f.body, out);
+  }
+  void visit(const ir::If& i, Counts& out) {
+    out.branches += 1;
+    const bool holds = std::all_of(i.conditions.begin(), i.conditions.end(), [&](const ir::Condition& c) {
+      const int64_t v = ir::evaluate(c.index, values_);
+      return c.low <= v && v <= c.high;
+    });
+    add_scaled(out, block(holds ? i.then_body : i.else_body), 1);
+  }
+  void visit(const ir::LetIndex& let, Counts&) {
+    values_[static_cast<size_t>(let.var)] = ir::evaluate(let.value, values_);
+  }
+  void visit(const ir::Assign& a, Counts& out) { count_value(a.value, out); }
+  void visit(const ir::Declare&, Counts&) {}
+  void visit(const ir::Store& s, Counts& out) {
+    count_value(s.value, out);
+    AccessCount& a = out.buffers[static_cast<size_t>(s.id)];
+    if (s.stride == 1)
+      a.vector_stores += 1;
+    else
+      a.scattered_lanes += s.count;
+  }
+  void visit(const ir::Prefetch&, Counts& out) { out.prefetches += 1; }
+  void visit(const ir::Keep&, Counts&) {}
+
+  std::vector<int64_t> values_;
+  size_t buffers_;
+};
+
+}  // namespace
+
+double Counts::loads() const {
+  double n = 0;
+  for (const AccessCount& a : buffers) n += a.vector_loads + a.splats + a.gathered_lanes;
+  return n;
+}
+
+double Counts::stores() const {
+  double n = 0;
+  for (const AccessCount& a : buffers) n += a.vector_stores + a.scattered_lanes;
+  return n;
+}
+
+Counts count(const ir::Kernel& kernel) {
+  Counter counter(kernel);
+  Counts out = counter.empty();
+  counter.repeat(0, kernel.groups, kernel.body, out);
+  return out;
+}
+
+}  // namespace assay::lower

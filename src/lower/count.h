@@ -1,0 +1,39 @@
+// What a loop kernel executes, counted from the kernel itself: vector instructions by kind and
+// element accesses per buffer, over all groups. Exact, partial tiles included; a guarded load counts
+// as executed.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ir/kernel.h"
+
+namespace assay::lower {
+
+struct AccessCount {          // per buffer of the kernel, instructions
+  double vector_loads = 0;    // contiguous lanes
+  double splats = 0;          // one element to all lanes; scalar loads when the width is 1
+  double gathered_lanes = 0;  // lanes loaded one by one
+  double vector_stores = 0;
+  double scattered_lanes = 0;
+  bool operator==(const AccessCount&) const = default;
+};
+
+struct Counts {
+  double fma = 0;
+  double simple = 0;          // add, sub, mul, max, min, neg, abs, compare, select, floor, ceil
+  double divide = 0;          // div, sqrt
+  double math = 0;            // exp, log, tanh, erf, pow
+  double iterations = 0;      // of all loops, copies included
+  double branches = 0;        // conditions evaluated: If and guard
+  double prefetches = 0;
+  std::vector<AccessCount> buffers;
+  bool operator==(const Counts&) const = default;
+
+  double loads() const;       // load instructions, lanes of gathers one each
+  double stores() const;
+};
+
+Counts count(const ir::Kernel& kernel);
+
+}  // namespace assay::lower

@@ -1,0 +1,71 @@
+#include "lower/legal.h"
+
+#include <algorithm>
+
+#include "lower/nest.h"
+
+namespace assay::lower {
+
+namespace {
+
+bool affine(const ir::Index& i) {
+  return std::all_of(i.terms.begin(), i.terms.end(),
+                     [](const ir::Term& t) { return t.var >= 0 && t.div == 1 && t.mod == 0; });
+}
+
+void check_staging(const ir::Program& p, Diags& out) {
+  for (const ir::Staging& s : p.staging) {
+    const ir::Read& r = p.graph.nodes[0].reads[static_cast<size_t>(s.read)];
+    const std::string& name = p.graph.tensors[static_cast<size_t>(r.tensor)].name;
+    if (r.guarded) out.push_back(error(p.name + ": " + name + " is read with guards and can not be staged"));
+    if (!std::all_of(r.index.begin(), r.index.end(), affine))
+      out.push_back(error(p.name + ": " + name + " is not read at affine positions and can not be staged"));
+  }
+}
+
+void check_types(const ir::Program& p, Diags& out) {
+  for (const ir::Tensor& t : p.graph.tensors)
+    if (t.dtype != ir::DType::f32)
+      out.push_back(error(p.name + ": tensor " + t.name + " is " + std::string(ir::name_of(t.dtype)) +
+                          "; kernels are generated for f32 only"));
+}
+
+}  // namespace
+
+int64_t live_vectors(const ir::Program& p) {
+  const ir::Node& anchor = p.graph.nodes[0];
+  const auto& tile = p.tiles.back().extent;
+  int64_t rows = 1, vectors = 1;
+  for (int a = 0; a < ir::spatial_count(p.graph, anchor); ++a) {
+    const int64_t t = tile[static_cast<size_t>(a)];
+    if (a == p.vector_axis)
+      vectors = (t + p.vector_width - 1) / p.vector_width;
+    else
+      rows *= t;
+  }
+  if (anchor.combine == ir::Combiner::none) return static_cast<int64_t>(anchor.reads.size()) + 1;
+  int64_t invariant = 0;
+  for (int r = 0; r < static_cast<int>(anchor.reads.size()); ++r)
+    if (p.vector_axis >= 0 && reads_axis(p, r, p.vector_axis)) invariant = vectors;
+  return rows * vectors + invariant + 1;
+}
+
+Diags legal(const ir::Program& p, const hwdesc::Target& target) {
+  Diags out = ir::verify(p);
+  if (!out.empty()) return out;
+  check_types(p, out);
+  check_staging(p, out);
+  const hwdesc::DialectCapabilities& d = target.dialect;
+  if (d.known && p.vector_width > 1 &&
+      std::find(d.vector_widths.begin(), d.vector_widths.end(), p.vector_width) == d.vector_widths.end())
+    out.push_back(error(p.name + ": dialect " + d.name + " has no vectors of " + std::to_string(p.vector_width) + " elements"));
+  const auto& registers = target.profile.execution.registers;
+  const bool simd = target.profile.execution.lanes.style == hwdesc::LaneStyle::simd;
+  if (simd && registers.count.known() && static_cast<double>(live_vectors(p)) > registers.count.value->v)
+    out.push_back(error(p.name + ": " + std::to_string(live_vectors(p)) + " live vectors exceed the " +
+                        std::to_string(static_cast<int64_t>(registers.count.value->v)) + " registers"));
+  if (p.split_k != 1) out.push_back(error(p.name + ": split-k is not supported"));
+  return out;
+}
+
+}  // namespace assay::lower

@@ -1,0 +1,19 @@
+// What a target allows a program to be, with reasons: pruning by limits (Romou, MobiCom'22).
+#pragma once
+
+#include "base/diag.h"
+#include "hwdesc/target.h"
+#include "ir/program.h"
+
+namespace assay::lower {
+
+// Why a program can not be lowered for a target; empty: it can. Structure (ir::verify), element
+// types, vector widths the dialect can spell, live vectors against the register file, staging of
+// guarded or non-affine reads.
+Diags legal(const ir::Program& p, const hwdesc::Target& target);
+
+// Vector registers alive in the register tile's body: accumulators, row-invariant operands, one
+// splat. `lane_vectors`: register tile extent along the vector axis in vectors.
+int64_t live_vectors(const ir::Program& p);
+
+}  // namespace assay::lower

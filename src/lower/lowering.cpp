@@ -1,0 +1,75 @@
+#include "lower/lowering.h"
+
+#include <utility>
+
+namespace assay::lower {
+
+namespace {
+
+ir::Buffer argument(const ir::Tensor& t, const ir::Layout& layout, bool written) {
+  ir::Buffer b;
+  b.name = t.name;
+  b.dtype = t.dtype;
+  b.elements = ir::physical_elements(layout, t.shape);
+  b.written = written;
+  return b;
+}
+
+}  // namespace
+
+Lowering::Lowering(const ir::Program& program) : p(program), anchor(program.graph.nodes[0]), nest(nest_of(program)) {
+  kernel.name = p.name;
+  kernel.groups = ir::group_count(p);
+  new_index("group", kernel.groups);
+  lane = new_index("lane", p.vector_width);
+  for (int t : ir::arguments_of(p)) {
+    buffer_of[t] = static_cast<int>(kernel.buffers.size());
+    kernel.buffers.push_back(argument(p.graph.tensors[static_cast<size_t>(t)], p.layouts[static_cast<size_t>(t)],
+                                      t == p.graph.outputs[0]));
+  }
+  for (const ir::Staging& stage : p.staging) {
+    StagedBuffer b;
+    b.staging = stage;
+    b.place = staging_place(p, nest, stage);
+    b.shape = staged_shape(p, stage);
+    b.buffer = static_cast<int>(kernel.buffers.size());
+    ir::Buffer scratch;
+    const ir::Tensor& source = p.graph.tensors[static_cast<size_t>(anchor.reads[static_cast<size_t>(stage.read)].tensor)];
+    scratch.name = source.name + "_staged";
+    scratch.dtype = source.dtype;
+    scratch.elements = ir::physical_elements(stage.layout, b.shape);
+    scratch.scope = ir::Scope::scratch;
+    kernel.buffers.push_back(std::move(scratch));
+    staged.emplace(stage.read, std::move(b));
+  }
+}
+
+int Lowering::new_index(std::string name, int64_t limit) {
+  kernel.index_names.push_back(std::move(name));
+  ranges.push_back({0, limit - 1});
+  return static_cast<int>(ranges.size()) - 1;
+}
+
+int Lowering::new_register(std::string name, int lanes) {
+  ir::Register r;
+  r.name = std::move(name);
+  r.lanes = lanes;
+  kernel.registers.push_back(std::move(r));
+  return static_cast<int>(kernel.registers.size()) - 1;
+}
+
+std::optional<LaneAddress> split_lane(const Lowering& s, const ir::Index& index) {
+  const std::optional<int64_t> stride = ir::stride_of(index, s.lane);
+  if (!stride) return std::nullopt;
+  const ir::Index base = ir::substitute(
+      index, [&](int var) { return var == s.lane ? ir::constant(0) : ir::variable(var); });
+  return LaneAddress{base, *stride};
+}
+
+bool whole_vectors(const ir::Layout& layout, int dim, int width) {
+  for (const ir::PhysicalDim& d : layout.dims)
+    if (d.dim == dim && d.mod > 0 && d.div == 1) return d.mod % width == 0;
+  return false;
+}
+
+}  // namespace assay::lower

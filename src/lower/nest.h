@@ -1,0 +1,48 @@
+// The loop nest a program stands for, flattened: what lowering emits, in the order it emits it, and
+// what the model's closed forms count. One truth for both.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ir/program.h"
+
+namespace assay::lower {
+
+// One loop: walks tiles of level `level` along `axis` inside the enclosing tile.
+struct Loop {
+  int level = 0;
+  int axis = 0;
+  int64_t tile = 1;     // extent of the tile it walks
+  int64_t trips = 1;    // tiles in a full enclosing tile, the partial one included
+  bool reduce = false;
+  bool group = false;   // decoded from the group id instead of being a loop
+  bool operator==(const Loop&) const = default;
+};
+
+struct Nest {
+  std::vector<Loop> loops;  // outermost first; loops with one trip and no remainder are left out
+  // loops[first_inner..] are reduce loops inside the life of the accumulators; reduce loops before
+  // it pass their partial sums through the output.
+  size_t first_inner = 0;
+};
+
+Nest nest_of(const ir::Program& p);
+
+// The tile that encloses level `level` along `axis`: the whole axis for level 0.
+int64_t enclosing_extent(const ir::Program& p, int level, int axis);
+
+// Does the address of read `read` of the anchor change with `axis`?
+bool reads_axis(const ir::Program& p, int read, int axis);
+
+// After which loop (position in Nest::loops, -1: before all) the copy of a staging stands: the last
+// loop of its level or further out that moves the operand's region.
+int staging_place(const ir::Program& p, const Nest& nest, const ir::Staging& s);
+
+// Extents of the region of the operand that one tile of the staging's level needs, per dimension.
+std::vector<int64_t> staged_shape(const ir::Program& p, const ir::Staging& s);
+
+// Reduce loops outside the accumulators' life: partial sums go through the output buffer.
+bool has_partial_sums(const Nest& nest);
+
+}  // namespace assay::lower
