@@ -37,12 +37,6 @@ std::vector<ir::Index> region_origin(const Lowering& s, const StagedBuffer& stag
   return out;
 }
 
-int contiguous_dim(const ir::Layout& layout) {
-  if (layout.dims.empty()) return -1;
-  const ir::PhysicalDim& inner = layout.dims.back();
-  return inner.div == 1 ? inner.dim : -1;
-}
-
 ir::Value copied_vector(const Copy& c, const ir::Index& from, int count) {
   ir::Value v;
   v.op = ir::ValueOp::load;
@@ -78,11 +72,8 @@ void emit_element(const Copy& c, std::vector<ir::Index> local, int count, ir::Bl
   append(out, std::move(store));
 }
 
-void emit_dims(const Copy& c, size_t next, const std::vector<int>& dims, std::vector<ir::Index> local, ir::Block& out);
-
 // The vector dimension: whole vectors, then the partial one at the tensor's end or the region's.
-void emit_vector_dim(const Copy& c, size_t next, const std::vector<int>& dims, std::vector<ir::Index> local,
-                     ir::Block& out) {
+void emit_vector_dim(const Copy& c, const std::vector<ir::Index>& local, ir::Block& out) {
   Lowering& s = c.s;
   const auto d = static_cast<size_t>(c.vector_dim);
   const int64_t w = s.width(), region = c.staged.shape[d], size = c.shape[d];
@@ -99,8 +90,6 @@ void emit_vector_dim(const Copy& c, size_t next, const std::vector<int>& dims, s
     emit_element(c, std::move(inner), static_cast<int>(w), loop.body);
     append(out, std::move(loop));
   }
-  (void)next;
-  (void)dims;
   // A partial vector: where the tensor ends inside this region, else where the region ends.
   const auto partial = [&](const ir::Index& at, int64_t count, std::vector<ir::Condition> when) {
     ir::If cond;
@@ -132,7 +121,7 @@ void emit_dims(const Copy& c, size_t next, const std::vector<int>& dims, std::ve
   Lowering& s = c.s;
   if (next == dims.size()) {
     if (c.vector_dim >= 0)
-      emit_vector_dim(c, next, dims, std::move(local), out);
+      emit_vector_dim(c, local, out);
     else
       emit_element(c, std::move(local), 1, out);
     return;
@@ -153,37 +142,13 @@ void emit_dims(const Copy& c, size_t next, const std::vector<int>& dims, std::ve
   append(out, std::move(loop));
 }
 
-// Vectors need whole regions of vectors: the origin a multiple of the width, or no clipping.
-bool vectorizable(const Copy& c, int dim) {
-  if (dim < 0 || c.s.width() == 1) return false;
-  const auto d = static_cast<size_t>(dim);
-  const int64_t w = c.s.width();
-  const ir::Index m = ir::modulo(c.origin[d], w, c.s.ranges);
-  const bool aligned = m.terms.empty() && m.offset == 0;
-  const bool clipped = ir::range_of(c.origin[d], c.s.ranges).high + c.staged.shape[d] > c.shape[d];
-  if (clipped && (!aligned || c.staged.shape[d] % w != 0) && c.staged.shape[d] != c.shape[d]) return false;
-  // The source must be contiguous over a whole vector: an unblocked dimension, or one blocked by a
-  // multiple of the width read at multiples of it.
-  const ir::PhysicalDim& inner = c.source_layout().dims.back();
-  if (inner.mod > 0 && (inner.mod % w != 0 || !aligned)) return false;
-  std::vector<ir::Index> at(c.staged.shape.size(), ir::constant(0));
-  at[d] = ir::variable(c.s.lane);
-  const ir::Index to = ir::physical_offset(c.staged.staging.layout, c.staged.shape, at, c.s.ranges);
-  if (!split_lane(c.s, to)) return false;
-  // Every vector start is a multiple of w, so a copy blocked by a divisor pattern stays equidistant.
-  for (const ir::PhysicalDim& p : c.staged.staging.layout.dims)
-    if (p.dim == dim && p.mod > 0 && p.div == 1 && p.mod % w != 0) return false;
-  return true;
-}
-
 }  // namespace
 
 void emit_copy(Lowering& s, const StagedBuffer& staged, const Place& place, ir::Block& out) {
   Copy c{s, staged, s.anchor.reads[static_cast<size_t>(staged.staging.read)].tensor, {}, {}, -1};
   c.shape = s.p.graph.tensors[static_cast<size_t>(c.tensor)].shape;
   c.origin = region_origin(s, staged, place);
-  const int dim = contiguous_dim(c.source_layout());
-  if (vectorizable(c, dim)) c.vector_dim = dim;
+  c.vector_dim = copy_vector_dim(s.p, staged.staging);
   std::vector<int> dims;  // in the source's storage order, each once, the vector dimension last
   for (const ir::PhysicalDim& d : c.source_layout().dims)
     if (d.dim != c.vector_dim && std::find(dims.begin(), dims.end(), d.dim) == dims.end()) dims.push_back(d.dim);

@@ -73,6 +73,47 @@ std::vector<int64_t> staged_shape(const ir::Program& p, const ir::Staging& s) {
   return shape;
 }
 
+std::optional<int64_t> lane_stride(const ir::Layout& layout, std::span<const int64_t> shape, int dim, int width) {
+  const std::vector<int64_t> extents = ir::physical_shape(layout, shape);
+  int64_t stride = 1;
+  for (size_t p = layout.dims.size(); p-- > 0;) {
+    const ir::PhysicalDim& d = layout.dims[p];
+    if (d.dim == dim) {
+      if (d.div != 1) return std::nullopt;
+      if (d.mod > 0 && (d.mod % width != 0 || ir::pad_of(layout, dim).before % width != 0)) return std::nullopt;
+      return stride;
+    }
+    stride *= extents[p];
+  }
+  return std::nullopt;
+}
+
+int copy_vector_dim(const ir::Program& p, const ir::Staging& s) {
+  const int w = p.vector_width;
+  const ir::Read& r = p.graph.nodes[0].reads[static_cast<size_t>(s.read)];
+  const ir::Layout& source = p.layouts[static_cast<size_t>(r.tensor)];
+  if (w == 1 || source.dims.empty() || source.dims.back().div != 1) return -1;
+  const ir::PhysicalDim& inner = source.dims.back();
+  const auto d = static_cast<size_t>(inner.dim);
+  std::vector<ir::Range> tile_ranges;
+  bool aligned = true, moves = false;
+  for (int a = 0; a < static_cast<int>(p.graph.nodes[0].axes.size()); ++a) {
+    tile_ranges.push_back({0, tile(p, s.level, a) - 1});
+    if (!ir::depends_on(r.index[d], a) || ir::tile_count(p, s.level, a) == 1) continue;
+    moves = true;
+    const std::optional<int64_t> c = ir::stride_of(r.index[d], a);
+    if (!c || (*c * tile(p, s.level, a)) % w != 0) aligned = false;
+  }
+  const ir::Range range = ir::range_of(r.index[d], tile_ranges);
+  const int64_t region = range.high - range.low + 1;
+  if (moves && (!aligned || range.low % w != 0 || region % w != 0)) return -1;
+  if (!moves && inner.mod > 0 && range.low % w != 0) return -1;
+  const std::vector<int64_t>& shape = p.graph.tensors[static_cast<size_t>(r.tensor)].shape;
+  if (!lane_stride(source, shape, inner.dim, w)) return -1;
+  if (!lane_stride(s.layout, staged_shape(p, s), inner.dim, w)) return -1;
+  return inner.dim;
+}
+
 bool has_partial_sums(const Nest& nest) {
   return std::any_of(nest.loops.begin(), nest.loops.begin() + static_cast<ptrdiff_t>(nest.first_inner),
                      [](const Loop& l) { return l.reduce; });

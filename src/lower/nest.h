@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "ir/program.h"
@@ -41,6 +43,15 @@ int staging_place(const ir::Program& p, const Nest& nest, const ir::Staging& s);
 
 // Extents of the region of the operand that one tile of the staging's level needs, per dimension.
 std::vector<int64_t> staged_shape(const ir::Program& p, const ir::Staging& s);
+
+// Is the copy of a staging made of vectors along the source's contiguous dimension (returned), or of
+// single elements (-1)? Vectors need aligned origins, whole vectors inside the region unless it
+// spans the dimension, and equidistant lanes on both sides.
+int copy_vector_dim(const ir::Program& p, const ir::Staging& s);
+
+// Distance in elements between neighbours along logical dimension `dim` in a layout, for vectors of
+// `width` that start at multiples of it; nullopt: they are not equidistant.
+std::optional<int64_t> lane_stride(const ir::Layout& layout, std::span<const int64_t> shape, int dim, int width);
 
 // Reduce loops outside the accumulators' life: partial sums go through the output buffer.
 bool has_partial_sums(const Nest& nest);

@@ -1,0 +1,258 @@
+#include "model/closed_form.h"
+
+#include <algorithm>
+
+#include "lower/nest.h"
+
+namespace assay::model {
+
+namespace {
+
+using lower::AccessCount;
+using lower::Counts;
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Operations of a scalar body: multiply-adds are found by the caller.
+void count_body(const ir::Scalar& e, double times, Counts& out) {
+  using S = ir::ScalarOp;
+  for (const ir::Scalar& a : e.args) count_body(a, times, out);
+  switch (e.op) {
+    case S::read:
+    case S::constant:
+    case S::axis: break;
+    case S::div:
+    case S::sqrt: out.divide += times; break;
+    case S::pow:
+    case S::exp:
+    case S::log:
+    case S::tanh:
+    case S::erf: out.math += times; break;
+    default: out.simple += times; break;
+  }
+}
+
+class ClosedForm {
+ public:
+  explicit ClosedForm(const ir::Program& p)
+      : p_(p), anchor_(p.graph.nodes[0]), nest_(lower::nest_of(p)), spatial_(ir::spatial_count(p.graph, anchor_)) {}
+
+  Counts compute() {
+    const std::vector<int> arguments = ir::arguments_of(p_);
+    out_.buffers.resize(arguments.size() + p_.staging.size());
+    buffer_of_.assign(p_.graph.tensors.size(), -1);
+    for (size_t i = 0; i < arguments.size(); ++i) buffer_of_[static_cast<size_t>(arguments[i])] = static_cast<int>(i);
+    for (size_t a = 0; a < anchor_.axes.size(); ++a) steps_.push_back(steps_along(static_cast<int>(a)));
+    for (size_t i = 0; i < p_.staging.size(); ++i) count_copy(p_.staging[i], static_cast<int>(arguments.size() + i));
+    count_anchor();
+    count_output();
+    count_epilogue();
+    count_iterations();
+    return out_;
+  }
+
+ private:
+  struct Steps {          // along one axis, over the whole iteration space
+    double points = 1;    // unrolled positions: elements, or vectors on the vector axis
+    double elements = 1;
+    double tiles = 1;     // register tiles
+    int64_t in_tile = 1;  // points of one full register tile
+  };
+
+  Steps steps_along(int axis) const {
+    Steps s;
+    const int64_t extent = anchor_.axes[static_cast<size_t>(axis)].extent;
+    const int64_t t = p_.tiles.back().extent[static_cast<size_t>(axis)];
+    s.elements = s.points = static_cast<double>(extent);
+    s.tiles = static_cast<double>(ceil_div(extent, t));
+    s.in_tile = t;
+    if (axis == p_.vector_axis) {
+      const int64_t w = p_.vector_width;
+      s.points = static_cast<double>(extent / t * ceil_div(t, w) + ceil_div(extent % t, w));
+      s.in_tile = ceil_div(t, w);
+    }
+    return s;
+  }
+
+  double spatial_points() const {
+    double n = 1;
+    for (int a = 0; a < spatial_; ++a) n *= steps_[static_cast<size_t>(a)].points;
+    return n;
+  }
+  double reduce_points() const {
+    double n = 1;
+    for (size_t a = static_cast<size_t>(spatial_); a < steps_.size(); ++a) n *= steps_[a].elements;
+    return n;
+  }
+  // Tiles of the reduce axes that loops outside the accumulators walk: passes over the output.
+  double output_passes() const {
+    double n = 1;
+    for (size_t a = static_cast<size_t>(spatial_); a < steps_.size(); ++a) {
+      int level = -1;
+      for (size_t i = 0; i < nest_.first_inner; ++i)
+        if (nest_.loops[i].axis == static_cast<int>(a)) level = nest_.loops[i].level;
+      if (level >= 0) n *= static_cast<double>(ir::tile_count(p_, level, static_cast<int>(a)));
+    }
+    return n;
+  }
+
+  // `n` vector loads of `index` from a buffer; `lanes` elements when they must be gathered.
+  void add_loads(int buffer, const ir::Layout& layout, std::span<const int64_t> shape,
+                 const std::vector<ir::Index>& index, double n, double lanes) {
+    AccessCount& a = out_.buffers[static_cast<size_t>(buffer)];
+    int64_t stride = 0;
+    bool equidistant = true;
+    for (size_t d = 0; d < index.size(); ++d) {
+      if (p_.vector_axis < 0 || !ir::depends_on(index[d], p_.vector_axis)) continue;
+      const std::optional<int64_t> c = ir::stride_of(index[d], p_.vector_axis);
+      const std::optional<int64_t> s = lower::lane_stride(layout, shape, static_cast<int>(d), p_.vector_width);
+      equidistant = equidistant && c && s;
+      stride += c.value_or(0) * s.value_or(0);
+    }
+    if (p_.vector_width == 1 || (equidistant && stride == 0))
+      a.splats += n;
+    else if (equidistant && stride == 1)
+      a.vector_loads += n;
+    else
+      a.gathered_lanes += lanes;
+  }
+
+  void count_anchor() {
+    const double points = spatial_points() * reduce_points();
+    const bool reduces = anchor_.combine != ir::Combiner::none;
+    const bool fused = anchor_.combine == ir::Combiner::sum && anchor_.body.op == ir::ScalarOp::mul;
+    if (fused) {
+      out_.fma += points;
+      for (const ir::Scalar& a : anchor_.body.args) count_body(a, points, out_);
+    } else {
+      count_body(anchor_.body, points, out_);
+      if (reduces) out_.simple += points;
+    }
+    for (size_t r = 0; r < anchor_.reads.size(); ++r) count_read(static_cast<int>(r), reduces);
+  }
+
+  void count_read(int read, bool shares) {
+    double n = 1, lanes = 1;
+    for (size_t a = 0; a < steps_.size(); ++a) {
+      const Steps& s = steps_[a];
+      const bool moves = lower::reads_axis(p_, read, static_cast<int>(a));
+      const bool shared = shares && static_cast<int>(a) < spatial_ && !moves;
+      n *= shared ? s.tiles : s.points;
+      lanes *= shared ? s.tiles : s.elements;
+    }
+    const ir::Read& r = anchor_.reads[static_cast<size_t>(read)];
+    const auto t = static_cast<size_t>(r.tensor);
+    for (size_t i = 0; i < p_.staging.size(); ++i) {
+      if (p_.staging[i].read != read) continue;
+      add_loads(static_cast<int>(out_.buffers.size() - p_.staging.size() + i), p_.staging[i].layout,
+                lower::staged_shape(p_, p_.staging[i]), r.index, n, lanes);
+      return;
+    }
+    add_loads(buffer_of_[t], p_.layouts[t], p_.graph.tensors[t].shape, r.index, n, lanes);
+  }
+
+  void count_output() {
+    const auto t = static_cast<size_t>(p_.graph.outputs[0]);
+    AccessCount& a = out_.buffers[static_cast<size_t>(buffer_of_[t])];
+    const double n = spatial_points(), passes = output_passes();
+    double lanes = 1;
+    for (int i = 0; i < spatial_; ++i) lanes *= steps_[static_cast<size_t>(i)].elements;
+    std::optional<int64_t> stride = 1;
+    if (p_.vector_width > 1)
+      stride = lower::lane_stride(p_.layouts[t], p_.graph.tensors[t].shape, p_.vector_axis, p_.vector_width);
+    const bool contiguous = stride == 1;
+    (contiguous ? a.vector_stores : a.scattered_lanes) += (contiguous ? n : lanes) * passes;
+    if (passes <= 1) return;
+    if (p_.vector_width == 1)
+      a.splats += n * (passes - 1);
+    else
+      (contiguous ? a.vector_loads : a.gathered_lanes) += (contiguous ? n : lanes) * (passes - 1);
+  }
+
+  void count_epilogue() {
+    const double n = spatial_points();
+    double lanes = 1;
+    for (int i = 0; i < spatial_; ++i) lanes *= steps_[static_cast<size_t>(i)].elements;
+    for (size_t k = 1; k < p_.graph.nodes.size(); ++k) {
+      const ir::Node& node = p_.graph.nodes[k];
+      count_body(node.body, n, out_);
+      for (const ir::Read& r : node.reads) {
+        if (r.tensor == p_.graph.nodes[k - 1].output) continue;
+        const auto t = static_cast<size_t>(r.tensor);
+        add_loads(buffer_of_[t], p_.layouts[t], p_.graph.tensors[t].shape, r.index, n, lanes);
+      }
+    }
+  }
+
+  // Sum over all regions of the copied extent along one dimension, clipped to the tensor; in vectors
+  // of w. Pre: the axes of a dimension occur in no other (matmul, convolution).
+  double copied_along(const ir::Staging& s, size_t dim, int64_t w) const {
+    const ir::Read& r = anchor_.reads[static_cast<size_t>(s.read)];
+    const int64_t size = p_.graph.tensors[static_cast<size_t>(r.tensor)].shape[dim];
+    const int64_t region = lower::staged_shape(p_, s)[dim];
+    std::vector<int64_t> origins{0};
+    for (const ir::Term& t : r.index[dim].terms) {
+      const int64_t tile = p_.tiles[static_cast<size_t>(s.level)].extent[static_cast<size_t>(t.var)];
+      const int64_t count = ir::tile_count(p_, s.level, t.var);
+      std::vector<int64_t> next;
+      for (int64_t o : origins)
+        for (int64_t i = 0; i < count; ++i) next.push_back(o + t.coeff * tile * i);
+      origins = std::move(next);
+    }
+    double sum = 0;
+    for (int64_t o : origins) sum += static_cast<double>(ceil_div(std::min(region, size - o), w));
+    return sum;
+  }
+
+  void count_copy(const ir::Staging& s, int buffer) {
+    const ir::Read& r = anchor_.reads[static_cast<size_t>(s.read)];
+    const int place = lower::staging_place(p_, nest_, s);
+    double repeats = 1;  // loops that redo the copy without moving its region
+    for (int a = 0; a < static_cast<int>(anchor_.axes.size()); ++a) {
+      if (lower::reads_axis(p_, s.read, a)) continue;
+      for (int i = place; i >= 0; --i) {
+        const lower::Loop& l = nest_.loops[static_cast<size_t>(i)];
+        if (l.axis != a) continue;
+        repeats *= static_cast<double>(ir::tile_count(p_, l.level, a));
+        break;
+      }
+    }
+    const int v = lower::copy_vector_dim(p_, s);
+    double n = repeats, elements = repeats;
+    for (size_t d = 0; d < r.index.size(); ++d) {
+      n *= copied_along(s, d, static_cast<int>(d) == v ? p_.vector_width : 1);
+      elements *= copied_along(s, d, 1);
+    }
+    AccessCount& source = out_.buffers[static_cast<size_t>(buffer_of_[static_cast<size_t>(r.tensor)])];
+    AccessCount& copy = out_.buffers[static_cast<size_t>(buffer)];
+    (v >= 0 ? source.vector_loads : source.splats) += n;
+    const bool contiguous = v < 0 || lower::lane_stride(s.layout, lower::staged_shape(p_, s), v, p_.vector_width) == 1;
+    (contiguous ? copy.vector_stores : copy.scattered_lanes) += contiguous ? n : elements;
+  }
+
+  void count_iterations() {
+    std::vector<double> positions(anchor_.axes.size(), 1);
+    for (size_t i = 0; i < nest_.loops.size(); ++i) {
+      const lower::Loop& l = nest_.loops[i];
+      const auto a = static_cast<size_t>(l.axis);
+      positions[a] = static_cast<double>(ir::tile_count(p_, l.level, l.axis));
+      double n = 1;
+      for (double x : positions) n *= x;
+      if (!l.group) out_.iterations += n;
+    }
+  }
+
+  const ir::Program& p_;
+  const ir::Node& anchor_;
+  const lower::Nest nest_;
+  const int spatial_;
+  std::vector<Steps> steps_;
+  std::vector<int> buffer_of_;
+  Counts out_;
+};
+
+}  // namespace
+
+Counts closed_form(const ir::Program& p) { return ClosedForm(p).compute(); }
+
+}  // namespace assay::model

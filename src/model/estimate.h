@@ -1,0 +1,32 @@
+// What the model says of one program: a time with its interval, and every term behind it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace assay::model {
+
+struct Term {               // one cost, seconds of the busiest unit
+  std::string name;         // fma, load, l1<-l2, launch, ...
+  double seconds = 0;
+  std::string detail;       // counts and rates, for --explain
+};
+
+struct LevelUse {
+  std::string boundary;     // "l1<-l2"
+  double read_bytes = 0, written_bytes = 0, seconds = 0, working_set = 0;
+};
+
+struct Estimate {
+  double seconds = 0, low = 0, high = 0;
+  std::string bound;        // name of the largest term
+  double bound_margin = 1;  // largest term / second largest
+  std::vector<Term> terms;
+  std::vector<LevelUse> levels;
+  double flops = 0;
+  double groups = 1, rounds = 1, balance = 1;   // balance: mean load / largest load of the units
+  double occupancy = 1;                          // groups resident per unit
+  std::vector<std::string> assumed;              // fields of the profile that were not known
+};
+
+}  // namespace assay::model

@@ -1,0 +1,248 @@
+#include "model/machine.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace assay::model {
+
+namespace {
+
+using hwdesc::Profile;
+
+template <class Q>
+double spread_of(const hwdesc::Value<Q>& v) {
+  if (!v.known() || !v.low || !v.high || v.value->v == 0) return 0;
+  return std::abs(v.high->v - v.low->v) / (2 * std::abs(v.value->v));
+}
+
+class Resolver {
+ public:
+  explicit Resolver(const hwdesc::Target& target) : p_(target.profile), api_(target.api) {}
+
+  Result<Machine> resolve() {
+    m_.profile = p_.name;
+    m_.simt = p_.execution.lanes.style == hwdesc::LaneStyle::simt;
+    resolve_units();
+    resolve_clock();
+    resolve_lanes();
+    resolve_pipes();
+    resolve_launch();
+    for (const hwdesc::MemoryLevel& l : p_.memory) resolve_level(l);
+    if (m_.levels.empty()) fail("has no memory", "declare at least the memory that holds the tensors");
+    else m_.levels.back().last = true;
+    if (!diags_.empty()) return diags_;
+    return m_;
+  }
+
+ private:
+  void fail(const std::string& what, const std::string& hint) {
+    diags_.push_back(error("profile " + p_.name + " " + what, hint));
+  }
+
+  Quantity assume(double value, const std::string& path, const std::string& why) {
+    m_.assumptions.push_back(path + ": " + why);
+    return {value, 0.3, true, path};
+  }
+
+  // How many instances of topology level `per` the device has.
+  double instances_of(const std::string& per) const {
+    double n = 1;
+    if (per == "device" || per == "host") return 1;
+    for (const hwdesc::TopologyLevel& t : p_.topology) {
+      n *= t.count.known() ? t.count.value->v : 1;
+      if (t.name == per) return n;
+    }
+    return 1;
+  }
+  // Instances of `per` inside one unit (partitions), or the fraction of one (halves).
+  double per_unit(const std::string& per) const { return instances_of(per) / m_.units; }
+
+  double hertz(const std::string& clock) const {
+    for (const hwdesc::Clock& c : p_.clocks) {
+      if (c.name != clock) continue;
+      for (const char* load : {"fma", "all"})
+        for (const auto& [name, value] : c.sustained)
+          if (name == load && value.known()) return value.value->v;
+      if (c.max.known()) return c.max.value->v;
+    }
+    return 0;
+  }
+
+  void resolve_units() {
+    m_.units = instances_of("unit");
+    const bool declared = std::any_of(p_.topology.begin(), p_.topology.end(),
+                                      [](const auto& t) { return t.name == "unit" && t.count.known(); });
+    if (!declared) fail("has no topology level `unit` with a count", "add `- {name: unit, count: ...}` to topology");
+  }
+
+  void resolve_clock() {
+    m_.clock = hertz("core");
+    if (m_.clock <= 0) fail("has no clock `core`", "add `clocks: {core: {max: ... MHz}}`");
+  }
+
+  void resolve_lanes() {
+    for (const hwdesc::LaneMode& mode : p_.execution.lanes.modes)
+      if (mode.width.known()) m_.widths.push_back(static_cast<int>(mode.width.value->v));
+    std::sort(m_.widths.begin(), m_.widths.end());
+    if (m_.widths.empty()) {
+      m_.widths = {m_.simt ? 32 : 4};
+      m_.assumptions.push_back("execution.lanes.modes: " + std::to_string(m_.widths[0]) + " lanes");
+    }
+    m_.native_width = m_.simt ? m_.widths.front() : m_.widths.back();
+    const auto& r = p_.execution.registers;
+    if (r.count.known()) {
+      const double bytes = r.count.value->v * (r.width.known() ? r.width.value->v : 4.0) *
+                           (m_.simt ? per_unit(r.per) : 1.0);
+      m_.vector_registers = m_.simt ? bytes / (4.0 * m_.native_width) : r.count.value->v;
+    } else {
+      m_.vector_registers = m_.simt ? 512 : 16;
+      m_.assumptions.push_back("execution.registers.count: " + std::to_string(static_cast<int>(m_.vector_registers)));
+    }
+    const auto& res = p_.execution.resident;
+    m_.resident_groups = res.groups.known() ? res.groups.value->v : (m_.simt ? 16 : 1);
+    m_.resident_waves = res.threads.known() ? res.threads.value->v / m_.native_width : (m_.simt ? 32 : 1);
+  }
+
+  // Lane-slots per second of one unit on a pipe; 0 when there is none.
+  Quantity pipe(const std::string& name) const {
+    for (size_t i = 0; i < p_.pipes.size(); ++i) {
+      const hwdesc::Pipe& pipe = p_.pipes[i];
+      if (pipe.name != name || !pipe.rate.known()) continue;
+      const hwdesc::Rate& r = *pipe.rate.value;
+      const double hz = r.clock.empty() ? 1.0 : hertz(r.clock);
+      return {r.v * hz * per_unit(pipe.per), spread_of(pipe.rate), false, "pipes." + name + ".rate"};
+    }
+    return {};
+  }
+
+  // Vector instructions per second: lane-slots over the native width and the slots an element takes.
+  Quantity instructions(Quantity slots, double slots_per_element) const {
+    slots.value /= m_.native_width * slots_per_element;
+    return slots;
+  }
+
+  const hwdesc::ComputeOp* op(const std::string& name) const {
+    for (const hwdesc::ComputeOp& c : p_.compute)
+      if (c.op == name && c.dtype == "f32") return &c;
+    return nullptr;
+  }
+
+  // Rate of an operation through its pipe, or `fallback` divided by `factor`, as an assumption.
+  Quantity op_rate(const std::string& name, const Quantity& fallback, double factor) {
+    const hwdesc::ComputeOp* c = op(name);
+    if (c != nullptr) {
+      Quantity q = pipe(c->pipe);
+      if (q.value > 0) {
+        Quantity r = instructions(q, c->slots.known() ? c->slots.value->v : 1.0);
+        r.spread += spread_of(c->slots);
+        r.path = "compute." + name + ".f32";
+        return r;
+      }
+    }
+    Quantity q = assume(fallback.value / factor, "compute." + name + ".f32", "1/" + std::to_string(static_cast<int>(factor)) + " of the multiply-add rate");
+    return q;
+  }
+
+  double seconds(const hwdesc::Latency& l) const { return l.clock.empty() ? l.v : l.v / std::max(hertz(l.clock), 1.0); }
+
+  void resolve_pipes() {
+    const hwdesc::ComputeOp* fma = op("fma");
+    Quantity q = pipe(fma != nullptr ? fma->pipe : "fma");
+    if (q.value <= 0) {
+      fail("has no rate for multiply-adds", "add a pipe `fma` with a rate and `compute: [{op: fma, dtype: f32, pipe: fma}]`");
+      return;
+    }
+    m_.fma_rate = instructions(q, fma != nullptr && fma->slots.known() ? fma->slots.value->v : 1.0);
+    m_.fma_latency = fma != nullptr && fma->latency.known()
+                         ? Quantity{seconds(*fma->latency.value), spread_of(fma->latency), false, "compute.fma.f32.latency"}
+                         : assume(4 / std::max(m_.clock, 1.0), "compute.fma.f32.latency", "4 cycles");
+    const auto or_lsu = [&](const char* name) {
+      Quantity p = pipe(name);
+      if (p.value <= 0) p = pipe("lsu");
+      return p.value > 0 ? instructions(p, 1.0) : assume(m_.fma_rate.value, std::string("pipes.") + name, "as the multiply-add rate");
+    };
+    m_.load_rate = or_lsu("load");
+    m_.store_rate = or_lsu("store");
+    m_.alu_rate = op_rate("add", m_.fma_rate, 1);
+    m_.divide_rate = op_rate("div", m_.fma_rate, 16);
+    m_.math_rate = op_rate("exp", m_.fma_rate, 32);
+    const auto& issue = p_.execution.issue;
+    if (issue.rate.known()) {
+      const hwdesc::Rate& r = *issue.rate.value;
+      m_.issue_rate = {r.v * (r.clock.empty() ? 1.0 : hertz(r.clock)) * per_unit(issue.per), spread_of(issue.rate), false, "execution.issue.rate"};
+    } else {
+      m_.issue_rate = assume(4 * m_.clock, "execution.issue.rate", "4 per cycle");
+    }
+  }
+
+  Quantity time_or(const hwdesc::Value<hwdesc::Seconds>& v, double fallback, const std::string& path) {
+    if (v.known()) return {v.value->v, spread_of(v), false, path};
+    return assume(fallback, path, std::to_string(fallback * 1e6) + " us");
+  }
+
+  void resolve_launch() {
+    const std::string base = "apis." + api_.name;
+    m_.launch = time_or(api_.launch.stream, m_.simt ? 3e-6 : 1e-6, base + ".launch.stream");
+    m_.barrier = time_or(api_.device_barrier, 1e-6, base + ".device_barrier");
+    m_.group_start = time_or(api_.group_start, 50e-9, base + ".group_start");
+  }
+
+  Quantity bandwidth(const hwdesc::Value<hwdesc::Bandwidth>& v, const std::string& path) const {
+    if (!v.known()) return {};
+    const double hz = v.value->clock.empty() ? 1.0 : hertz(v.value->clock);
+    return {v.value->v * hz, spread_of(v), false, path};
+  }
+
+  void resolve_level(const hwdesc::MemoryLevel& l) {
+    if (l.per == "host" || !l.link.empty()) return;
+    Level out;
+    const std::string base = "memory." + l.name;
+    out.name = l.name;
+    out.instances = instances_of(l.per);
+    out.shared = out.instances < m_.units;
+    out.on_chip_explicit = l.managed == hwdesc::Managed::explicit_ && &l != &p_.memory.back();
+    if (l.knee.from.known())
+      out.capacity = {l.knee.from.value->v, spread_of(l.knee.from), false, base + ".knee.from"};
+    else if (l.capacity.known())
+      out.capacity = {l.capacity.value->v, spread_of(l.capacity), false, base + ".capacity"};
+    else
+      out.capacity = assume(l.managed == hwdesc::Managed::automatic ? 32768.0 : 1e12, base + ".capacity", "not known");
+    out.knee_end = l.knee.to.known() ? l.knee.to.value->v : 1.5 * out.capacity.value;
+    if (l.transaction.known()) out.line = l.transaction.value->v;
+    else if (l.line.known()) out.line = l.line.value->v;
+    const double users = m_.units / out.instances;
+    resolve_bandwidth(l, base, users, out);
+    if (l.latency.known()) out.latency = {seconds(*l.latency.value), spread_of(l.latency), false, base + ".latency"};
+    out.write_allocates = l.write == hwdesc::WritePolicy::allocate || l.write == hwdesc::WritePolicy::unknown;
+    m_.levels.push_back(std::move(out));
+  }
+
+  void resolve_bandwidth(const hwdesc::MemoryLevel& l, const std::string& base, double users, Level& out) {
+    out.read = bandwidth(l.bandwidth.read, base + ".bandwidth.read");
+    if (out.read.value <= 0) out.read = bandwidth(l.bandwidth.copy, base + ".bandwidth.copy");
+    if (out.read.value <= 0)
+      out.read = m_.levels.empty() ? assume(m_.load_rate.value * m_.native_width * 4 * users, base + ".bandwidth.read", "as the load pipe")
+                                   : assume(m_.levels.back().read.value * m_.levels.back().instances / 2 / out.instances, base + ".bandwidth.read", "half of the nearer memory's");
+    out.write = bandwidth(l.bandwidth.write, base + ".bandwidth.write");
+    if (out.write.value <= 0) out.write = assume(out.read.value / 2, base + ".bandwidth.write", "half of read");
+    out.per_unit_read = bandwidth(l.bandwidth.per_unit, base + ".bandwidth.per_unit");
+    if (out.per_unit_read.value <= 0) {
+      out.per_unit_read = out.read;
+      if (out.shared) out.per_unit_read.value = std::min(out.read.value, 4 * out.read.value / users);
+    }
+    out.per_unit_write = out.write;
+    out.per_unit_write.value = out.write.value * out.per_unit_read.value / out.read.value;
+    if (l.bandwidth.sharpness.known()) out.sharpness = l.bandwidth.sharpness.value->v;
+  }
+
+  const Profile& p_;
+  const hwdesc::Api& api_;
+  Machine m_;
+  Diags diags_;
+};
+
+}  // namespace
+
+Result<Machine> prepare(const hwdesc::Target& target) { return Resolver(target).resolve(); }
+
+}  // namespace assay::model

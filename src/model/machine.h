@@ -1,0 +1,59 @@
+// Machine: a target's numbers resolved for the physics: seconds, bytes, instructions per second of
+// one unit. Prepared once; what a profile does not know is filled by a stated assumption, and every
+// assumption is listed, so that an estimate can say what it rests on.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "hwdesc/target.h"
+
+namespace assay::model {
+
+// A number and the relative half-width of its interval (0: exact or unknown).
+struct Quantity {
+  double value = 0;
+  double spread = 0;        // (high - low) / (2 value)
+  bool assumed = false;
+  std::string path;         // profile field, for explanations
+};
+
+struct Level {              // one memory, near to far
+  std::string name;
+  bool shared = false;      // one instance serves several units
+  bool on_chip_explicit = false;  // code copies into it (scratchpad)
+  bool last = false;        // nothing lies behind it for this program: dram or host
+  double instances = 1;     // in the whole device
+  Quantity capacity;        // bytes that still hit, per instance (knee.from when known)
+  double knee_end = 0;      // bytes beyond which nothing hits
+  double line = 64;         // bytes of a transfer
+  Quantity read, write;     // bytes/s of one instance, all its units together
+  Quantity per_unit_read, per_unit_write;  // bytes/s one unit alone reaches
+  double sharpness = 4;     // p of the bandwidth law
+  Quantity latency;         // s
+  bool write_allocates = true;
+};
+
+struct Machine {
+  std::string profile;
+  bool simt = false;
+  double units = 1;
+  double clock = 1e9;             // Hz of one unit under vector load
+  int native_width = 1;           // 4-byte lanes that issue together
+  std::vector<int> widths;        // usable vector widths, ascending
+  double vector_registers = 32;   // of native width, per unit
+  double resident_groups = 1;     // limit per unit
+  double resident_waves = 1;
+  Quantity fma_rate, load_rate, store_rate, alu_rate, divide_rate, math_rate;  // vector instr/s/unit
+  Quantity issue_rate;            // vector instr/s/unit
+  Quantity fma_latency;           // s
+  Quantity launch, barrier, group_start;  // s
+  std::vector<Level> levels;      // [0] nearest
+  std::vector<std::string> assumptions;
+};
+
+// Errors: no unit count, no clock, no multiply-add rate, no memory.
+Result<Machine> prepare(const hwdesc::Target& target);
+
+}  // namespace assay::model

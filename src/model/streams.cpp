@@ -1,0 +1,128 @@
+#include "model/streams.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace assay::model {
+
+namespace {
+
+std::vector<char> moving_axes(const ir::Program& p, const std::vector<ir::Index>& index) {
+  std::vector<char> out;
+  for (int a = 0; a < static_cast<int>(p.graph.nodes[0].axes.size()); ++a)
+    out.push_back(std::any_of(index.begin(), index.end(), [&](const ir::Index& i) { return ir::depends_on(i, a); }));
+  return out;
+}
+
+const ir::Read* read_of(const ir::Program& p, const Stream& s) {
+  for (const ir::Read& r : p.graph.nodes[static_cast<size_t>(s.node)].reads)
+    if (r.tensor == s.tensor) return &r;
+  return nullptr;
+}
+
+// Extents per logical dimension over a tile of the anchor's axes, clipped to the tensor.
+std::vector<int64_t> region(const ir::Program& p, const Stream& s, const std::vector<int64_t>& tile) {
+  const ir::Tensor& t = p.graph.tensors[static_cast<size_t>(s.tensor)];
+  std::vector<ir::Range> ranges;
+  for (int64_t e : tile) ranges.push_back({0, e - 1});
+  std::vector<int64_t> out;
+  if (const ir::Read* r = read_of(p, s); r != nullptr && !s.written) {
+    for (size_t d = 0; d < r->index.size(); ++d) {
+      const ir::Range range = ir::range_of(r->index[d], ranges);
+      out.push_back(std::min(range.high - range.low + 1, t.shape[d]));
+    }
+  } else {
+    for (size_t d = 0; d < t.shape.size(); ++d) out.push_back(tile[d]);
+  }
+  return out;
+}
+
+// Bytes of whole lines: physical dimensions that are wholly covered from the inside are one run.
+double lines_of(const ir::Layout& layout, const std::vector<int64_t>& shape, const std::vector<int64_t>& extent,
+                double element, double line) {
+  const std::vector<int64_t> full = ir::physical_shape(layout, shape);
+  double run = 1, rows = 1;
+  bool contiguous = true;
+  for (size_t p = layout.dims.size(); p-- > 0;) {
+    const ir::PhysicalDim& d = layout.dims[p];
+    const int64_t e = extent[static_cast<size_t>(d.dim)];
+    int64_t n = (e + d.div - 1) / d.div;
+    if (d.mod > 0) n = std::min(n, d.mod);
+    n = std::min(n, full[p]);
+    if (contiguous) {
+      run *= static_cast<double>(n);
+      contiguous = n == full[p];
+    } else {
+      rows *= static_cast<double>(n);
+    }
+  }
+  return rows * std::max(line, std::ceil(run * element / line) * line);
+}
+
+}  // namespace
+
+std::vector<int64_t> covered(const ir::Program& p, const lower::Nest& nest, size_t depth) {
+  std::vector<int64_t> out;
+  for (const ir::Axis& a : p.graph.nodes[0].axes) out.push_back(a.extent);
+  for (size_t i = 0; i < depth; ++i) out[static_cast<size_t>(nest.loops[i].axis)] = nest.loops[i].tile;
+  return out;
+}
+
+Streams streams_of(const ir::Program& p) {
+  Streams out;
+  out.nest = lower::nest_of(p);
+  const size_t all = out.nest.loops.size();
+  const ir::Node& anchor = p.graph.nodes[0];
+  for (int r = 0; r < static_cast<int>(anchor.reads.size()); ++r) {
+    const ir::Read& read = anchor.reads[static_cast<size_t>(r)];
+    Stream s;
+    s.tensor = read.tensor;
+    s.moves = moving_axes(p, read.index);
+    s.until = all;
+    for (int i = 0; i < static_cast<int>(p.staging.size()); ++i) {
+      if (p.staging[static_cast<size_t>(i)].read != r) continue;
+      Stream copy = s;
+      copy.staging = i;
+      out.streams.push_back(copy);
+      s.until = static_cast<size_t>(lower::staging_place(p, out.nest, p.staging[static_cast<size_t>(i)]) + 1);
+    }
+    out.streams.push_back(std::move(s));
+  }
+  const auto spatial = static_cast<size_t>(ir::spatial_count(p.graph, anchor));
+  for (int n = 1; n < static_cast<int>(p.graph.nodes.size()); ++n) {
+    for (const ir::Read& read : p.graph.nodes[static_cast<size_t>(n)].reads) {
+      if (read.tensor == p.graph.nodes[static_cast<size_t>(n) - 1].output) continue;
+      Stream s;
+      s.tensor = read.tensor;
+      s.node = n;
+      s.moves = moving_axes(p, read.index);
+      s.until = out.nest.first_inner;
+      out.streams.push_back(std::move(s));
+    }
+  }
+  Stream output;
+  output.tensor = p.graph.outputs[0];
+  output.written = true;
+  output.read = lower::has_partial_sums(out.nest);
+  output.moves.assign(anchor.axes.size(), 0);
+  std::fill(output.moves.begin(), output.moves.begin() + static_cast<ptrdiff_t>(spatial), char{1});
+  output.until = out.nest.first_inner;
+  out.streams.push_back(std::move(output));
+  return out;
+}
+
+double footprint(const ir::Program& p, const Streams& s, const Stream& stream, size_t depth, double line) {
+  const ir::Tensor& t = p.graph.tensors[static_cast<size_t>(stream.tensor)];
+  const double element = ir::bytes_of(t.dtype);
+  if (stream.staging >= 0) {
+    const ir::Staging& stage = p.staging[static_cast<size_t>(stream.staging)];
+    const std::vector<int64_t> shape = lower::staged_shape(p, stage);
+    std::vector<int64_t> extent = region(p, stream, covered(p, s.nest, depth));
+    for (size_t d = 0; d < extent.size(); ++d) extent[d] = std::min(extent[d], shape[d]);
+    return lines_of(stage.layout, shape, extent, element, line);
+  }
+  return lines_of(p.layouts[static_cast<size_t>(stream.tensor)], t.shape, region(p, stream, covered(p, s.nest, depth)),
+                  element, line);
+}
+
+}  // namespace assay::model

@@ -1,0 +1,40 @@
+// Memory streams of a program and their footprints: what the loops inside a given depth of the nest
+// touch, in bytes of whole cache lines. The base of traffic.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ir/program.h"
+#include "lower/nest.h"
+
+namespace assay::model {
+
+// One array that the nest touches: an operand (or its staged copy) or the output.
+struct Stream {
+  int tensor = -1;              // of the program's graph; for a staged copy, its source
+  int staging = -1;             // index into Program::staging when this is the copy
+  bool written = false;
+  bool read = true;
+  int node = 0;                 // node that touches it
+  std::vector<char> moves;      // per anchor axis: does the address change with it
+  size_t inside = 0;            // touched only by code inside this many loops of the nest
+  size_t until = 0;             // loops from this depth on do not touch it (copies); nest size: all do
+};
+
+struct Streams {
+  lower::Nest nest;
+  std::vector<Stream> streams;
+};
+
+// Streams of the register tile's code, and of the copies of staged operands.
+Streams streams_of(const ir::Program& p);
+
+// Bytes of whole lines of `line` bytes that one run of the loops inside depth `depth` touches of a
+// stream: its operand's region over the tile those loops cover, in the stream's layout.
+double footprint(const ir::Program& p, const Streams& s, const Stream& stream, size_t depth, double line);
+
+// Extent of the tile per axis that loops [depth..) cover.
+std::vector<int64_t> covered(const ir::Program& p, const lower::Nest& nest, size_t depth);
+
+}  // namespace assay::model

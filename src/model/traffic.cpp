@@ -1,0 +1,169 @@
+#include "model/traffic.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace assay::model {
+
+namespace {
+
+// Footprints per stream and depth, and trips per loop, seen by one unit or by the whole device.
+struct View {
+  std::vector<std::vector<double>> footprint;  // [stream][depth]
+  std::vector<double> working_set;             // [depth]
+  std::vector<double> trips;                   // [loop]
+};
+
+class Traffic {
+ public:
+  Traffic(const ir::Program& p, const Streams& s, const Machine& m, const Residency& r)
+      : p_(p), s_(s), m_(m), resident_(r) {
+    line_ = m.levels[0].line;
+    device_ = view(1);
+    unit_ = view(std::min(m.units, static_cast<double>(ir::group_count(p))));
+  }
+
+  LevelTraffic level(size_t l) const {
+    const Level& cache = m_.levels[l];
+    return cache.on_chip_explicit ? explicit_level(l) : automatic_level(l);
+  }
+
+ private:
+  // One unit works on 1/share of the outermost group loop.
+  View view(double share) const {
+    View v;
+    const size_t depths = s_.nest.loops.size() + 1;
+    for (const lower::Loop& l : s_.nest.loops) v.trips.push_back(static_cast<double>(l.trips));
+    double shrink = 1;
+    if (!v.trips.empty() && s_.nest.loops[0].group && share > 1) {
+      const double mine = std::ceil(v.trips[0] / share);
+      shrink = mine / v.trips[0];
+      v.trips[0] = mine;
+    }
+    v.working_set.assign(depths, 0);
+    for (const Stream& st : s_.streams) {
+      std::vector<double> f(depths, 0);
+      for (size_t d = 0; d <= std::min(st.until, depths - 1); ++d) {
+        f[d] = footprint(p_, s_, st, d, line_);
+        if (d == 0 && shrink < 1 && st.moves[static_cast<size_t>(s_.nest.loops[0].axis)]) f[d] *= shrink;
+        v.working_set[d] += f[d];
+      }
+      v.footprint.push_back(std::move(f));
+    }
+    return v;
+  }
+
+  static double product(const std::vector<double>& trips, size_t n) {
+    double x = 1;
+    for (size_t i = 0; i < n; ++i) x *= trips[i];
+    return x;
+  }
+
+  // Bytes of stream `i` when everything inside depth j fits; `inner`: the stream's code stands
+  // outside depth j, so nothing of it survives.
+  double reused(const View& v, size_t i, size_t j) const {
+    const Stream& st = s_.streams[i];
+    if (j > st.until) return v.footprint[i][st.until] * product(v.trips, st.until);
+    size_t d = j;
+    while (d > 0 && !st.moves[static_cast<size_t>(s_.nest.loops[d - 1].axis)]) --d;
+    if (d > 0) --d;
+    return v.footprint[i][d] * product(v.trips, d);
+  }
+
+  double fits(double working_set, double from, double to) const {
+    if (working_set <= from) return 1;
+    if (working_set >= to || to <= from) return 0;
+    return 1 - std::log(working_set / from) / std::log(to / from);
+  }
+
+  LevelTraffic automatic_level(size_t l) const {
+    const Level& cache = m_.levels[l];
+    const bool shared = cache.shared;
+    const View& v = shared ? device_ : unit_;
+    // Units of one instance beyond the shared view's one device: several instances split it.
+    const double instances = shared ? cache.instances : 1;
+    const size_t depths = v.working_set.size();
+    std::vector<double> bytes(s_.streams.size(), 0);
+    LevelTraffic out;
+    double left = 1;  // weight of the cases in which no outer depth fitted
+    for (size_t j = 0; j < depths && left > 1e-6; ++j) {
+      const bool innermost = j + 1 == depths;
+      const double h = innermost ? 1 : fits(v.working_set[j] / instances, cache.capacity.value, cache.knee_end);
+      if (h <= 0) continue;
+      if (out.working_set == 0) out.working_set = v.working_set[j] / instances;
+      for (size_t i = 0; i < bytes.size(); ++i) bytes[i] += left * h * reused(v, i, j);
+      left *= 1 - h;
+    }
+    const double units = shared ? 1 : std::min(m_.units, static_cast<double>(ir::group_count(p_)));
+    for (size_t i = 0; i < bytes.size(); ++i) out.streams.push_back(split(i, bytes[i] * units, l, v.footprint[i][0] * units));
+    total(out);
+    return out;
+  }
+
+  // Copies of staged operands enter; other operands pass by to the registers, line by line.
+  LevelTraffic explicit_level(size_t l) const {
+    LevelTraffic out;
+    for (size_t i = 0; i < s_.streams.size(); ++i) {
+      const Stream& st = s_.streams[i];
+      const bool copy = st.staging >= 0;
+      const double bytes = copy ? 0 : device_.footprint[i][st.until] * product(device_.trips, st.until);
+      out.streams.push_back(split(i, bytes, l, device_.footprint[i][0]));
+    }
+    for (size_t i = 0; i < s_.streams.size(); ++i)
+      if (s_.streams[i].staging >= 0) out.working_set += device_.footprint[i][s_.nest.loops.size() == 0 ? 0 : staged_depth(i)];
+    total(out);
+    return out;
+  }
+
+  size_t staged_depth(size_t i) const {
+    const ir::Staging& stage = p_.staging[static_cast<size_t>(s_.streams[i].staging)];
+    return static_cast<size_t>(lower::staging_place(p_, s_.nest, stage) + 1);
+  }
+
+  // What is already in the cache is not read again the first time round. Scratch is never read from
+  // beyond before it was written; what falls out of the cache goes both ways.
+  StreamTraffic split(size_t i, double bytes, size_t l, double once) const {
+    const Stream& st = s_.streams[i];
+    StreamTraffic t;
+    if (st.staging >= 0) {
+      const double again = std::max(0.0, bytes - once);
+      t.read = again;
+      t.written = again > 0 ? once : 0;
+      return t;
+    }
+    if (st.written) {
+      t.written = bytes;
+      t.read = st.read ? std::max(0.0, bytes - once) : 0;
+      return t;
+    }
+    double here = 0;
+    if (static_cast<size_t>(st.tensor) < resident_.size()) here = resident_[static_cast<size_t>(st.tensor)][l];
+    t.read = bytes <= once * 1.0001 ? bytes * (1 - here) : bytes - once * here;
+    return t;
+  }
+
+  static void total(LevelTraffic& t) {
+    for (const StreamTraffic& s : t.streams) {
+      t.read += s.read;
+      t.written += s.written;
+    }
+  }
+
+  const ir::Program& p_;
+  const Streams& s_;
+  const Machine& m_;
+  const Residency& resident_;
+  double line_ = 64;
+  View device_, unit_;
+};
+
+}  // namespace
+
+std::vector<LevelTraffic> traffic(const ir::Program& p, const Streams& s, const Machine& m, const Residency& resident) {
+  const Traffic t(p, s, m, resident);
+  std::vector<LevelTraffic> out;
+  for (size_t l = 0; l + 1 < m.levels.size(); ++l) out.push_back(t.level(l));
+  return out;
+}
+
+}  // namespace assay::model

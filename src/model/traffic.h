@@ -1,0 +1,40 @@
+// Bytes that cross each boundary of the memory hierarchy, from footprints and reuse distances.
+//
+// For a cache of capacity C take the outermost depth j of the nest whose working set W(j) = sum of
+// the streams' footprints fits. A stream's traffic into the cache is then its footprint at depth j
+// times the trips of the loops outside, except that
+//   - loops just outside j that do not move the stream find its data still there, and
+//   - the next loop that does move it loads only what is new (overlapping windows of convolutions).
+// Between knee.from and knee.to the traffic of "fits" and "does not fit" is blended linearly in
+// log W, since replacement is not perfect. Explicit memories take exactly what is staged in them.
+// Private caches see one unit's share of the groups, shared caches all of them.
+// Source: reuse-distance form of Roller's MemWorkload (OSDI'22, 3.3) and the layer conditions of
+// kerncraft's ECM model, for any number of levels.
+#pragma once
+
+#include <vector>
+
+#include "model/machine.h"
+#include "model/streams.h"
+
+namespace assay::model {
+
+// resident[tensor][level]: the fraction of an operand that already lies in a cache when the program
+// starts. Empty: cold.
+using Residency = std::vector<std::vector<double>>;
+
+struct StreamTraffic {
+  double read = 0, written = 0;   // bytes, of all units together
+};
+
+struct LevelTraffic {             // into (read) and out of (written) level i, from and to level i+1
+  double read = 0, written = 0;
+  double working_set = 0;         // of the depth that fits, bytes
+  std::vector<StreamTraffic> streams;
+};
+
+// One entry per memory level but the last.
+std::vector<LevelTraffic> traffic(const ir::Program& p, const Streams& s, const Machine& m,
+                                  const Residency& resident);
+
+}  // namespace assay::model
