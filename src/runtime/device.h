@@ -47,6 +47,7 @@ struct LoadOptions {
   std::string optimization = "-O3";    // of the kernel compiler
   Progress progress;                   // may be empty
   const CancelToken* cancel = nullptr;
+  bool guarded = false;                // zones around every buffer, checked after every run (for tests)
 };
 
 struct BufferRange {
@@ -89,6 +90,7 @@ class Module {  // invariant: built code for a list of kernels, and the buffers 
 
   virtual const std::vector<KernelReport>& reports() const = 0;
   virtual double build_seconds() const = 0;  // 0 when everything came from the cache
+  virtual const Diags& warnings() const = 0;  // what went otherwise than asked: another cache folder
 };
 
 class Device {

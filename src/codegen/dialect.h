@@ -1,0 +1,65 @@
+// A kernel language as data: typed capabilities, a few structural choices and spellings. Read from
+// hw_profiles/dialects/<name>.yaml, whose head explains the form. The C core that all of them share
+// (for, if, assignment, integer + - *, comparison, &&) is the printer's own.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "codegen/template.h"
+#include "hwdesc/target.h"
+#include "ir/dtype.h"
+
+namespace assay::codegen {
+
+enum class Parameters { pointers, blocks, attributes };  // how a kernel gets its buffers
+enum class GroupMemory { body, file };                   // where group memory is declared
+enum class Ids { call, variable };                       // how a body learns its group
+
+struct Structure {
+  Parameters parameters = Parameters::pointers;
+  GroupMemory group_memory = GroupMemory::body;
+  Ids ids = Ids::variable;
+  bool mixed_operands = false;  // a scalar operand of + - * / is broadcast by the language
+  bool operator==(const Structure&) const = default;
+};
+
+struct ElementType {
+  std::string scalar;                        // the type's name
+  Template literal;                          // {digits}
+  std::optional<std::string> infinity, nan;  // integers have none
+  bool operator==(const ElementType&) const = default;
+};
+
+struct Header {
+  std::vector<std::string> when;  // spellings or element types that need it; empty: always
+  std::string text;
+  bool operator==(const Header&) const = default;
+};
+
+struct Dialect {
+  std::string name;
+  hwdesc::DialectCapabilities capabilities;
+  Structure structure;
+  std::map<ir::DType, ElementType> types;
+  std::string index_type;
+  Template vector_type;    // {dtype} {scalar} {lanes}
+  Template vector_header;  // {type} {scalar} {bytes} {align}: what declares it; may be empty
+  std::map<std::string, Template, std::less<>> spellings;
+  std::vector<Header> headers;
+
+  const Template* find(std::string_view spelling) const;
+};
+
+// Errors: every unknown or missing key, unknown hole, unknown word, with its place.
+Result<Dialect> parse_dialect(std::string_view text, std::string_view file);
+
+// The text of a dialect file that came with this build; empty when there is none of that name.
+std::string_view dialect_text(std::string_view name);
+std::vector<std::string> dialect_names();
+
+}  // namespace assay::codegen

@@ -1,0 +1,70 @@
+// Index expressions as 64-bit integer arithmetic. What the variables' ranges tell decides between
+// plain and floor division, and which bounds need no test.
+#include <fmt/format.h>
+
+#include "codegen/printer.h"
+
+namespace assay::codegen {
+namespace {
+
+constexpr int kUnary = 15, kProduct = 13, kSum = 12;
+
+Text parenthesised(Text t, int level) { return t.level < level ? Text{"(" + t.text + ")", kCallLevel} : t; }
+
+Text number(int64_t v) { return {std::to_string(v), v < 0 ? kUnary : kCallLevel}; }
+
+// (base / div) % mod without the coefficient.
+Text print_term(Printer& p, const ir::Term& t) {
+  const bool is_variable = t.var >= 0;
+  Text text = is_variable ? Text{p.index_names[static_cast<size_t>(t.var)]} : print_index(p, t.of[0]);
+  const ir::Range range = is_variable ? p.ranges[static_cast<size_t>(t.var)] : ir::range_of(t.of[0], p.ranges);
+  const bool plain = range.low >= 0;
+  if (t.div != 1) text = p.spell(plain ? "index_divide" : "index_floor_divide", {{"a", text}, {"d", number(t.div)}});
+  if (t.mod != 0) text = p.spell(plain ? "index_modulo" : "index_floor_modulo", {{"a", text}, {"d", number(t.mod)}});
+  return text;
+}
+
+}  // namespace
+
+Text print_index(Printer& p, const ir::Index& index) {
+  std::string sum;
+  int level = kCallLevel, count = 0;
+  for (const ir::Term& t : index.terms) {
+    if (t.coeff == 0) continue;
+    const bool minus = t.coeff < 0 && count > 0;
+    const int64_t coeff = minus ? -t.coeff : t.coeff;
+    Text text = print_term(p, t);
+    if (coeff != 1) text = {parenthesised(text, kProduct).text + " * " + std::to_string(coeff), kProduct};
+    level = count == 0 ? text.level : kSum;
+    if (count > 0) text = parenthesised(text, kProduct);
+    else if (index.terms.size() > 1) text = parenthesised(text, kSum);
+    sum += (count == 0 ? "" : minus ? " - " : " + ") + text.text;
+    ++count;
+  }
+  if (count == 0) return number(index.offset);
+  if (index.offset == 0) return {sum, level};
+  const std::string offset = std::to_string(index.offset < 0 ? -index.offset : index.offset);
+  return {sum + (index.offset < 0 ? " - " : " + ") + offset, kSum};
+}
+
+std::string print_conditions(Printer& p, const std::vector<ir::Condition>& conditions) {
+  std::string all;
+  const auto add = [&](const std::string& test) { all += (all.empty() ? "" : " && ") + test; };
+  for (const ir::Condition& c : conditions) {
+    const ir::Range range = ir::range_of(c.index, p.ranges);
+    const std::string text = parenthesised(print_index(p, c.index), kSum).text;
+    if (range.low < c.low) add(fmt::format("{} >= {}", text, c.low));
+    if (range.high > c.high) add(fmt::format("{} <= {}", text, c.high));
+  }
+  return all;
+}
+
+Text print_address(Printer& p, int buffer, const ir::Index& index) {
+  return p.spell("address", {{"buffer", {p.buffer_name(buffer)}}, {"index", print_index(p, index)}});
+}
+
+Text print_element(Printer& p, int buffer, const ir::Index& index) {
+  return p.spell("element", {{"buffer", {p.buffer_name(buffer)}}, {"index", print_index(p, index)}});
+}
+
+}  // namespace assay::codegen

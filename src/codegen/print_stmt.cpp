@@ -1,0 +1,112 @@
+// Statements and blocks.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codegen/printer.h"
+
+namespace assay::codegen {
+namespace {
+
+void print(Printer& p, const ir::For& s) {
+  const std::string& name = p.index_names[static_cast<size_t>(s.var)];
+  const std::string& type = p.dialect.index_type;
+  Text end{std::to_string(s.limit)};
+  int64_t high = s.limit;
+  for (const ir::Index& bound : s.bounds) {
+    const ir::Range range = ir::range_of(bound, p.ranges);
+    if (range.low >= s.limit) continue;  // never the smaller one
+    high = std::min(high, range.high);
+    end = p.spell("index_min", {{"a", end}, {"b", print_index(p, bound)}});
+  }
+  if (end.text != std::to_string(s.limit)) {
+    p.line(fmt::format("const {} {}_end = {};", type, name, end.text));
+    end.text = name + "_end";
+  }
+  p.ranges[static_cast<size_t>(s.var)] = {0, std::max<int64_t>(0, high - 1)};
+  if (s.unroll > 0 && p.has("unroll")) p.line(p.spell("unroll", {{"n", {std::to_string(s.unroll)}}}).text);
+  p.line(fmt::format("for ({} {} = 0; {} < {}; ++{}) {{", type, name, name, end.text, name));
+  print_block(p, s.body);
+  p.line("}");
+}
+
+void print(Printer& p, const ir::If& s) {
+  const std::string condition = print_conditions(p, s.conditions);
+  p.line(condition.empty() ? "{" : fmt::format("if ({}) {{", condition));
+  print_block(p, s.then_body);
+  if (!condition.empty() && !s.else_body.empty()) {
+    p.line("} else {");
+    print_block(p, s.else_body);
+  }
+  p.line("}");
+}
+
+void print(Printer& p, const ir::LetIndex& s) {
+  p.line(fmt::format("const {} {} = {};", p.dialect.index_type, p.index_names[static_cast<size_t>(s.var)],
+                     print_index(p, s.value).text));
+  p.ranges[static_cast<size_t>(s.var)] = ir::range_of(s.value, p.ranges);
+}
+
+void print(Printer& p, const ir::Assign& s) {
+  p.line(fmt::format("{} = {};", p.register_names[static_cast<size_t>(s.reg)], print_value(p, s.value).text));
+}
+
+// Neighbours of one type share a line.
+void print(Printer& p, const ir::Declare& s) {
+  std::string type, names;
+  for (const int id : s.regs) {
+    const ir::Register& r = p.kernel.registers[static_cast<size_t>(id)];
+    const std::string this_type = p.type_name(r.dtype, r.lanes);
+    if (this_type != type && !names.empty()) p.line(fmt::format("{} {};", type, names));
+    if (this_type != type) names.clear();
+    type = this_type;
+    names += (names.empty() ? "" : ", ") + p.register_names[static_cast<size_t>(id)];
+  }
+  if (!names.empty()) p.line(fmt::format("{} {};", type, names));
+}
+
+// Lane by lane, from a named temporary.
+void print_scatter(Printer& p, const ir::Store& s) {
+  const Text name{fmt::format("t{}", p.temporaries++)};
+  p.line(fmt::format("const {} {} = {};", p.type_name(s.value.dtype, s.value.lanes), name.text,
+                     print_value(p, s.value).text));
+  for (int l = 0; l < s.count; ++l) {
+    const Text lane = p.spell("lane", {{"a", name}, {"lane", {std::to_string(l)}}});
+    p.line(fmt::format("{} = {};", print_element(p, s.id, s.index + l * s.stride).text, lane.text));
+  }
+}
+
+void print(Printer& p, const ir::Store& s) {
+  const int lanes = s.value.lanes;
+  if (lanes == 1) {
+    p.line(fmt::format("{} = {};", print_element(p, s.id, s.index).text, print_value(p, s.value).text));
+    return;
+  }
+  const bool whole = s.count == lanes;
+  if (s.stride != 1 || (!whole && !p.has("store_part"))) return print_scatter(p, s);
+  std::vector<Filling> fillings{{"pointer", print_address(p, s.id, s.index)},
+                                {"value", print_value(p, s.value)},
+                                {"type", {p.type_name(s.value.dtype, lanes)}},
+                                {"lanes", {std::to_string(lanes)}},
+                                {"count", {std::to_string(s.count)}}};
+  const bool stream = whole && s.hint != ir::CacheHint::none && p.has("store_stream");
+  p.line(p.spell(!whole ? "store_part" : stream ? "store_stream" : "store", fillings).text);
+}
+
+void print(Printer& p, const ir::Prefetch& s) {
+  if (p.has("prefetch")) p.line(p.spell("prefetch", {{"pointer", print_address(p, s.id, s.index)}}).text);
+}
+
+void print(Printer& p, const ir::Keep& s) {
+  p.line(p.spell("keep", {{"name", {p.register_names[static_cast<size_t>(s.reg)]}}}).text);
+}
+
+}  // namespace
+
+void print_block(Printer& p, const ir::Block& block) {
+  ++p.depth;
+  for (const ir::Stmt& s : block) std::visit([&](const auto& node) { print(p, node); }, s.node);
+  --p.depth;
+}
+
+}  // namespace assay::codegen

@@ -1,0 +1,194 @@
+// Values as expressions. Comparisons are masks of the language where a select consumes them, and
+// the numbers 1 and 0 elsewhere.
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "codegen/printer.h"
+
+namespace assay::codegen {
+namespace {
+
+using ir::Value;
+using ir::ValueOp;
+
+std::string_view spelling_of(ValueOp op) {
+  switch (op) {
+    case ValueOp::add: return "add";
+    case ValueOp::sub: return "sub";
+    case ValueOp::mul: return "mul";
+    case ValueOp::div: return "div";
+    case ValueOp::max: return "max";
+    case ValueOp::min: return "min";
+    case ValueOp::pow: return "pow";
+    case ValueOp::fma: return "fma";
+    case ValueOp::neg: return "neg";
+    case ValueOp::abs: return "abs";
+    case ValueOp::exp: return "exp";
+    case ValueOp::log: return "log";
+    case ValueOp::sqrt: return "sqrt";
+    case ValueOp::tanh: return "tanh";
+    case ValueOp::erf: return "erf";
+    case ValueOp::floor: return "floor";
+    case ValueOp::ceil: return "ceil";
+    case ValueOp::less: return "less";
+    case ValueOp::equal: return "equal";
+    case ValueOp::select: return "select";
+    case ValueOp::guard: return "choose";
+    case ValueOp::opaque: return "opaque";
+    case ValueOp::constant: case ValueOp::reg: case ValueOp::load: case ValueOp::splat:
+    case ValueOp::gather: case ValueOp::indirect: case ValueOp::lane_index:
+      break;
+  }
+  ASSAY_CHECK(false);
+  return "";
+}
+
+Text type_of(Printer& p, const Value& v) { return {p.type_name(v.dtype, v.lanes)}; }
+
+Text broadcast(Printer& p, const Value& v, const Text& element) {
+  if (v.lanes == 1) return element;
+  return p.spell("broadcast", {{"a", element}, {"type", type_of(p, v)}});
+}
+
+Text list(Printer& p, const Value& v, const std::vector<std::string>& items) {
+  return p.spell("list", {{"type", type_of(p, v)}, {"items", {fmt::format("{}", fmt::join(items, ", "))}}});
+}
+
+// One element in every lane: written as a scalar where the language broadcasts it.
+bool is_uniform(const Value& v) { return v.lanes > 1 && (v.op == ValueOp::constant || v.op == ValueOp::splat); }
+
+Text element_of(Printer& p, const Value& v) {
+  return v.op == ValueOp::constant ? print_number(p, v.dtype, v.number) : print_element(p, v.id, v.index);
+}
+
+Text operand(Printer& p, const Value& v, bool may_be_scalar) {
+  return may_be_scalar && p.dialect.structure.mixed_operands && is_uniform(v) ? element_of(p, v) : print_value(p, v);
+}
+
+Text print_load(Printer& p, const Value& v) {
+  if (v.lanes == 1) return print_element(p, v.id, v.index);
+  const Text pointer = print_address(p, v.id, v.index), type = type_of(p, v);
+  if (v.count == v.lanes)
+    return p.spell("load", {{"pointer", pointer}, {"type", type}, {"lanes", {std::to_string(v.lanes)}}});
+  return p.spell("load_part", {{"pointer", pointer}, {"type", type}, {"count", {std::to_string(v.count)}},
+                               {"fill", print_number(p, v.dtype, v.number)}});
+}
+
+Text print_gather(Printer& p, const Value& v) {
+  if (v.lanes == 1) return print_element(p, v.id, v.index);
+  std::vector<std::string> items;
+  for (int l = 0; l < v.lanes; ++l)
+    items.push_back(l < v.count ? print_element(p, v.id, v.index + l * v.stride).text
+                                : print_number(p, v.dtype, v.number).text);
+  return list(p, v, items);
+}
+
+Text print_indirect(Printer& p, const Value& v) {
+  const Text at = print_value(p, v.args[0]);
+  const auto element = [&](const Text& index) {
+    return p.spell("element", {{"buffer", {p.buffer_name(v.id)}}, {"index", index}});
+  };
+  if (v.lanes == 1) return element(at);
+  std::vector<std::string> items;
+  for (int l = 0; l < v.lanes; ++l)
+    items.push_back(element(p.spell("lane", {{"a", at}, {"lane", {std::to_string(l)}}})).text);
+  return list(p, v, items);
+}
+
+Text print_lane_index(Printer& p, const Value& v) {
+  std::vector<std::string> items;
+  for (int l = 0; l < v.lanes; ++l) {
+    const Text index = print_index(p, v.index + l * v.stride);
+    items.push_back(p.spell("index_to_number", {{"index", index}, {"scalar", {p.scalar_name(v.dtype)}}}).text);
+  }
+  return v.lanes == 1 ? Text{items[0], 15} : list(p, v, items);
+}
+
+// A truth value of the language.
+Text print_mask(Printer& p, const Value& v) {
+  if (v.op == ValueOp::less || v.op == ValueOp::equal)
+    return p.spell(spelling_of(v.op), {{"a", print_value(p, v.args[0])}, {"b", print_value(p, v.args[1])}});
+  Value zero;
+  zero.dtype = v.dtype;
+  zero.lanes = v.lanes;
+  return p.spell("nonzero", {{"a", print_value(p, v)}, {"zero", print_value(p, zero)}});
+}
+
+Text print_select(Printer& p, const Value& v, const Text& mask, const Text& a, const Text& b) {
+  return p.spell("select", {{"mask", mask}, {"a", a}, {"b", b}, {"type", type_of(p, v)}});
+}
+
+Text print_comparison(Printer& p, const Value& v) {
+  Value one, zero;
+  one.dtype = zero.dtype = v.dtype;
+  one.lanes = zero.lanes = v.lanes;
+  one.number = 1;
+  return print_select(p, v, print_mask(p, v), print_value(p, one), print_value(p, zero));
+}
+
+Text print_guard(Printer& p, const Value& v) {
+  const std::string condition = print_conditions(p, v.conditions);
+  if (condition.empty()) return print_value(p, v.args[0]);
+  return p.spell("choose", {{"condition", {condition, 5}}, {"a", print_value(p, v.args[0])},
+                            {"b", print_value(p, v.args[1])}});
+}
+
+// + - * / and multiply-add: a scalar operand is broadcast where the dialect says so, but the
+// product of two scalars would no longer be a vector operation.
+Text print_arithmetic(Printer& p, const Value& v) {
+  const bool a_is_scalar = is_uniform(v.args[0]);
+  const Text a = operand(p, v.args[0], v.args.size() == 1 || !is_uniform(v.args[1]));
+  const Text b = operand(p, v.args[1], !a_is_scalar || v.args.size() == 1);
+  std::vector<Filling> fillings{{"a", a}, {"b", b}};
+  if (v.args.size() == 3) fillings.push_back({"c", operand(p, v.args[2], true)});
+  return p.spell(spelling_of(v.op), fillings);
+}
+
+Text print_call(Printer& p, const Value& v) {
+  static constexpr std::array<std::string_view, 3> kHoles{"a", "b", "c"};
+  std::vector<Filling> fillings{{"type", type_of(p, v)}};
+  for (size_t i = 0; i < v.args.size(); ++i) fillings.push_back({kHoles[i], print_value(p, v.args[i])});
+  return p.spell(spelling_of(v.op), fillings);
+}
+
+}  // namespace
+
+Text print_number(Printer& p, ir::DType t, double number) {
+  const auto it = p.dialect.types.find(t);
+  if (it == p.dialect.types.end()) return {p.scalar_name(t)};
+  const ElementType& type = it->second;
+  if (std::isnan(number) && type.nan) return {*type.nan};
+  if (std::isinf(number) && type.infinity) return {(number < 0 ? "-" : "") + *type.infinity, number < 0 ? 15 : kCallLevel};
+  const bool is_float = type.infinity.has_value();
+  char digits[64];
+  std::to_chars_result end{};
+  if (!is_float) end = std::to_chars(digits, digits + sizeof digits, static_cast<int64_t>(number));
+  else if (t == ir::DType::f64) end = std::to_chars(digits, digits + sizeof digits, number);
+  else end = std::to_chars(digits, digits + sizeof digits, static_cast<float>(number));
+  std::string text(digits, end.ptr);
+  if (is_float && text.find_first_of(".e") == std::string::npos) text += ".0";
+  return {fill(type.literal, {{"digits", {text}}}).text, text[0] == '-' ? 15 : kCallLevel};
+}
+
+Text print_value(Printer& p, const Value& v) {
+  switch (v.op) {
+    case ValueOp::constant: case ValueOp::splat: return broadcast(p, v, element_of(p, v));
+    case ValueOp::reg: return {p.register_names[static_cast<size_t>(v.id)]};
+    case ValueOp::load: return print_load(p, v);
+    case ValueOp::gather: return print_gather(p, v);
+    case ValueOp::indirect: return print_indirect(p, v);
+    case ValueOp::lane_index: return print_lane_index(p, v);
+    case ValueOp::add: case ValueOp::sub: case ValueOp::mul: case ValueOp::div: case ValueOp::fma:
+      return print_arithmetic(p, v);
+    case ValueOp::less: case ValueOp::equal: return print_comparison(p, v);
+    case ValueOp::select:
+      return print_select(p, v, print_mask(p, v.args[0]), print_value(p, v.args[1]), print_value(p, v.args[2]));
+    case ValueOp::guard: return print_guard(p, v);
+    default: return print_call(p, v);
+  }
+}
+
+}  // namespace assay::codegen

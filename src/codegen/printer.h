@@ -1,0 +1,56 @@
+// The printer's state while it walks one kernel, and the functions that spell indices, values and
+// statements. Internal to codegen.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "codegen/dialect.h"
+#include "ir/kernel.h"
+
+namespace assay::codegen {
+
+// What a translation unit turned out to need; decides its headers.
+struct Used {
+  std::set<std::string> words;                      // spellings and element types
+  std::set<std::pair<ir::DType, int>> vectors;      // element type, lanes > 1
+};
+
+struct Printer {
+  const ir::Kernel& kernel;
+  const Dialect& dialect;
+  Used& used;
+  std::vector<ir::Range> ranges;  // of the index variables bound so far
+  std::vector<std::string> index_names, buffer_names, register_names;
+  std::string out;
+  int depth = 0;
+  int temporaries = 0;
+  std::set<std::string> unsupported;  // what the dialect can not spell
+
+  Printer(const ir::Kernel& k, const Dialect& d, Used& u);
+
+  void line(const std::string& text);
+  bool has(std::string_view spelling) const { return dialect.find(spelling) != nullptr; }
+  // Fills a spelling; a missing one is noted in `unsupported`.
+  Text spell(std::string_view spelling, const std::vector<Filling>& fillings);
+  std::string scalar_name(ir::DType t);
+  std::string type_name(ir::DType t, int lanes);
+  const ir::Buffer& buffer(int id) const { return kernel.buffers[static_cast<size_t>(id)]; }
+  const std::string& buffer_name(int id) const { return buffer_names[static_cast<size_t>(id)]; }
+};
+
+Text print_index(Printer& p, const ir::Index& index);
+// Empty when the ranges say that the conditions always hold.
+std::string print_conditions(Printer& p, const std::vector<ir::Condition>& conditions);
+// The address of an element of a buffer, and the element itself.
+Text print_address(Printer& p, int buffer, const ir::Index& index);
+Text print_element(Printer& p, int buffer, const ir::Index& index);
+
+// A value with the type it has; lanes == 1 is a scalar.
+Text print_value(Printer& p, const ir::Value& v);
+Text print_number(Printer& p, ir::DType t, double number);
+
+void print_block(Printer& p, const ir::Block& block);
+
+}  // namespace assay::codegen

@@ -1,0 +1,60 @@
+#include "codegen/spellings.h"
+
+namespace assay::codegen {
+namespace {
+
+constexpr bool kOptional = false;
+
+// clang-format off
+constexpr SpellingRow kRows[] = {
+    // Expressions over elements or vectors.
+    {"add", {"a", "b"}}, {"sub", {"a", "b"}}, {"mul", {"a", "b"}}, {"div", {"a", "b"}}, {"neg", {"a"}},
+    {"fma", {"a", "b", "c"}, kOptional},
+    {"less", {"a", "b"}}, {"equal", {"a", "b"}}, {"nonzero", {"a", "zero"}},
+    {"select", {"mask", "a", "b", "type"}}, {"choose", {"condition", "a", "b"}},
+    {"max", {"a", "b", "type"}}, {"min", {"a", "b", "type"}}, {"abs", {"a", "type"}, kOptional},
+    {"exp", {"a", "type"}, kOptional}, {"log", {"a", "type"}, kOptional}, {"sqrt", {"a", "type"}, kOptional},
+    {"tanh", {"a", "type"}, kOptional}, {"erf", {"a", "type"}, kOptional}, {"floor", {"a", "type"}, kOptional},
+    {"ceil", {"a", "type"}, kOptional}, {"pow", {"a", "b", "type"}, kOptional},
+    {"opaque", {"a", "type"}, kOptional},
+    {"broadcast", {"a", "type"}}, {"list", {"items", "type"}}, {"lane", {"a", "lane"}},
+    // Memory.
+    {"element", {"buffer", "index"}}, {"address", {"buffer", "index"}},
+    {"load", {"pointer", "type", "lanes"}}, {"load_part", {"pointer", "count", "fill", "type"}, kOptional},
+    {"store", {"pointer", "value", "type", "lanes"}},
+    {"store_part", {"pointer", "count", "value", "type"}, kOptional},
+    {"store_stream", {"pointer", "value", "type"}, kOptional}, {"stream_fence", {}, kOptional},
+    {"prefetch", {"pointer"}, kOptional},
+    // Integers.
+    {"index_to_number", {"index", "scalar"}}, {"index_min", {"a", "b"}},
+    {"index_divide", {"a", "d"}}, {"index_modulo", {"a", "d"}},
+    {"index_floor_divide", {"a", "d"}}, {"index_floor_modulo", {"a", "d"}},
+    // Statements and frames.
+    {"keep", {"name"}, kOptional}, {"unroll", {"n"}, kOptional},
+    {"parameter_in", {"scalar", "name"}}, {"parameter_out", {"scalar", "name"}},
+    {"parameter_scratch", {"scalar", "name"}}, {"parameter_group", {"name"}},
+    {"body", {"name", "parameters"}},
+    {"argument_in", {"scalar", "name", "position"}}, {"argument_out", {"scalar", "name", "position"}},
+    {"argument_scratch", {"scalar", "name", "offset"}},
+    {"entry", {"name", "body", "parameters", "arguments", "fence"}},
+};
+// clang-format on
+
+}  // namespace
+
+std::vector<std::string_view> SpellingRow::hole_names() const {
+  std::vector<std::string_view> out;
+  for (const std::string_view h : holes)
+    if (!h.empty()) out.push_back(h);
+  return out;
+}
+
+std::span<const SpellingRow> spelling_rows() { return kRows; }
+
+bool is_spelling(std::string_view name) {
+  for (const SpellingRow& row : kRows)
+    if (row.name == name) return true;
+  return false;
+}
+
+}  // namespace assay::codegen

@@ -1,0 +1,22 @@
+// The table of everything a dialect may spell, with the holes each spelling may have. A spelling
+// that is not required and not given makes a kernel that needs it `unsupported`.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace assay::codegen {
+
+struct SpellingRow {
+  std::string_view name;
+  std::string_view holes[5];  // unused ones are empty
+  bool required = true;
+
+  std::vector<std::string_view> hole_names() const;
+};
+
+std::span<const SpellingRow> spelling_rows();
+bool is_spelling(std::string_view name);
+
+}  // namespace assay::codegen

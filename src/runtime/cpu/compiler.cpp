@@ -1,0 +1,52 @@
+#include "runtime/cpu/compiler.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "runtime/cpu/process.h"
+
+namespace assay::runtime::cpu {
+namespace {
+
+constexpr const char* kInstall = "apt install g++";
+
+std::optional<Compiler> try_compiler(const std::string& name) {
+  Compiler c;
+  c.path = find_program(name);
+  if (c.path.empty()) return std::nullopt;
+  c.version = first_line_of({c.path, "--version"});
+  if (c.version.empty()) return std::nullopt;
+  c.clang = c.version.find("clang") != std::string::npos;
+  return c;
+}
+
+}  // namespace
+
+std::vector<std::string> Compiler::flags(const std::string& optimization) const {
+  std::vector<std::string> f = {"-std=c++17", optimization, "-march=native", "-ffp-contract=fast", "-fno-math-errno",
+                                "-fno-trapping-math", "-fno-exceptions", "-fno-rtti", "-fomit-frame-pointer",
+                                "-fno-stack-protector", "-fvisibility=hidden", "-fstack-usage", "-w", "-fPIC", "-shared"};
+#if defined(__x86_64__)
+  f.insert(f.end(), {"-mprefer-vector-width=512", "-fcf-protection=none"});
+#endif
+  if (clang) f.insert(f.end(), {"-fno-vectorize", "-fno-slp-vectorize"});
+  else f.insert(f.end(), {"-fno-tree-vectorize", "-fno-tree-loop-distribute-patterns"});
+  return f;
+}
+
+std::string Compiler::identity(const std::string& optimization) const {
+  return fmt::format("{}\n{}\n{}", path, version, fmt::join(flags(optimization), " "));
+}
+
+Result<Compiler> find_compiler() {
+  if (const char* chosen = std::getenv("CXX"); chosen != nullptr && *chosen != '\0') {
+    if (auto c = try_compiler(chosen)) return *c;
+    return error(fmt::format("the C++ compiler '{}' named by $CXX does not run", chosen), "unset CXX or name another");
+  }
+  for (const char* name : {"c++", "g++", "clang++"})
+    if (auto c = try_compiler(name)) return *c;
+  return error("no C++ compiler: kernels can not be built (looked for c++, g++, clang++ on PATH)", kInstall);
+}
+
+}  // namespace assay::runtime::cpu

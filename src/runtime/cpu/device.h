@@ -1,0 +1,16 @@
+// The CPU as a runtime::Device: the compiler that builds its kernels and the pool that runs them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/device.h"
+
+namespace assay::runtime::cpu {
+
+// There is always one: cpu:0.
+DeviceInfo describe();
+Result<std::unique_ptr<Device>> open();
+
+}  // namespace assay::runtime::cpu

@@ -1,0 +1,42 @@
+// Waiting between threads of the pool: spin for as long as a launch usually takes to come, then
+// park in the kernel (futex), so that an idle pool costs nothing.
+//
+// A Signal is a counter. `advance` adds one and wakes the parked; `wait_past(seen)` returns when it
+// is no longer `seen`. The parked announce themselves before they look again (both sequentially
+// consistent), so that no wake-up is lost.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace assay::runtime::cpu {
+
+inline constexpr double kSpinSeconds = 50e-6;
+
+class Signal {  // invariant: sleepers_ >= number of threads parked on value_
+ public:
+  uint32_t value() const { return value_.load(std::memory_order_acquire); }
+  void advance();
+  void wait_past(uint32_t seen);
+
+ private:
+  alignas(64) std::atomic<uint32_t> value_{0};
+  std::atomic<uint32_t> sleepers_{0};
+};
+
+class Barrier {  // invariant: arrived_ < parties_ between rounds
+ public:
+  // Only while nobody waits.
+  void set_parties(int n) { parties_ = n; }
+  void wait();
+
+ private:
+  alignas(64) std::atomic<int> arrived_{0};
+  int parties_ = 1;
+  Signal released_;
+};
+
+// CLOCK_MONOTONIC, seconds (one reading costs 20-50 ns).
+double now_seconds();
+
+}  // namespace assay::runtime::cpu

@@ -1,0 +1,47 @@
+// The table of device kinds this build knows, a row per folder.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/edit_distance.h"
+#include "runtime/cpu/device.h"
+#include "runtime/device.h"
+
+namespace assay::runtime {
+namespace {
+
+struct Kind {
+  const char* name;
+  Found (*find)();                                             // never fails
+  Result<std::unique_ptr<Device>> (*open)(const std::string& id);  // of an id that find() lists
+};
+
+constexpr Kind kKinds[] = {
+    {"cpu", [] { return Found{{cpu::describe()}, {}}; }, [](const std::string&) { return cpu::open(); }},
+};
+
+}  // namespace
+
+Found devices() {
+  Found all;
+  for (const Kind& kind : kKinds) {
+    Found f = kind.find();
+    all.devices.insert(all.devices.end(), f.devices.begin(), f.devices.end());
+    all.absent.insert(all.absent.end(), f.absent.begin(), f.absent.end());
+  }
+  return all;
+}
+
+Result<std::unique_ptr<Device>> open(const std::string& id) {
+  std::vector<std::string> ids;
+  for (const Kind& kind : kKinds)
+    for (const DeviceInfo& d : kind.find().devices) {
+      if (d.id == id) return kind.open(id);
+      ids.push_back(d.id);
+    }
+  const std::string near = nearest(id, ids);
+  return error(fmt::format("there is no device '{}'; there are: {}", id, fmt::join(ids, ", ")),
+               near.empty() ? "" : fmt::format("did you mean '{}'?", near));
+}
+
+}  // namespace assay::runtime

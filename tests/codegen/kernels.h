@@ -1,0 +1,138 @@
+// Loop kernels made by hand for tests of what renders, interprets and runs them.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/kernel.h"
+
+namespace assay::testing {
+
+using namespace ir;
+
+inline Value constant_of(double number, int lanes) {
+  Value v;
+  v.lanes = lanes;
+  v.number = number;
+  return v;
+}
+
+inline Value reg(int id, int lanes) {
+  Value v;
+  v.op = ValueOp::reg;
+  v.id = id;
+  v.lanes = lanes;
+  return v;
+}
+
+inline Value access(ValueOp op, int buffer, Index index, int lanes, int count = 0) {
+  Value v;
+  v.op = op;
+  v.id = buffer;
+  v.index = std::move(index);
+  v.lanes = lanes;
+  v.count = count == 0 ? lanes : count;
+  return v;
+}
+inline Value load(int buffer, Index index, int lanes, int count = 0) {
+  return access(ValueOp::load, buffer, std::move(index), lanes, count);
+}
+inline Value splat(int buffer, Index index, int lanes) { return access(ValueOp::splat, buffer, std::move(index), lanes); }
+inline Value gather(int buffer, Index index, int64_t stride, int lanes, int count = 0) {
+  Value v = access(ValueOp::gather, buffer, std::move(index), lanes, count);
+  v.stride = stride;
+  return v;
+}
+
+inline Value op(ValueOp o, std::vector<Value> args) {
+  Value v;
+  v.op = o;
+  v.lanes = args[0].lanes;
+  v.dtype = args[0].dtype;
+  v.args = std::move(args);
+  return v;
+}
+
+inline Value guard(std::vector<Condition> conditions, Value inside, Value outside) {
+  Value v = op(ValueOp::guard, {std::move(inside), std::move(outside)});
+  v.conditions = std::move(conditions);
+  return v;
+}
+
+inline Stmt store(int buffer, Index index, Value value, int count = 0) {
+  Store s;
+  s.id = buffer;
+  s.index = std::move(index);
+  s.count = count == 0 ? value.lanes : count;
+  s.value = std::move(value);
+  return {s};
+}
+inline Stmt assign(int r, Value v) { return {Assign{r, std::move(v)}}; }
+inline Stmt loop(int var, int64_t limit, Block body, int unroll = 0, std::vector<Index> bounds = {}) {
+  return {For{var, limit, std::move(bounds), unroll, std::move(body)}};
+}
+inline Stmt declare(std::vector<int> regs) { return {Declare{std::move(regs)}}; }
+inline Stmt let(int var, Index value) { return {LetIndex{var, std::move(value)}}; }
+
+inline Buffer input(std::string name, int64_t elements) { return {std::move(name), DType::f32, elements, Scope::global, false}; }
+inline Buffer output(std::string name, int64_t elements) { return {std::move(name), DType::f32, elements, Scope::global, true}; }
+inline Buffer scratch(std::string name, int64_t elements) { return {std::move(name), DType::f32, elements, Scope::scratch, true}; }
+
+// y[i] = f(x[i]) for n elements, 16 at a time and a counted tail; a group per 64 elements.
+inline Kernel elementwise(std::string name, int64_t n, const std::function<Value(Value)>& f) {
+  Kernel k;
+  k.name = std::move(name);
+  k.buffers = {input("x", n), output("y", n)};
+  k.index_names = {"group", "i"};
+  k.groups = (n + 63) / 64;
+  const Index at = variable(0, 64) + variable(1, 16);
+  const int tail = static_cast<int>(n % 16);
+  const int64_t last = n / 16 * 16;
+  Block whole{store(1, at, f(load(0, at, 16)))};
+  Block part;
+  if (tail != 0) part = {store(1, at, f(load(0, at, 16, tail)), tail)};
+  Index vectors = variable(0, -4);  // vectors left for this group
+  vectors.offset = (n + 15) / 16;
+  k.body = {loop(1, 4, {Stmt{If{{{at, 0, last - 1}}, std::move(whole), std::move(part)}}}, 0, {vectors})};
+  return k;
+}
+
+inline Kernel copy(int64_t n) { return elementwise("copy", n, [](Value v) { return v; }); }
+
+// C[m x 32 NV] += A[m x k] * B[k x 32 panel]: rows x (16 * vectors) register tile per group, A packed
+// [k][rows], B packed [k][16 * vectors]; each group its own A panel.
+inline Kernel matmul_tile(int rows, int vectors, int64_t k, int64_t groups) {
+  Kernel kernel;
+  const int width = 16 * vectors;
+  kernel.name = "matmul_tile";
+  kernel.buffers = {input("A", groups * k * rows), input("B", k * width), output("C", groups * rows * width)};
+  kernel.index_names = {"group", "k"};
+  kernel.groups = groups;
+  std::vector<int> acc, b;
+  for (int i = 0; i < rows * vectors; ++i) {
+    acc.push_back(static_cast<int>(kernel.registers.size()));
+    kernel.registers.push_back({"c", DType::f32, 16});
+  }
+  for (int v = 0; v < vectors; ++v) {
+    b.push_back(static_cast<int>(kernel.registers.size()));
+    kernel.registers.push_back({"b", DType::f32, 16});
+  }
+  Block step{declare(b)}, end;
+  kernel.body = {declare(acc)};
+  for (const int a : acc) kernel.body.push_back(assign(a, constant_of(0, 16)));
+  for (int v = 0; v < vectors; ++v) step.push_back(assign(b[static_cast<size_t>(v)], load(1, variable(1, width) + 16 * v, 16)));
+  for (int r = 0; r < rows; ++r)
+    for (int v = 0; v < vectors; ++v) {
+      const int c = acc[static_cast<size_t>(r * vectors + v)];
+      const Index a = variable(0, k * rows) + variable(1, rows) + r;
+      step.push_back(assign(c, op(ValueOp::fma, {splat(0, a, 16), reg(b[static_cast<size_t>(v)], 16), reg(c, 16)})));
+      end.push_back(store(2, variable(0, rows * width) + (r * width + 16 * v), reg(c, 16)));
+    }
+  kernel.body.push_back(loop(1, k, std::move(step), 1));
+  kernel.body.insert(kernel.body.end(), end.begin(), end.end());
+  return kernel;
+}
+
+}  // namespace assay::testing
