@@ -52,4 +52,15 @@ Diag error_at(const Document& doc, const Node& node, std::string message, std::s
 // A scalar as YAML text: plain when that reads back as the same string, else double-quoted.
 std::string quote(std::string_view scalar);
 
+// A tree as YAML text. The root and what stands directly in it are written one entry per line; what
+// lies deeper goes on one line ({a: 1, b: 2}) where that fits in `width` columns. Scalars and tags
+// read back as they were; places and quotes do not matter.
+std::string print(const Node& root, size_t width = 118);
+
+// Nodes for printing.
+Node scalar(std::string text);
+Node map();
+Node sequence();
+void put(Node& map, std::string key, Node value);
+
 }  // namespace assay::yaml

@@ -161,6 +161,7 @@ struct AccessPath {           // another way to read memory (texture)
   std::vector<std::string> through;
   std::string form;
   Value<Count> texel;
+  Value<Count> max_width, max_height;  // YAML: limits: {width: ..., height: ...}
   bool operator==(const AccessPath&) const = default;
 };
 

@@ -1,0 +1,248 @@
+#include "hwdesc/check.h"
+
+#include <algorithm>
+#include <set>
+
+#include "hwdesc/reader.h"
+#include "hwdesc/walk.h"
+
+namespace assay::hwdesc {
+
+namespace {
+
+using Findings = std::vector<Finding>;
+
+void add(Findings& out, Severity severity, std::string path, std::string message, std::string hint = "") {
+  out.push_back({severity, std::move(path), std::move(message), std::move(hint)});
+}
+
+void fault(Findings& out, std::string path, std::string message, std::string hint = "") {
+  add(out, Severity::error, std::move(path), std::move(message), std::move(hint));
+}
+
+template <class List>
+std::vector<std::string> keys_of(const List& list) {
+  std::vector<std::string> out;
+  for (const auto& e : list) {
+    if constexpr (requires { e.first; }) out.push_back(e.first);
+    else out.push_back(key_of(e));
+  }
+  return out;
+}
+
+bool contains(const std::vector<std::string>& list, const std::string& word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+struct Declared {
+  std::vector<std::string> places, clocks, pipes, memories, references;
+};
+
+Declared declared(const Profile& p) {
+  Declared d{keys_of(p.topology), keys_of(p.clocks), keys_of(p.pipes), keys_of(p.memory), keys_of(p.references)};
+  d.places.insert(d.places.begin(), {"device", "host"});
+  return d;
+}
+
+// A quantity of 0 is a fault where it would say that the thing is not there.
+bool may_be_zero(Dimension d) {
+  return d == Dimension::latency || d == Dimension::seconds || d == Dimension::watts || d == Dimension::joules;
+}
+
+class LeafChecks {  // leaf: what can be said of one value or one word
+ public:
+  LeafChecks(const Declared& declared, Findings& out) : declared_(declared), out_(out) {}
+
+  template <class M>
+  void operator()(const Path& path, const M& member) {
+    if constexpr (AValue<M>) {
+      check_value(dotted(path), to_any(member));
+    } else if constexpr (AWord<M>) {
+      if (path.back() == "per" && path[path.size() - 2] != "granule" && !member.empty())
+        must_be(path, member, declared_.places, "is not a level of topology");
+      if (path.back() == "pipe" && !member.empty())
+        must_be(path, member, declared_.pipes, "is not one of pipes");
+      if (path.back() == "backed_by" && !member.empty())
+        must_be(path, member, declared_.memories, "is not one of memory");
+      if (path.front() == "movers" && (path.back() == "from" || path.back() == "to"))
+        must_be(path, member, declared_.memories, "is not one of memory");
+    } else if constexpr (WordList<M>) {
+      if (path.back() == "through")
+        for (const std::string& m : member) must_be(path, m, declared_.memories, "is not one of memory");
+    }
+  }
+
+ private:
+  void must_be(const Path& path, const std::string& word, const std::vector<std::string>& known,
+               const char* complaint) {
+    if (!contains(known, word)) fault(out_, dotted(path), "'" + word + "' " + complaint, did_you_mean(word, known));
+  }
+
+  void check_value(const std::string& path, const AnyValue& v) {
+    for (const auto& q : {v.value, v.low, v.high})
+      if (q) check_quantity(path, *q, v.dimension);
+    if (!v.ref.empty() && !contains(declared_.references, v.ref))
+      fault(out_, path, "'" + v.ref + "' is not one of references", did_you_mean(v.ref, declared_.references));
+    if (v.value) check_interval(path, v);
+  }
+
+  void check_quantity(const std::string& path, const Quantity& q, Dimension d) {
+    const std::string text = print_quantity(q.v, q.clock, d);
+    if (q.v < 0) fault(out_, path, text + " is negative");
+    if (q.v == 0 && !may_be_zero(d))
+      fault(out_, path, text + " is no value", "leave it out, or write unknown, where nothing is known");
+    if (!q.clock.empty() && !contains(declared_.clocks, q.clock))
+      fault(out_, path, "'" + q.clock + "' is not one of clocks", did_you_mean(q.clock, declared_.clocks));
+  }
+
+  void check_interval(const std::string& path, const AnyValue& v) {
+    const Quantity& q = *v.value;
+    for (const auto& end : {v.low, v.high})
+      if (end && end->clock != q.clock) return fault(out_, path, "value and interval are counted by different clocks");
+    auto text = [&](const Quantity& x) { return print_quantity(x.v, x.clock, v.dimension); };
+    if (v.low && v.low->v > q.v) fault(out_, path, "low " + text(*v.low) + " is above the value " + text(q));
+    if (v.high && v.high->v < q.v) fault(out_, path, "high " + text(*v.high) + " is below the value " + text(q));
+  }
+
+  const Declared& declared_;
+  Findings& out_;
+};
+
+bool is_name(const std::string& s) {
+  return !s.empty() && std::all_of(s.begin(), s.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+           c == '.' || c == '/';
+  });
+}
+
+// Keys are parts of paths: words, each once.
+template <class List>
+void check_keys(Findings& out, const std::string& path, const List& list) {
+  std::set<std::string> seen;
+  for (const std::string& key : keys_of(list)) {
+    if (!is_name(key))
+      fault(out, join_path(path, key), "'" + key + "' is not a name", "letters, digits, and any of _ - . /");
+    if (!seen.insert(key).second) fault(out, join_path(path, key), "duplicate entry '" + key + "'");
+  }
+}
+
+void check_all_keys(Findings& out, const Profile& p) {
+  check_keys(out, "references", p.references);
+  check_keys(out, "identity", p.identity);
+  check_keys(out, "clocks", p.clocks);
+  for (const Clock& c : p.clocks) check_keys(out, "clocks." + c.name + ".sustained", c.sustained);
+  check_keys(out, "topology", p.topology);
+  if (p.execution.lanes.modes.size() > 1) check_keys(out, "execution.lanes.modes", p.execution.lanes.modes);
+  check_keys(out, "pipes", p.pipes);
+  check_keys(out, "memory", p.memory);
+  check_keys(out, "tlb", p.tlb);
+  check_keys(out, "movers", p.movers);
+  check_keys(out, "paths", p.paths);
+  check_keys(out, "compute", p.compute);
+  check_keys(out, "instructions", p.instructions);
+  check_keys(out, "power.energy", p.power.energy);
+  check_keys(out, "apis", p.apis);
+}
+
+template <class Part>
+void needs_per(Findings& out, const std::string& path, const Part& part) {
+  if (part != Part{} && part.per.empty())
+    fault(out, path, "`per` is missing", "per: the level of topology that has one");
+}
+
+void check_places(Findings& out, const Profile& p) {
+  if (!p.topology.empty() && !contains(keys_of(p.topology), "unit"))
+    fault(out, "topology", "no level is called unit", "unit is what runs a group: SM, CU, shader core, CPU core, tile");
+  for (const char* name : {"device", "host"})
+    if (contains(keys_of(p.topology), name))
+      fault(out, join_path("topology", name), std::string(name) + " is implied", "leave it out");
+  needs_per(out, "execution.registers", p.execution.registers);
+  needs_per(out, "execution.resident", p.execution.resident);
+  needs_per(out, "execution.issue", p.execution.issue);
+  for (const Pipe& x : p.pipes) needs_per(out, "pipes." + x.name, x);
+  for (const Instruction& x : p.instructions) needs_per(out, "instructions." + x.use, x);
+  for (const MemoryLevel& x : p.memory) {
+    needs_per(out, "memory." + x.name, x);
+    needs_per(out, "memory." + x.name + ".outstanding", x.outstanding);
+  }
+}
+
+bool is_far(const MemoryLevel& m) {
+  return m.managed == Managed::explicit_ && (m.per == "device" || m.per == "host");
+}
+
+void check_memory(Findings& out, const MemoryLevel& m) {
+  const std::string path = "memory." + m.name;
+  if (m.backed_by == m.name && !m.name.empty()) fault(out, path + ".backed_by", "a memory can not lie in itself");
+  if (is_far(m) && m.latency.known() && !m.latency.value->clock.empty())
+    fault(out, path + ".latency", "far memory does not tick with '" + m.latency.value->clock + "'",
+          "give its latency in ns");
+  if (m.knee.from.known() && m.knee.to.known() && m.knee.from.value->v > m.knee.to.value->v)
+    fault(out, path + ".knee", "from is above to");
+  if (m.line.known() && m.transaction.known() && m.transaction.value->v > m.line.value->v)
+    add(out, Severity::warning, path + ".transaction", "a transaction larger than a line");
+}
+
+// Warnings: a memory further away is as a rule slower and larger. Scratchpads stand beside caches,
+// so only memories managed alike are compared.
+void check_order(Findings& out, const Profile& p) {
+  for (size_t i = 0; i < p.memory.size(); ++i) {
+    const MemoryLevel& far = p.memory[i];
+    for (size_t k = i; k-- > 0;) {
+      const MemoryLevel& near = p.memory[k];
+      if (near.managed != far.managed) continue;
+      const std::string path = "memory." + far.name;
+      if (near.latency.known() && far.latency.known() && near.latency.value->clock == far.latency.value->clock &&
+          far.latency.value->v < near.latency.value->v)
+        add(out, Severity::warning, path + ".latency", "shorter than that of '" + near.name + "', which is listed nearer",
+            "memory is listed near to far");
+      if (near.capacity.known() && far.capacity.known() && far.capacity.value->v < near.capacity.value->v && far.per != "host")
+        add(out, Severity::warning, path + ".capacity", "smaller than that of '" + near.name + "', which is listed nearer",
+            "memory is listed near to far");
+      break;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Finding> inconsistencies(const Profile& p) {
+  Findings out;
+  check_all_keys(out, p);
+  const Declared names = declared(p);
+  walk(p, LeafChecks(names, out));
+  check_places(out, p);
+  for (const MemoryLevel& m : p.memory) check_memory(out, m);
+  check_order(out, p);
+  return out;
+}
+
+std::vector<Finding> missing_for_prediction(const Profile& p) {
+  Findings out;
+  const auto clock = std::find_if(p.clocks.begin(), p.clocks.end(), [](const Clock& c) { return c.name == "core"; });
+  if (clock == p.clocks.end() || !clock->max.known()) fault(out, "clocks.core", "unknown, but needed to predict");
+  const auto unit = std::find_if(p.topology.begin(), p.topology.end(), [](const auto& t) { return t.name == "unit"; });
+  if (unit == p.topology.end() || !unit->count.known()) fault(out, "topology.unit", "unknown, but needed to predict");
+  const bool fma = std::any_of(p.compute.begin(), p.compute.end(), [](const ComputeOp& c) {
+    return (c.op == "fma" || c.op == "mul") && c.dtype == "f32";
+  });
+  if (!fma && !contains(keys_of(p.pipes), "fma"))
+    fault(out, "compute.fma.f32", "neither this nor a pipe fma is known, but one is needed to predict");
+  if (p.memory.empty()) fault(out, "memory", "no memory is known, but one is needed to predict");
+  return out;
+}
+
+Diag to_diag(const Finding& f) {
+  Diag d = error(f.path + ": " + f.message, f.hint);
+  d.severity = f.severity;
+  return d;
+}
+
+Diags check(const Profile& profile) {
+  Diags out;
+  for (const Finding& f : inconsistencies(profile)) out.push_back(to_diag(f));
+  for (const Finding& f : missing_for_prediction(profile)) out.push_back(to_diag(f));
+  return out;
+}
+
+}  // namespace assay::hwdesc

@@ -1,0 +1,213 @@
+// The one typed field table of `assay/profile/1`: for every struct its YAML keys in print order, a
+// sentence each, and whether the field must be there. The unit follows from the C++ type. Parser,
+// printer, paths, overrides, diff, schema and reference page are visitors over it.
+//
+// A visitor V has   v(key, member, doc, need)   for every member, and
+//                   v.group(key, doc, fill)     for a YAML map that is no struct; fill(w) visits it.
+#pragma once
+
+#include "hwdesc/kinds.h"
+
+namespace assay::hwdesc {
+
+enum class Need {
+  optional,
+  required,  // an entry without it is an error
+  shown,     // has a default, but is always printed
+};
+
+template <class T, class S> concept Is = std::same_as<std::remove_const_t<T>, S>;
+
+template <class V> void fields(V& v, Is<Clock> auto& x) {
+  v("max", x.max, "the highest frequency the chip runs at", Need::optional);
+  v("sustained", x.sustained, "frequency held under a kind of load: all, mma, avx512, ...", Need::optional);
+}
+
+template <class V> void fields(V& v, Is<TopologyLevel> auto& x) {
+  v("name", x.name, "free word; `unit` is mandatory, `device` and `host` are implied", Need::required);
+  v("count", x.count, "how many in each parent", Need::optional);
+}
+
+template <class V> void fields(V& v, Is<LaneMode> auto& x) {
+  v("name", x.name, "avx512, wave64, ...; needed where there are several", Need::optional);
+  v("width", x.width, "lanes of 32 bits that issue together", Need::optional);
+}
+
+template <class V> void fields(V& v, Is<Lanes> auto& x) {
+  v("style", x.style, "simt: lanes are threads; simd: explicit vectors", Need::shown);
+  v("modes", x.modes, "the widths the chip can run in", Need::optional);
+}
+
+template <class V> void fields(V& v, Is<Granule> auto& x) {
+  v("regs", x.regs, "registers are given out in multiples of this", Need::optional);
+  v("per", x.per, "wave, thread or group", Need::optional);
+}
+
+template <class V> void fields(V& v, Is<Registers> auto& x) {
+  v("per", x.per, "topology level that owns one file", Need::optional);
+  v("count", x.count, "registers of `width` in one file", Need::optional);
+  v("width", x.width, "4 B for files of threads, the vector's size for CPUs", Need::optional);
+  v("per_thread_max", x.per_thread_max, "most registers of one thread", Need::optional);
+  v("granule", x.granule, "the step in which registers are given out", Need::optional);
+}
+
+template <class V> void fields(V& v, Is<Resident> auto& x) {
+  v("per", x.per, "topology level that holds them", Need::optional);
+  v("threads", x.threads, "most threads at once", Need::optional);
+  v("groups", x.groups, "most groups at once", Need::optional);
+  v("waves", x.waves, "most waves at once", Need::optional);
+}
+
+template <class V> void fields(V& v, Is<Issue> auto& x) {
+  v("per", x.per, "topology level that has one issuer", Need::optional);
+  v("rate", x.rate, "wave or vector instructions per tick", Need::optional);
+}
+
+template <class V> void fields(V& v, Is<Execution> auto& x) {
+  v("lanes", x.lanes, "how lanes are grouped and programmed", Need::optional);
+  v.group("threads_per_group", "limits of one group", [&](auto& w) {
+    w("max", x.threads_per_group_max, "most threads in one group", Need::optional);
+  });
+  v("resident", x.resident, "what can be in flight at once", Need::optional);
+  v("registers", x.registers, "the register file", Need::optional);
+  v("issue", x.issue, "instructions issued per tick", Need::optional);
+}
+
+template <class V> void fields(V& v, Is<Pipe> auto& x) {
+  v("name", x.name, "free word; usual: fma, sfu, lsu, load, store", Need::required);
+  v("per", x.per, "topology level that has one", Need::required);
+  v("rate", x.rate, "lane-slots (elements of 4 bytes) per tick", Need::optional);
+}
+
+template <class V> void fields(V& v, Is<MemoryBandwidth> auto& x) {
+  v("read", x.read, "all users reading", Need::optional);
+  v("write", x.write, "all users writing", Need::optional);
+  v("copy", x.copy, "all users copying, bytes read plus bytes written", Need::optional);
+  v("per_unit", x.per_unit, "what one unit alone reaches, reading", Need::optional);
+  v("sharpness", x.sharpness, "p of ((n b1)^-p + B^-p)^(-1/p) for n active units", Need::optional);
+}
+
+template <class V> void fields(V& v, Is<Knee> auto& x) {
+  v("from", x.from, "largest working set that still hits", Need::optional);
+  v("to", x.to, "smallest working set that always misses", Need::optional);
+}
+
+template <class V> void fields(V& v, Is<Banks> auto& x) {
+  v("count", x.count, "banks of one instance", Need::optional);
+  v("width", x.width, "bytes of one bank per tick", Need::optional);
+}
+
+template <class V> void fields(V& v, Is<Outstanding> auto& x) {
+  v("per", x.per, "topology level that has one queue", Need::optional);
+  v("lines", x.lines, "most misses in flight", Need::optional);
+}
+
+template <class V> void fields(V& v, Is<FarSide> auto& x) {
+  v("latency", x.latency, "load to use from the distant half", Need::optional);
+  v("bandwidth", x.bandwidth, "reading from the distant half", Need::optional);
+}
+
+template <class V> void fields(V& v, Is<MemoryLevel> auto& x) {
+  v("name", x.name, "free word: l1, shared, l2, dram, ...", Need::required);
+  v("per", x.per, "topology level that has one, `device` or `host`", Need::required);
+  v("managed", x.managed, "automatic: a cache; explicit: code copies", Need::shown);
+  v("backed_by", x.backed_by, "the memory it really lies in, when not on chip", Need::optional);
+  v("link", x.link, "how host memory is reached: pcie, ...", Need::optional);
+  v("capacity", x.capacity, "nominal size of one instance", Need::optional);
+  v("knee", x.knee, "where the hit rate falls", Need::optional);
+  v("latency", x.latency, "load to use; far memory in ns", Need::optional);
+  v("bandwidth", x.bandwidth, "of one instance", Need::optional);
+  v("line", x.line, "unit of allocation", Need::optional);
+  v("transaction", x.transaction, "unit of transfer", Need::optional);
+  v("ways", x.ways, "associativity", Need::optional);
+  v("banks", x.banks, "of a banked scratchpad", Need::optional);
+  v("write", x.write, "what a store that misses does", Need::optional);
+  v("role", x.role, "its relation to the levels before it", Need::optional);
+  v("outstanding", x.outstanding, "misses in flight", Need::optional);
+  v("far", x.far, "the distant half of a split cache", Need::optional);
+}
+
+template <class V> void fields(V& v, Is<TlbLevel> auto& x) {
+  v("depth", x.depth, "1 is the nearest", Need::shown);
+  v("page", x.page, "bytes one entry covers", Need::optional);
+  v("entries", x.entries, "pages it holds", Need::optional);
+  v("miss", x.miss, "added to an access that misses it", Need::optional);
+}
+
+template <class V> void fields(V& v, Is<Mover> auto& x) {
+  v("name", x.name, "free word: cp_async, tma, dma", Need::required);
+  v("from", x.from, "memory it reads", Need::required);
+  v("to", x.to, "memory it writes", Need::required);
+  v("outstanding", x.outstanding, "copies in flight per unit", Need::optional);
+  v("async", x.async, "whether code runs on while it copies", Need::optional);
+}
+
+template <class V> void fields(V& v, Is<AccessPath> auto& x) {
+  v("name", x.name, "free word: texture, constant", Need::required);
+  v("through", x.through, "memories it passes, near to far", Need::optional);
+  v("form", x.form, "image1d, image2d, ...", Need::optional);
+  v("texel", x.texel, "elements of one access", Need::optional);
+  v.group("limits", "largest extents in texels", [&](auto& w) {
+    w("width", x.max_width, "texels in a row", Need::optional);
+    w("height", x.max_height, "rows", Need::optional);
+  });
+}
+
+template <class V> void fields(V& v, Is<ComputeOp> auto& x) {
+  v("op", x.op, "fma, add, mul, div, sqrt, exp, load, store, ...", Need::required);
+  v("dtype", x.dtype, "element type: f32, f16, ...", Need::required);
+  v("pipe", x.pipe, "the pipe it issues to", Need::required);
+  v("slots", x.slots, "lane-slots per element; unknown counts as 1", Need::optional);
+  v("latency", x.latency, "until its result can be used", Need::optional);
+}
+
+template <class V> void fields(V& v, Is<Instruction> auto& x) {
+  v("use", x.use, "which matrix instruction, a name in isa/", Need::required);
+  v("per", x.per, "topology level that has one", Need::required);
+  v("rate", x.rate, "multiply-adds per tick", Need::optional);
+  v("latency", x.latency, "until its result can be used", Need::optional);
+}
+
+template <class V> void fields(V& v, Is<Power> auto& x) {
+  v("cap", x.cap, "highest power the chip may draw", Need::optional);
+  v("idle", x.idle, "power drawn without work", Need::optional);
+  v("energy", x.energy, "per event: op.dtype, or per byte: a memory's name", Need::optional);
+}
+
+template <class V> void fields(V& v, Is<Launch> auto& x) {
+  v("eager", x.eager, "one kernel, waited for", Need::optional);
+  v("stream", x.stream, "one kernel more in a queue; on the CPU one step of the pool", Need::optional);
+  v("graph", x.graph, "one kernel more in a recorded graph", Need::optional);
+}
+
+template <class V> void fields(V& v, Is<Api> auto& x) {
+  v("dialect", x.dialect, "kernel language, a file of dialects/", Need::required);
+  v("launch", x.launch, "cost per kernel by mode", Need::optional);
+  v("group_start", x.group_start, "cost per group on the unit that runs it", Need::optional);
+  v("device_barrier", x.device_barrier, "between steps of one schedule", Need::optional);
+  v("coresident_groups", x.coresident_groups, "whether all groups up to residency run at once", Need::optional);
+  v("features", x.features, "what `when:` of the dialect may ask for", Need::optional);
+  v("forms", x.forms, "the fastest spelling of an operation", Need::optional);
+}
+
+template <class V> void fields(V& v, Is<Profile> auto& x) {
+  v("name", x.name, "of this profile; lower case, words joined by -", Need::required);
+  v("class", x.chip_class, "cpu, gpu, mobile_gpu, npu; for display only", Need::optional);
+  v("source", x.source, "origin of every value that does not name its own", Need::shown);
+  v("references", x.references, "what `ref` of a value means", Need::optional);
+  v("identity", x.identity, "where and when values were measured", Need::optional);
+  v("clocks", x.clocks, "by name; `core` is needed to predict", Need::optional);
+  v("topology", x.topology, "nesting from outside in", Need::optional);
+  v("execution", x.execution, "lanes, registers, residency, issue", Need::optional);
+  v("pipes", x.pipes, "what executes operations", Need::optional);
+  v("memory", x.memory, "near to far", Need::optional);
+  v("tlb", x.tlb, "address translation", Need::optional);
+  v("movers", x.movers, "asynchronous copy engines", Need::optional);
+  v("paths", x.paths, "other ways to read memory", Need::optional);
+  v("compute", x.compute, "what each operation costs", Need::optional);
+  v("instructions", x.instructions, "matrix instructions", Need::optional);
+  v("power", x.power, "power and energy", Need::optional);
+  v("apis", x.apis, "ways to program the chip", Need::optional);
+}
+
+}  // namespace assay::hwdesc

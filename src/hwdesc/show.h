@@ -1,0 +1,27 @@
+// A profile as rows, one per leaf that says something: for `profile show` and for diff.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "hwdesc/profile.h"
+
+namespace assay::hwdesc {
+
+struct FieldRow {
+  std::string path;      // dotted, as overrides write it
+  std::string value;     // printed quantity, word, or "unknown"
+  std::string interval;  // "low .. high", empty when not known
+  std::string origin;    // of a quantity: its own or the profile's default; empty for words
+  std::string method, ref, note;
+  bool operator==(const FieldRow&) const = default;
+};
+
+// In table order. Leaves at their default (absent values, empty words) have no row.
+std::vector<FieldRow> rows(const Profile& profile);
+
+// Every path of the table for this profile, also those where nothing is known: what an override
+// can name.
+std::vector<std::string> all_paths(const Profile& profile);
+
+}  // namespace assay::hwdesc
