@@ -1,0 +1,147 @@
+#include "compiler/compile.h"
+
+#include <algorithm>
+#include <map>
+
+#include "compiler/construct.h"
+#include "compiler/fuse.h"
+#include "compiler/layout.h"
+#include "compiler/place.h"
+#include "compiler/schedule.h"
+#include "compiler/simplify.h"
+
+namespace assay::compiler {
+
+namespace {
+
+bool contains(const std::vector<int>& v, int x) { return std::find(v.begin(), v.end(), x) != v.end(); }
+
+// The plan as it grows: programs by text, tensors by (graph tensor, layout).
+class PlanBuilder {
+ public:
+  PlanBuilder(const LaidOut& laid, const model::Machine& m) : laid_(laid) {
+    out_.plan.name = laid.graph.name;
+    out_.plan.units = static_cast<int>(m.units);
+    for (int t : laid.graph.inputs) tensor(t, laid.layouts[static_cast<size_t>(t)]);
+    for (int t : laid.graph.outputs) tensor(t, laid.layouts[static_cast<size_t>(t)]);
+  }
+
+  void add_step(const ChainGraph& chain, const std::string& name, const ir::Program& program) {
+    ir::Step step;
+    step.name = name;
+    step.program = program_id(program);
+    for (int t : ir::arguments_of(program))
+      step.arguments.push_back(tensor(chain.tensors[static_cast<size_t>(t)], program.layouts[static_cast<size_t>(t)]));
+    step.queues = schedule(ir::group_count(program), out_.plan.units);
+    out_.plan.steps.push_back(std::move(step));
+  }
+
+  Compiled finish() {
+    place(out_.plan);
+    return std::move(out_);
+  }
+
+ private:
+  int program_id(const ir::Program& program) {
+    const std::string key = ir::hash_of(program);
+    const auto [it, fresh] = programs_.emplace(key, static_cast<int>(out_.plan.programs.size()));
+    if (fresh) {
+      out_.plan.programs.push_back(program);
+      out_.plan.programs.back().name += "_" + std::to_string(it->second);
+    }
+    return it->second;
+  }
+
+  int tensor(int t, const ir::Layout& layout) {
+    const ir::Tensor& source = laid_.graph.tensors[static_cast<size_t>(t)];
+    const std::pair<int, std::string> key{t, ir::print(layout)};
+    const auto [it, fresh] = tensors_.emplace(key, static_cast<int>(out_.plan.tensors.size()));
+    if (!fresh) return it->second;
+    ir::PlanTensor p;
+    p.name = source.name;
+    p.dtype = source.dtype;
+    p.shape = source.shape;
+    p.layout = layout;
+    p.kind = source.constant >= 0                       ? ir::TensorKind::constant
+             : contains(laid_.graph.inputs, t)  ? ir::TensorKind::input
+             : contains(laid_.graph.outputs, t) ? ir::TensorKind::output
+                                                : ir::TensorKind::temporary;
+    p.zeroed = ir::is_padded(layout);
+    out_.plan.tensors.push_back(std::move(p));
+    out_.constants.push_back(source.constant >= 0 ? laid_.graph.constants[static_cast<size_t>(source.constant)] : ir::Constant{});
+    return it->second;
+  }
+
+  const LaidOut& laid_;
+  Compiled out_;
+  std::map<std::string, int> programs_;
+  std::map<std::pair<int, std::string>, int> tensors_;
+};
+
+Problem problem_of(const LaidOut& laid, const ChainGraph& chain) {
+  Problem p;
+  p.graph = chain.graph;
+  for (int t : chain.tensors) {
+    p.layouts.push_back(laid.layouts[static_cast<size_t>(t)]);
+    p.packable.push_back(laid.graph.tensors[static_cast<size_t>(t)].constant >= 0);
+  }
+  return p;
+}
+
+// Equal problems have equal answers: the key under which construction is remembered.
+std::string key_of(const Problem& p) {
+  std::string key = ir::print_graph(p.graph);
+  for (size_t t = 0; t < p.layouts.size(); ++t) key += ir::print(p.layouts[t]) + (p.packable[t] ? "c\n" : "\n");
+  return key;
+}
+
+// A graph of one operator has no neighbours: its inputs and outputs take the layout it likes best.
+bool free_layouts(const ir::Graph& g) { return g.nodes.size() <= 2 && g.name.starts_with("operator:"); }
+
+}  // namespace
+
+Result<Compiled> compile(const ir::Graph& graph, const hwdesc::Target& target, const Options& options) {
+  const Result<model::Machine> machine = model::prepare(target);
+  if (!machine.ok()) return machine.diags();
+  const bool vectors = !machine->simt;
+  const ir::Graph simple = simplify(graph);
+  const LaidOut laid = choose_layouts(simple, vectors ? machine->native_width : 1, free_layouts(graph));
+  const std::vector<NodeChain> chains = fuse(laid.graph);
+
+  PlanBuilder builder(laid, *machine);
+  std::map<std::string, Constructed> known;
+  simulator::CacheState caches;
+  int64_t evaluated = 0, pruned = 0;
+  for (size_t i = 0; i < chains.size(); ++i) {
+    if (options.cancel != nullptr && *options.cancel) return error("compilation was interrupted");
+    const ir::Node& anchor = laid.graph.nodes[static_cast<size_t>(chains[i][0])];
+    if (options.progress) options.progress(static_cast<int>(i), static_cast<int>(chains.size()), anchor.name);
+    const ChainGraph chain = extract(laid.graph, chains[i]);
+    const Problem problem = problem_of(laid, chain);
+    const std::string key = key_of(problem);
+    auto found = known.find(key);
+    if (found == known.end()) {
+      Result<Constructed> made = construct(problem, target, *machine, caches, chain.tensors, options.keep);
+      if (!made.ok()) {
+        Diags diags = made.diags();
+        diags.insert(diags.begin(), error("no program can compute node " + anchor.name + " (" + anchor.op + ")"));
+        return diags;
+      }
+      evaluated += made->evaluated;
+      pruned += made->pruned;
+      found = known.emplace(key, std::move(*made)).first;
+    }
+    const ir::Program& program = found->second.best.front().program;
+    builder.add_step(chain, anchor.name, program);
+    caches = simulator::after(program, *machine, std::move(caches), chain.tensors);
+  }
+  Compiled out = builder.finish();
+  simulator::PlanEstimate estimate = simulator::simulate(out.plan, *machine);
+  out.estimates = std::move(estimate.steps);
+  out.total = std::move(estimate.total);
+  out.evaluated = evaluated;
+  out.pruned = pruned;
+  return out;
+}
+
+}  // namespace assay::compiler

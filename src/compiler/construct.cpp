@@ -1,0 +1,73 @@
+#include "compiler/construct.h"
+
+#include <algorithm>
+
+#include "compiler/space.h"
+#include "lower/count.h"
+#include "lower/legal.h"
+#include "lower/lower.h"
+
+namespace assay::compiler {
+
+namespace {
+
+std::vector<Choice> choices_for(const Space& s) {
+  const bool scratchpad = std::any_of(s.machine.levels.begin(), s.machine.levels.end(),
+                                      [](const model::Level& l) { return l.on_chip_explicit; });
+  if (scratchpad) return scratchpad_choices(s);
+  return s.dense ? dense_choices(s) : plain_choices(s);
+}
+
+// Exact counts when the program lowers; without a known dialect the closed form stands.
+bool rescore(Candidate& c, const hwdesc::Target& target, const model::Machine& m, const simulator::CacheState& before,
+             std::span<const int> keys, Diags& why) {
+  const Result<ir::Kernel> kernel = lower::lower(c.program, target);
+  if (!kernel.ok()) {
+    why = kernel.diags();
+    return false;
+  }
+  const lower::Counts counts = lower::count(*kernel);
+  c.estimate = simulator::estimate(c.program, m, before, keys, &counts);
+  return true;
+}
+
+bool faster(const Candidate& a, const Candidate& b) { return a.estimate.seconds < b.estimate.seconds; }
+
+}  // namespace
+
+Result<Constructed> construct(const Problem& problem, const hwdesc::Target& target, const model::Machine& m,
+                              const simulator::CacheState& before, std::span<const int> keys, int keep) {
+  const Space space(problem, m);
+  Constructed out;
+  std::vector<Candidate> candidates;
+  Diags why;
+  for (const Choice& c : choices_for(space)) {
+    Candidate candidate{build(space, c), {}};
+    Diags illegal = lower::legal(candidate.program, target);
+    if (!illegal.empty()) {
+      why = std::move(illegal);
+      ++out.pruned;
+      continue;
+    }
+    candidate.estimate = simulator::estimate(candidate.program, m, before, keys);
+    ++out.evaluated;
+    candidates.push_back(std::move(candidate));
+  }
+  std::stable_sort(candidates.begin(), candidates.end(), faster);
+  for (Candidate& c : candidates) {
+    if (static_cast<int>(out.best.size()) >= keep) break;
+    if (rescore(c, target, m, before, keys, why))
+      out.best.push_back(std::move(c));
+    else
+      ++out.pruned;
+  }
+  if (out.best.empty()) {
+    Candidate fallback{build(space, scalar_choice(space)), {}};
+    if (!rescore(fallback, target, m, before, keys, why)) return why;
+    out.best.push_back(std::move(fallback));
+  }
+  std::stable_sort(out.best.begin(), out.best.end(), faster);
+  return out;
+}
+
+}  // namespace assay::compiler

@@ -1,0 +1,26 @@
+// Tile-graphs: each reduction (or lone elementwise node) takes the elementwise nodes that follow it
+// as an epilogue, handed over in registers (Welder, OSDI'23, 4.2: an edge connected at the register
+// level; Hidet, ASPLOS'23, 5.3: post-scheduling fusion).
+#pragma once
+
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace assay::compiler {
+
+using NodeChain = std::vector<int>;  // nodes of one tile-graph in order; front() is the anchor
+
+// Every node is in exactly one chain; chains are in an order in which they can run. A node joins the
+// chain before it when it has no reduction, reads that chain's value at its own position, is the
+// value's only reader, and has the same shape.
+std::vector<NodeChain> fuse(const ir::Graph& g);
+
+// The chain as a graph of its own with neutral names, so that equal shapes give equal graphs.
+struct ChainGraph {
+  ir::Graph graph;
+  std::vector<int> tensors;  // per tensor of `graph`, its id in the whole graph
+};
+ChainGraph extract(const ir::Graph& g, const NodeChain& chain);
+
+}  // namespace assay::compiler

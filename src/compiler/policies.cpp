@@ -1,0 +1,235 @@
+// The three policies of construction: dense (sums of products with reuse, on vector units with
+// caches), plain (everything else), scratchpad (explicit memories, many waves per group).
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "compiler/space.h"
+
+namespace assay::compiler {
+
+namespace {
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
+
+struct VectorChoice {
+  int axis = -1;
+  int width = 1;
+  Space::LaneCost cost;
+};
+
+// Axes that can carry the widest vectors; those without gathers first, long ones first.
+std::vector<VectorChoice> vector_choices(const Space& s) {
+  std::vector<VectorChoice> out;
+  const int width = s.machine.native_width;
+  for (int a = 0; a < s.spatial; ++a) {
+    VectorChoice v{a, width, {}};
+    if (s.extent(a) > 1 && s.carries_lanes(a, width, v.cost)) out.push_back(std::move(v));
+  }
+  const auto badness = [&](const VectorChoice& v) {
+    const double waste = static_cast<double>(round_up(s.extent(v.axis), v.width)) / static_cast<double>(s.extent(v.axis));
+    return waste * (v.cost.gathers ? 16.0 : 1.0) * (v.cost.must_stage.empty() ? 1.0 : 1.5);
+  };
+  std::stable_sort(out.begin(), out.end(), [&](const auto& a, const auto& b) { return badness(a) < badness(b); });
+  if (out.size() > 2) out.resize(2);
+  return out;
+}
+
+// Tiles of `extent` of at most `limit`, in balanced numbers of tiles.
+std::vector<int64_t> balanced_tiles(int64_t extent, int64_t limit) {
+  std::set<int64_t, std::greater<>> out;
+  limit = std::max<int64_t>(1, std::min(limit, extent));
+  const int64_t fewest = ceil_div(extent, limit);
+  for (int64_t n : {fewest, fewest + 1, 2 * fewest}) out.insert(std::max<int64_t>(1, ceil_div(extent, n)));
+  return {out.begin(), out.end()};
+}
+
+// Register tiles along the rows (spatial axes but the vector axis), innermost in storage first.
+std::vector<std::vector<int64_t>> row_tiles(const Space& s, int vector_axis, int64_t limit) {
+  std::vector<int> rows = s.storage_order();
+  std::erase(rows, vector_axis);
+  std::reverse(rows.begin(), rows.end());
+  std::erase_if(rows, [&](int a) { return s.extent(a) == 1; });
+  std::vector<int64_t> ones(s.anchor.axes.size(), 1);
+  if (rows.empty()) return {ones};
+  std::vector<std::vector<int64_t>> out;
+  for (int64_t t : balanced_tiles(s.extent(rows[0]), limit)) {
+    std::vector<int64_t> tile = ones;
+    tile[static_cast<size_t>(rows[0])] = t;
+    out.push_back(tile);
+    if (rows.size() < 2 || t != s.extent(rows[0]) || 2 * t > limit) continue;
+    for (int64_t u : balanced_tiles(s.extent(rows[1]), limit / t)) {
+      if (u == 1) continue;
+      tile[static_cast<size_t>(rows[1])] = u;
+      out.push_back(tile);
+    }
+  }
+  return out;
+}
+
+int64_t accumulator_limit(const Space& s, int64_t vectors) {
+  return std::max<int64_t>(1, (static_cast<int64_t>(s.machine.vector_registers) - vectors - 1) / vectors);
+}
+
+// Block tiles for staging: k in a few balanced parts, n in parts whose panel fits a cache.
+std::vector<std::vector<int64_t>> block_tiles(const Space& s, const Choice& c) {
+  std::vector<std::vector<int64_t>> out;
+  int reduce = -1;
+  for (int a = s.spatial; a < static_cast<int>(s.anchor.axes.size()); ++a)
+    if (reduce < 0 || s.extent(a) > s.extent(reduce)) reduce = a;
+  const auto v = static_cast<size_t>(c.vector_axis), k = static_cast<size_t>(reduce);
+  std::set<std::pair<int64_t, int64_t>> seen;
+  for (int64_t want_k : {s.extent(reduce), int64_t{512}, int64_t{256}}) {
+    const int64_t parts = ceil_div(s.extent(reduce), want_k);
+    const int64_t kc = parts == 1 ? s.extent(reduce) : round_up(ceil_div(s.extent(reduce), parts), 8);
+    for (int64_t want_n : {c.group_tile[v], int64_t{1024}, int64_t{512}}) {
+      const int64_t nc = want_n >= c.group_tile[v] ? c.group_tile[v] : round_up(want_n, c.register_tile[v]);
+      // Inner tiles divide outer ones unless the outer one is the whole axis.
+      if (nc < c.group_tile[v] && c.group_tile[v] != s.extent(c.vector_axis) && c.group_tile[v] % nc != 0) continue;
+      if (!seen.insert({kc, nc}).second) continue;
+      std::vector<int64_t> block = c.group_tile;
+      block[v] = nc;
+      block[k] = kc;
+      out.push_back(std::move(block));
+    }
+  }
+  return out;
+}
+
+void add_staged(const Space& s, const Choice& base, const std::vector<int>& reads, std::vector<Choice>& out) {
+  for (std::vector<int64_t>& block : block_tiles(s, base)) {
+    Choice c = base;
+    c.block_tile = std::move(block);
+    c.staged = reads;
+    out.push_back(std::move(c));
+  }
+}
+
+}  // namespace
+
+std::vector<std::vector<int64_t>> group_tiles(const Space& s, const std::vector<int64_t>& register_tile, int width) {
+  (void)width;
+  std::vector<int64_t> whole;
+  for (size_t a = 0; a < s.anchor.axes.size(); ++a) whole.push_back(s.extent(static_cast<int>(a)));
+  std::vector<std::vector<int64_t>> out{whole};
+  const auto units = static_cast<int64_t>(s.machine.units);
+  if (units == 1) return out;
+  std::set<std::vector<int64_t>> seen;
+  for (int a = 0; a < s.spatial; ++a) {
+    for (int64_t parts : {units, 2 * units, 4 * units}) {
+      const auto i = static_cast<size_t>(a);
+      const int64_t tile = round_up(ceil_div(s.extent(a), parts), register_tile[i]);
+      if (tile >= s.extent(a)) continue;
+      std::vector<int64_t> t = whole;
+      t[i] = tile;
+      if (seen.insert(t).second) out.push_back(std::move(t));
+    }
+  }
+  return out;
+}
+
+std::vector<Choice> dense_choices(const Space& s) {
+  std::vector<Choice> out;
+  for (const VectorChoice& v : vector_choices(s)) {
+    for (int64_t vectors : {1, 2, 3, 4, 6}) {
+      if (vectors > 1 && (vectors - 1) * v.width >= s.extent(v.axis)) break;
+      for (std::vector<int64_t> tile : row_tiles(s, v.axis, accumulator_limit(s, vectors))) {
+        const auto va = static_cast<size_t>(v.axis);
+        tile[va] = std::min(vectors * v.width, s.extent(v.axis));
+        for (const std::vector<int64_t>& group : group_tiles(s, tile, v.width)) {
+          for (bool outer : {true, false}) {
+            Choice c = unit_choice(s);
+            c.vector_axis = v.axis;
+            c.vector_width = v.width;
+            c.register_tile = tile;
+            c.group_tile = group;
+            c.vector_axis_outer = outer;
+            c.prefetch = 8;
+            if (v.cost.must_stage.empty()) out.push_back(c);
+            std::vector<int> copied = v.cost.must_stage;
+            for (int r = 0; r < static_cast<int>(s.anchor.reads.size()) && copied.empty(); ++r) {
+              const ir::Read& read = s.anchor.reads[static_cast<size_t>(r)];
+              const bool moves = std::any_of(read.index.begin(), read.index.end(), [&](const ir::Index& i) { return ir::depends_on(i, v.axis); });
+              if (moves && !s.problem.packable[static_cast<size_t>(read.tensor)] && s.stageable(r)) copied.push_back(r);
+            }
+            if (!copied.empty()) add_staged(s, c, copied, out);
+          }
+        }
+      }
+    }
+  }
+  return out;
+}
+
+std::vector<Choice> plain_choices(const Space& s) {
+  std::vector<Choice> out;
+  for (const VectorChoice& v : vector_choices(s)) {
+    for (int64_t vectors : {1, 2, 4, 8}) {
+      if (vectors > 1 && (vectors - 1) * v.width >= s.extent(v.axis)) break;
+      const int64_t limit = s.reduces ? std::min<int64_t>(16 / vectors, accumulator_limit(s, vectors)) : std::max<int64_t>(1, 8 / vectors);
+      for (std::vector<int64_t> tile : row_tiles(s, v.axis, std::max<int64_t>(1, limit))) {
+        tile[static_cast<size_t>(v.axis)] = std::min(vectors * v.width, s.extent(v.axis));
+        for (const std::vector<int64_t>& group : group_tiles(s, tile, v.width)) {
+          Choice c = unit_choice(s);
+          c.vector_axis = v.axis;
+          c.vector_width = v.width;
+          c.register_tile = tile;
+          c.group_tile = group;
+          out.push_back(std::move(c));
+        }
+      }
+    }
+  }
+  return out;
+}
+
+Choice scalar_choice(const Space& s) {
+  Choice c = unit_choice(s);
+  const std::vector<std::vector<int64_t>> groups = group_tiles(s, c.register_tile, 1);
+  if (groups.size() > 1) c.group_tile = groups[1];
+  return c;
+}
+
+std::vector<Choice> scratchpad_choices(const Space& s) {
+  std::vector<Choice> out;
+  if (!s.dense) return plain_choices(s);
+  std::vector<int> staged;
+  for (int r = 0; r < static_cast<int>(s.anchor.reads.size()); ++r)
+    if (s.stageable(r)) staged.push_back(r);
+  for (const VectorChoice& v : vector_choices(s)) {
+    for (int64_t vectors : {1, 2, 4}) {
+      for (const std::vector<int64_t>& rows : row_tiles(s, v.axis, 16)) {
+        for (int64_t waves_v : {1, 2, 4}) {
+          for (int64_t waves_r : {1, 2, 4, 8}) {
+            for (int64_t depth : {8, 16, 32}) {
+              Choice c = unit_choice(s);
+              c.vector_axis = v.axis;
+              c.vector_width = v.width;
+              c.register_tile = rows;
+              const auto va = static_cast<size_t>(v.axis);
+              c.register_tile[va] = std::min(vectors * v.width, s.extent(v.axis));
+              for (int a = 0; a < s.spatial; ++a) {
+                const auto i = static_cast<size_t>(a);
+                const int64_t by = a == v.axis ? waves_v : (c.register_tile[i] > 1 ? waves_r : 1);
+                c.group_tile[i] = std::min(c.register_tile[i] * by, s.extent(a));
+              }
+              c.block_tile = c.group_tile;
+              int longest = s.spatial;
+              for (int a = s.spatial; a < static_cast<int>(s.anchor.axes.size()); ++a)
+                if (s.extent(a) > s.extent(longest)) longest = a;
+              c.block_tile[static_cast<size_t>(longest)] = std::min(depth, s.extent(longest));
+              c.staged = staged;
+              c.pipeline_stages = 2;
+              c.wave_groups = true;
+              out.push_back(std::move(c));
+            }
+          }
+        }
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace assay::compiler

@@ -1,0 +1,63 @@
+// What the axes of a tile-graph allow, and the programs made from choices about them.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "compiler/construct.h"
+
+namespace assay::compiler {
+
+// Choices from which one program follows.
+struct Choice {
+  int vector_axis = -1;
+  int vector_width = 1;
+  std::vector<int64_t> register_tile;   // per axis; reduce axes 1
+  std::vector<int64_t> group_tile;      // per axis; reduce axes whole
+  std::vector<int64_t> block_tile;      // per axis: the tile operands are staged for; empty: none
+  bool vector_axis_outer = true;        // walk the vector axis outside the other spatial axes
+  bool block_reduce_outer = true;       // block level: reduce axes outside spatial ones
+  std::vector<int> staged;              // reads copied at the block level
+  int prefetch = 0;
+  int pipeline_stages = 1;
+  bool wave_groups = false;             // SIMT: several register tiles of a group run side by side
+};
+
+struct Space {
+  const Problem& problem;
+  const model::Machine& machine;
+  const ir::Node& anchor;
+  int spatial = 0;                      // number of spatial axes
+  bool reduces = false;
+  bool dense = false;                   // a sum of products in which each operand is reused
+
+  Space(const Problem& p, const model::Machine& m);
+
+  int64_t extent(int axis) const { return anchor.axes[static_cast<size_t>(axis)].extent; }
+  // Reads of the anchor whose lanes along `axis` are neighbours only after packing them in a copy;
+  // nullopt: the axis can not carry lanes of `width`.
+  struct LaneCost {
+    std::vector<int> must_stage;
+    bool gathers = false;
+  };
+  bool carries_lanes(int axis, int width, LaneCost& cost) const;
+  bool stageable(int read) const;
+  // Spatial axes in the order of the output's storage, outermost first; with their extents > 1.
+  std::vector<int> storage_order() const;
+};
+
+ir::Program build(const Space& s, const Choice& c);
+
+// A tile of `axis` extents all 1, whole reduce axes: the start of a Choice.
+Choice unit_choice(const Space& s);
+
+// Candidates of the three policies.
+std::vector<Choice> dense_choices(const Space& s);
+std::vector<Choice> plain_choices(const Space& s);
+std::vector<Choice> scratchpad_choices(const Space& s);
+Choice scalar_choice(const Space& s);
+
+// Group tiles that split one axis over the units in a few ways, or nothing.
+std::vector<std::vector<int64_t>> group_tiles(const Space& s, const std::vector<int64_t>& register_tile, int width);
+
+}  // namespace assay::compiler

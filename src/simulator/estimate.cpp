@@ -1,0 +1,261 @@
+#include "simulator/estimate.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "model/bandwidth.h"
+#include "model/closed_form.h"
+#include "model/residual.h"
+#include "simulator/residency.h"
+
+namespace assay::simulator {
+
+namespace {
+
+using model::Estimate;
+using model::Machine;
+using model::Quantity;
+using model::Term;
+
+// Everything that one unit pays, in seconds of the busiest unit.
+struct UnitCost {
+  double vector = 0, load = 0, store = 0, issue = 0, chain = 0, data = 0;
+};
+
+class Estimator {
+ public:
+  Estimator(const ir::Program& p, const Machine& m, const CacheState& before, std::span<const int> keys,
+            const lower::Counts* counts)
+      : p_(p), m_(m), counts_(counts != nullptr ? *counts : model::closed_form(p)), streams_(model::streams_of(p)) {
+    traffic_ = model::traffic(p, streams_, m, residency_of(p, m, before, keys));
+    groups_ = static_cast<double>(ir::group_count(p));
+    active_ = std::min(m.units, groups_);
+    share_ = busiest_share();
+  }
+
+  Estimate run() {
+    out_.groups = groups_;
+    out_.flops = ir::flops_of(p_.graph, p_.graph.nodes[0]);
+    out_.balance = 1 / (share_ * active_);
+    in_core();
+    data();
+    const double body = m_.simt ? compose_simt() : compose_simd();
+    overhead();
+    out_.seconds = body + fixed_;
+    finish();
+    return out_;
+  }
+
+ private:
+  // The busiest unit's part of the work: whole groups, the last one of an axis perhaps partial.
+  double busiest_share() const {
+    double group_volume = 1, volume = 1;
+    const ir::Node& anchor = p_.graph.nodes[0];
+    for (int a = 0; a < ir::spatial_count(p_.graph, anchor); ++a) {
+      group_volume *= static_cast<double>(p_.tiles[0].extent[static_cast<size_t>(a)]);
+      volume *= static_cast<double>(anchor.axes[static_cast<size_t>(a)].extent);
+    }
+    const double mine = std::ceil(groups_ / m_.units) * group_volume / volume;
+    return std::clamp(mine, 1 / active_, 1.0);
+  }
+
+  void add_term(const std::string& name, double seconds, std::string detail, double spread) {
+    out_.terms.push_back({name, seconds, std::move(detail)});
+    spreads_.push_back(spread);
+  }
+
+  double at_rate(double instructions, const Quantity& rate) const {
+    const double passes = std::max(1.0, static_cast<double>(p_.vector_width) / m_.native_width);
+    return rate.value > 0 ? instructions * passes * share_ / rate.value : 0;
+  }
+
+  void note_assumed(const Quantity& q, double seconds) {
+    if (q.assumed && seconds > 0) out_.assumed.push_back(q.path);
+  }
+
+  void in_core() {
+    const double loads = counts_.loads(), stores = counts_.stores();
+    cost_.vector = at_rate(counts_.fma, m_.fma_rate) + at_rate(counts_.simple, m_.alu_rate) +
+                   at_rate(counts_.divide, m_.divide_rate) + at_rate(counts_.math, m_.math_rate);
+    cost_.load = at_rate(loads, m_.load_rate);
+    cost_.store = at_rate(stores, m_.store_rate);
+    const double all = counts_.fma + counts_.simple + counts_.divide + 10 * counts_.math + loads + stores +
+                       counts_.prefetches + 2 * counts_.iterations;
+    cost_.issue = at_rate(all, m_.issue_rate);
+    cost_.chain = chain();
+    note_assumed(m_.alu_rate, counts_.simple);
+    note_assumed(m_.divide_rate, counts_.divide);
+    note_assumed(m_.math_rate, counts_.math);
+    note_assumed(m_.issue_rate, cost_.issue >= cost_.vector ? 1 : 0);
+    add_term("vector", cost_.vector,
+             fmt::format("{:.4g} multiply-adds, {:.4g} other, {:.4g} divisions, {:.4g} functions", counts_.fma,
+                         counts_.simple, counts_.divide, counts_.math),
+             m_.fma_rate.spread);
+    add_term("load", cost_.load, fmt::format("{:.4g} load instructions", loads), m_.load_rate.spread);
+    add_term("store", cost_.store, fmt::format("{:.4g} store instructions", stores), m_.store_rate.spread);
+    add_term("issue", cost_.issue, fmt::format("{:.4g} instructions", all), m_.issue_rate.spread);
+    add_term("chain", cost_.chain, "dependent accumulations", m_.fma_latency.spread);
+  }
+
+  // Each accumulator is a chain of dependent operations; the accumulators of a tile run side by side.
+  double chain() const {
+    const ir::Node& anchor = p_.graph.nodes[0];
+    if (anchor.combine == ir::Combiner::none) return 0;
+    double tiles = 1, steps = 1;
+    for (int a = 0; a < static_cast<int>(anchor.axes.size()); ++a) {
+      if (ir::is_reduce(p_.graph, anchor, a))
+        steps *= static_cast<double>(anchor.axes[static_cast<size_t>(a)].extent);
+      else
+        tiles *= static_cast<double>(ir::tile_count(p_, static_cast<int>(p_.tiles.size()) - 1, a));
+    }
+    const double waves = m_.simt ? m_.resident_waves : 1;
+    return tiles * steps * m_.fma_latency.value * share_ / waves;
+  }
+
+  // Seconds one unit takes per byte from level l while all active units do the same.
+  double seconds_per_byte(size_t l, bool write) const {
+    const model::Level& level = m_.levels[l];
+    const double limit = (write ? level.write : level.read).value;
+    if (!level.shared) return 1 / limit;
+    const double alone = (write ? level.per_unit_write : level.per_unit_read).value;
+    const double users = std::max(1.0, active_ / level.instances);
+    return users / model::shared_bandwidth(users, alone, limit, level.sharpness);
+  }
+
+  // The hierarchy hands lines on: what level l+1 costs beyond level l itself.
+  void data() {
+    for (size_t l = 0; l < traffic_.size(); ++l) {
+      const model::LevelTraffic& t = traffic_[l];
+      const double read = t.read / active_ * std::max(0.0, seconds_per_byte(l + 1, false) - seconds_per_byte(l, false));
+      const double write = t.written / active_ * std::max(0.0, seconds_per_byte(l + 1, true) - seconds_per_byte(l, true));
+      const std::string name = m_.levels[l].name + "<-" + m_.levels[l + 1].name;
+      cost_.data += read + write;
+      note_assumed(m_.levels[l + 1].read, read);
+      note_assumed(m_.levels[l + 1].write, write);
+      add_term(name, read + write, fmt::format("{:.4g} B in, {:.4g} B out", t.read, t.written),
+               m_.levels[l + 1].read.spread);
+      out_.levels.push_back({name, t.read, t.written, read + write, t.working_set});
+    }
+  }
+
+  // ECM: arithmetic overlaps everything, data transfers add to each other and to the loads; the
+  // two join by a p-norm, since overlap is never perfect near the tie.
+  double compose_simd() {
+    out_.rounds = std::ceil(groups_ / m_.units);
+    const double overlapping = std::max({cost_.vector, cost_.issue, cost_.chain});
+    const double transfers = std::max(cost_.load, cost_.store) + cost_.data;
+    const double p = model::kOverlapSharpness;
+    const double top = std::max(overlapping, transfers);
+    if (top <= 0) return 0;
+    return top * std::pow(std::pow(overlapping / top, p) + std::pow(transfers / top, p), 1 / p);
+  }
+
+  // Groups resident together on a unit: limited by explicit memory and registers.
+  double occupancy() const {
+    double r = m_.resident_groups;
+    double staged = 0;
+    for (const ir::Staging& s : p_.staging) {
+      const auto t = static_cast<size_t>(p_.graph.nodes[0].reads[static_cast<size_t>(s.read)].tensor);
+      staged += static_cast<double>(ir::physical_elements(s.layout, lower::staged_shape(p_, s))) *
+                ir::bytes_of(p_.graph.tensors[t].dtype) * p_.pipeline_stages;
+    }
+    for (const model::Level& l : m_.levels)
+      if (l.on_chip_explicit && staged > 0) r = std::min(r, std::floor(l.capacity.value / staged));
+    const double waves = waves_per_group();
+    r = std::min(r, std::floor(m_.resident_waves / waves));
+    r = std::min(r, std::floor(m_.vector_registers / (waves * register_vectors())));
+    return std::max(1.0, r);
+  }
+  double waves_per_group() const {
+    double tiles = 1;
+    const ir::Node& anchor = p_.graph.nodes[0];
+    for (int a = 0; a < ir::spatial_count(p_.graph, anchor); ++a) {
+      const auto i = static_cast<size_t>(a);
+      tiles *= std::ceil(static_cast<double>(p_.tiles[0].extent[i]) / static_cast<double>(p_.tiles.back().extent[i]));
+    }
+    return tiles;
+  }
+  double register_vectors() const {
+    double n = 1;
+    const ir::Node& anchor = p_.graph.nodes[0];
+    for (int a = 0; a < ir::spatial_count(p_.graph, anchor); ++a) {
+      const double t = static_cast<double>(p_.tiles.back().extent[static_cast<size_t>(a)]);
+      n *= a == p_.vector_axis ? std::ceil(t / p_.vector_width) : t;
+    }
+    return n + 16;  // addresses, operands and loop state beside the accumulators
+  }
+
+  // Steps of a group: load a stage, compute on it (DESIGN: S = 1 and S > 1).
+  double compose_simt() {
+    const double r = out_.occupancy = occupancy();
+    double steps = 1;
+    for (const lower::Loop& l : streams_.nest.loops)
+      if (l.reduce && l.level + 1 < static_cast<int>(p_.tiles.size())) steps *= static_cast<double>(l.trips);
+    const double per_unit = std::max(1.0, std::ceil(groups_ / m_.units));
+    const double tc = std::max({cost_.vector, cost_.load, cost_.store, cost_.issue}) / per_unit / steps;
+    const double tm = cost_.data / per_unit / steps;
+    const double lat = m_.levels.back().latency.value;
+    double total = 0;
+    double left = per_unit;
+    while (left > 0) {  // rounds: full ones of r groups, then what is left
+      const double n = std::min(left, r);
+      const double step = p_.pipeline_stages > 1 ? std::max({n * tc, n * tm, (lat + tm) / (p_.pipeline_stages - 1)})
+                                                 : std::max({n * tc, n * tm, lat + tm + tc});
+      const double rounds = n < r ? 1 : std::floor(left / r);
+      total += rounds * steps * step;
+      out_.rounds += rounds;
+      left -= rounds * n;
+    }
+    out_.rounds -= 1;  // it starts at 1
+    return total;
+  }
+
+  void overhead() {
+    const double starts = m_.group_start.value * std::ceil(groups_ / m_.units);
+    fixed_ = m_.launch.value + m_.barrier.value + starts;
+    note_assumed(m_.launch, 1);
+    add_term("launch", fixed_, fmt::format("launch, barrier, {} group starts", std::ceil(groups_ / m_.units)), m_.launch.spread);
+  }
+
+  void finish() {
+    std::vector<size_t> order(out_.terms.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return out_.terms[a].seconds > out_.terms[b].seconds; });
+    out_.bound = out_.terms[order[0]].name;
+    if (order.size() > 1 && out_.terms[order[1]].seconds > 0)
+      out_.bound_margin = out_.terms[order[0]].seconds / out_.terms[order[1]].seconds;
+    // The profile's uncertainty, each term's weighted by its part, and the model's own residual.
+    double variance = 0;
+    for (size_t i = 0; i < out_.terms.size(); ++i) {
+      const double part = out_.seconds > 0 ? out_.terms[i].seconds / out_.seconds * spreads_[i] : 0;
+      variance += part * part;
+    }
+    const model::Residual band = model::residual_of(p_.graph.nodes[0].op, out_.seconds);
+    const double half = std::sqrt(variance + band.half_width * band.half_width);
+    out_.low = out_.seconds * std::max(0.0, 1 - half);
+    out_.high = out_.seconds * (1 + half);
+    std::sort(out_.assumed.begin(), out_.assumed.end());
+    out_.assumed.erase(std::unique(out_.assumed.begin(), out_.assumed.end()), out_.assumed.end());
+  }
+
+  const ir::Program& p_;
+  const Machine& m_;
+  const lower::Counts counts_;
+  const model::Streams streams_;
+  std::vector<model::LevelTraffic> traffic_;
+  double groups_ = 1, active_ = 1, share_ = 1, fixed_ = 0;
+  UnitCost cost_;
+  std::vector<double> spreads_;
+  Estimate out_;
+};
+
+}  // namespace
+
+Estimate estimate(const ir::Program& p, const Machine& m, const CacheState& before, std::span<const int> keys,
+                  const lower::Counts* counts) {
+  return Estimator(p, m, before, keys, counts).run();
+}
+
+}  // namespace assay::simulator

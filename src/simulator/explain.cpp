@@ -1,0 +1,39 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "simulator/estimate.h"
+
+namespace assay::simulator {
+
+namespace {
+
+std::string duration(double s) {
+  if (s >= 1) return fmt::format("{:.3f} s", s);
+  if (s >= 1e-3) return fmt::format("{:.3f} ms", s * 1e3);
+  return fmt::format("{:.3f} us", s * 1e6);
+}
+
+}  // namespace
+
+std::string explain(const model::Estimate& e) {
+  std::string out = fmt::format("estimate {}  (90 % interval {} .. {}), bound by {}", duration(e.seconds),
+                                duration(e.low), duration(e.high), e.bound);
+  if (e.bound_margin > 1) out += fmt::format(", {:.2f} x the next term", e.bound_margin);
+  out += "\n";
+  if (e.seconds > 0 && e.flops > 0) out += fmt::format("  {:.2f} GFLOP/s of useful work\n", e.flops / e.seconds / 1e9);
+  out += fmt::format("  groups {:.0f}, rounds {:.0f}, balance {:.2f}, resident groups per unit {:.0f}\n", e.groups, e.rounds,
+                     e.balance, e.occupancy);
+  out += fmt::format("  {:<14} {:>12} {:>7}  {}\n", "term", "time", "share", "what");
+  for (const model::Term& t : e.terms)
+    out += fmt::format("  {:<14} {:>12} {:>6.1f}%  {}\n", t.name, duration(t.seconds),
+                       e.seconds > 0 ? 100 * t.seconds / e.seconds : 0.0, t.detail);
+  if (!e.assumed.empty()) {
+    out += "  assumed, because the profile does not know it:";
+    for (const std::string& a : e.assumed) out += " " + a;
+    out += "\n";
+  }
+  return out;
+}
+
+}  // namespace assay::simulator

@@ -1,0 +1,60 @@
+// A plan in steady state: steps in order, each finding the caches as the one before left them.
+#include "simulator/estimate.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace assay::simulator {
+
+namespace {
+
+// Per tensor of the step's program the plan tensor it stands for.
+std::vector<int> keys_of(const ir::Plan& plan, const ir::Step& step) {
+  const ir::Program& p = plan.programs[static_cast<size_t>(step.program)];
+  std::vector<int> keys(p.graph.tensors.size(), -1);
+  const std::vector<int> arguments = ir::arguments_of(p);
+  for (size_t i = 0; i < arguments.size(); ++i) keys[static_cast<size_t>(arguments[i])] = step.arguments[i];
+  return keys;
+}
+
+void add(model::Estimate& total, const model::Estimate& e, double& low, double& high) {
+  total.seconds += e.seconds;
+  total.flops += e.flops;
+  // Errors of steps are taken as half common, half independent.
+  low += e.seconds - e.low;
+  high += e.high - e.seconds;
+  for (const model::Term& t : e.terms) {
+    const auto it = std::find_if(total.terms.begin(), total.terms.end(), [&](const model::Term& x) { return x.name == t.name; });
+    if (it == total.terms.end())
+      total.terms.push_back({t.name, t.seconds, ""});
+    else
+      it->seconds += t.seconds;
+  }
+  for (const std::string& a : e.assumed)
+    if (std::find(total.assumed.begin(), total.assumed.end(), a) == total.assumed.end()) total.assumed.push_back(a);
+}
+
+}  // namespace
+
+PlanEstimate simulate(const ir::Plan& plan, const model::Machine& m) {
+  PlanEstimate out;
+  CacheState state;
+  for (const ir::Step& s : plan.steps)
+    state = after(plan.programs[static_cast<size_t>(s.program)], m, std::move(state), keys_of(plan, s));
+  double low = 0, high = 0;
+  for (const ir::Step& s : plan.steps) {
+    const ir::Program& p = plan.programs[static_cast<size_t>(s.program)];
+    const std::vector<int> keys = keys_of(plan, s);
+    out.steps.push_back(estimate(p, m, state, keys));
+    state = after(p, m, std::move(state), keys);
+    add(out.total, out.steps.back(), low, high);
+  }
+  out.total.low = std::max(0.0, out.total.seconds - low);
+  out.total.high = out.total.seconds + high;
+  const auto top = std::max_element(out.total.terms.begin(), out.total.terms.end(),
+                                    [](const model::Term& a, const model::Term& b) { return a.seconds < b.seconds; });
+  if (top != out.total.terms.end()) out.total.bound = top->name;
+  return out;
+}
+
+}  // namespace assay::simulator

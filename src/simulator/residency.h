@@ -1,0 +1,12 @@
+// How much of a program's operands the caches already hold. Internal to simulator/.
+#pragma once
+
+#include "model/traffic.h"
+#include "simulator/estimate.h"
+
+namespace assay::simulator {
+
+model::Residency residency_of(const ir::Program& p, const model::Machine& m, const CacheState& before,
+                              std::span<const int> keys);
+
+}  // namespace assay::simulator
