@@ -1,0 +1,200 @@
+#include "codegen/interpret.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "codegen/scalar_op.h"
+
+namespace assay::codegen {
+namespace {
+
+using ir::Value;
+using ir::ValueOp;
+using Lanes = std::vector<double>;
+
+constexpr double kUnwritten = std::numeric_limits<double>::quiet_NaN();
+
+struct Fault {  // thrown inside this file only, from any depth of an expression
+  std::string what;
+};
+
+struct Machine {
+  const ir::Kernel& kernel;
+  std::span<std::vector<float>> arguments;
+  ExecutedCounts counts{};
+  std::vector<std::vector<float>> scratch{};  // per buffer; empty for arguments
+  std::vector<Lanes> registers{};
+  std::vector<int64_t> indices{};
+
+  void run_group(int64_t group);
+  void run(const ir::Block& block);
+  void run(const ir::For& s);
+  void run(const ir::If& s) { run(hold(s.conditions) ? s.then_body : s.else_body); }
+  void run(const ir::LetIndex& s) { indices[static_cast<size_t>(s.var)] = ir::evaluate(s.value, indices); }
+  void run(const ir::Assign& s) { registers[static_cast<size_t>(s.reg)] = value(s.value); }
+  void run(const ir::Declare& s);
+  void run(const ir::Store& s);
+  void run(const ir::Prefetch&) {}
+  void run(const ir::Keep&) {}
+
+  bool hold(const std::vector<ir::Condition>& conditions) const;
+  std::vector<float>& memory(int buffer);
+  float& element(int buffer, int64_t at, const char* access, const ir::Index* index);
+  Lanes value(const Value& v);
+  Lanes read(const Value& v);
+  Lanes indirect(const Value& v);
+  Lanes operation(const Value& v);
+  void count(ValueOp op);
+};
+
+void Machine::run_group(int64_t group) {
+  for (size_t i = 0; i < kernel.buffers.size(); ++i)
+    if (kernel.buffers[i].scope == ir::Scope::scratch)
+      scratch[i].assign(static_cast<size_t>(kernel.buffers[i].elements), std::numeric_limits<float>::quiet_NaN());
+  indices[0] = group;
+  run(kernel.body);
+}
+
+void Machine::run(const ir::Block& block) {
+  for (const ir::Stmt& s : block) std::visit([&](const auto& node) { run(node); }, s.node);
+}
+
+void Machine::run(const ir::For& s) {
+  int64_t end = s.limit;
+  for (const ir::Index& b : s.bounds) end = std::min(end, ir::evaluate(b, indices));
+  for (int64_t i = 0; i < end; ++i) {
+    indices[static_cast<size_t>(s.var)] = i;
+    ++counts.iterations;
+    run(s.body);
+  }
+}
+
+void Machine::run(const ir::Declare& s) {
+  for (const int id : s.regs)
+    registers[static_cast<size_t>(id)].assign(static_cast<size_t>(kernel.registers[static_cast<size_t>(id)].lanes), kUnwritten);
+}
+
+void Machine::run(const ir::Store& s) {
+  const Lanes lanes = value(s.value);
+  const int64_t at = ir::evaluate(s.index, indices);
+  for (int l = 0; l < s.count; ++l)
+    element(s.id, at + l * s.stride, "store to", &s.index) = static_cast<float>(lanes[static_cast<size_t>(l)]);
+  ++counts.vector_stores;
+}
+
+bool Machine::hold(const std::vector<ir::Condition>& conditions) const {
+  return std::all_of(conditions.begin(), conditions.end(), [&](const ir::Condition& c) {
+    const int64_t v = ir::evaluate(c.index, indices);
+    return c.low <= v && v <= c.high;
+  });
+}
+
+std::vector<float>& Machine::memory(int buffer) {
+  const auto b = static_cast<size_t>(buffer);
+  return kernel.buffers[b].scope == ir::Scope::scratch ? scratch[b] : arguments[b];
+}
+
+float& Machine::element(int buffer, int64_t at, const char* access, const ir::Index* index) {
+  auto& all = memory(buffer);
+  if (at >= 0 && at < static_cast<int64_t>(all.size())) return all[static_cast<size_t>(at)];
+  const std::string from = index != nullptr ? ir::print(*index, kernel.index_names) : "an index that was read";
+  throw Fault{fmt::format("{} '{}' at element {} (from {} in group {}): the buffer has {}", access,
+                          kernel.buffers[static_cast<size_t>(buffer)].name, at, from, indices[0], all.size())};
+}
+
+Lanes Machine::read(const Value& v) {
+  const bool splat = v.op == ValueOp::splat, gather = v.op == ValueOp::gather;
+  ++(splat ? counts.splats : gather ? counts.gathers : counts.vector_loads);
+  const int64_t at = ir::evaluate(v.index, indices), step = splat ? 0 : gather ? v.stride : 1;
+  Lanes out(static_cast<size_t>(v.lanes), v.number);
+  for (int l = 0; l < (splat ? v.lanes : v.count); ++l)
+    out[static_cast<size_t>(l)] = double{element(v.id, at + l * step, "load from", &v.index)};
+  return out;
+}
+
+Lanes Machine::indirect(const Value& v) {
+  Lanes at = value(v.args[0]);
+  ++counts.gathers;
+  for (double& a : at) a = double{element(v.id, static_cast<int64_t>(a), "load from", nullptr)};
+  return at;
+}
+
+Lanes Machine::operation(const Value& v) {
+  Lanes a = value(v.args[0]);
+  const Lanes b = v.args.size() > 1 ? value(v.args[1]) : Lanes(a.size());
+  const Lanes c = v.args.size() > 2 ? value(v.args[2]) : Lanes(a.size());
+  for (size_t l = 0; l < a.size(); ++l) a[l] = apply_scalar(v.op, v.dtype, a[l], b[l], c[l]);
+  count(v.op);
+  return a;
+}
+
+void Machine::count(ValueOp op) {
+  switch (op) {
+    case ValueOp::fma: ++counts.fma; break;
+    case ValueOp::opaque: break;
+    case ValueOp::div: case ValueOp::sqrt: ++counts.divide; break;
+    case ValueOp::exp: case ValueOp::log: case ValueOp::tanh: case ValueOp::erf: case ValueOp::pow:
+      ++counts.math;
+      break;
+    default: ++counts.arithmetic;
+  }
+}
+
+Lanes Machine::value(const Value& v) {
+  const auto lanes = static_cast<size_t>(v.lanes);
+  switch (v.op) {
+    case ValueOp::constant: return Lanes(lanes, v.dtype == ir::DType::f32 ? double{static_cast<float>(v.number)} : v.number);
+    case ValueOp::reg: return registers[static_cast<size_t>(v.id)];
+    case ValueOp::load: case ValueOp::splat: case ValueOp::gather: return read(v);
+    case ValueOp::indirect: return indirect(v);
+    case ValueOp::lane_index: {
+      Lanes out(lanes);
+      const int64_t first = ir::evaluate(v.index, indices);
+      for (size_t l = 0; l < lanes; ++l) out[l] = static_cast<double>(first + static_cast<int64_t>(l) * v.stride);
+      return out;
+    }
+    case ValueOp::guard: return value(v.args[hold(v.conditions) ? 0 : 1]);
+    default: return operation(v);
+  }
+}
+
+Diags faults_of(const ir::Kernel& k, std::span<std::vector<float>> buffers) {
+  Diags diags = verify(k);
+  const auto fail = [&](const std::string& what) { diags.push_back(error(fmt::format("kernel '{}': {}", k.name, what))); };
+  const auto check_type = [&](const std::string& name, ir::DType t) {
+    if (t != ir::DType::f32 && t != ir::DType::f64 && t != ir::DType::i32 && t != ir::DType::i64)
+      fail(fmt::format("'{}' has elements of type {}, which are not interpreted", name, ir::name_of(t)));
+  };
+  size_t arguments = 0;
+  for (const ir::Buffer& b : k.buffers) {
+    check_type(b.name, b.dtype);
+    if (b.scope == ir::Scope::scratch) continue;
+    if (arguments < buffers.size() && buffers[arguments].size() != static_cast<size_t>(b.elements))
+      fail(fmt::format("'{}' has {} elements, was given {}", b.name, b.elements, buffers[arguments].size()));
+    ++arguments;
+  }
+  if (arguments != buffers.size()) fail(fmt::format("it takes {} arguments, was given {}", arguments, buffers.size()));
+  for (const ir::Register& r : k.registers) check_type(r.name, r.dtype);
+  return diags;
+}
+
+}  // namespace
+
+Result<ExecutedCounts> interpret(const ir::Kernel& kernel, std::span<std::vector<float>> buffers) {
+  Diags faults = faults_of(kernel, buffers);
+  if (has_error(faults)) return faults;
+  Machine m{kernel, buffers};
+  m.scratch.resize(kernel.buffers.size());
+  m.registers.resize(kernel.registers.size());
+  m.indices.assign(kernel.index_names.size(), 0);
+  try {
+    for (int64_t g = 0; g < kernel.groups; ++g) m.run_group(g);
+  } catch (const Fault& f) {
+    return error(fmt::format("kernel '{}': {}", kernel.name, f.what));
+  }
+  return m.counts;
+}
+
+}  // namespace assay::codegen
