@@ -1,0 +1,48 @@
+// Small pieces of index arithmetic that many operators share: axes named by what they are,
+// broadcasting, axis arguments.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "import/onnx/context.h"
+
+namespace assay::import {
+
+// One axis per dimension: n c y x for four dimensions, else i0 i1 ...
+std::vector<ir::Axis> axes_for(const Shape& shape);
+
+std::vector<ir::Range> ranges_of(const std::vector<ir::Axis>& axes);
+
+// A negative axis counts from the end; refuses what is outside [-rank, rank).
+size_t normal_axis(int64_t axis, size_t rank);
+std::vector<size_t> normal_axes(const Shape& axes, size_t rank);  // sorted; refuses duplicates
+
+// Numpy's rule; refuses shapes that do not fit.
+Shape broadcast(const Shape& a, const Shape& b);
+
+// Reads a tensor of shape `from` at the point of axes first..first+to.size(), aligned at the right;
+// its dimensions of extent 1 are read at 0.
+std::vector<ir::Index> broadcast_index(const Shape& from, const Shape& to, int first = 0);
+
+// The tensor at the broadcast point: a number when it is a float constant with one element, else a read
+// that is added to `reads`.
+ir::Scalar broadcast_operand(const Context& c, int tensor, const Shape& to, std::vector<ir::Read>& reads);
+
+ir::Read plain_read(int tensor, std::vector<ir::Index> index);
+ir::Read guarded_read(int tensor, std::vector<ir::Index> index, double fill);
+
+// One variable per dimension, 0 .. rank-1.
+std::vector<ir::Index> identity_index(size_t rank);
+
+// Scalar operations by short names.
+ir::Scalar add(ir::Scalar a, ir::Scalar b);
+ir::Scalar sub(ir::Scalar a, ir::Scalar b);
+ir::Scalar mul(ir::Scalar a, ir::Scalar b);
+ir::Scalar div(ir::Scalar a, ir::Scalar b);
+ir::Scalar max(ir::Scalar a, ir::Scalar b);
+ir::Scalar min(ir::Scalar a, ir::Scalar b);
+ir::Scalar call(ir::ScalarOp op, ir::Scalar a);
+
+}  // namespace assay::import
