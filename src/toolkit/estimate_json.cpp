@@ -1,0 +1,64 @@
+#include "toolkit/estimate_json.h"
+
+#include <string>
+
+namespace assay::toolkit {
+
+Json to_json(const model::Estimate& e) {
+  Json terms = Json::array();
+  for (const model::Term& t : e.terms) terms.push_back({{"name", t.name}, {"seconds", t.seconds}, {"detail", t.detail}});
+  Json levels = Json::array();
+  for (const model::LevelUse& l : e.levels)
+    levels.push_back({{"boundary", l.boundary}, {"read_bytes", l.read_bytes}, {"written_bytes", l.written_bytes},
+                      {"seconds", l.seconds}, {"working_set", l.working_set}});
+  return {{"seconds", e.seconds}, {"low", e.low}, {"high", e.high}, {"bound", e.bound},
+          {"bound_margin", e.bound_margin}, {"flops", e.flops}, {"groups", e.groups}, {"rounds", e.rounds},
+          {"balance", e.balance}, {"occupancy", e.occupancy}, {"terms", terms}, {"levels", levels},
+          {"assumed", e.assumed}};
+}
+
+namespace {
+
+model::Estimate read(const Json& j) {
+  model::Estimate e;
+  j.at("seconds").get_to(e.seconds);
+  j.at("low").get_to(e.low);
+  j.at("high").get_to(e.high);
+  j.at("bound").get_to(e.bound);
+  j.at("bound_margin").get_to(e.bound_margin);
+  j.at("flops").get_to(e.flops);
+  j.at("groups").get_to(e.groups);
+  j.at("rounds").get_to(e.rounds);
+  j.at("balance").get_to(e.balance);
+  j.at("occupancy").get_to(e.occupancy);
+  j.at("assumed").get_to(e.assumed);
+  for (const Json& t : j.at("terms"))
+    e.terms.push_back({t.at("name").get<std::string>(), t.at("seconds").get<double>(), t.at("detail").get<std::string>()});
+  for (const Json& l : j.at("levels"))
+    e.levels.push_back({l.at("boundary").get<std::string>(), l.at("read_bytes").get<double>(),
+                        l.at("written_bytes").get<double>(), l.at("seconds").get<double>(),
+                        l.at("working_set").get<double>()});
+  return e;
+}
+
+}  // namespace
+
+Result<model::Estimate> estimate_from_json(const Json& json) {
+  try {
+    return read(json);
+  } catch (const nlohmann::json::exception& e) {
+    return error(std::string("an estimate is not as it was written: ") + e.what());
+  }
+}
+
+Result<Json> parse_json(const std::string& text, const std::string& file) {
+  try {
+    return Json::parse(text);
+  } catch (const nlohmann::json::exception& e) {
+    Diag d = error(std::string("is not JSON: ") + e.what());
+    d.file = file;
+    return d;
+  }
+}
+
+}  // namespace assay::toolkit

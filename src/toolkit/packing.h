@@ -1,0 +1,29 @@
+// Logical row-major values <-> a tensor's storage in its layout.
+//
+// The offset of a position is separable: offset(i) = sum over dimensions d of table_d[i_d], because
+// each physical dimension holds a part of one logical index. Two small tables per tensor replace an
+// expression per element.
+// Post-conditions: unpack(pack(v)) == v; storage that no element maps to is zero.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ir/dtype.h"
+#include "ir/layout.h"
+
+namespace assay::toolkit {
+
+// `logical`: row-major, `element_bytes` each. Result: physical_elements(layout, shape) elements.
+std::vector<std::byte> pack(std::span<const std::byte> logical, int element_bytes, std::span<const int64_t> shape,
+                            const ir::Layout& layout);
+std::vector<std::byte> unpack(std::span<const std::byte> physical, int element_bytes, std::span<const int64_t> shape,
+                              const ir::Layout& layout);
+
+// float32 values as elements of `dtype` and back; integers are rounded towards zero and saturate.
+std::vector<std::byte> bytes_from_floats(ir::DType dtype, std::span<const float> values);
+std::vector<float> floats_from_bytes(ir::DType dtype, std::span<const std::byte> bytes);
+
+}  // namespace assay::toolkit

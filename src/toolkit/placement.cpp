@@ -1,0 +1,130 @@
+#include "toolkit/placement.h"
+
+#include <cstring>
+#include <limits>
+
+#include "codegen/dialect.h"
+#include "codegen/render.h"
+#include "toolkit/compile.h"
+#include "toolkit/packing.h"
+#include "toolkit/profiles.h"
+
+namespace assay::toolkit {
+namespace {
+
+constexpr int64_t kGuardBytes = 4096;
+
+std::vector<std::byte> nan_bytes(int64_t bytes) {
+  std::vector<std::byte> out(static_cast<size_t>(bytes));
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (size_t at = 0; at + sizeof nan <= out.size(); at += sizeof nan) std::memcpy(&out[at], &nan, sizeof nan);
+  return out;
+}
+
+std::vector<std::byte> guard_bytes() {
+  std::vector<std::byte> out(kGuardBytes);
+  for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<std::byte>(i * 37 + 11);
+  return out;
+}
+
+runtime::Launch launch_of(const ir::Step& step, const Bundle& bundle, const Placement& p, int units) {
+  runtime::Launch launch;
+  launch.kernel = step.program;
+  for (int argument : step.arguments) {
+    const ir::PlanTensor& t = bundle.plan.tensors[static_cast<size_t>(argument)];
+    launch.arguments.push_back({t.kind == ir::TensorKind::constant ? p.weights : p.arena, t.offset});
+  }
+  if (units == bundle.plan.units) launch.queues = step.queues;
+  return launch;
+}
+
+// Kernels are built from the plan; sources that were edited, or that another version printed, are
+// not used, and that is said.
+Diags compare_sources(const Bundle& bundle, std::span<const ir::Kernel> kernels, const std::string& dialect_name) {
+  const auto dialect = codegen::parse_dialect(codegen::dialect_text(dialect_name), dialect_name);
+  if (!dialect || bundle.kernels.size() != kernels.size()) return {};
+  for (const ir::Kernel& k : kernels) {
+    const Result<std::string> text = codegen::render(std::span(&k, 1), *dialect);
+    for (const KernelSource& source : bundle.kernels) {
+      if (source.name != k.name + "." + dialect_name || !text || *text == source.text) continue;
+      Diag d = error("kernels/" + source.name + " is not what this version prints for its program; it prints it anew");
+      d.severity = Severity::warning;
+      return {d};
+    }
+  }
+  return {};
+}
+
+Diags allocate(Placement& p, const Bundle& bundle) {
+  const Result<int> arena = p.module->allocate(bundle.plan.arena_bytes + kGuardBytes);
+  if (!arena) return arena.diags();
+  const Result<int> weights = p.module->allocate(std::max<int64_t>(bundle.plan.weights_bytes, 1));
+  if (!weights) return weights.diags();
+  p.arena = *arena;
+  p.weights = *weights;
+  p.module->write({p.weights, 0}, bundle.weights);
+  poison_arena(p, bundle.plan);
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<runtime::Device>> open_for(const std::string& device, const std::string& api) {
+  Result<std::unique_ptr<runtime::Device>> opened = runtime::open(device);
+  if (!opened) return opened;
+  const std::string& runs = (*opened)->info().api;
+  if (runs != api)
+    return error("device " + device + " runs api '" + runs + "', the bundle is for api '" + api + "'",
+                 "compile the model for a profile that has the api '" + runs + "'");
+  return opened;
+}
+
+Result<Placement> place(const Bundle& bundle, const std::string& device, const runtime::LoadOptions& options) {
+  if (!bundle.no_kernels.empty())
+    return error("the bundle of " + bundle.plan.name + " has no kernels: " + bundle.no_kernels);
+  const Result<hwdesc::Target> target = target_of(bundle.profile, bundle.api);
+  if (!target) return target.diags();
+  const Result<std::vector<ir::Kernel>> kernels = lower_plan(bundle.plan, *target);
+  if (!kernels) return kernels.diags();
+  Placement p;
+  Result<std::unique_ptr<runtime::Device>> opened = open_for(device, bundle.api);
+  if (!opened) return opened.diags();
+  p.device = std::move(*opened);
+  Result<std::unique_ptr<runtime::Module>> module = p.device->load(*kernels, *target, options);
+  if (!module) return module.diags();
+  p.module = std::move(*module);
+  p.notes = compare_sources(bundle, *kernels, target->dialect.name);
+  const Diags failed = allocate(p, bundle);
+  if (!failed.empty()) return failed;
+  for (const ir::Step& step : bundle.plan.steps)
+    p.launches.push_back(launch_of(step, bundle, p, p.device->info().units));
+  return p;
+}
+
+void poison_arena(const Placement& p, const ir::Plan& plan) {
+  p.module->write({p.arena, 0}, nan_bytes(plan.arena_bytes));
+  p.module->write({p.arena, plan.arena_bytes}, guard_bytes());
+  for (const ir::PlanTensor& t : plan.tensors)
+    if (t.zeroed && t.kind != ir::TensorKind::constant)
+      p.module->write({p.arena, t.offset}, std::vector<std::byte>(static_cast<size_t>(t.bytes)));
+}
+
+bool guard_is_whole(const Placement& p, const ir::Plan& plan) {
+  std::vector<std::byte> found(kGuardBytes);
+  p.module->read({p.arena, plan.arena_bytes}, found);
+  return found == guard_bytes();
+}
+
+void write_tensor(const Placement& p, const ir::PlanTensor& t, std::span<const float> values) {
+  const auto bytes = bytes_from_floats(t.dtype, values);
+  p.module->write({p.arena, t.offset}, pack(bytes, ir::bytes_of(t.dtype), t.shape, t.layout));
+}
+
+std::vector<float> read_tensor(const Placement& p, const ir::PlanTensor& t) {
+  const int width = ir::bytes_of(t.dtype);
+  std::vector<std::byte> raw(static_cast<size_t>(ir::physical_elements(t.layout, t.shape) * width));
+  p.module->read({p.arena, t.offset}, raw);
+  return floats_from_bytes(t.dtype, unpack(raw, width, t.shape, t.layout));
+}
+
+}  // namespace assay::toolkit

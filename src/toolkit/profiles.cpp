@@ -1,0 +1,99 @@
+#include "toolkit/profiles.h"
+
+#include <algorithm>
+
+#include "base/edit_distance.h"
+#include "codegen/dialect.h"
+#include "hwdesc/override.h"
+#include "hwdesc/parse.h"
+#include "hwdesc/print.h"
+#include "toolkit/files.h"
+#include "toolkit/library.h"
+
+namespace assay::toolkit {
+namespace {
+
+constexpr auto kMaxBytes = static_cast<int64_t>(hwdesc::kMaxProfileBytes);
+
+std::string directory_of(const std::string& file) {
+  const size_t slash = file.rfind('/');
+  return slash == std::string::npos ? "" : file.substr(0, slash + 1);
+}
+
+// Where `extends` looks: beside the files read so far, the last one first, then in the library.
+hwdesc::Library lookup_beside(const std::string& file) {
+  return [directories = std::vector<std::string>{directory_of(file)}](
+             std::string_view name) mutable -> std::optional<std::pair<std::string, std::string>> {
+    for (size_t i = directories.size(); i-- > 0;)
+      for (const char* ending : {"", ".yaml", "/profile.yaml"}) {
+        const std::string path = directories[i] + std::string(name) + ending;
+        if (!file_exists(path)) continue;
+        Result<std::string> text = read_text(path, kMaxBytes);
+        if (!text) continue;
+        directories.push_back(directory_of(path));
+        return std::pair{std::move(*text), path};
+      }
+    const std::string_view text = library_text(name);
+    if (text.empty()) return std::nullopt;
+    return std::pair{std::string(text), "library/" + std::string(name)};
+  };
+}
+
+bool looks_like_path(const std::string& name) {
+  return name.find('/') != std::string::npos || name.ends_with(".yaml") || name.ends_with(".yml");
+}
+
+Diag unknown_profile(const std::string& name) {
+  const std::vector<std::string> known = library_names();
+  const std::string near = nearest(name, known);
+  return error("there is no profile '" + name + "', neither as a file nor in the library",
+               near.empty() ? "`assay profile list` names those of the library" : "did you mean '" + near + "'?");
+}
+
+}  // namespace
+
+Result<hwdesc::Profile> load_profile(const std::string& name_or_path, const LoadProfileOptions& options) {
+  if (!file_exists(name_or_path) && !looks_like_path(name_or_path)) {
+    const std::string_view text = library_text(name_or_path);
+    if (text.empty()) return unknown_profile(name_or_path);
+    return parse_profile_text(std::string(text), "library/" + name_or_path, options);
+  }
+  const Result<std::string> text = read_text(name_or_path, kMaxBytes);
+  if (!text) return text.diags();
+  return parse_profile_text(*text, name_or_path, options);
+}
+
+Result<hwdesc::Profile> parse_profile_text(const std::string& text, const std::string& file,
+                                           const LoadProfileOptions& options) {
+  hwdesc::ParseOptions parse;
+  parse.consistent = options.consistent;
+  return hwdesc::parse_profile(text, file, lookup_beside(file), parse);
+}
+
+Result<hwdesc::Profile> apply_overrides(hwdesc::Profile profile, std::span<const std::string> overrides) {
+  Diags diags;
+  for (const std::string& text : overrides) {
+    Result<hwdesc::Profile> changed = hwdesc::apply_override(profile, text);
+    if (changed) profile = std::move(*changed);
+    else
+      for (Diag d : changed.diags()) {
+        d.file = "--set";
+        d.line = 1;
+        d.source_line = text;
+        diags.push_back(std::move(d));
+      }
+  }
+  if (!diags.empty()) return diags;
+  return profile;
+}
+
+std::string print_profile_text(const hwdesc::Profile& profile) { return hwdesc::print_profile(profile); }
+
+Result<hwdesc::Target> target_of(const hwdesc::Profile& profile, const std::string& api) {
+  const auto& apis = profile.apis;
+  const auto it = std::find_if(apis.begin(), apis.end(), [&](const hwdesc::Api& a) { return api.empty() || a.name == api; });
+  const std::string_view dialect = it == apis.end() ? std::string_view{} : codegen::dialect_text(it->dialect);
+  return hwdesc::select_target(profile, api, dialect);
+}
+
+}  // namespace assay::toolkit

@@ -1,0 +1,33 @@
+// Profiles by name or path, with overrides, and targets made of them.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "hwdesc/profile.h"
+#include "hwdesc/target.h"
+
+namespace assay::toolkit {
+
+struct LoadProfileOptions {
+  bool consistent = true;   // also refuse contradictions inside the profile
+};
+
+// A path if such a file exists or the text looks like one (holds `/` or ends in .yaml), else a name of
+// the library. A parent (`extends`) is looked up beside the file, then in the library.
+// Errors: no such profile (names the nearest), everything that is wrong in it.
+Result<hwdesc::Profile> load_profile(const std::string& name_or_path, const LoadProfileOptions& options = {});
+
+// `path op value`, in order; all errors are returned, those of text i with `--set` as their file.
+Result<hwdesc::Profile> apply_overrides(hwdesc::Profile profile, std::span<const std::string> overrides);
+
+std::string print_profile_text(const hwdesc::Profile& profile);   // canonical
+Result<hwdesc::Profile> parse_profile_text(const std::string& text, const std::string& file,
+                                           const LoadProfileOptions& options = {});
+
+// The profile's api (`api` empty: the first) with its dialect from the library.
+Result<hwdesc::Target> target_of(const hwdesc::Profile& profile, const std::string& api);
+
+}  // namespace assay::toolkit

@@ -1,0 +1,146 @@
+#include "toolkit/run.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "toolkit/counter_rng.h"
+#include "toolkit/files.h"
+#include "toolkit/packing.h"
+#include "toolkit/placement.h"
+
+namespace assay::toolkit {
+namespace {
+
+const ir::Tensor& tensor_of(const ir::Graph& graph, int id) { return graph.tensors[static_cast<size_t>(id)]; }
+
+Result<Values> read_values(const ir::Graph& graph, const std::vector<int>& tensors, const std::string& path,
+                           const char* what) {
+  const Result<std::vector<std::byte>> bytes = read_bytes(path);
+  if (!bytes) return bytes.diags();
+  int64_t expected = 0;
+  for (int id : tensors) expected += ir::elements(tensor_of(graph, id)) * int64_t{sizeof(float)};
+  if (static_cast<int64_t>(bytes->size()) != expected) {
+    Diag d = error("holds " + std::to_string(bytes->size()) + " bytes, the " + what + " of " + graph.name + " are " +
+                       std::to_string(expected),
+                   "raw little-endian float32, one tensor after the other");
+    d.file = path;
+    return d;
+  }
+  Values out;
+  size_t at = 0;
+  for (int id : tensors) {
+    const size_t size = static_cast<size_t>(ir::elements(tensor_of(graph, id))) * sizeof(float);
+    out.push_back(floats_from_bytes(ir::DType::f32, std::span(*bytes).subspan(at, size)));
+    at += size;
+  }
+  return out;
+}
+
+double quantile(const std::vector<double>& sorted, double q) {
+  const double at = q * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<size_t>(at);
+  const size_t above = std::min(below + 1, sorted.size() - 1);
+  const double part = at - std::floor(at);
+  return sorted[below] * (1 - part) + sorted[above] * part;
+}
+
+// The plan's tensors that stand for the graph's inputs (outputs), by name.
+Result<std::vector<int>> plan_tensors(const Bundle& bundle, const std::vector<int>& graph_ids, ir::TensorKind kind) {
+  std::vector<int> out;
+  for (int id : graph_ids) {
+    const ir::Tensor& wanted = tensor_of(bundle.graph, id);
+    const auto& all = bundle.plan.tensors;
+    const auto it = std::find_if(all.begin(), all.end(), [&](const ir::PlanTensor& t) {
+      return t.kind == kind && t.name == wanted.name && t.shape == wanted.shape;
+    });
+    if (it == all.end()) return error("the plan of " + bundle.plan.name + " has no tensor '" + wanted.name + "'");
+    out.push_back(static_cast<int>(it - all.begin()));
+  }
+  return out;
+}
+
+struct Ends {   // plan tensors by position of Graph::inputs and outputs
+  std::vector<int> inputs, outputs;
+};
+
+Result<Ends> ends_of(const Bundle& bundle) {
+  Result<std::vector<int>> inputs = plan_tensors(bundle, bundle.graph.inputs, ir::TensorKind::input);
+  if (!inputs) return inputs.diags();
+  Result<std::vector<int>> outputs = plan_tensors(bundle, bundle.graph.outputs, ir::TensorKind::output);
+  if (!outputs) return outputs.diags();
+  return Ends{std::move(*inputs), std::move(*outputs)};
+}
+
+void write_inputs(const Placement& p, const Bundle& bundle, const Ends& ends, const Values& inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i)
+    write_tensor(p, bundle.plan.tensors[static_cast<size_t>(ends.inputs[i])], inputs[i]);
+}
+
+void take_times(const runtime::RunTimes& times, RunResult& out) {
+  for (size_t s = 0; s < times.steps[0].size(); ++s) {
+    std::vector<double> samples;
+    for (const std::vector<double>& repeat : times.steps) samples.push_back(repeat[s]);
+    out.steps.push_back(times_of(std::move(samples)));
+  }
+  out.total = times_of(times.total);
+}
+
+// One run from a poisoned arena, whose outputs are the ones that are looked at.
+Diags first_run(const Placement& p, const Bundle& bundle, const Ends& ends, const Values& inputs,
+                const RunOptions& options, RunResult& out) {
+  write_inputs(p, bundle, ends, inputs);
+  const auto ran = p.module->run(p.launches, {1, 0, options.cancel});
+  if (!ran) return ran.diags();
+  for (int id : ends.outputs) out.outputs.push_back(read_tensor(p, bundle.plan.tensors[static_cast<size_t>(id)]));
+  if (!guard_is_whole(p, bundle.plan)) return {error("a kernel wrote outside its buffers: the guard zone changed")};
+  return {};
+}
+
+}  // namespace
+
+Values generate_inputs(const ir::Graph& graph, uint64_t seed) {
+  Values out;
+  for (int id : graph.inputs)
+    out.push_back(uniform(seed, "input/" + tensor_of(graph, id).name, ir::elements(tensor_of(graph, id))));
+  return out;
+}
+
+Result<Values> read_inputs(const ir::Graph& graph, const std::string& path) {
+  return read_values(graph, graph.inputs, path, "inputs");
+}
+
+Result<Values> read_outputs(const ir::Graph& graph, const std::string& path) {
+  return read_values(graph, graph.outputs, path, "outputs");
+}
+
+Times times_of(std::vector<double> samples) {
+  ASSAY_CHECK(!samples.empty());
+  std::sort(samples.begin(), samples.end());
+  return {quantile(samples, 0.5), quantile(samples, 0.25), quantile(samples, 0.75)};
+}
+
+Result<RunResult> run_bundle(const Bundle& bundle, const Values& inputs, const RunOptions& options) {
+  const Result<Ends> ends = ends_of(bundle);
+  if (!ends) return ends.diags();
+  runtime::LoadOptions load;
+  load.cache_dir = options.cache_dir;
+  load.progress = options.progress;
+  load.cancel = options.cancel;
+  Result<Placement> placement = place(bundle, options.device, load);
+  if (!placement) return placement.diags();
+  RunResult out;
+  out.device = placement->device->info().id + " " + placement->device->info().name;
+  out.build_s = placement->module->build_seconds();
+  out.notes = placement->notes;
+  const Diags failed = first_run(*placement, bundle, *ends, inputs, options, out);
+  if (!failed.empty()) return failed;
+  write_inputs(*placement, bundle, *ends, inputs);
+  report(options.progress, 0, 1, "running");
+  const auto times = placement->module->run(placement->launches, {options.repeat, options.warm_up, options.cancel});
+  if (!times) return times.diags();
+  take_times(*times, out);
+  report(options.progress, 1, 1, "running");
+  return out;
+}
+
+}  // namespace assay::toolkit

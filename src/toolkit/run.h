@@ -1,0 +1,54 @@
+// Running a bundle: inputs, outputs, times.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "toolkit/bundle.h"
+#include "toolkit/progress.h"
+
+namespace assay::toolkit {
+
+using Values = std::vector<std::vector<float>>;   // per tensor, row-major
+
+// Inputs by position of Graph::inputs: uniform in (-1, 1), the generator of
+// examples/models/counter_rng.py under the name "input/<tensor>".
+Values generate_inputs(const ir::Graph& graph, uint64_t seed);
+
+// Raw little-endian float32, all inputs (outputs) one after the other. Errors: unreadable, another
+// size than the model's.
+Result<Values> read_inputs(const ir::Graph& graph, const std::string& path);
+Result<Values> read_outputs(const ir::Graph& graph, const std::string& path);
+
+struct Times {
+  double median = 0, low = 0, high = 0;   // seconds; low and high are quartiles
+  bool operator==(const Times&) const = default;
+};
+
+// Quantiles by linear interpolation. Pre: samples is not empty.
+Times times_of(std::vector<double> samples);
+
+struct RunOptions {
+  std::string device = "cpu:0";
+  int repeat = 10;
+  int warm_up = 1;
+  std::string cache_dir;      // of built kernels; "": the runtime's choice
+  Progress progress;
+  const CancelToken* cancel = nullptr;
+};
+
+struct RunResult {
+  std::string device;         // id and what people call it
+  Values outputs;             // by position of Graph::outputs, of the first run
+  std::vector<Times> steps;   // per step of the plan, over the repeats
+  Times total;
+  double build_s = 0;         // the kernel compiler, this time; 0: from the cache
+  Diags notes;                // warnings
+};
+
+// The first run starts from a poisoned arena and gives the outputs; then `warm_up` and `repeat` timed
+// runs. Errors: what place() says, cancelled, something was written outside its buffer.
+Result<RunResult> run_bundle(const Bundle& bundle, const Values& inputs, const RunOptions& options);
+
+}  // namespace assay::toolkit

@@ -1,0 +1,39 @@
+// What was predicted beside what was measured, per operator and in total: the table people read and
+// `summary.json`.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "toolkit/bundle.h"
+#include "toolkit/estimate_json.h"
+#include "toolkit/run.h"
+#include "toolkit/verify.h"
+
+namespace assay::toolkit {
+
+struct OperatorSummary {
+  std::string name;
+  double predicted_s = 0, low_s = 0, high_s = 0;   // the model's interval
+  Times measured;
+  std::string bound;
+};
+
+struct Summary {
+  std::string model, device;
+  std::optional<Verdict> verdict;                  // nullopt: not checked
+  double predicted_s = 0, low_s = 0, high_s = 0;
+  Times measured;
+  double plan_s = 0, build_s = 0;
+  std::vector<OperatorSummary> operators;
+};
+
+Summary summarize(const Bundle& bundle, const RunResult& run, const std::optional<Verdict>& verdict);
+
+// predicted / measured - 1
+double prediction_error(double predicted_s, double measured_s);
+
+Json to_json(const Summary& summary);
+
+}  // namespace assay::toolkit

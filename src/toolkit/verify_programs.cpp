@@ -1,0 +1,106 @@
+#include "toolkit/verify_programs.h"
+
+#include <cstring>
+#include <limits>
+
+#include "toolkit/compile.h"
+#include "toolkit/counter_rng.h"
+#include "toolkit/packing.h"
+#include "toolkit/placement.h"
+#include "toolkit/profiles.h"
+
+namespace assay::toolkit {
+namespace {
+
+// The program's graph with every operand an input, in the order of the kernel's arguments.
+ir::Graph open_graph(const ir::Program& p) {
+  ir::Graph g = p.graph;
+  g.inputs = ir::arguments_of(p);
+  g.inputs.pop_back();  // the output comes last
+  g.constants.clear();
+  for (ir::Tensor& t : g.tensors) t.constant = -1;
+  return g;
+}
+
+std::vector<std::byte> not_a_number(size_t bytes) {
+  std::vector<std::byte> out(bytes);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (size_t at = 0; at + sizeof nan <= bytes; at += sizeof nan) std::memcpy(&out[at], &nan, sizeof nan);
+  return out;
+}
+
+struct Operands {
+  runtime::Launch launch;
+  const ir::Program& program;
+  runtime::Module& module;
+
+  Diags add(int tensor, const std::vector<float>* values) {
+    const ir::Tensor& t = program.graph.tensors[static_cast<size_t>(tensor)];
+    const ir::Layout& layout = program.layouts[static_cast<size_t>(tensor)];
+    const auto size = static_cast<size_t>(ir::physical_elements(layout, t.shape) * ir::bytes_of(t.dtype));
+    const Result<int> buffer = module.allocate(static_cast<int64_t>(size));
+    if (!buffer) return buffer.diags();
+    launch.arguments.push_back({*buffer, 0});
+    module.write({*buffer, 0}, values == nullptr
+                                   ? not_a_number(size)
+                                   : pack(bytes_from_floats(t.dtype, *values), ir::bytes_of(t.dtype), t.shape, layout));
+    return {};
+  }
+
+  std::vector<float> output() const {
+    const int id = program.graph.outputs[0];
+    const ir::Tensor& t = program.graph.tensors[static_cast<size_t>(id)];
+    const ir::Layout& layout = program.layouts[static_cast<size_t>(id)];
+    std::vector<std::byte> raw(static_cast<size_t>(ir::physical_elements(layout, t.shape) * ir::bytes_of(t.dtype)));
+    module.read(launch.arguments.back(), raw);
+    return floats_from_bytes(t.dtype, unpack(raw, ir::bytes_of(t.dtype), t.shape, layout));
+  }
+};
+
+Result<Verdict> judge(const ir::Graph& graph, const Values& inputs, std::vector<float> found) {
+  Result<std::vector<std::vector<double>>> all = ir::evaluate(graph, inputs);
+  if (!all) return all.diags();
+  const Result<std::vector<std::vector<double>>> bound = bounds_of(graph, inputs);
+  if (!bound) return bound.diags();
+  Verdict v = compare({std::move(found)}, {(*all)[static_cast<size_t>(graph.outputs[0])]}, *bound);
+  v.against = "float64 evaluation";
+  return v;
+}
+
+Result<Verdict> verify_one(const ir::Program& p, int kernel, runtime::Module& module, const CancelToken* cancel) {
+  const ir::Graph graph = open_graph(p);
+  Values inputs = generate_inputs(graph, static_cast<uint64_t>(kernel));
+  Operands operands{{kernel, {}, {}}, p, module};
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Diags failed = operands.add(graph.inputs[i], &inputs[i]);
+    if (!failed.empty()) return failed;
+  }
+  const Diags failed = operands.add(graph.outputs[0], nullptr);
+  if (!failed.empty()) return failed;
+  const auto ran = module.run(std::span(&operands.launch, 1), {1, 0, cancel});
+  if (!ran) return ran.diags();
+  return judge(graph, inputs, operands.output());
+}
+
+}  // namespace
+
+Result<std::vector<ProgramVerdict>> verify_programs(const Bundle& bundle, const RunOptions& options) {
+  runtime::LoadOptions load;
+  load.cache_dir = options.cache_dir;
+  load.cancel = options.cancel;
+  Result<Placement> placement = place(bundle, options.device, load);
+  if (!placement) return placement.diags();
+  std::vector<ProgramVerdict> out;
+  const auto count = static_cast<int64_t>(bundle.plan.programs.size());
+  for (int64_t i = 0; i < count; ++i) {
+    const ir::Program& p = bundle.plan.programs[static_cast<size_t>(i)];
+    report(options.progress, i, count, "checking " + p.name);
+    if (cancelled(options.cancel)) return error("cancelled");
+    Result<Verdict> v = verify_one(p, static_cast<int>(i), *placement->module, options.cancel);
+    if (!v) return v.diags();
+    out.push_back({p.name, std::move(*v)});
+  }
+  return out;
+}
+
+}  // namespace assay::toolkit
