@@ -1,9 +1,10 @@
 // evaluate(Graph): every point of every node, in float64.
 //
 // One axis is walked by an inner loop, the others by a Walk that follows element offsets and guards
-// as affine forms. A product of two affine reads under a sum (convolutions, matmuls) is a loop over
-// pointers; everything else runs the body as a BodyProgram over the same runs, with reads that
-// divide or take modulos computed point by point. Guards become the bounds of the run.
+// as affine forms. A product of two reads under a sum (convolutions, matmuls) is a loop over
+// pointers; everything else runs the body as a BodyProgram over the same runs. A read that divides
+// or takes modulos is computed afresh at the start of each run when it is affine along the run,
+// else at each point. Guards become the bounds of the run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,13 +33,16 @@ struct Guard {
   int64_t bound = 0;  // 0 <= form < bound, else the read gives its fill
 };
 
+enum class Access { affine, affine_runs, points };
+
 struct Operand {
   const Read* read = nullptr;
   const double* data = nullptr;
   std::vector<int64_t> shape, strides;
-  bool affine = false;
-  size_t form = 0;            // affine: of the element offset
-  std::vector<Guard> guards;  // affine: those dimensions that can be left
+  Access access = Access::points;
+  size_t form = 0;             // affine: of the element offset
+  std::vector<Guard> guards;   // affine: those dimensions that can be left
+  std::vector<int64_t> steps;  // affine_runs: of each dimension's index along the inner axis
 };
 
 struct Prepared {
@@ -55,7 +59,7 @@ bool can_leave(const Affine& form, const std::vector<Axis>& axes, int64_t bound)
   return low < 0 || high >= bound;
 }
 
-// Affine only if every dimension is.
+// Affine only if every dimension is; whether along runs is known when the inner axis is.
 Operand prepare_read(const Graph& g, const Node& n, const Read& r, const Values& values,
                      std::vector<Affine>& forms) {
   Operand o;
@@ -71,7 +75,7 @@ Operand prepare_read(const Graph& g, const Node& n, const Read& r, const Values&
     add_scaled(flat, *form, o.strides[d]);
     if (can_leave(*form, n.axes, o.shape[d])) guards.emplace_back(*form, o.shape[d]);
   }
-  o.affine = true;
+  o.access = Access::affine;
   o.form = forms.size();
   forms.push_back(std::move(flat));
   for (auto& [form, bound] : guards) {
@@ -91,33 +95,69 @@ Prepared prepare(const Graph& g, const Node& n, const Values& values) {
   return p;
 }
 
-// The axis whose run costs least per point: long, and with neighbours in memory.
+// The steps of all dimensions along `axis`; nullopt when one is not affine in it.
+std::optional<std::vector<int64_t>> steps_along(const Operand& o, size_t axis) {
+  std::vector<int64_t> steps;
+  for (const Index& index : o.read->index) {
+    const std::optional<int64_t> step = stride_of(index, static_cast<int>(axis));
+    if (!step) return std::nullopt;
+    steps.push_back(*step);
+  }
+  return steps;
+}
+
+double cost_of(int64_t stride) {
+  if (stride == 0) return 0;
+  if (std::abs(stride) == 1) return 0.3;
+  return std::abs(stride) < 512 ? 1 : 3;
+}
+
+// Nanoseconds per point of a run along `axis`, roughly.
+double cost_along(const Node& n, const Prepared& p, size_t axis) {
+  const double extent = static_cast<double>(n.axes[axis].extent);
+  double cost = 60 / extent + (p.forms[0].coeff[axis] == 0 ? 0.5 : cost_of(p.forms[0].coeff[axis]));
+  for (const Operand& o : p.operands) {
+    if (o.access == Access::affine) cost += cost_of(p.forms[o.form].coeff[axis]);
+    else cost += steps_along(o, axis) ? 1 + 60 / extent : 40;
+  }
+  return cost;
+}
+
 size_t choose_inner(const Node& n, const Prepared& p) {
   size_t best = 0;
   double best_cost = HUGE_VAL;
-  const auto cost_of = [](int64_t stride) {
-    if (stride == 0) return 0.0;
-    if (std::abs(stride) == 1) return 0.3;
-    return std::abs(stride) < 512 ? 1.0 : 3.0;
-  };
   for (size_t axis = 0; axis < n.axes.size(); ++axis) {
-    double cost = 60.0 / static_cast<double>(n.axes[axis].extent);
-    cost += p.forms[0].coeff[axis] == 0 ? 0.5 : cost_of(p.forms[0].coeff[axis]);
-    for (const Operand& o : p.operands) cost += o.affine ? cost_of(p.forms[o.form].coeff[axis]) : 0.0;
-    if (cost <= best_cost) {
-      best = axis;
-      best_cost = cost;
-    }
+    const double cost = cost_along(n, p, axis);
+    if (cost > best_cost) continue;
+    best = axis;
+    best_cost = cost;
   }
   return best;
 }
 
-// The part of the run where the operand lies inside its tensor.
-Span valid(const Operand& o, const Walk& walk) {
-  Span span{0, walk.extent()};
-  for (const Guard& guard : o.guards)
-    span = intersect(span, inside(walk.value(guard.form), walk.step(guard.form), guard.bound, walk.extent()));
-  return span;
+// An operand along one run: data[base + i * step], for i in span; the fill outside.
+struct Run {
+  int64_t base = 0, step = 0;
+  Span span;
+};
+
+Run run_of(const Operand& o, Walk& walk) {
+  Run run{0, 0, {0, walk.extent()}};
+  if (o.access == Access::affine) {
+    run.base = walk.value(o.form);
+    run.step = walk.step(o.form);
+    for (const Guard& guard : o.guards)
+      run.span = intersect(run.span, inside(walk.value(guard.form), walk.step(guard.form), guard.bound, walk.extent()));
+    return run;
+  }
+  walk.position()[walk.inner()] = 0;
+  for (size_t d = 0; d < o.shape.size(); ++d) {
+    const int64_t first = ir::evaluate(o.read->index[d], walk.position());
+    run.base += first * o.strides[d];
+    run.step += o.steps[d] * o.strides[d];
+    run.span = intersect(run.span, inside(first, o.steps[d], o.shape[d], walk.extent()));
+  }
+  return run;
 }
 
 double dot(const double* a, int64_t sa, const double* b, int64_t sb, int64_t n) {
@@ -147,7 +187,7 @@ bool is_multiply_add(const Node& n, const Prepared& p) {
   const auto fits = [&](const Scalar& s) {
     if (s.op != ScalarOp::read) return false;
     const Operand& o = p.operands[static_cast<size_t>(s.operand)];
-    return o.affine && (o.guards.empty() || o.read->fill == 0);
+    return o.access != Access::points && (!o.read->guarded || o.read->fill == 0);
   };
   return n.combine == Combiner::sum && n.body.op == ScalarOp::mul && fits(n.body.args[0]) && fits(n.body.args[1]);
 }
@@ -155,20 +195,25 @@ bool is_multiply_add(const Node& n, const Prepared& p) {
 void run_multiply_add(const Node& n, const Prepared& p, Walk walk, double* out) {
   const Operand& a = p.operands[static_cast<size_t>(n.body.args[0].operand)];
   const Operand& b = p.operands[static_cast<size_t>(n.body.args[1].operand)];
-  const int64_t so = walk.step(0), sa = walk.step(a.form), sb = walk.step(b.form);
+  const int64_t so = walk.step(0);
   do {
-    const Span span = intersect(valid(a, walk), valid(b, walk));
+    const Run ra = run_of(a, walk), rb = run_of(b, walk);
+    const Span span = intersect(ra.span, rb.span);
     if (span.first >= span.last) continue;
-    multiply_add(out + walk.value(0) + span.first * so, so, a.data + walk.value(a.form) + span.first * sa, sa,
-                 b.data + walk.value(b.form) + span.first * sb, sb, span.last - span.first);
+    multiply_add(out + walk.value(0) + span.first * so, so, a.data + ra.base + span.first * ra.step, ra.step,
+                 b.data + rb.base + span.first * rb.step, rb.step, span.last - span.first);
   } while (walk.next());
 }
 
 class Source : public BodySource {
  public:
-  Source(const Prepared& p, Walk& walk) : p_(p), walk_(walk), at_(walk.position()) {}
+  Source(const Prepared& p, Walk& walk) : p_(p), walk_(walk), runs_(p.operands.size()), at_(walk.position()) {}
 
-  void start_run() { at_ = walk_.position(); }
+  void start_run() {
+    at_ = walk_.position();
+    for (size_t i = 0; i < runs_.size(); ++i)
+      if (p_.operands[i].access != Access::points) runs_[i] = run_of(p_.operands[i], walk_);
+  }
 
   void axis(int axis, int64_t first, size_t count, double* out) override {
     const bool inner = static_cast<size_t>(axis) == walk_.inner();
@@ -178,12 +223,12 @@ class Source : public BodySource {
 
   void fetch(int operand, int64_t first, size_t count, double* out) override {
     const Operand& o = p_.operands[static_cast<size_t>(operand)];
-    if (!o.affine) return fetch_each(o, first, count, out);
+    if (o.access == Access::points) return fetch_each(o, first, count, out);
+    const Run& run = runs_[static_cast<size_t>(operand)];
     const int64_t last = first + static_cast<int64_t>(count);
-    const Span span = intersect(valid(o, walk_), {first, last});
+    const Span span = intersect(run.span, {first, last});
     if (span.first > first || span.last < last) std::fill_n(out, count, o.read->fill);
-    const int64_t base = walk_.value(o.form), step = walk_.step(o.form);
-    for (int64_t i = span.first; i < span.last; ++i) out[i - first] = o.data[base + i * step];
+    for (int64_t i = span.first; i < span.last; ++i) out[i - first] = o.data[run.base + i * run.step];
   }
 
  private:
@@ -203,6 +248,7 @@ class Source : public BodySource {
 
   const Prepared& p_;
   Walk& walk_;
+  std::vector<Run> runs_;
   std::vector<int64_t> at_;
 };
 
@@ -237,8 +283,14 @@ void run_node(const Graph& g, const Node& source, Values& values) {
   if (n.axes.empty()) n.axes.push_back({"one", 1});  // a scalar output: one point
   const size_t size = static_cast<size_t>(elements(g.tensors[static_cast<size_t>(n.output)]));
   std::vector<double> out(size, identity_of(n.combine));
-  const Prepared p = prepare(g, n, values);
-  Walk walk(n.axes, choose_inner(n, p), p.forms);
+  Prepared p = prepare(g, n, values);
+  const size_t inner = choose_inner(n, p);
+  for (Operand& o : p.operands)
+    if (auto steps = steps_along(o, inner); steps && o.access == Access::points) {
+      o.access = Access::affine_runs;
+      o.steps = std::move(*steps);
+    }
+  Walk walk(n.axes, inner, p.forms);
   if (is_multiply_add(n, p))
     run_multiply_add(n, p, std::move(walk), out.data());
   else

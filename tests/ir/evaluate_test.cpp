@@ -109,6 +109,17 @@ TEST(Evaluate, ReadsThatDivideFlipAndMiss) {
   expect_like_naive(g);
 }
 
+// Grouped: the channel is o / 3 * 2 + c, affine along every axis but o.
+TEST(Evaluate, ReadsThatAreAffineAlongRuns) {
+  Graph g = samples::conv({2, 6, 9, 3, 2, 1});
+  g.tensors[0].shape = {1, 4, 9, 9};
+  g.nodes[0].reads[0].index[1] = Index{{Term{2, 1, {}, 3, 0}, Term{1, 4, {}, 1, 0}}, 0};
+  expect_like_naive(g);
+  g.nodes[0].body = apply(ScalarOp::max, {read(0), read(1)});
+  g.nodes[0].reads[0].fill = 0.5;
+  expect_like_naive(g);
+}
+
 TEST(Evaluate, AScalarOutputIsOnePoint) {
   Graph g;
   const int x = samples::add_tensor(g, "x", {}), y = samples::add_tensor(g, "y", {}), s = samples::add_tensor(g, "s", {});
