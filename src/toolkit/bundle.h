@@ -43,6 +43,7 @@ struct Bundle {
   std::string no_kernels;                   // why `kernels` is empty; "" when it is not
   double plan_s = 0;                        // choosing; without the kernel compiler and packing
   double build_s = 0;                       // the kernel compiler; 0: not built, or from the cache
+  Diags notes;                              // of compiling, not kept on disk
   bool operator==(const Bundle&) const = default;
 };
 

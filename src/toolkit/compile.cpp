@@ -8,6 +8,7 @@
 #include "compiler/compile.h"
 #include "import/onnx/import_onnx.h"
 #include "lower/lower.h"
+#include "toolkit/devices.h"
 #include "toolkit/files.h"
 #include "toolkit/packing.h"
 #include "toolkit/profiles.h"
@@ -45,21 +46,27 @@ Result<std::vector<KernelSource>> render_sources(std::span<const ir::Kernel> ker
 }
 
 // Fills the cache of built kernels by loading them once on the first device that runs this api.
-Result<double> build_kernels(std::span<const ir::Kernel> kernels, const hwdesc::Target& target,
-                             const CompileOptions& options) {
+Diags build_kernels(Bundle& bundle, std::span<const ir::Kernel> kernels, const hwdesc::Target& target,
+                    const CompileOptions& options) {
   for (const runtime::DeviceInfo& info : runtime::devices().devices) {
     if (info.api != target.api.name) continue;
-    Result<std::unique_ptr<runtime::Device>> device = runtime::open(info.id);
-    if (!device) return device.diags();
+    Result<std::unique_ptr<runtime::Device>> device = open_ready(info.id, target);
+    if (!device) {
+      bundle.notes = device.diags();
+      for (Diag& d : bundle.notes) d.severity = Severity::warning;
+      return {};
+    }
     runtime::LoadOptions load;
     load.cache_dir = options.cache_dir;
     load.progress = options.progress;
     load.cancel = options.cancel;
     Result<std::unique_ptr<runtime::Module>> module = (*device)->load(kernels, target, load);
     if (!module) return module.diags();
-    return (*module)->build_seconds();
+    bundle.build_s = (*module)->build_seconds();
+    bundle.notes = (*module)->warnings();
+    return {};
   }
-  return 0.0;
+  return {};
 }
 
 Result<compiler::Compiled> choose(const ir::Graph& graph, const hwdesc::Target& target, const CompileOptions& options) {
@@ -80,11 +87,7 @@ Diags add_kernels(Bundle& bundle, const hwdesc::Target& target, const CompileOpt
   Result<std::vector<KernelSource>> sources = render_sources(*kernels, target.dialect.name);
   if (!sources) return sources.diags();
   bundle.kernels = std::move(*sources);
-  if (!options.build) return {};
-  const Result<double> built = build_kernels(*kernels, target, options);
-  if (!built) return built.diags();
-  bundle.build_s = *built;
-  return {};
+  return options.build ? build_kernels(bundle, *kernels, target, options) : Diags{};
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ Result<ir::Graph> read_model(const std::string& path, const CompileOptions& opti
 Result<ir::Graph> operator_model(const std::string& text);
 
 // Errors: what the compiler says; a kernel that does not build. A dialect that is not known is no
-// error: the bundle then has no kernels and says why.
+// error (the bundle then has no kernels and says why), nor is a device that cannot build now (a note).
 Result<Bundle> compile_bundle(ir::Graph graph, const hwdesc::Profile& profile, const CompileOptions& options);
 
 // The plan's loop kernels, one per program. Errors: what lower says.

@@ -116,6 +116,14 @@ Result<std::vector<std::byte>> read_bytes(const std::string& path, int64_t max_b
   return read_whole<std::vector<std::byte>>(path, max_bytes);
 }
 
+Diags check_writable(const std::string& path) {
+  std::string parent = fs::path(path).lexically_normal().parent_path().string();
+  if (path.ends_with('/')) parent = fs::path(parent).parent_path().string();
+  if (parent.empty()) parent = ".";
+  if (::access(parent.c_str(), W_OK | X_OK) == 0 && directory_exists(parent)) return {};
+  return {cannot_write(path, directory_exists(parent) ? EACCES : file_exists(parent) ? ENOTDIR : ENOENT)};
+}
+
 std::span<const std::byte> bytes_of_text(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }

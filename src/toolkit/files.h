@@ -24,6 +24,10 @@ bool directory_exists(const std::string& path);
 Result<std::string> read_text(const std::string& path, int64_t max_bytes = kMaxTextBytes);
 Result<std::vector<std::byte>> read_bytes(const std::string& path, int64_t max_bytes = kMaxDataBytes);
 
+// Whether something could be written at `path`, to fail before the work and not after it.
+// Errors: its directory is absent or not writable.
+Diags check_writable(const std::string& path);
+
 // Empty when it was written. Errors: no such directory, not writable, disk full.
 Diags write_file(const std::string& path, std::span<const std::byte> content);
 Diags write_text(const std::string& path, std::string_view text);

@@ -1,29 +1,23 @@
 #include "toolkit/placement.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
 #include "codegen/dialect.h"
 #include "codegen/render.h"
 #include "toolkit/compile.h"
+#include "toolkit/devices.h"
 #include "toolkit/packing.h"
 #include "toolkit/profiles.h"
 
 namespace assay::toolkit {
 namespace {
 
-constexpr int64_t kGuardBytes = 4096;
-
 std::vector<std::byte> nan_bytes(int64_t bytes) {
   std::vector<std::byte> out(static_cast<size_t>(bytes));
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (size_t at = 0; at + sizeof nan <= out.size(); at += sizeof nan) std::memcpy(&out[at], &nan, sizeof nan);
-  return out;
-}
-
-std::vector<std::byte> guard_bytes() {
-  std::vector<std::byte> out(kGuardBytes);
-  for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<std::byte>(i * 37 + 11);
   return out;
 }
 
@@ -56,7 +50,7 @@ Diags compare_sources(const Bundle& bundle, std::span<const ir::Kernel> kernels,
 }
 
 Diags allocate(Placement& p, const Bundle& bundle) {
-  const Result<int> arena = p.module->allocate(bundle.plan.arena_bytes + kGuardBytes);
+  const Result<int> arena = p.module->allocate(std::max<int64_t>(bundle.plan.arena_bytes, 1));
   if (!arena) return arena.diags();
   const Result<int> weights = p.module->allocate(std::max<int64_t>(bundle.plan.weights_bytes, 1));
   if (!weights) return weights.diags();
@@ -69,16 +63,6 @@ Diags allocate(Placement& p, const Bundle& bundle) {
 
 }  // namespace
 
-Result<std::unique_ptr<runtime::Device>> open_for(const std::string& device, const std::string& api) {
-  Result<std::unique_ptr<runtime::Device>> opened = runtime::open(device);
-  if (!opened) return opened;
-  const std::string& runs = (*opened)->info().api;
-  if (runs != api)
-    return error("device " + device + " runs api '" + runs + "', the bundle is for api '" + api + "'",
-                 "compile the model for a profile that has the api '" + runs + "'");
-  return opened;
-}
-
 Result<Placement> place(const Bundle& bundle, const std::string& device, const runtime::LoadOptions& options) {
   if (!bundle.no_kernels.empty())
     return error("the bundle of " + bundle.plan.name + " has no kernels: " + bundle.no_kernels);
@@ -87,13 +71,15 @@ Result<Placement> place(const Bundle& bundle, const std::string& device, const r
   const Result<std::vector<ir::Kernel>> kernels = lower_plan(bundle.plan, *target);
   if (!kernels) return kernels.diags();
   Placement p;
-  Result<std::unique_ptr<runtime::Device>> opened = open_for(device, bundle.api);
+  Result<std::unique_ptr<runtime::Device>> opened = open_ready(device, *target);
   if (!opened) return opened.diags();
   p.device = std::move(*opened);
   Result<std::unique_ptr<runtime::Module>> module = p.device->load(*kernels, *target, options);
   if (!module) return module.diags();
   p.module = std::move(*module);
-  p.notes = compare_sources(bundle, *kernels, target->dialect.name);
+  p.notes = p.module->warnings();
+  const Diags edited = compare_sources(bundle, *kernels, target->dialect.name);
+  p.notes.insert(p.notes.end(), edited.begin(), edited.end());
   const Diags failed = allocate(p, bundle);
   if (!failed.empty()) return failed;
   for (const ir::Step& step : bundle.plan.steps)
@@ -103,16 +89,9 @@ Result<Placement> place(const Bundle& bundle, const std::string& device, const r
 
 void poison_arena(const Placement& p, const ir::Plan& plan) {
   p.module->write({p.arena, 0}, nan_bytes(plan.arena_bytes));
-  p.module->write({p.arena, plan.arena_bytes}, guard_bytes());
   for (const ir::PlanTensor& t : plan.tensors)
     if (t.zeroed && t.kind != ir::TensorKind::constant)
       p.module->write({p.arena, t.offset}, std::vector<std::byte>(static_cast<size_t>(t.bytes)));
-}
-
-bool guard_is_whole(const Placement& p, const ir::Plan& plan) {
-  std::vector<std::byte> found(kGuardBytes);
-  p.module->read({p.arena, plan.arena_bytes}, found);
-  return found == guard_bytes();
 }
 
 void write_tensor(const Placement& p, const ir::PlanTensor& t, std::span<const float> values) {

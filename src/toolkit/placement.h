@@ -2,8 +2,7 @@
 // one launch per step.
 //
 // Before anything runs the whole arena is filled with NaN, so that a value nobody wrote shows in the
-// result; tensors that must be zero where nobody writes (`zeroed`) are cleared after that. Behind
-// the arena lies a guard zone.
+// result; tensors that must be zero where nobody writes (`zeroed`) are cleared after that.
 #pragma once
 
 #include <memory>
@@ -21,20 +20,14 @@ struct Placement {
   std::unique_ptr<runtime::Module> module;
   int arena = -1, weights = -1;               // buffers of the module
   std::vector<runtime::Launch> launches;      // per step
-  Diags notes;                                // warnings: other units than planned, edited sources
+  Diags notes;                                // warnings: edited sources, another cache folder
 };
 
 // Errors: device absent or of another api, kernels that do not build, out of memory.
 Result<Placement> place(const Bundle& bundle, const std::string& device, const runtime::LoadOptions& options);
 
-// Opens a device for an api. Errors: absent; runs another api.
-Result<std::unique_ptr<runtime::Device>> open_for(const std::string& device, const std::string& api);
-
-// NaN everywhere, zero where the plan says so, guard zone renewed.
+// NaN everywhere, zero where the plan says so.
 void poison_arena(const Placement& placement, const ir::Plan& plan);
-
-// Whether the guard zone is as poison_arena left it.
-bool guard_is_whole(const Placement& placement, const ir::Plan& plan);
 
 // Row-major values into and out of a plan tensor in its layout. `values` has its element count.
 void write_tensor(const Placement& placement, const ir::PlanTensor& tensor, std::span<const float> values);

@@ -4,11 +4,11 @@
 
 #include "base/edit_distance.h"
 #include "codegen/dialect.h"
+#include "hwdesc/library.h"
 #include "hwdesc/override.h"
 #include "hwdesc/parse.h"
 #include "hwdesc/print.h"
 #include "toolkit/files.h"
-#include "toolkit/library.h"
 
 namespace assay::toolkit {
 namespace {
@@ -33,9 +33,7 @@ hwdesc::Library lookup_beside(const std::string& file) {
         directories.push_back(directory_of(path));
         return std::pair{std::move(*text), path};
       }
-    const std::string_view text = library_text(name);
-    if (text.empty()) return std::nullopt;
-    return std::pair{std::string(text), "library/" + std::string(name)};
+    return hwdesc::library_profile(name);
   };
 }
 
@@ -44,7 +42,9 @@ bool looks_like_path(const std::string& name) {
 }
 
 Diag unknown_profile(const std::string& name) {
-  const std::vector<std::string> known = library_names();
+  std::vector<std::string> known;
+  for (const hwdesc::LibraryEntry& e : hwdesc::library())
+    if (e.kind == hwdesc::LibraryKind::profile) known.insert(known.end(), {std::string(e.name), std::string(e.own_name)});
   const std::string near = nearest(name, known);
   return error("there is no profile '" + name + "', neither as a file nor in the library",
                near.empty() ? "`assay profile list` names those of the library" : "did you mean '" + near + "'?");
@@ -52,11 +52,15 @@ Diag unknown_profile(const std::string& name) {
 
 }  // namespace
 
+bool profile_exists(const std::string& name_or_path) {
+  return file_exists(name_or_path) || hwdesc::library_profile(name_or_path).has_value();
+}
+
 Result<hwdesc::Profile> load_profile(const std::string& name_or_path, const LoadProfileOptions& options) {
-  if (!file_exists(name_or_path) && !looks_like_path(name_or_path)) {
-    const std::string_view text = library_text(name_or_path);
-    if (text.empty()) return unknown_profile(name_or_path);
-    return parse_profile_text(std::string(text), "library/" + name_or_path, options);
+  if (!file_exists(name_or_path)) {
+    const auto found = hwdesc::library_profile(name_or_path);
+    if (found) return parse_profile_text(found->first, found->second, options);
+    if (!looks_like_path(name_or_path)) return unknown_profile(name_or_path);
   }
   const Result<std::string> text = read_text(name_or_path, kMaxBytes);
   if (!text) return text.diags();

@@ -15,8 +15,9 @@ struct LoadProfileOptions {
   bool consistent = true;   // also refuse contradictions inside the profile
 };
 
-// A path if such a file exists or the text looks like one (holds `/` or ends in .yaml), else a name of
-// the library. A parent (`extends`) is looked up beside the file, then in the library.
+bool profile_exists(const std::string& name_or_path);
+
+// A path if such a file exists, else a name of the library (`a100-wide`, `nvidia/a100-sxm4-40gb`). A parent (`extends`) is looked up beside the file, then in the library.
 // Errors: no such profile (names the nearest), everything that is wrong in it.
 Result<hwdesc::Profile> load_profile(const std::string& name_or_path, const LoadProfileOptions& options = {});
 

@@ -33,6 +33,7 @@ struct RunOptions {
   std::string device = "cpu:0";
   int repeat = 10;
   int warm_up = 1;
+  bool guarded = false;       // zones around every buffer, checked after every run
   std::string cache_dir;      // of built kernels; "": the runtime's choice
   Progress progress;
   const CancelToken* cancel = nullptr;
@@ -48,7 +49,7 @@ struct RunResult {
 };
 
 // The first run starts from a poisoned arena and gives the outputs; then `warm_up` and `repeat` timed
-// runs. Errors: what place() says, cancelled, something was written outside its buffer.
+// runs. Errors: what place() says, cancelled, a guard zone that was written to.
 Result<RunResult> run_bundle(const Bundle& bundle, const Values& inputs, const RunOptions& options);
 
 }  // namespace assay::toolkit

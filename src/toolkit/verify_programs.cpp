@@ -88,6 +88,7 @@ Result<std::vector<ProgramVerdict>> verify_programs(const Bundle& bundle, const 
   runtime::LoadOptions load;
   load.cache_dir = options.cache_dir;
   load.cancel = options.cancel;
+  load.guarded = true;
   Result<Placement> placement = place(bundle, options.device, load);
   if (!placement) return placement.diags();
   std::vector<ProgramVerdict> out;

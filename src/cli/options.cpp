@@ -1,0 +1,84 @@
+#include "cli/options.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "base/edit_distance.h"
+
+namespace assay::cli {
+
+Options::Options(const Command& command) : command_(command) {
+  app_.set_help_flag();
+  app_.add_flag("-h,--help", help_wanted_, "this text");
+}
+
+void Options::add_format(bool yaml) {
+  const std::vector<std::string> names = yaml ? std::vector<std::string>{"text", "yaml", "json"}
+                                              : std::vector<std::string>{"text", "json"};
+  app_.add_option("--format", format_name_, yaml ? "text, yaml or json" : "text or json")->check(CLI::IsMember(names));
+}
+
+void Options::add_overrides(std::vector<std::string>& to) {
+  app_.add_option("--set", to, "change the profile: `path=value`, `path*=2`; any number")->type_name("TEXT")->allow_extra_args(false);
+}
+
+std::optional<ExitCode> Options::parse(std::span<const std::string> arguments) {
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // what CLI11 wants
+  for (const std::string& a : arguments)
+    if (a == "-h" || a == "--help") {
+      fmt::print("{}", help());
+      return ExitCode::ok;
+    }
+  try {
+    app_.parse(reversed);
+  } catch (const CLI::ExtrasError&) {
+    return complain("");
+  } catch (const CLI::ParseError& e) {
+    return complain(e.what());
+  }
+  format_ = format_name_ == "json" ? Format::json : format_name_ == "yaml" ? Format::yaml : Format::text;
+  return std::nullopt;
+}
+
+namespace {
+
+std::string first_column(const CLI::Option& o) {
+  std::string out = o.get_positional() ? o.get_name(true) : o.get_name(false, true);
+  for (size_t comma = out.find(','); comma != std::string::npos; comma = out.find(',', comma + 2)) out.insert(comma + 1, " ");
+  if (!o.get_positional() && o.get_expected_max() > 0) out += " " + (o.get_type_name().empty() ? "X" : o.get_type_name());
+  return out;
+}
+
+}  // namespace
+
+std::string Options::help() const {
+  std::string out = fmt::format("usage: assay {} {}\n\n{}\n\n", command_.name, command_.arguments, command_.summary);
+  for (const CLI::Option* o : app_.get_options()) {
+    std::string text = o->get_description();
+    if (!o->get_default_str().empty()) text += fmt::format(" (default {})", o->get_default_str());
+    out += fmt::format("  {:<24} {}\n", first_column(*o), text);
+  }
+  out += "\nexamples:\n";
+  for (std::string_view example : command_.examples) out += fmt::format("  assay {}\n", example);
+  return out;
+}
+
+// The first word that is no option of this command gets a hint when one is near.
+ExitCode Options::complain(const std::string& message) const {
+  const std::vector<std::string> extras = app_.remaining();
+  std::string hint = fmt::format("`assay {} --help` explains the command", command_.name);
+  std::string text = message;
+  if (!extras.empty()) {
+    text = fmt::format("unknown {} '{}'", extras[0].starts_with("-") ? "option" : "argument", extras[0]);
+    std::vector<std::string> names;
+    for (const CLI::Option* o : app_.get_options())
+      for (const std::string& name : o->get_lnames()) names.push_back("--" + name);
+    const std::string near = nearest(extras[0].substr(0, extras[0].find('=')), names);
+    if (!near.empty()) hint = fmt::format("did you mean '{}'?", near);
+  }
+  fmt::print(stderr, "assay {}: {}\nhint: {}\n", command_.name, text, hint);
+  return ExitCode::bad_input;
+}
+
+}  // namespace assay::cli

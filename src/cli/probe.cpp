@@ -1,0 +1,94 @@
+// assay probe
+#include <fmt/format.h>
+
+
+#include "base/quantity.h"
+#include "cli/options.h"
+#include "cli/report.h"
+#include "cli/table.h"
+#include "hwdesc/check.h"
+#include "hwdesc/show.h"
+#include "toolkit/files.h"
+#include "toolkit/measure.h"
+#include "toolkit/profiles.h"
+
+namespace assay::cli {
+namespace {
+
+struct Request {
+  std::string device = "cpu:0", output, from, budget = "40s";
+  probe::ProbeOptions probe;
+};
+
+void declare(Options& options, Request& r) {
+  CLI::App& app = options.app();
+  app.add_option("--device", r.device, "see `assay devices`")->capture_default_str();
+  app.add_option("-o,--output", r.output, "the profile to write")->required();
+  app.add_option("--budget", r.budget, "time for all experiments: 40s, 5min")->capture_default_str();
+  app.add_option("--observations", r.probe.observations, "directory that keeps every raw sample");
+  app.add_flag("--resume", r.probe.resume, "go on with the experiments --observations lacks");
+  app.add_option("--from", r.from, "infer from these observations; no device is touched");
+  app.add_option("--only", r.probe.only, "run only this experiment; any number")->allow_extra_args(false);
+  options.add_format();
+}
+
+// `40s`, `500 ms`, `5min`, or plain seconds.
+Result<double> read_seconds(const std::string& text) {
+  const size_t unit = text.find_first_not_of("0123456789.");
+  const Result<double> number = parse_number(text.substr(0, unit));
+  std::string name = unit == std::string::npos ? "s" : text.substr(text.find_first_not_of(' ', unit));
+  const double factor = name == "s" ? 1 : name == "ms" ? 1e-3 : name == "min" ? 60 : 0;
+  if (!number || factor == 0 || *number <= 0)
+    return error("--budget '" + text + "' is not a time", "such as 40s or 5min");
+  return *number * factor;
+}
+
+Diags check_request(Request& r) {
+  const Result<double> budget = read_seconds(r.budget);
+  if (!budget) return budget.diags();
+  r.probe.budget_s = *budget;
+  if (r.probe.resume && r.probe.observations.empty())
+    return {error("--resume needs --observations: the directory to go on with")};
+  return toolkit::check_writable(r.output);
+}
+
+// The figures people ask for first; all others are in the profile.
+void print_text(const probe::ProbeResult& result, const std::string& output) {
+  std::vector<std::vector<std::string>> rows = {{"measured", "value", "interval"}};
+  int others = 0;
+  for (const hwdesc::FieldRow& f : hwdesc::rows(result.profile)) {
+    if (f.origin != "measured" || f.interval.empty()) continue;
+    if (rows.size() < 24) rows.push_back({f.path, f.value, f.interval});
+    else ++others;
+  }
+  fmt::print("{}\n{}", result.profile.name, table(rows));
+  if (others > 0) fmt::print("and {} more: `assay profile show {}`\n", others, output);
+  fmt::print("experiments {}, building kernels {}\n-> {}\n", duration(result.seconds), duration(result.build_seconds), output);
+}
+
+}  // namespace
+
+ExitCode run_probe(const Command& self, std::span<const std::string> arguments, const Context& context) {
+  Request request;
+  Options options(self);
+  declare(options, request);
+  if (const auto stop = options.parse(arguments)) return *stop;
+  const Diags wrong = check_request(request);
+  if (!wrong.empty()) return failed(wrong, context);
+  ProgressLine progress(context);
+  request.probe.progress = progress.callback();
+  request.probe.cancel = context.cancel;
+  const bool live = request.from.empty();
+  const Result<probe::ProbeResult> result =
+      live ? toolkit::measure(request.device, request.probe) : toolkit::measure_again(request.from);
+  progress.clear();
+  if (!result) return failed(result.diags(), context, live ? ExitCode::device_unavailable : ExitCode::bad_input);
+  print_diags(result->warnings);
+  const Diags unwritten = toolkit::write_text(request.output, toolkit::print_profile_text(result->profile));
+  if (!unwritten.empty()) return failed(unwritten, context);
+  if (options.format() == Format::json) fmt::print("{}\n", toolkit::Json{{"profile", result->profile.name}, {"file", request.output}, {"seconds", result->seconds}}.dump(2));
+  else print_text(*result, request.output);
+  return ExitCode::ok;
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,165 @@
+// assay run
+#include "toolkit/run.h"
+
+#include <fmt/format.h>
+
+
+#include "cli/options.h"
+#include "cli/report.h"
+#include "cli/table.h"
+#include "toolkit/devices.h"
+#include "toolkit/files.h"
+#include "toolkit/profiles.h"
+#include "toolkit/summary.h"
+#include "toolkit/verify_programs.h"
+
+namespace assay::cli {
+namespace {
+
+struct Request {
+  std::string bundle, input, reference, summary;
+  bool check = false, check_programs = false;
+  uint64_t seed = 0;
+  toolkit::RunOptions run;
+};
+
+void declare(Options& options, Request& r) {
+  CLI::App& app = options.app();
+  app.add_option("DIR", r.bundle, "a bundle that `assay compile` wrote")->required();
+  app.add_option("--device", r.run.device, "see `assay devices`")->capture_default_str();
+  app.add_option("--repeat", r.run.repeat, "timed runs; their median is reported")->capture_default_str()->check(CLI::Range(1, 1000000));
+  app.add_option("--warm-up", r.run.warm_up, "runs before those")->capture_default_str()->check(CLI::Range(0, 1000000));
+  app.add_flag("--check", r.check, "compare with a float64 evaluation; exit 1 if wrong");
+  app.add_flag("--check-programs", r.check_programs, "check every program alone; exit 1 if wrong");
+  app.add_option("--reference", r.reference, "outputs to compare with, raw float32");
+  app.add_option("--input", r.input, "inputs, raw float32; else random from --seed");
+  app.add_option("--seed", r.seed, "of random inputs")->capture_default_str();
+  app.add_option("--summary", r.summary, "write the result as JSON here too");
+  options.add_format();
+}
+
+struct Ready {
+  toolkit::Bundle bundle;
+  toolkit::Values inputs;
+};
+
+Result<Ready> prepare(const Request& r) {
+  Ready ready;
+  if (!r.summary.empty()) {
+    const Diags unwritable = toolkit::check_writable(r.summary);
+    if (!unwritable.empty()) return unwritable;
+  }
+  Result<toolkit::Bundle> bundle = toolkit::read_bundle(r.bundle, {r.check});
+  if (!bundle) return bundle.diags();
+  ready.bundle = std::move(*bundle);
+  if (r.input.empty()) {
+    ready.inputs = toolkit::generate_inputs(ready.bundle.graph, r.seed);
+    return ready;
+  }
+  Result<toolkit::Values> inputs = toolkit::read_inputs(ready.bundle.graph, r.input);
+  if (!inputs) return inputs.diags();
+  ready.inputs = std::move(*inputs);
+  return ready;
+}
+
+// The device is opened again for the run itself; here only to say which exit code it is.
+Diags device_fault(const toolkit::Bundle& bundle, const std::string& device) {
+  if (!bundle.no_kernels.empty()) return {};
+  const Result<hwdesc::Target> target = toolkit::target_of(bundle.profile, bundle.api);
+  if (!target) return {};
+  const auto opened = toolkit::open_ready(device, *target);
+  return opened ? Diags{} : opened.diags();
+}
+
+Result<std::optional<toolkit::Verdict>> judge(const Request& r, const Ready& ready, const toolkit::Values& outputs) {
+  if (r.reference.empty() && !r.check) return std::optional<toolkit::Verdict>{};
+  Result<toolkit::Verdict> v = r.reference.empty()
+                                   ? toolkit::check_outputs(ready.bundle.graph, ready.inputs, outputs)
+                                   : toolkit::check_reference(ready.bundle.graph, r.reference, outputs);
+  if (!v) return v.diags();
+  return std::optional<toolkit::Verdict>(std::move(*v));
+}
+
+std::vector<std::string> row(const std::string& name, double predicted, double low, double high,
+                             const toolkit::Times& t, const std::string& bound) {
+  return {shortened(name, 32), duration(predicted), duration(low) + " .. " + duration(high), duration(t.median),
+          percent(toolkit::prediction_error(predicted, t.median)), bound};
+}
+
+void print_verdict(const toolkit::Verdict& v) {
+  fmt::print("{}: {} values against {}, max relative error {:.2g}", v.verified ? "verified" : "WRONG", v.values, v.against,
+             v.max_relative_error);
+  if (v.wrong > 0) fmt::print(", {} beyond their bound", v.wrong);
+  fmt::print("\n");
+}
+
+void print_text(const toolkit::Summary& s) {
+  std::vector<std::vector<std::string>> rows = {{"operator", "predicted", "interval", "measured", "error", "bound"}};
+  for (const toolkit::OperatorSummary& o : s.operators)
+    rows.push_back(row(o.name, o.predicted_s, o.low_s, o.high_s, o.measured, o.bound));
+  rows.push_back(row("total", s.predicted_s, s.low_s, s.high_s, s.measured, ""));
+  fmt::print("{} on {}\n{}", s.model, s.device, table(rows));
+  fmt::print("measured quartiles {} .. {}; chosen in {}, kernels built in {}\n", duration(s.measured.low),
+             duration(s.measured.high), duration(s.plan_s), duration(s.build_s));
+  if (s.verdict) print_verdict(*s.verdict);
+}
+
+// Whether all programs are right.
+Result<bool> check_programs(const Request& r, const Ready& ready, Format format) {
+  const auto verdicts = toolkit::verify_programs(ready.bundle, r.run);
+  if (!verdicts) return verdicts.diags();
+  bool right = true;
+  std::vector<std::vector<std::string>> rows = {{"program", "values", "wrong", "max relative error"}};
+  for (const toolkit::ProgramVerdict& p : *verdicts) {
+    right = right && p.verdict.verified;
+    rows.push_back({shortened(p.program, 48), std::to_string(p.verdict.values), std::to_string(p.verdict.wrong),
+                    fmt::format("{:.2g}", p.verdict.max_relative_error)});
+  }
+  if (format == Format::text) fmt::print("{}", table(rows));
+  return right;
+}
+
+Result<toolkit::Summary> execute(const Request& r, const Ready& ready) {
+  Result<toolkit::RunResult> ran = toolkit::run_bundle(ready.bundle, ready.inputs, r.run);
+  if (!ran) return ran.diags();
+  print_diags(ran->notes);
+  toolkit::report(r.run.progress, 0, 1, "checking");
+  const auto verdict = judge(r, ready, ran->outputs);
+  if (!verdict) return verdict.diags();
+  toolkit::Summary summary = toolkit::summarize(ready.bundle, *ran, *verdict);
+  if (!r.summary.empty()) {
+    const Diags unwritten = toolkit::write_text(r.summary, to_json(summary).dump(2) + "\n");
+    if (!unwritten.empty()) return unwritten;
+  }
+  return summary;
+}
+
+}  // namespace
+
+ExitCode run_run(const Command& self, std::span<const std::string> arguments, const Context& context) {
+  Request request;
+  Options options(self);
+  declare(options, request);
+  if (const auto stop = options.parse(arguments)) return *stop;
+  const Result<Ready> ready = prepare(request);
+  if (!ready) return failed(ready.diags(), context);
+  const Diags fault = device_fault(ready->bundle, request.run.device);
+  if (!fault.empty()) return failed(fault, context, ExitCode::device_unavailable);
+  ProgressLine progress(context);
+  request.run.progress = progress.callback();
+  request.run.cancel = context.cancel;
+  const Result<toolkit::Summary> summary = execute(request, *ready);
+  progress.clear();
+  if (!summary) return failed(summary.diags(), context);
+  if (options.format() == Format::json) print_json(to_json(*summary));
+  else print_text(*summary);
+  bool right = !summary->verdict || summary->verdict->verified;
+  if (request.check_programs) {
+    const Result<bool> programs = check_programs(request, *ready, options.format());
+    if (!programs) return failed(programs.diags(), context);
+    right = right && *programs;
+  }
+  return right ? ExitCode::ok : ExitCode::no;
+}
+
+}  // namespace assay::cli

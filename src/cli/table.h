@@ -1,0 +1,20 @@
+// Text for people: aligned columns and numbers with three digits.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace assay::cli {
+
+// Columns as wide as their widest cell, two blanks between; the first is left-aligned, the others
+// right. The first row is the heading.
+std::string table(const std::vector<std::vector<std::string>>& rows);
+
+std::string duration(double seconds);          // 12.3 us, 1.23 ms, 4.56 s
+std::string percent(double ratio);             // +3.4 %
+std::string bytes(double count);               // 1.5 MiB
+
+// `text` cut to `width` columns, with `..` in the middle when it was longer.
+std::string shortened(const std::string& text, size_t width);
+
+}  // namespace assay::cli

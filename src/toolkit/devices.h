@@ -1,0 +1,17 @@
+// Devices by id, ready to build kernels for a target.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "hwdesc/target.h"
+#include "runtime/device.h"
+
+namespace assay::toolkit {
+
+// Errors: no such device; it runs another api than the target's; it cannot build kernels now (no
+// compiler, no place for what is built).
+Result<std::unique_ptr<runtime::Device>> open_ready(const std::string& id, const hwdesc::Target& target);
+
+}  // namespace assay::toolkit
