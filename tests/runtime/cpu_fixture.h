@@ -37,17 +37,19 @@ class Host {
   }
 
   // Allocates and fills a buffer per vector, runs once, returns what the buffers then hold.
-  std::vector<std::vector<float>> run(const ir::Kernel& kernel, std::vector<std::vector<float>> buffers,
-                                      const std::vector<ir::Queue>& queues = {}) {
-    const auto module = load({kernel});
-    if (!module) return buffers;
-    Launch launch{0, {}, queues};
-    for (const auto& b : buffers) launch.arguments.push_back({module->allocate(static_cast<int64_t>(b.size() * 4)).value(), 0});
-    for (size_t i = 0; i < buffers.size(); ++i) module->write(launch.arguments[i], std::as_bytes(std::span(buffers[i])));
-    const auto times = module->run(std::vector{launch}, {});
+  static std::vector<std::vector<float>> run(Module& module, int kernel, std::vector<std::vector<float>> buffers,
+                                             const std::vector<ir::Queue>& queues = {}) {
+    Launch launch{kernel, {}, queues};
+    for (const auto& b : buffers) launch.arguments.push_back({module.allocate(static_cast<int64_t>(b.size() * 4)).value(), 0});
+    for (size_t i = 0; i < buffers.size(); ++i) module.write(launch.arguments[i], std::as_bytes(std::span(buffers[i])));
+    const auto times = module.run(std::vector{launch}, {});
     if (!times.ok()) ADD_FAILURE() << render(times.diags());
-    for (size_t i = 0; i < buffers.size(); ++i) module->read(launch.arguments[i], std::as_writable_bytes(std::span(buffers[i])));
+    for (size_t i = 0; i < buffers.size(); ++i) module.read(launch.arguments[i], std::as_writable_bytes(std::span(buffers[i])));
     return buffers;
+  }
+  std::vector<std::vector<float>> run(const ir::Kernel& kernel, std::vector<std::vector<float>> buffers) {
+    const auto module = load({kernel});
+    return module ? run(*module, 0, std::move(buffers)) : buffers;
   }
 
   std::vector<float> random(int64_t n, float low = -1, float high = 1) {

@@ -1,0 +1,121 @@
+// The interpreter: its counts, its checks, and the meaning of each statement.
+#include "codegen/interpret.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "codegen/kernels.h"
+
+namespace assay::codegen {
+namespace {
+
+using namespace assay::testing;
+using ::testing::HasSubstr;
+
+using Buffers = std::vector<std::vector<float>>;
+
+std::vector<float> numbers(size_t n) {
+  std::vector<float> v(n);
+  for (size_t i = 0; i < n; ++i) v[i] = static_cast<float>(i) + 1;
+  return v;
+}
+
+TEST(Interpret, copies_and_counts) {
+  Buffers b{numbers(100), std::vector<float>(100)};
+  const auto counts = interpret(copy(100), b);
+  ASSERT_TRUE(counts.ok()) << render(counts.diags());
+  EXPECT_EQ(b[1], b[0]);
+  ExecutedCounts expected;
+  expected.vector_loads = expected.vector_stores = expected.iterations = 7;
+  EXPECT_EQ(*counts, expected);
+}
+
+TEST(Interpret, counts_a_matmul_tile) {
+  Buffers b{std::vector<float>(3 * 5 * 14, 1.0f), std::vector<float>(5 * 32, 2.0f), std::vector<float>(3 * 14 * 32)};
+  const auto counts = interpret(matmul_tile(14, 2, 5, 3), b);
+  ASSERT_TRUE(counts.ok()) << render(counts.diags());
+  EXPECT_EQ(counts->fma, 3 * 5 * 28);
+  EXPECT_EQ(counts->splats, 3 * 5 * 28);
+  EXPECT_EQ(counts->vector_loads, 3 * 5 * 2);
+  EXPECT_EQ(counts->vector_stores, 3 * 28);
+  EXPECT_EQ(b[2], std::vector<float>(3 * 14 * 32, 10.0f));
+}
+
+std::string fault_of(const Kernel& k, Buffers b) {
+  const auto r = interpret(k, b);
+  return r.ok() ? "" : render(r.diags());
+}
+
+Kernel one(Value value, int64_t groups = 1) {
+  Kernel k;
+  k.name = "k";
+  k.buffers = {input("x", 20), output("y", 20)};
+  k.index_names = {"group"};
+  k.groups = groups;
+  k.body = {store(1, {}, std::move(value))};
+  return k;
+}
+
+TEST(Interpret, names_an_access_outside_its_buffer) {
+  const Buffers b{numbers(20), numbers(20)};
+  EXPECT_EQ(fault_of(one(load(0, variable(0, 3), 16), 3), b),
+            "error: kernel 'k': load from 'x' at element 20 (from 3*group in group 2): the buffer has 20\n");
+  EXPECT_THAT(fault_of(one(gather(0, {}, -1, 4)), b), HasSubstr("load from 'x' at element -1"));
+  EXPECT_EQ(fault_of(one(load(0, ir::constant(10), 16, 10)), b), "");
+}
+
+TEST(Interpret, refuses_what_does_not_fit) {
+  EXPECT_THAT(fault_of(copy(16), {numbers(16)}), HasSubstr("it takes 2 arguments, was given 1"));
+  EXPECT_THAT(fault_of(copy(16), {numbers(16), numbers(3)}), HasSubstr("'y' has 16 elements, was given 3"));
+  Kernel k = copy(16);
+  k.buffers[0].dtype = ir::DType::f16;
+  EXPECT_THAT(fault_of(k, {numbers(16), numbers(16)}), HasSubstr("f16"));
+}
+
+TEST(Interpret, a_guard_evaluates_only_what_it_chooses) {
+  Buffers b{numbers(20), numbers(20)};
+  const Value outside = guard({{variable(0), 1, 5}}, load(0, ir::constant(1000), 4), constant_of(7, 4));
+  const auto r = interpret(one(outside), b);
+  ASSERT_TRUE(r.ok()) << render(r.diags());
+  EXPECT_EQ(b[1][3], 7.0f);
+  EXPECT_EQ(r->vector_loads, 0);
+}
+
+TEST(Interpret, lanes) {
+  const auto lanes_of = [](const Value& v) {
+    Buffers b{numbers(20), std::vector<float>(20, -1.0f)};
+    const auto r = interpret(one(v), b);
+    EXPECT_TRUE(r.ok());
+    return std::vector<float>(b[1].begin(), b[1].begin() + 4);
+  };
+  using V = std::vector<float>;
+  Value part = load(0, ir::constant(2), 4, 2);
+  part.number = 9;
+  EXPECT_EQ(lanes_of(part), (V{3, 4, 9, 9}));
+  EXPECT_EQ(lanes_of(splat(0, ir::constant(4), 4)), (V{5, 5, 5, 5}));
+  EXPECT_EQ(lanes_of(gather(0, ir::constant(1), 3, 4)), (V{2, 5, 8, 11}));
+  Value index = constant_of(0, 4);
+  index.op = ValueOp::lane_index;
+  index.index = ir::constant(3);
+  index.stride = 2;
+  EXPECT_EQ(lanes_of(index), (V{3, 5, 7, 9}));
+  EXPECT_EQ(lanes_of(op(ValueOp::select, {op(ValueOp::less, {load(0, {}, 4), constant_of(2.5, 4)}),
+                                          constant_of(1, 4), load(0, {}, 4)})), (V{1, 1, 3, 4}));
+}
+
+TEST(Interpret, registers_are_nan_until_written_and_fma_rounds_once) {
+  Kernel k = one(reg(0, 1));
+  k.registers = {{"r", ir::DType::f32, 1}};
+  k.body.insert(k.body.begin(), declare({0}));
+  Buffers b{numbers(20), numbers(20)};
+  ASSERT_TRUE(interpret(k, b).ok());
+  EXPECT_TRUE(std::isnan(b[1][0]));
+  const double e = std::ldexp(1.0, -13);  // (1 + e)(1 - e) - 1 = -e^2, lost when the product is rounded first
+  ASSERT_TRUE(interpret(one(op(ValueOp::fma, {constant_of(1 + e, 1), constant_of(1 - e, 1), constant_of(-1, 1)})), b).ok());
+  EXPECT_EQ(b[1][0], static_cast<float>(-e * e));
+}
+
+}  // namespace
+}  // namespace assay::codegen
