@@ -1,6 +1,7 @@
 #include "ir/index.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/check.h"
 
@@ -95,6 +96,24 @@ Index nest(const Index& inner, int64_t div, int64_t mod) {
   return out;
 }
 
+// A factor g of d such that rest = g*x + y with 0 <= y < g: then rest/d = x/(d/g) and
+// rest%d = g*(x % (d/g)) + y, and y is out of the way. nullopt: there is none.
+struct Factored {
+  int64_t g = 1;
+  Split parts;
+};
+
+std::optional<Factored> factor(const Index& rest, int64_t d, Ranges ranges) {
+  for (const Term& t : rest.terms) {
+    const int64_t g = std::gcd(d, t.coeff);
+    if (g == 1 || g == d) continue;
+    Split s = split(rest, g);
+    const Range r = range_of(s.rest, ranges);
+    if (r.low >= 0 && r.high < g && s.rest.terms.size() < rest.terms.size()) return Factored{g, std::move(s)};
+  }
+  return std::nullopt;
+}
+
 Index simplify_term(const Term& t, Ranges ranges) {
   Index base = t.var >= 0 ? variable(t.var) : simplify(t.of[0], ranges);
   if (t.div > 1) base = divide(base, t.div, ranges);
@@ -138,6 +157,7 @@ Index divide(const Index& a, int64_t d, Ranges ranges) {
   const Range r = range_of(s.rest, ranges);
   if (floor_div(r.low, d) == floor_div(r.high, d))
     return std::move(s.quotient) + floor_div(r.low, d);
+  if (const auto f = factor(s.rest, d, ranges)) return std::move(s.quotient) + divide(f->parts.quotient, d / f->g, ranges);
   return std::move(s.quotient) + nest(s.rest, d, 0);
 }
 
@@ -148,6 +168,7 @@ Index modulo(const Index& a, int64_t d, Ranges ranges) {
   const Range r = range_of(s.rest, ranges);
   if (floor_div(r.low, d) == floor_div(r.high, d))
     return std::move(s.rest) + (-d * floor_div(r.low, d));
+  if (const auto f = factor(s.rest, d, ranges)) return modulo(f->parts.quotient, d / f->g, ranges) * f->g + f->parts.rest;
   return nest(s.rest, 1, d);
 }
 

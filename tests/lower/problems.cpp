@@ -1,0 +1,243 @@
+#include "problems.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <stdexcept>
+
+#include "base/diag.h"
+#include "codegen/interpret.h"
+#include "compiler/compile.h"
+#include "compiler/layout.h"
+#include "lower/legal.h"
+#include "lower/lower.h"
+
+namespace assay::test {
+
+namespace {
+
+hwdesc::Value<hwdesc::Count> count(double v) {
+  hwdesc::Value<hwdesc::Count> out;
+  out.value = hwdesc::Count{v};
+  return out;
+}
+
+hwdesc::MemoryLevel level(const std::string& name, const std::string& per, double bytes, double bandwidth) {
+  hwdesc::MemoryLevel l;
+  l.name = name;
+  l.per = per;
+  l.capacity.value = hwdesc::Bytes{bytes};
+  l.bandwidth.read.value = hwdesc::Bandwidth{bandwidth, "core"};
+  l.line.value = hwdesc::Bytes{64};
+  return l;
+}
+
+int64_t pick(std::mt19937& rng, std::initializer_list<int64_t> values) {
+  std::uniform_int_distribution<size_t> d(0, values.size() - 1);
+  return *(values.begin() + static_cast<ptrdiff_t>(d(rng)));
+}
+
+ir::Graph of(const std::string& text) {
+  Result<ir::Graph> g = compiler::parse_operator(text);
+  if (!g.ok()) throw std::runtime_error(render(g.diags()));
+  return *g;
+}
+
+std::string number(const char* name, int64_t v) { return std::string(" ") + name + "=" + std::to_string(v); }
+
+ir::Graph random_operator(std::mt19937& rng) {
+  const auto extent = [&] { return pick(rng, {1, 2, 3, 5, 7, 8, 13, 16, 17, 19, 31, 32, 37}); };
+  switch (pick(rng, {0, 0, 1, 1, 2, 3, 4})) {
+    case 0:
+      return of("matmul" + number("m", extent()) + number("n", extent()) + number("k", extent()) + number("b", pick(rng, {1, 1, 3})));
+    case 1: {
+      const int64_t r = pick(rng, {1, 3, 3, 5}), size = r + extent() % 12;
+      return of("conv" + number("n", pick(rng, {1, 2})) + number("c", extent()) + number("o", extent()) + number("h", size) +
+                number("w", size + 1) + number("r", r) + number("s", r) + number("stride", pick(rng, {1, 2})) + number("pad", pick(rng, {0, r / 2})));
+    }
+    case 2: return of("depthwise" + number("c", extent()) + number("h", 3 + extent() % 11) + number("w", 3 + extent() % 11) + number("stride", pick(rng, {1, 2})));
+    case 3: return of("relu" + number("n", extent() * extent()));
+    default: return of("reduce_sum" + number("rows", extent()) + number("columns", extent()));
+  }
+}
+
+ir::Node elementwise_after(const ir::Graph& g, int output, const std::string& op) {
+  ir::Node n;
+  n.name = n.op = op;
+  const ir::Node& last = g.nodes.back();
+  ir::Read self;
+  self.tensor = last.output;
+  for (int d = 0; d < ir::spatial_count(g, last); ++d) {
+    n.axes.push_back(last.axes[static_cast<size_t>(d)]);
+    self.index.push_back(ir::variable(d));
+  }
+  n.reads.push_back(self);
+  n.output = output;
+  return n;
+}
+
+int clone_tensor(ir::Graph& g, const std::string& name) {
+  ir::Tensor t = g.tensors[static_cast<size_t>(g.nodes.back().output)];
+  t.name = name;
+  g.tensors.push_back(std::move(t));
+  return static_cast<int>(g.tensors.size()) - 1;
+}
+
+// A residual and a relu, as epilogues.
+void add_epilogue(ir::Graph& g, std::mt19937& rng) {
+  if (pick(rng, {0, 1}) == 1) {
+    const int other = clone_tensor(g, "residual"), sum = clone_tensor(g, "sum");
+    g.inputs.push_back(other);
+    ir::Node n = elementwise_after(g, sum, "add");
+    ir::Read r = n.reads[0];
+    r.tensor = other;
+    n.reads.push_back(std::move(r));
+    n.body = ir::apply(ir::ScalarOp::add, {ir::read(0), ir::read(1)});
+    g.nodes.push_back(std::move(n));
+  }
+  if (pick(rng, {0, 1}) == 1) {
+    const int out = clone_tensor(g, "relu");
+    ir::Node n = elementwise_after(g, out, "relu");
+    n.body = ir::apply(ir::ScalarOp::max, {ir::read(0), ir::number(0)});
+    g.nodes.push_back(std::move(n));
+  }
+  g.outputs = {g.nodes.back().output};
+}
+
+// Some extents of the outer tiles drawn anew, each a multiple of the register tile's that divides
+// the enclosing one or lies in a whole axis.
+ir::Program shaken(ir::Program p, std::mt19937& rng) {
+  const ir::Node& anchor = p.graph.nodes[0];
+  for (size_t l = 0; l + 1 < p.tiles.size(); ++l) {
+    for (size_t a = 0; a < anchor.axes.size(); ++a) {
+      const int64_t inner = p.tiles[l + 1].extent[a], whole = anchor.axes[a].extent;
+      const int64_t enclosing = l == 0 ? whole : p.tiles[l - 1].extent[a];
+      const int64_t extent = inner * pick(rng, {1, 2, 3});
+      const bool divides = enclosing == whole || enclosing % extent == 0;
+      if (extent <= enclosing && divides && (inner < whole) && pick(rng, {0, 1, 1}) == 1) p.tiles[l].extent[a] = extent;
+      auto& order = p.tiles[l].order;
+      if (std::find(order.begin(), order.end(), static_cast<int>(a)) == order.end()) order.push_back(static_cast<int>(a));
+    }
+  }
+  return p;
+}
+
+float uniform(std::mt19937& rng) { return std::uniform_real_distribution<float>(-1, 1)(rng); }
+
+// Calls f(logical row-major position, physical offset) for every element.
+void each_element(const ir::Layout& layout, const std::vector<int64_t>& shape,
+                  const std::function<void(size_t, size_t)>& f) {
+  std::vector<ir::Index> index;
+  std::vector<ir::Range> ranges;
+  int64_t n = 1;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    index.push_back(ir::variable(static_cast<int>(d)));
+    ranges.push_back({0, shape[d] - 1});
+    n *= shape[d];
+  }
+  const ir::Index offset = ir::physical_offset(layout, shape, index, ranges);
+  std::vector<int64_t> at(shape.size(), 0);
+  for (int64_t i = 0; i < n; ++i) {
+    f(static_cast<size_t>(i), static_cast<size_t>(ir::evaluate(offset, at)));
+    for (size_t d = shape.size(); d-- > 0;) {
+      if (++at[d] < shape[d]) break;
+      at[d] = 0;
+    }
+  }
+}
+
+}  // namespace
+
+hwdesc::Target small_cpu(int width, int units) {
+  hwdesc::Target t;
+  hwdesc::Profile& p = t.profile;
+  p.name = "small-cpu";
+  hwdesc::Clock core;
+  core.name = "core";
+  core.max.value = hwdesc::Hertz{3e9};
+  p.clocks = {core};
+  p.topology = {{"unit", count(units)}};
+  p.execution.lanes.style = hwdesc::LaneStyle::simd;
+  p.execution.lanes.modes = {{count(width), ""}};
+  p.execution.registers.per = "unit";
+  p.execution.registers.count = count(32);
+  hwdesc::Pipe fma{"fma", "unit", {}}, load{"load", "unit", {}}, store{"store", "unit", {}};
+  fma.rate.value = load.rate.value = hwdesc::Rate{2.0 * width, "core"};
+  store.rate.value = hwdesc::Rate{1.0 * width, "core"};
+  p.pipes = {fma, load, store};
+  p.memory = {level("l1", "unit", 1024, 128), level("l2", "unit", 4096, 64), level("l3", "device", 65536, 32),
+              level("dram", "device", 1e9, 8)};
+  t.api.name = "cpp";
+  t.api.dialect = "cpp";
+  return t;
+}
+
+compiler::Problem random_problem(std::mt19937& rng, int width) {
+  ir::Graph g = random_operator(rng);
+  const bool free_io = pick(rng, {0, 1}) == 1;
+  if (g.nodes[0].combine != ir::Combiner::none) add_epilogue(g, rng);
+  const compiler::LaidOut laid = compiler::choose_layouts(g, width, true);
+  compiler::Problem p;
+  p.graph = laid.graph;
+  for (size_t t = 0; t < p.graph.tensors.size(); ++t) {
+    p.packable.push_back(p.graph.tensors[t].constant >= 0);
+    p.graph.tensors[t].constant = -1;
+    p.graph.tensors[t].name = "t" + std::to_string(t);
+    if (p.packable[t]) p.graph.inputs.push_back(static_cast<int>(t));
+    p.layouts.push_back(free_io ? laid.layouts[t] : ir::row_major(static_cast<int>(p.graph.tensors[t].shape.size())));
+  }
+  p.graph.constants.clear();
+  return p;
+}
+
+ir::Program random_program(const compiler::Problem& problem, const hwdesc::Target& target, std::mt19937& rng) {
+  const Result<model::Machine> m = model::prepare(target);
+  if (!m.ok()) throw std::runtime_error(render(m.diags()));
+  const compiler::Space space(problem, *m);
+  std::vector<compiler::Choice> choices = space.dense ? compiler::dense_choices(space) : compiler::plain_choices(space);
+  choices.push_back(compiler::scalar_choice(space));
+  for (;;) {
+    const auto i = std::uniform_int_distribution<size_t>(0, choices.size() - 1)(rng);
+    ir::Program p = compiler::build(space, choices[i]);
+    if (pick(rng, {0, 1}) == 1) {
+      ir::Program other = shaken(p, rng);
+      if (lower::legal(other, target).empty()) return other;
+    }
+    if (lower::legal(p, target).empty()) return p;
+    choices.erase(choices.begin() + static_cast<ptrdiff_t>(i));
+  }
+}
+
+Comparison compare(const ir::Program& p, const hwdesc::Target& target, std::mt19937& rng) {
+  const Result<ir::Kernel> kernel = lower::lower(p, target);
+  if (!kernel.ok()) return {0, render(kernel.diags())};
+  std::vector<std::vector<float>> inputs, buffers;
+  for (int t : p.graph.inputs) {
+    std::vector<float> v(static_cast<size_t>(ir::elements(p.graph.tensors[static_cast<size_t>(t)])));
+    for (float& x : v) x = uniform(rng);
+    inputs.push_back(std::move(v));
+  }
+  for (int t : ir::arguments_of(p)) {
+    const auto i = static_cast<size_t>(t);
+    const auto& shape = p.graph.tensors[i].shape;
+    const bool output = t == p.graph.outputs[0];
+    std::vector<float> b(static_cast<size_t>(ir::physical_elements(p.layouts[i], shape)), output ? std::nanf("") : 0.0F);
+    for (size_t k = 0; k < p.graph.inputs.size(); ++k)
+      if (p.graph.inputs[k] == t) each_element(p.layouts[i], shape, [&](size_t from, size_t to) { b[to] = inputs[k][from]; });
+    buffers.push_back(std::move(b));
+  }
+  const Result<codegen::ExecutedCounts> ran = codegen::interpret(*kernel, buffers);
+  if (!ran.ok()) return {0, render(ran.diags())};
+  const auto reference = ir::evaluate(p.graph, inputs);
+  if (!reference.ok()) return {0, render(reference.diags())};
+  Comparison out;
+  const auto o = static_cast<size_t>(p.graph.outputs[0]);
+  each_element(p.layouts[o], p.graph.tensors[o].shape, [&](size_t from, size_t at) {
+    const double want = (*reference)[o][from], got = static_cast<double>(buffers.back()[at]);
+    const double d = std::abs(got - want) / (std::abs(want) + 1);
+    if (!(d <= out.difference)) out.difference = std::isnan(d) ? 1e30 : d;
+  });
+  return out;
+}
+
+}  // namespace assay::test

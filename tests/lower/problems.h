@@ -1,0 +1,32 @@
+// Random small tensor programs for the tests of lowering and of the model: problems with primes and
+// ones in their shapes, and every program that construction would consider for them.
+#pragma once
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "compiler/space.h"
+#include "hwdesc/target.h"
+#include "ir/program.h"
+
+namespace assay::test {
+
+// A made-up CPU: `width` lanes, `units` units, 32 registers, three caches.
+hwdesc::Target small_cpu(int width, int units);
+
+// A random problem of a random kind; its name says which.
+compiler::Problem random_problem(std::mt19937& rng, int width);
+
+// A random program for the problem: one of the choices of construction, or a random legal one.
+ir::Program random_program(const compiler::Problem& problem, const hwdesc::Target& target, std::mt19937& rng);
+
+// What the program computes, by the float64 reference, and by interpreting its loop kernel on the
+// same inputs. `difference`: the largest |kernel - reference| / (|reference| + 1) over the output.
+struct Comparison {
+  double difference = 0;
+  std::string fault;   // non-empty: the kernel could not be made or run
+};
+Comparison compare(const ir::Program& p, const hwdesc::Target& target, std::mt19937& rng);
+
+}  // namespace assay::test
