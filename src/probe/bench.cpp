@@ -1,0 +1,127 @@
+#include "probe/bench.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "base/diag.h"
+#include "probe/code.h"
+#include "probe/kernels.h"
+
+namespace assay::probe {
+namespace {
+
+constexpr double kWindow = 0.25;
+constexpr double kSentinelSample = 20e-6;  // short: fits between two interruptions
+constexpr int kSentinelRuns = 8;
+
+std::string key_of(const std::string& what, const Conditions& at, const Job& job) {
+  std::string key = job.kernel + "|" + what;
+  for (const auto& [name, value] : at) key += "|" + name + "=" + std::to_string(value);
+  return key;
+}
+
+}  // namespace
+
+void fail(const Diags& diags) { throw std::runtime_error(render(diags)); }
+
+std::function<std::vector<ir::Queue>(int64_t)> counted_on(int units) {
+  return [units](int64_t amount) {
+    std::vector<ir::Queue> queues;
+    for (int u = 0; u < units; ++u) queues.push_back({u, counted_group(amount, u), counted_group(amount, u) + 1});
+    return queues;
+  };
+}
+
+Bench::Bench(runtime::Module& module, const std::vector<ir::Kernel>& kernels) : module_(module) {
+  for (size_t i = 0; i < kernels.size(); ++i) kernels_[kernels[i].name] = static_cast<int>(i);
+  window_start_ = read_cpu_times();
+}
+
+int Bench::kernel(const std::string& name) const {
+  const auto it = kernels_.find(name);
+  if (it == kernels_.end()) fail({error("there is no kernel " + name)});
+  return it->second;
+}
+
+int64_t Bench::stack_bytes(const std::string& name) const {
+  for (const runtime::KernelReport& r : module_.reports())
+    if (r.kernel == name) return r.stack_bytes;
+  return -1;
+}
+
+int Bench::allocate(int64_t bytes) {
+  const Result<int> buffer = module_.allocate(bytes);
+  if (!buffer) fail(buffer.diags());
+  return *buffer;
+}
+
+runtime::Launch Bench::launch(const Job& job, int64_t amount) const {
+  return {kernel(job.kernel), job.arguments, job.queues(amount)};
+}
+
+std::vector<double> Bench::run(std::span<const runtime::Launch> launches) {
+  const Result<runtime::RunTimes> times = module_.run(launches, {});
+  if (!times) fail(times.diags());
+  return times->steps.at(0);
+}
+
+int64_t Bench::amount_for(const std::string& key, const Job& job) {
+  if (const auto it = amounts_.find(key); it != amounts_.end()) return it->second;
+  int64_t amount = 1;
+  for (int tries = 0; tries < 40 && amount < job.most; ++tries) {
+    const runtime::Launch l = launch(job, amount);
+    run({&l, 1});
+    const double t = run({&l, 1}).at(0);
+    if (t >= 0.7 * job.target_s) break;
+    const double factor = std::clamp(job.target_s / std::max(t, 1e-9), 1.3, t < 20e-6 ? 16.0 : 200.0);
+    amount = std::min(job.most, static_cast<int64_t>(std::ceil(static_cast<double>(amount) * factor)));
+  }
+  return amounts_[key] = amount;
+}
+
+Job Bench::sentinel_job(int units, double target_s) const {
+  Job job;
+  job.kernel = "sentinel";
+  job.queues = counted_on(units);
+  job.work = kSentinelSteps;
+  job.most = kMaxIterations;
+  job.target_s = target_s;
+  return job;
+}
+
+double Bench::sentinel_seconds(int runs) {
+  const Job job = sentinel_job(1, kSentinelSample);
+  const int64_t amount = amount_for("sentinel", job);
+  const runtime::Launch l = launch(job, amount);
+  const std::vector<runtime::Launch> list(static_cast<size_t>(runs), l);
+  const std::vector<double> times = run(list);
+  return *std::min_element(times.begin(), times.end()) / (static_cast<double>(amount) * job.work);
+}
+
+void Bench::look_at_others() {
+  const CpuTimes now = read_cpu_times();
+  if (now.wall - window_start_.wall < kWindow) return;
+  foreign_ = foreign_share(window_start_, now);
+  window_start_ = now;
+}
+
+Observation Bench::measure(const std::string& experiment, const std::string& what, const Conditions& at, const Job& job) {
+  Observation o{experiment, what, at, "s", {}, {}, {}};
+  const int64_t amount = amount_for(key_of(what, at, job), job);
+  const runtime::Launch l = launch(job, amount);
+  double tick = sentinel_seconds(kSentinelRuns);
+  for (int i = 0; i < job.samples; ++i) {
+    const CpuTimes before = read_cpu_times();
+    const double t = run({&l, 1}).at(0);
+    o.disturbed.push_back(kept_waiting(before, read_cpu_times()));
+    o.samples.push_back(t / (static_cast<double>(amount) * job.work));
+  }
+  tick = std::min(tick, sentinel_seconds(kSentinelRuns));
+  o.clock_hz = 1 / tick;
+  look_at_others();
+  for (double& d : o.disturbed) d = std::max(d, foreign_);
+  return o;
+}
+
+}  // namespace assay::probe

@@ -1,0 +1,65 @@
+// Taking samples inside a worker: calibrates how much work one sample holds, runs it, watches who
+// else used the machine meanwhile, and puts a sentinel next to every block of samples.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "probe/observation.h"
+#include "probe/system.h"
+#include "runtime/device.h"
+
+namespace assay::probe {
+
+// What one sample runs: `amount` iterations (or passes) of `kernel` on each unit of the queues.
+struct Job {
+  std::string kernel;
+  std::vector<runtime::BufferRange> arguments;
+  std::function<std::vector<ir::Queue>(int64_t amount)> queues;
+  double work = 1;           // what a sample is divided by, per amount: steps, operations, bytes
+  int64_t most = 1;          // largest amount the kernel can be asked for
+  double target_s = 1e-3;    // length of one sample
+  int samples = 3;           // per block
+};
+
+class Bench {  // invariant: a loaded module with the sentinel calibrated
+ public:
+  // A failed run throws, which ends the worker: that is what workers are for (worker.h).
+  Bench(runtime::Module& module, const std::vector<ir::Kernel>& kernels);
+
+  // One block: sentinel, samples, sentinel.
+  Observation measure(const std::string& experiment, const std::string& what, const Conditions& at, const Job& job);
+
+  // Runs a list of launches once; times of each step in seconds.
+  std::vector<double> run(std::span<const runtime::Launch> launches);
+  runtime::Launch launch(const Job& job, int64_t amount) const;
+  int64_t amount_for(const std::string& key, const Job& job);
+
+  // Seconds per addition of a dependent chain: one core tick. Fastest of several short runs.
+  double sentinel_seconds(int runs);
+  Job sentinel_job(int units, double target_s) const;
+
+  int allocate(int64_t bytes);
+  runtime::Module& module() { return module_; }
+  int kernel(const std::string& name) const;
+  int64_t stack_bytes(const std::string& name) const;  // -1: not known
+
+ private:
+  void look_at_others();  // renews foreign_ every quarter of a second
+
+  runtime::Module& module_;
+  std::map<std::string, int> kernels_;
+  std::map<std::string, int64_t> amounts_;
+  CpuTimes window_start_;
+  double foreign_ = 0;       // share of the machine others used in the last whole window
+};
+
+// Every unit in [0, units) runs one counted group of its own.
+std::function<std::vector<ir::Queue>(int64_t)> counted_on(int units);
+
+[[noreturn]] void fail(const Diags& diags);  // throws; the worker reports it
+
+}  // namespace assay::probe

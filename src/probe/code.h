@@ -1,0 +1,57 @@
+// Short spellings for building loop kernels (ir/kernel.h), and how a launch tells a kernel what to
+// do: kernels have no scalar arguments, so the group number carries them.
+//   counted kernels   group = iterations * kSlots + slot
+//   streaming kernels group = (passes * kBlocks + blocks) * kBlocks + first block
+// A block is kBlockBytes. Each unit runs one group, so each can be given its own part of a buffer.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/kernel.h"
+
+namespace assay::probe {
+
+inline constexpr int64_t kSlots = 256;
+inline constexpr int64_t kBlocks = int64_t{1} << 22;
+inline constexpr int64_t kBlockBytes = 1024;
+inline constexpr int64_t kMaxPasses = (int64_t{1} << 18) - 1;
+inline constexpr int64_t kMaxIterations = int64_t{1} << 40;
+
+inline int64_t counted_group(int64_t iterations, int64_t slot) { return iterations * kSlots + slot; }
+inline int64_t streaming_group(int64_t passes, int64_t blocks, int64_t first) {
+  return (passes * kBlocks + blocks) * kBlocks + first;
+}
+
+namespace code {
+
+// (variable / div) % mod; mod 0: none.
+ir::Index part_of(int var, int64_t div, int64_t mod);
+
+ir::Value number(double v, ir::DType type, int lanes);
+ir::Value reg(const ir::Kernel& k, int id);
+ir::Value load(int buffer, ir::Index at, ir::DType type, int lanes);
+ir::Value splat(int buffer, ir::Index at, ir::DType type, int lanes);
+ir::Value apply(ir::ValueOp op, std::vector<ir::Value> args);
+ir::Value opaque(ir::Value v);
+ir::Stmt set(int reg, ir::Value v);
+ir::Stmt keep(int reg);
+ir::Stmt store(int buffer, ir::Index at, ir::Value v, ir::CacheHint hint = ir::CacheHint::none);
+ir::Stmt let(int var, ir::Index value);
+// for (var < min(limit, bound)), not unrolled by the compiler.
+ir::Stmt loop(int var, int64_t limit, ir::Index bound, ir::Block body);
+ir::Stmt declare(int first, int count);
+
+// A kernel without a body, with index variable 0 and room for any group number.
+ir::Kernel empty(std::string name);
+int add_buffer(ir::Kernel& k, std::string name, ir::DType type, bool written);
+int add_register(ir::Kernel& k, std::string name, ir::DType type, int lanes);
+int add_index(ir::Kernel& k, std::string name);
+
+// Appends `parts` to `block`, `times` times.
+void repeat(ir::Block& block, int times, const ir::Block& parts);
+
+}  // namespace code
+}  // namespace assay::probe

@@ -1,0 +1,86 @@
+#include "probe/cycle.h"
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "probe/code.h"
+#include "probe/kernels.h"
+
+namespace assay::probe {
+namespace {
+
+constexpr int64_t kElement = 8;
+
+void write_word(Bench& bench, int buffer, int64_t byte, int64_t element) {
+  bench.module().write({buffer, byte}, std::as_bytes(std::span<const int64_t>(&element, 1)));
+}
+
+std::vector<int64_t> shuffled(int64_t n, std::mt19937_64& random) {
+  std::vector<int64_t> v(static_cast<size_t>(n));
+  std::iota(v.begin(), v.end(), int64_t{0});
+  std::shuffle(v.begin(), v.end(), random);
+  return v;
+}
+
+// Visits node numbers block by block: `inner` is one shuffle of a block, entered at another place in
+// each block; the last block may be shorter.
+template <class F>
+void visit(const Cycle& c, std::mt19937_64& random, F&& f) {
+  const int64_t block = c.block > 0 ? std::min(c.block, c.nodes) : c.nodes;
+  const std::vector<int64_t> inner = shuffled(block, random);
+  for (const int64_t b : shuffled((c.nodes + block - 1) / block, random)) {
+    const auto turn = static_cast<int64_t>(random() % static_cast<uint64_t>(block));
+    for (int64_t i = 0; i < block; ++i) {
+      const int64_t node = b * block + inner[static_cast<size_t>((i + turn) % block)];
+      if (node < c.nodes) f(node);
+    }
+  }
+}
+
+int64_t byte_of(const Cycle& c, int64_t node) { return c.begin + node * c.stride + (node % 64) * c.spread; }
+
+}  // namespace
+
+Cycle dense_cycle(int64_t bytes, int64_t line) {
+  Cycle c;
+  c.nodes = std::max<int64_t>(1, bytes / line);
+  c.stride = line;
+  c.block = kLocalBytes / line;
+  return c;
+}
+
+int64_t write_cycle(Bench& bench, int buffer, const Cycle& cycle, std::mt19937_64& random) {
+  int64_t first = -1, previous = -1;
+  visit(cycle, random, [&](int64_t node) {
+    const int64_t byte = byte_of(cycle, node);
+    if (first < 0) first = byte;
+    else write_word(bench, buffer, previous, byte / kElement);
+    if (cycle.second > 0) write_word(bench, buffer, byte, (byte + cycle.second) / kElement);
+    previous = byte + cycle.second;
+  });
+  write_word(bench, buffer, previous, first / kElement);
+  return first / kElement;
+}
+
+ChaseArea ChaseArea::make(Bench& bench, int64_t bytes) {
+  return {bench.allocate(bytes), bench.allocate(kSlots * 64)};
+}
+
+void ChaseArea::start_at(Bench& bench, int slot, int64_t element) const {
+  write_word(bench, state, slot * 64, element);
+}
+
+Job chase_job(const ChaseArea& area, int units, double target_s) {
+  Job job;
+  job.kernel = "chase";
+  job.arguments = {{area.nodes, 0}, {area.state, 0}};
+  job.queues = counted_on(units);
+  job.work = kChaseSteps;
+  job.most = kMaxIterations;
+  job.target_s = target_s;
+  return job;
+}
+
+}  // namespace assay::probe

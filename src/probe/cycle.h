@@ -1,0 +1,45 @@
+// Pointer cycles for latency: a single random cycle through all nodes of a footprint, so that each
+// access needs the one before and no prefetcher can guess it.
+//
+// The order is random inside blocks of neighbouring nodes and random between blocks. A block of 64
+// pages is visited whole before the next one, so that address translation costs one miss per page
+// and visit instead of one per access: what the curve shows is the caches (as `multichase -T`,
+// github.com/google/multichase, does). Cyclic order makes the reuse distance of every line the whole
+// footprint, whatever the order.
+#pragma once
+
+#include <cstdint>
+#include <random>
+
+#include "probe/bench.h"
+
+namespace assay::probe {
+
+inline constexpr int64_t kPage = 4096;            // smallest page: the conservative choice for locality
+inline constexpr int64_t kLocalBytes = 64 * kPage;
+
+struct Cycle {
+  int64_t begin = 0;        // byte offset of the first node
+  int64_t nodes = 0;
+  int64_t stride = 64;      // bytes from node to node
+  int64_t block = 0;        // nodes of a block; 0: one block
+  int64_t second = 0;       // > 0: each node is a pair, the second element so many bytes further
+  int64_t spread = 0;       // > 0: node i lies (i % 64) * spread bytes further, over all cache sets
+};
+
+Cycle dense_cycle(int64_t bytes, int64_t line);
+
+// Writes the cycle into `buffer` in visiting order; returns the element the visit starts with.
+int64_t write_cycle(Bench& bench, int buffer, const Cycle& cycle, std::mt19937_64& random);
+
+// A buffer for cycles and the state of the chases in it.
+struct ChaseArea {
+  int nodes = -1, state = -1;
+  static ChaseArea make(Bench& bench, int64_t bytes);
+  void start_at(Bench& bench, int slot, int64_t element) const;
+};
+
+// Hops on `units` units, each from its own slot's state.
+Job chase_job(const ChaseArea& area, int units, double target_s);
+
+}  // namespace assay::probe

@@ -1,0 +1,31 @@
+#include "probe/experiments.h"
+
+#include <array>
+
+namespace assay::probe {
+namespace {
+
+constexpr std::array<Experiment, 16> kExperiments = {{
+    {"checks", "", "executed counts are what was asked for", 0.2, run_checks},
+    {"clock", "", "core clock", 1.0, run_clock},
+    {"line", "", "cache line", 1.2, run_line},
+    {"chase", "line", "latency by footprint, coarse", 8.0, run_chase},
+    {"knees", "chase", "capacities, both sides confirmed", 5.0, run_knees},
+    {"fma", "clock", "vector widths, multiply-add rate and latency, registers", 4.0, run_fma},
+    {"operations", "fma", "rates and latencies of other operations", 3.0, run_operations},
+    {"sharing", "knees", "private or shared caches", 2.0, run_sharing},
+    {"access", "knees", "loads and stores per tick", 2.0, run_access},
+    {"mixes", "knees", "issue rate", 1.2, run_mixes},
+    {"bandwidth", "knees fma sharing", "bandwidth of the caches", 4.0, run_bandwidth},
+    {"far", "knees fma", "bandwidth of far memory by units", 4.0, run_far},
+    {"tlb", "line", "address translation", 2.0, run_tlb},
+    {"units", "fma", "units are real", 1.2, run_units},
+    {"sustained", "fma", "clock under load", 1.2, run_sustained},
+    {"launch", "", "cost of a step, of a group, of a barrier", 1.0, run_launch},
+}};
+
+}  // namespace
+
+std::span<const Experiment> experiments() { return kExperiments; }
+
+}  // namespace assay::probe

@@ -1,0 +1,43 @@
+// The table of experiments: what is run, in order, what each needs to have run before and what it
+// provides, and its part of the budget.
+#pragma once
+
+#include <span>
+
+#include "probe/session.h"
+
+namespace assay::probe {
+
+struct Experiment {
+  const char* name;
+  const char* needs;      // names, separated by spaces; a missing one is replaced by its default
+  const char* provides;
+  double weight;          // of the budget
+  void (*run)(Session&);  // in the worker; throws what ends it
+};
+
+std::span<const Experiment> experiments();
+
+// Arithmetic (experiments_compute.cpp).
+void run_checks(Session& s);
+void run_clock(Session& s);
+void run_fma(Session& s);
+void run_operations(Session& s);
+void run_mixes(Session& s);
+void run_units(Session& s);
+void run_sustained(Session& s);
+
+// Caches (experiments_cache.cpp).
+void run_line(Session& s);
+void run_chase(Session& s);
+void run_knees(Session& s);
+void run_tlb(Session& s);
+void run_sharing(Session& s);
+
+// Throughput of memory, cost of launching (experiments_stream.cpp).
+void run_access(Session& s);
+void run_bandwidth(Session& s);
+void run_far(Session& s);
+void run_launch(Session& s);
+
+}  // namespace assay::probe

@@ -1,0 +1,156 @@
+// Experiments on latency: line size, capacities, address translation, sharing.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+
+#include "probe/code.h"
+#include "probe/cycle.h"
+#include "probe/experiments.h"
+#include "probe/journal.h"
+#include "probe/kernels.h"
+
+namespace assay::probe {
+namespace {
+
+constexpr int64_t kSmallest = 8 << 10;
+constexpr int64_t kDenseUpTo = 16 << 20;   // four sizes an octave up to here, two beyond
+constexpr int64_t kWarmUpTo = 32 << 20;    // beyond, writing the cycle in visiting order must do
+
+// Multiples of 4 KiB where that is fine enough, else of the line.
+int64_t rounded(double bytes, int64_t line) {
+  const int64_t unit = bytes >= 256 << 10 ? kPage : line;
+  return std::max<int64_t>(unit, static_cast<int64_t>(bytes / static_cast<double>(unit) + 0.5) * unit);
+}
+
+std::vector<int64_t> sweep(int64_t line, int64_t most) {
+  std::vector<int64_t> out;
+  double bytes = kSmallest;
+  while (bytes < static_cast<double>(most)) {
+    out.push_back(rounded(bytes, line));
+    bytes *= std::exp2(bytes < kDenseUpTo ? 0.25 : 0.5);
+  }
+  out.push_back(most);
+  return out;
+}
+
+// One block at one footprint: a new cycle, one warm pass where affordable, samples.
+void chase_block(Session& s, const std::string& experiment, const ChaseArea& area, int64_t bytes) {
+  const Cycle cycle = dense_cycle(bytes, static_cast<int64_t>(s.known.line));
+  area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, cycle, s.random));
+  const Job job = chase_job(area, 1, 0.4e-3);
+  if (bytes <= kWarmUpTo) {
+    const runtime::Launch pass = s.bench.launch(job, cycle.nodes / kChaseSteps + 1);
+    s.bench.run({&pass, 1});
+  }
+  s.emit(s.bench.measure(experiment, "chase", {{"bytes", static_cast<double>(bytes)}}, job));
+}
+
+void chase_points(Session& s, const std::string& experiment, const std::vector<int64_t>& sizes) {
+  const ChaseArea area = ChaseArea::make(s.bench, *std::max_element(sizes.begin(), sizes.end()));
+  s.rounds(sizes.size(), [&](size_t i) { chase_block(s, experiment, area, sizes[i]); });
+}
+
+// Footprints that tell where a knee begins, crosses and ends: finer around all three.
+void add_around(const KneePoint& k, int64_t line, std::set<int64_t>& to) {
+  const double low = k.from / 1.02, high = k.to * 1.02;
+  for (int i = 0; i <= 6; ++i) to.insert(rounded(low * std::pow(high / low, i / 6.0), line));
+}
+
+}  // namespace
+
+// Two elements a distance apart, pairs 512 B apart: the second costs little while it lies in the line
+// the first one brought. 256 KiB of pairs use an eighth of the sets, so that first touches miss L1.
+void run_line(Session& s) {
+  constexpr int64_t kPairs = 512, kApart = 512;
+  constexpr std::array<int64_t, 10> kDistances = {8, 16, 24, 32, 48, 64, 96, 128, 192, 256};
+  const ChaseArea area = ChaseArea::make(s.bench, kPairs * kApart);
+  s.rounds(kDistances.size(), [&](size_t i) {
+    Cycle cycle;
+    cycle.nodes = kPairs;
+    cycle.stride = kApart;
+    cycle.second = kDistances[i];
+    area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, cycle, s.random));
+    const Job job = chase_job(area, 1, 0.3e-3);
+    s.emit(s.bench.measure("line", "pair", {{"distance", static_cast<double>(kDistances[i])}}, job));
+  });
+}
+
+void run_chase(Session& s) {
+  chase_points(s, "chase", sweep(static_cast<int64_t>(s.known.line), s.max_bytes));
+}
+
+// Each round infers the knees from all there is, then measures finer around each of them; the last
+// third of the time goes to repeats of both sides.
+void run_knees(Session& s) {
+  const auto line = static_cast<int64_t>(s.known.line);
+  Observations all = s.earlier;
+  Levels levels = s.known.levels;
+  if (levels.knees.empty()) return;
+  const ChaseArea area = ChaseArea::make(s.bench, static_cast<int64_t>(levels.knees.back().to * 1.5));
+  const Send send = s.send;
+  s.send = [&](const std::string& l) { add_line(l, all); send(l); };
+  for (int round = 0; round == 0 || s.left() > 0; ++round) {
+    std::set<int64_t> sizes;
+    for (const KneePoint& k : levels.knees) add_around(k, line, sizes);
+    std::vector<int64_t> order(sizes.begin(), sizes.end());
+    std::shuffle(order.begin(), order.end(), s.random);
+    for (const int64_t bytes : order) {
+      if (round > 0 && s.left() <= 0) return;
+      if (static_cast<double>(bytes) <= levels.knees.back().to * 1.5) chase_block(s, "knees", area, bytes);
+    }
+    const Levels renewed = find_levels(curve_of(chase_blocks(all), Estimator::latency));
+    if (renewed.knees.size() == levels.knees.size()) levels = renewed;
+  }
+}
+
+// One line per page: what it costs beyond a dense chase over as many lines is translation. Two
+// strides tell pages of 4 KiB (the same number of nodes) from larger ones (fewer).
+void run_tlb(Session& s) {
+  constexpr int64_t kMostNodes = 16384, kFarStride = 16 * kPage;
+  struct Point { int64_t nodes, stride; };
+  std::vector<Point> points;
+  for (double n = 16; n <= kMostNodes * 1.01; n *= std::exp2(0.5)) {
+    const auto nodes = static_cast<int64_t>(n + 0.5);
+    points.push_back({nodes, kPage});
+    if (nodes * kFarStride <= s.max_bytes / 2) points.push_back({nodes, kFarStride});
+    points.push_back({nodes, static_cast<int64_t>(s.known.line)});
+  }
+  const ChaseArea area = ChaseArea::make(s.bench, std::max(kMostNodes * kPage, s.max_bytes / 2) + kPage);
+  s.rounds(points.size(), [&](size_t i) {
+    Cycle cycle = dense_cycle(points[i].nodes * points[i].stride, points[i].stride);
+    cycle.block = 0;
+    cycle.spread = points[i].stride >= kPage ? static_cast<int64_t>(s.known.line) : 0;
+    area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, cycle, s.random));
+    const Job job = chase_job(area, 1, 0.4e-3);
+    const Conditions at = {{"nodes", static_cast<double>(points[i].nodes)}, {"stride", static_cast<double>(points[i].stride)}};
+    s.emit(s.bench.measure("tlb", "pages", at, job));
+  });
+}
+
+// 0.7 of a capacity per unit: if all units together are slower than one alone, they share the cache.
+void run_sharing(Session& s) {
+  const int units = std::min<int>(s.device.units, static_cast<int>(kSlots));
+  if (units < 2 || s.known.levels.knees.empty()) return;
+  const auto line = static_cast<int64_t>(s.known.line);
+  std::vector<int64_t> sizes;
+  for (const KneePoint& k : s.known.levels.knees) sizes.push_back(rounded(0.7 * k.from, line));
+  const int64_t apart = (sizes.back() + kLocalBytes - 1) / kLocalBytes * kLocalBytes + kLocalBytes;
+  const ChaseArea area = ChaseArea::make(s.bench, apart * units);
+  s.rounds(sizes.size() * 2, [&](size_t i) {
+    const int64_t bytes = sizes[i / 2];
+    const int active = i % 2 == 0 ? 1 : units;
+    for (int u = 0; u < active; ++u) {
+      Cycle cycle = dense_cycle(bytes, line);
+      cycle.begin = apart * u;
+      area.start_at(s.bench, u, write_cycle(s.bench, area.nodes, cycle, s.random));
+    }
+    const Job job = chase_job(area, active, 0.5e-3);
+    const runtime::Launch pass = s.bench.launch(job, bytes / line / kChaseSteps + 1);
+    s.bench.run({&pass, 1});
+    const Conditions at = {{"bytes", static_cast<double>(bytes)}, {"units", active}, {"level", static_cast<double>(i / 2)}};
+    s.emit(s.bench.measure("sharing", "chase", at, job));
+  });
+}
+
+}  // namespace assay::probe

@@ -1,0 +1,160 @@
+// Experiments on arithmetic: rates, latencies, clocks, units.
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+#include "probe/code.h"
+#include "probe/cycle.h"
+#include "probe/experiments.h"
+#include "probe/kernels.h"
+
+namespace assay::probe {
+namespace {
+
+Job chains_job(const std::string& kernel, int out, int chains, int units) {
+  Job job;
+  job.kernel = kernel;
+  job.arguments = {{out, 0}};
+  job.queues = counted_on(units);
+  job.work = op_steps(chains);
+  job.most = kMaxIterations;
+  job.target_s = 0.8e-3;
+  return job;
+}
+
+int output(Session& s) { return s.bench.allocate(kSlots * 64); }
+
+// `op_fma` adds 1 per step: the accumulator says how many steps ran.
+void check_fma(Session& s, int lanes, int chains) {
+  const int out = output(s);
+  const Job job = chains_job(op_name("fma", lanes, chains), out, chains, 1);
+  constexpr int64_t kIterations = 1000;
+  const runtime::Launch l = s.bench.launch(job, kIterations);
+  s.bench.run({&l, 1});
+  std::vector<float> result(static_cast<size_t>(lanes));
+  s.bench.module().read({out, 0}, std::as_writable_bytes(std::span<float>(result)));
+  const double expected = static_cast<double>(kIterations) * op_steps(chains) / chains;
+  for (const float r : result)
+    if (static_cast<double>(r) != expected)
+      fail({error(fmt::format("{} executed {} steps of {}", job.kernel, r, expected))});
+}
+
+// Following the pointers by hand must end where the kernel ended.
+void check_chase(Session& s) {
+  constexpr int64_t kNodes = 512, kIterations = 100;
+  std::vector<int64_t> next(kNodes * 8, 0);
+  const ChaseArea area = ChaseArea::make(s.bench, kNodes * 64);
+  int64_t at = write_cycle(s.bench, area.nodes, dense_cycle(kNodes * 64, 64), s.random);
+  area.start_at(s.bench, 0, at);
+  const runtime::Launch l = s.bench.launch(chase_job(area, 1, 1e-3), kIterations);
+  s.bench.run({&l, 1});
+  s.bench.module().read({area.nodes, 0}, std::as_writable_bytes(std::span<int64_t>(next)));
+  for (int64_t i = 0; i < kIterations * kChaseSteps; ++i) at = next.at(static_cast<size_t>(at));
+  int64_t reached = -1;
+  s.bench.module().read({area.state, 0}, std::as_writable_bytes(std::span<int64_t>(&reached, 1)));
+  if (reached != at) fail({error(fmt::format("the chase ended at {}, expected {}", reached, at))});
+}
+
+struct ChainPoint {
+  std::string op;
+  int lanes, chains;
+};
+
+void run_chain_points(Session& s, const std::string& experiment, const std::vector<ChainPoint>& points) {
+  const int out = output(s);
+  s.rounds(points.size(), [&](size_t i) {
+    const ChainPoint& p = points[i];
+    const Job job = chains_job(op_name(p.op, p.lanes, p.chains), out, p.chains, 1);
+    const Conditions at = {{"lanes", p.lanes}, {"chains", p.chains}};
+    s.emit(s.bench.measure(experiment, p.op, at, job));
+  });
+}
+
+// Powers of two and all.
+std::vector<int> unit_counts(int units) {
+  std::vector<int> out;
+  for (int n = 1; n < units; n *= 2) out.push_back(n);
+  out.push_back(units);
+  return out;
+}
+
+}  // namespace
+
+void run_checks(Session& s) {
+  for (const int lanes : kLanes)
+    for (const int chains : kFmaChains) check_fma(s, lanes, chains);
+  check_chase(s);
+}
+
+void run_clock(Session& s) {
+  const Job job = s.bench.sentinel_job(1, 50e-6);
+  s.rounds(1, [&](size_t) { s.emit(s.bench.measure("clock", "sentinel", {}, job)); });
+}
+
+void run_fma(Session& s) {
+  std::vector<ChainPoint> points;
+  for (const int lanes : kLanes)
+    for (const int chains : kFmaChains) {
+      points.push_back({"fma", lanes, chains});
+      Observation o{"fma", "stack", {{"lanes", lanes}, {"chains", chains}}, "B", {}, {}, {}};
+      const int64_t bytes = s.bench.stack_bytes(op_name("fma", lanes, chains));
+      if (bytes >= 0) o.samples.push_back(static_cast<double>(bytes));
+      if (!o.samples.empty()) s.emit(o);
+    }
+  run_chain_points(s, "fma", points);
+}
+
+void run_operations(Session& s) {
+  std::vector<ChainPoint> points;
+  for (const std::string& op : op_names())
+    for (const int chains : kOpChains) points.push_back({op, s.known.lanes, chains});
+  run_chain_points(s, "operations", points);
+}
+
+void run_mixes(Session& s) {
+  constexpr int64_t kBytes = 8 << 10;
+  const int data = s.bench.allocate(64 << 10);
+  s.rounds(kMixes.size(), [&](size_t i) {
+    Job job;
+    job.kernel = fmt::format("mix_{}", kMixes[i].name);
+    job.arguments = {{data, 0}};
+    job.queues = [](int64_t passes) {
+      const int64_t g = streaming_group(passes, kBytes / kBlockBytes, 0);
+      return std::vector<ir::Queue>{{0, g, g + 1}};
+    };
+    job.work = static_cast<double>(kBytes / kBlockBytes) * kMixRounds *
+               (kMixes[i].loads + kMixes[i].fmas + kMixes[i].integers);
+    job.most = kMaxPasses;
+    s.emit(s.bench.measure("mixes", kMixes[i].name, {}, job));
+  });
+}
+
+void run_units(Session& s) {
+  const std::vector<int> counts = unit_counts(s.device.units);
+  const int out = output(s);
+  s.rounds(counts.size(), [&](size_t i) {
+    Job job = chains_job(op_name("fma", s.known.lanes, s.known.chains), out, s.known.chains, counts[i]);
+    job.samples = 5;
+    s.emit(s.bench.measure("units", "fma", {{"units", counts[i]}}, job));
+  });
+}
+
+// A sentinel on every unit right behind 20 ms of multiply-adds on all: the clock is still the loaded one.
+void run_sustained(Session& s) {
+  Job load = chains_job(op_name("fma", s.known.lanes, s.known.chains), output(s), s.known.chains, s.device.units);
+  load.target_s = 20e-3;
+  const Job tick = s.bench.sentinel_job(s.device.units, 50e-6);
+  const int64_t work = s.bench.amount_for("load", load), ticks = s.bench.amount_for("ticks", tick);
+  const std::vector<runtime::Launch> both = {s.bench.launch(load, work), s.bench.launch(tick, ticks)};
+  s.rounds(1, [&](size_t) {
+    Observation o{"sustained", "fma", {{"units", s.device.units}}, "s", {}, {}, {}};
+    for (int i = 0; i < 3; ++i) {
+      const CpuTimes before = read_cpu_times();
+      o.samples.push_back(s.bench.run(both).at(1) / (static_cast<double>(ticks) * tick.work));
+      o.disturbed.push_back(kept_waiting(before, read_cpu_times()));
+    }
+    s.emit(o);
+  });
+}
+
+}  // namespace assay::probe

@@ -1,0 +1,160 @@
+// Experiments on throughput of memory and on the cost of launching.
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+
+#include "probe/code.h"
+#include "probe/experiments.h"
+#include "probe/footprint.h"
+#include "probe/kernels.h"
+
+namespace assay::probe {
+namespace {
+
+constexpr int64_t kNearBytes = 16 << 10;  // inside any first-level cache
+
+struct StreamPoint {
+  std::string access;
+  int lanes = 0, units = 1;
+  int64_t bytes = 0;         // per unit, of one buffer
+  double level = 0;          // position in the curve's levels
+};
+
+bool copies(const std::string& access) { return access.starts_with("copy"); }
+bool reads(const std::string& access) { return !access.starts_with("write"); }
+
+// Passes over blocks; unit u has the u-th part of each buffer.
+Job stream_job(const StreamPoint& p, int from, int to, double target_s) {
+  Job job;
+  job.kernel = access_name(p.access, p.lanes);
+  if (reads(p.access)) job.arguments.push_back({from, 0});
+  if (copies(p.access) || !reads(p.access)) job.arguments.push_back({to, 0});
+  const int64_t blocks = std::max<int64_t>(1, p.bytes / kBlockBytes);
+  job.queues = [blocks, units = p.units](int64_t passes) {
+    std::vector<ir::Queue> queues;
+    for (int u = 0; u < units; ++u) {
+      const int64_t g = streaming_group(passes, blocks, blocks * u);
+      queues.push_back({u, g, g + 1});
+    }
+    return queues;
+  };
+  job.work = static_cast<double>(blocks * kBlockBytes) * p.units * (copies(p.access) ? 2 : 1);  // bytes
+  job.most = kMaxPasses;
+  job.target_s = target_s;
+  return job;
+}
+
+void measure_stream(Session& s, const std::string& experiment, const StreamPoint& p, int from, int to, double target_s) {
+  const Conditions at = {{"lanes", p.lanes}, {"units", p.units}, {"bytes", static_cast<double>(p.bytes)}, {"level", p.level}};
+  Job job = stream_job(p, from, to, target_s);
+  const runtime::Launch pass = s.bench.launch(job, 1);
+  s.bench.run({&pass, 1});  // brings the footprint in
+  s.emit(s.bench.measure(experiment, p.access, at, job));
+}
+
+// Both buffers, each for all units at the largest footprint.
+void stream_points(Session& s, const std::string& experiment, const std::vector<StreamPoint>& points, double target_s) {
+  if (points.empty()) return;
+  int64_t most = 0;
+  for (const StreamPoint& p : points) most = std::max(most, p.bytes * p.units);
+  const int from = s.bench.allocate(most), to = s.bench.allocate(most);
+  s.rounds(points.size(), [&](size_t i) { measure_stream(s, experiment, points[i], from, to, target_s); });
+}
+
+std::vector<int> one_and_all(int units) { return units > 1 ? std::vector<int>{1, units} : std::vector<int>{1}; }
+
+std::vector<int> unit_counts(int units) {
+  std::vector<int> out;
+  for (int n = 1; n < units; n = n < 4 ? n + 1 : n + n / 2) out.push_back(n);
+  out.push_back(units);
+  return out;
+}
+
+Job empty_groups(int units, int64_t most) {
+  Job job;
+  job.kernel = "nothing";
+  job.queues = [units](int64_t groups) {
+    std::vector<ir::Queue> queues;
+    for (int u = 0; u < units; ++u) queues.push_back({u, u * groups, (u + 1) * groups});
+    return queues;
+  };
+  job.most = most;
+  return job;
+}
+
+// Many steps in one run: what one more step costs, barrier included.
+void measure_steps(Session& s) {
+  constexpr size_t kSteps = 200;
+  const std::vector<runtime::Launch> steps(kSteps, s.bench.launch(empty_groups(s.device.units, 1), 1));
+  Observation o{"launch", "step", {{"units", s.device.units}}, "s", {}, {}, {}};
+  for (int i = 0; i < 5; ++i) {
+    const CpuTimes before = read_cpu_times();
+    double sum = 0;
+    for (const double t : s.bench.run(steps)) sum += t;
+    o.samples.push_back(sum / kSteps);
+    o.disturbed.push_back(kept_waiting(before, read_cpu_times()));
+  }
+  s.emit(o);
+}
+
+// One launch, waited for, seen from outside.
+void measure_eager(Session& s) {
+  const runtime::Launch one = s.bench.launch(empty_groups(s.device.units, 1), 1);
+  Observation o{"launch", "eager", {{"units", s.device.units}}, "s", {}, {}, {}};
+  for (int i = 0; i < 5; ++i) {
+    const CpuTimes before = read_cpu_times();
+    const double start = now_seconds();
+    s.bench.run({&one, 1});
+    o.samples.push_back(now_seconds() - start);
+    o.disturbed.push_back(kept_waiting(before, read_cpu_times()));
+  }
+  s.emit(o);
+}
+
+}  // namespace
+
+void run_access(Session& s) {
+  std::vector<StreamPoint> points;
+  for (const char* access : {"read", "splat", "write"})
+    for (const int lanes : kLanes) points.push_back({access, lanes, 1, kNearBytes, 0});
+  stream_points(s, "access", points, 0.5e-3);
+}
+
+void run_bandwidth(Session& s) {
+  std::vector<StreamPoint> points;
+  for (size_t level = 0; level < s.known.levels.knees.size(); ++level)
+    for (const int units : one_and_all(s.device.units))
+      for (const char* access : {"read", "write", "copy"}) {
+        const auto bytes = footprint_within(s.known.levels, level, s.known.shared[level] ? units : 1);
+        if (!bytes) continue;
+        const int64_t each = copies(access) ? std::max<int64_t>(kBlockBytes, *bytes / 2 / kBlockBytes * kBlockBytes) : *bytes;
+        points.push_back({access, s.known.lanes, units, each, static_cast<double>(level)});
+      }
+  stream_points(s, "bandwidth", points, 1e-3);
+}
+
+// Total footprint fixed, shared out to the units: both buffers together stay within the limit.
+void run_far(Session& s) {
+  const int64_t total = footprint_beyond(s.known.levels, s.max_bytes / 2);
+  const auto level = static_cast<double>(s.known.levels.knees.size());
+  std::vector<StreamPoint> points;
+  for (const int units : unit_counts(s.device.units)) {
+    const int64_t each = total / units / kBlockBytes * kBlockBytes;
+    for (const char* access : {"read", "write", "copy"}) points.push_back({access, s.known.lanes, units, each, level});
+    if (units == s.device.units)
+      for (const char* access : {"write_stream", "copy_stream"})
+        points.push_back({access, s.known.lanes, units, each, level});
+  }
+  stream_points(s, "far", points, 2e-3);
+}
+
+void run_launch(Session& s) {
+  const Job groups = empty_groups(1, int64_t{1} << 40);
+  s.rounds(3, [&](size_t i) {
+    if (i == 0) measure_steps(s);
+    else if (i == 1) measure_eager(s);
+    else s.emit(s.bench.measure("launch", "group", {}, groups));
+  });
+}
+
+}  // namespace assay::probe

@@ -1,0 +1,21 @@
+// Which footprints show one level of memory and nothing else: well above what the level before
+// holds, well inside its own knee.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "probe/knee.h"
+
+namespace assay::probe {
+
+// Bytes per unit for level `i` of `levels` (not the last) when `units` share `sharers`-wise:
+// the geometric middle of the previous capacity and 0.7 of this level's share, at most half of the
+// knee. nullopt: the levels are too close together to tell this one apart.
+std::optional<int64_t> footprint_within(const Levels& levels, size_t i, int sharers);
+
+// Bytes in total beyond the last knee: eight times its end, at least 64 MiB, at most `most`.
+int64_t footprint_beyond(const Levels& levels, int64_t most);
+
+}  // namespace assay::probe

@@ -1,0 +1,38 @@
+#include "probe/infer.h"
+
+#include <cctype>
+
+namespace assay::probe {
+namespace {
+
+// Lower case, words joined by `-`.
+std::string profile_name(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    const auto u = static_cast<unsigned char>(c);
+    if (std::isalnum(u)) out += static_cast<char>(std::tolower(u));
+    else if (!out.empty() && out.back() != '-') out += '-';
+  }
+  while (!out.empty() && out.back() == '-') out.pop_back();
+  return out.empty() ? "probed" : out;
+}
+
+}  // namespace
+
+std::string level_name(size_t i, size_t n) { return i + 1 == n ? "dram" : "l" + std::to_string(i + 1); }
+
+Result<hwdesc::Profile> infer(const Observations& all) {
+  const Known known = known_from(all);
+  if (known.clock_hz <= 0 && known.levels.plateaus.empty())
+    return error("these observations hold neither a clock nor a latency curve", "let the probe run further: --resume");
+  hwdesc::Profile p;
+  p.name = profile_name(all.fact("name"));
+  p.chip_class = "cpu";
+  p.source = hwdesc::Origin::measured;
+  infer_machine(all, known, p);
+  infer_compute(all, known, p);
+  infer_memory(all, known, p);
+  return p;
+}
+
+}  // namespace assay::probe

@@ -1,0 +1,124 @@
+// Identity, clocks, units, costs of launching, address translation.
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "probe/cycle.h"
+#include "probe/infer.h"
+#include "probe/values.h"
+
+namespace assay::probe {
+namespace {
+
+using namespace hwdesc;
+
+constexpr double kRealUnits = 0.75;  // of n times one unit's throughput
+
+void add_identity(const Observations& all, Profile& to) {
+  for (const char* key : {"cpu", "isa", "os", "compiler", "memory", "huge_pages", "load_before", "date"})
+    if (const std::string text = all.fact(key); !text.empty()) to.identity.emplace_back(key, text);
+}
+
+void add_clocks(const Observations& all, Profile& to) {
+  Clock core;
+  core.name = kCore;
+  if (const auto s = summarize(select(all, "clock", "sentinel"), Estimator::latency))
+    core.max = hertz_value(inverse(*s, 1), "chain of dependent integer additions, one tick each");
+  else
+    core.max = unknown_value<Hertz>("the clock experiment did not run");
+  if (const auto s = summarize(select(all, "sustained", "fma"), Estimator::latency))
+    core.sustained.emplace_back("fma", hertz_value(inverse(*s, 1), "the same chain right behind 20 ms of multiply-adds on all units"));
+  to.clocks.push_back(std::move(core));
+}
+
+std::optional<Summary> at_units(const Observations& all, double units) {
+  return summarize(select(all, "units", "fma", {{"units", units}}), Estimator::throughput);
+}
+
+Value<Count> unit_count(const Observations& all) {
+  const std::string said = all.fact("units");
+  const double usable = said.empty() ? 0 : std::stod(said);
+  const std::vector<double> counts = values_of(select(all, "units", "fma"), "units");
+  if (usable <= 0) return unknown_value<Count>("the system does not say how many there are");
+  const auto one = counts.empty() ? std::nullopt : at_units(all, counts.front());
+  const auto most = counts.empty() ? std::nullopt : at_units(all, counts.back());
+  if (!one || !most || counts.front() != 1)
+    return known_value(Count{usable}, Origin::driver, "usable CPUs", "their throughput was not measured");
+  const double speedup = counts.back() * one->value / most->value;
+  const std::string note = fmt::format("{:.0f} units reach {:.2f} times the multiply-adds of one", counts.back(), speedup);
+  if (speedup < kRealUnits * counts.back())
+    return known_value(Count{usable}, Origin::driver, "usable CPUs",
+                       note + ": they share cores, or others used them during the measurement");
+  auto v = known_value(Count{usable}, Origin::measured, "usable CPUs, confirmed by how their throughput adds up", note);
+  v.n = most->n;
+  return v;
+}
+
+// A time of the launch experiment; nullopt: not measured.
+std::optional<Summary> launch_time(const Observations& all, const std::string& what) {
+  return summarize(select(all, "launch", what), Estimator::throughput);
+}
+
+void add_api(const Observations& all, Profile& to) {
+  Api api;
+  api.name = all.fact("api").empty() ? "cpp" : all.fact("api");
+  api.dialect = api.name;
+  api.coresident_groups = Fact::yes;  // one group per unit at a time, each unit its own thread
+  if (const auto s = launch_time(all, "eager"))
+    api.launch.eager = seconds_value(scaled(*s, 1), "one launch on all units, waited for, seen from outside");
+  if (const auto s = launch_time(all, "step")) {
+    api.launch.stream = seconds_value(scaled(*s, 1), "200 steps of one empty group per unit in one run, per step");
+    api.device_barrier = seconds_value(scaled(*s, 1), "the same steps: an empty step is its barrier");
+  }
+  if (const auto s = launch_time(all, "group"))
+    api.group_start = seconds_value(scaled(*s, 1), "empty groups in one queue, per group");
+  to.apis.push_back(std::move(api));
+}
+
+double sparse_time(const Observations& all, double nodes, double stride) {
+  const auto s = summarize(select(all, "tlb", "pages", {{"nodes", nodes}, {"stride", stride}}), Estimator::latency);
+  return s ? s->value : 0;
+}
+
+// Latency against nodes a `stride` apart, less what as many lines cost when they lie together.
+std::vector<CurvePoint> translation_curve(const Observations& all, double stride, double line) {
+  std::vector<CurvePoint> out;
+  const std::vector<double> nodes = values_of(select(all, "tlb", "pages", {{"stride", stride}}), "nodes");
+  if (nodes.empty()) return out;
+  const double base = sparse_time(all, nodes.front(), line);
+  for (const double n : nodes) {
+    const double dense = sparse_time(all, n, line), sparse = sparse_time(all, n, stride);
+    if (dense > 0 && sparse > 0) out.push_back({n, base + std::max(0.0, sparse - dense)});
+  }
+  return out;
+}
+
+void add_tlb(const Observations& all, const Known& known, Profile& to) {
+  const Levels near = find_levels(translation_curve(all, kPage, known.line));
+  const Levels far = find_levels(translation_curve(all, 16.0 * kPage, known.line));
+  const double hz = clock_of(select(all, "tlb", "pages"));
+  for (size_t i = 0; i < near.knees.size() && hz > 0; ++i) {
+    const double ratio = i < far.knees.size() ? far.knees[i].capacity / near.knees[i].capacity : 0;
+    if (ratio < 0.6 || ratio > 1.6) break;  // one entry covers more than 4 KiB: how much is not told
+    TlbLevel t;
+    t.depth = static_cast<int>(i) + 1;
+    t.page = known_value(Bytes{kPage}, Origin::measured, "the same number of nodes misses at strides of 4 KiB and 64 KiB");
+    const KneePoint& k = near.knees[i];
+    t.entries = count_value({k.capacity, k.from, k.to, 0, ""}, "chase of one line per page, less the same lines dense");
+    t.entries.n.reset();
+    const double miss = (near.plateaus[i + 1].seconds - near.plateaus[i].seconds) * hz;
+    t.miss = known_value(Latency{rounded_to(miss, 3), kCore}, Origin::measured, "step of that curve");
+    to.tlb.push_back(std::move(t));
+  }
+}
+
+}  // namespace
+
+void infer_machine(const Observations& all, const Known& known, Profile& to) {
+  add_identity(all, to);
+  add_clocks(all, to);
+  to.topology.push_back({"unit", unit_count(all)});
+  add_api(all, to);
+  add_tlb(all, known, to);
+}
+
+}  // namespace assay::probe

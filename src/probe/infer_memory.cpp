@@ -1,0 +1,157 @@
+// Memory levels near to far: capacities, latencies, bandwidths, sharing.
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+#include "probe/infer.h"
+#include "probe/power_mean.h"
+#include "probe/values.h"
+
+namespace assay::probe {
+namespace {
+
+using namespace hwdesc;
+
+constexpr double kAllocates = 1.25;   // streamed stores over plain ones: plain ones read the line first
+constexpr const char* kChase = "random single-cycle chase, a line per node";
+
+struct Context {
+  const Observations& all;
+  const Known& known;
+  size_t index = 0;                   // of the level
+  bool far = false;                   // the last one
+  bool shared = false;
+  const Plateau& plateau() const { return known.levels.plateaus[index]; }
+  double units(const std::string& experiment, const std::string& what, bool most) const {
+    const auto counts = values_of(select(all, experiment, what, {{"level", double(index)}}), "units");
+    return counts.empty() ? 0 : most ? counts.back() : counts.front();
+  }
+};
+
+// Blocks within half an octave of the plateau's geometric middle.
+std::vector<Observation> middle_of(const Context& c) {
+  const double middle = std::sqrt(c.plateau().first * c.plateau().last);
+  std::vector<Observation> out;
+  for (Observation& o : chase_blocks(c.all))
+    if (std::abs(std::log2(o.value_at("bytes") / middle)) <= 0.5) out.push_back(std::move(o));
+  return out;
+}
+
+Value<Latency> latency_of(const Context& c) {
+  const std::vector<Observation> blocks = middle_of(c);
+  const auto s = summarize(blocks, Estimator::latency);
+  if (!s || s->clock_hz <= 0) return unknown_value<Latency>("no footprint well inside the level was measured");
+  return c.far ? latency_value(scaled(*s, 1), "", kChase) : latency_value(scaled(*s, s->clock_hz), kCore, kChase);
+}
+
+Value<Bytes> capacity_of(const Context& c) {
+  if (c.far) {
+    const std::string total = c.all.fact("memory_bytes");
+    if (total.empty()) return unknown_value<Bytes>("not measured");
+    return known_value(Bytes{std::stod(total)}, Origin::driver, "total memory the system reports");
+  }
+  const KneePoint& k = c.known.levels.knees[c.index];
+  Measured m{k.capacity, std::min(k.from, k.capacity), std::max(k.to, k.capacity), 0, ""};
+  const std::string declared = c.all.fact(fmt::format("declared.l{}", c.index + 1));
+  if (!declared.empty()) m.note = "the system declares " + declared;
+  m.n = static_cast<int64_t>(chase_blocks(c.all).size());
+  return bytes_value(m, "knee of the latency curve: where it crosses the geometric middle of two levels");
+}
+
+void add_knee(const Context& c, MemoryLevel& to) {
+  if (c.far) return;
+  const KneePoint& k = c.known.levels.knees[c.index];
+  to.knee.from = known_value(Bytes{std::round(k.from)}, Origin::measured, "largest footprint within 12 % of the level");
+  to.knee.to = known_value(Bytes{std::round(k.to)}, Origin::measured, "smallest footprint within 12 % of the next level");
+}
+
+// Bytes per second of the level over all instances in use; nullopt: not measured.
+std::optional<Summary> stream_time(const Context& c, const std::string& what, double units) {
+  const char* experiment = c.far ? "far" : "bandwidth";
+  return summarize(select(c.all, experiment, what, {{"level", double(c.index)}, {"units", units}}), Estimator::throughput);
+}
+
+Value<Bandwidth> bandwidth_of(const Context& c, const std::string& what, bool all_units, const std::string& method) {
+  const double units = c.units(c.far ? "far" : "bandwidth", what, all_units);
+  const auto s = units > 0 ? stream_time(c, what, units) : std::nullopt;
+  if (!s) return unknown_value<Bandwidth>("no footprint shows this level alone");
+  const bool ticks = !c.shared && s->clock_hz > 0;
+  const auto bytes = values_of(select(c.all, c.far ? "far" : "bandwidth", what, {{"level", double(c.index)}, {"units", units}}), "bytes");
+  const std::string text = fmt::format("{}, {:.0f} unit{}, {:.0f} KiB each", method, units, units > 1 ? "s" : "", bytes.back() / 1024);
+  return bandwidth_value(inverse(*s, ticks ? 1 / s->clock_hz : 1), ticks ? kCore : "", text);
+}
+
+void add_scaling(const Context& c, MemoryLevel& to) {
+  const char* experiment = c.far ? "far" : "bandwidth";
+  std::vector<UnitsPoint> points;
+  for (const double n : values_of(select(c.all, experiment, "read", {{"level", double(c.index)}}), "units"))
+    if (const auto s = stream_time(c, "read", n)) points.push_back({n, 1 / s->value});
+  const auto fit = fit_power_mean(points);
+  if (!fit) return;
+  to.bandwidth.per_unit = bandwidth_of(c, "read", false, "reading");
+  if (!fit->identified) {
+    to.bandwidth.sharpness = unknown_value<Ratio>(fmt::format(
+        "{} units do not bend the curve enough to tell its limit from its sharpness; `read` is what all of them reach",
+        points.back().units));
+    return;
+  }
+  to.bandwidth.read.value = Bandwidth{rounded_to(fit->total, 5), ""};
+  to.bandwidth.read.source = Origin::fitted;
+  to.bandwidth.sharpness = known_value(Ratio{rounded_to(fit->sharpness, 3)}, Origin::fitted, "power mean over active units",
+                                       fmt::format("rms error {:.1f} %", 100 * fit->error));
+}
+
+void add_bandwidth(const Context& c, MemoryLevel& to) {
+  to.bandwidth.read = bandwidth_of(c, "read", c.shared, "reading");
+  to.bandwidth.write = bandwidth_of(c, "write", c.shared, "writing");
+  to.bandwidth.copy = bandwidth_of(c, "copy", c.shared, "copying, bytes read plus written");
+  if (c.shared) add_scaling(c, to);
+}
+
+// In flight = bandwidth x latency (Little): what one unit keeps outstanding when it streams.
+void add_outstanding(const Context& c, MemoryLevel& to) {
+  if (!c.far || !to.bandwidth.per_unit.known() || !to.latency.known()) return;
+  const double lines = to.bandwidth.per_unit.value->v * to.latency.value->v / c.known.line;
+  to.outstanding.per = "unit";
+  to.outstanding.lines = known_value(Count{std::round(lines)}, Origin::derived, "bandwidth of one unit x latency / line",
+                                     "prefetched lines included");
+}
+
+// A plain store that misses reads its line first, a streamed one does not: far memory shows it.
+WritePolicy policy_of(const Context& last_cache) {
+  Context far = last_cache;
+  far.index += 1;
+  far.far = true;
+  const double units = far.units("far", "write_stream", true);
+  const auto plain = stream_time(far, "write", units), streamed = stream_time(far, "write_stream", units);
+  if (!plain || !streamed) return WritePolicy::unknown;
+  return plain->value / streamed->value >= kAllocates ? WritePolicy::allocate : WritePolicy::unknown;
+}
+
+MemoryLevel level_of(Context c) {
+  MemoryLevel l;
+  const size_t n = c.known.levels.plateaus.size();
+  l.name = level_name(c.index, n);
+  c.far = c.index + 1 == n;
+  c.shared = c.far || c.known.shared[c.index];
+  l.per = c.shared ? "device" : "unit";
+  l.managed = c.far ? Managed::explicit_ : Managed::automatic;
+  l.capacity = capacity_of(c);
+  add_knee(c, l);
+  l.latency = latency_of(c);
+  add_bandwidth(c, l);
+  add_outstanding(c, l);
+  l.line = select(c.all, "line", "pair").empty()
+               ? unknown_value<Bytes>("not measured")
+               : known_value(Bytes{c.known.line}, Origin::measured, "second touch at a distance costs nothing within a line");
+  if (!c.far && c.index + 2 == n) l.write = policy_of(c);
+  return l;
+}
+
+}  // namespace
+
+void infer_memory(const Observations& all, const Known& known, Profile& to) {
+  for (size_t i = 0; i < known.levels.plateaus.size(); ++i) to.memory.push_back(level_of({all, known, i}));
+}
+
+}  // namespace assay::probe

@@ -1,0 +1,57 @@
+// The kernels of the probe as ir::Kernel values, all of them in one list: they are built in one go.
+//
+//   sentinel          integer additions, each needing the one before: one core tick per addition.
+//                     Register plus register: some cores fold additions of small constants away.
+//   op_<op>_<w>_<c>   c independent chains of one operation on vectors of w lanes. One chain shows
+//                     the latency, the best number of chains the rate, the first number that spills
+//                     the size of the register file.
+//   <access>_<w>      read, splat, write, copy, write_stream, copy_stream over a range of blocks
+//   mix_<kind>        independent operations of several kinds: how many issue per tick
+//   chase             p = nodes[p]: latency
+//   nothing           an empty group: what starting one costs
+//
+// Counted kernels end by storing what they computed, so that the number of executed operations can
+// be checked: `op_fma` adds 1 per step to an accumulator that began at 0.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir/kernel.h"
+
+namespace assay::probe {
+
+inline constexpr std::array<int, 3> kLanes = {4, 8, 16};          // f32 lanes tried
+inline constexpr std::array<int, 9> kFmaChains = {1, 4, 8, 12, 15, 16, 24, 31, 32};
+inline constexpr std::array<int, 2> kOpChains = {1, 10};
+inline constexpr int kSentinelSteps = 64;                          // additions per iteration
+inline constexpr int kChaseSteps = 16;                             // hops per iteration
+inline constexpr int kSplatsPerBlock = 32;
+inline constexpr int kMixRounds = 16;                              // groups of operations per block
+
+struct MixKind {
+  const char* name;
+  int loads, fmas, integers;  // per round
+};
+inline constexpr std::array<MixKind, 4> kMixes = {{
+    {"integer", 0, 0, 6}, {"load_integer", 1, 0, 4}, {"load_fma_integer", 1, 1, 3}, {"load_fma", 1, 1, 1}}};
+
+// Operations of one iteration of op_<op>_<w>_<chains>.
+int op_steps(int chains);
+
+std::string op_name(const std::string& op, int lanes, int chains);
+std::string access_name(const std::string& access, int lanes);
+
+std::span<const std::string> op_names();      // beside fma: add, mul, ...
+std::span<const std::string> access_names();  // read, splat, write, ...
+
+// Every kernel, names distinct.
+std::vector<ir::Kernel> all_kernels();
+
+// Parts of the list, one file each.
+void add_compute_kernels(std::vector<ir::Kernel>& to);
+void add_memory_kernels(std::vector<ir::Kernel>& to);
+
+}  // namespace assay::probe

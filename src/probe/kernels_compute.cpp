@@ -1,0 +1,149 @@
+// Kernels of arithmetic: sentinel, chains of operations, mixes, nothing.
+#include <fmt/format.h>
+
+#include "probe/code.h"
+#include "probe/kernels.h"
+
+namespace assay::probe {
+namespace {
+
+using ir::DType;
+using ir::ValueOp;
+
+// for i < iterations: `body`, where iterations = group / kSlots.
+void add_counted_loop(ir::Kernel& k, ir::Block body) {
+  const int count = code::add_index(k, "count");
+  const int i = code::add_index(k, "i");
+  k.body.push_back(code::let(count, code::part_of(0, kSlots, 0)));
+  k.body.push_back(code::loop(i, kMaxIterations, ir::variable(count), std::move(body)));
+}
+
+ir::Kernel sentinel() {
+  ir::Kernel k = code::empty("sentinel");
+  const int x = code::add_register(k, "x", DType::i64, 1);
+  const int y = code::add_register(k, "y", DType::i64, 1);
+  k.body.push_back(code::declare(x, 2));
+  for (const int r : {x, y}) k.body.push_back(code::set(r, code::opaque(code::number(3, DType::i64, 1))));
+  ir::Block body;
+  code::repeat(body, kSentinelSteps,
+               {code::set(x, code::opaque(code::apply(ValueOp::add, {code::reg(k, x), code::reg(k, y)})))});
+  add_counted_loop(k, std::move(body));
+  k.body.push_back(code::keep(x));
+  return k;
+}
+
+// Not quite empty: a group the compiler can not remove.
+ir::Kernel nothing() {
+  ir::Kernel k = code::empty("nothing");
+  const int x = code::add_register(k, "x", DType::i64, 1);
+  k.body.push_back(code::declare(x, 1));
+  k.body.push_back(code::set(x, code::opaque(code::number(0, DType::i64, 1))));
+  k.body.push_back(code::keep(x));
+  return k;
+}
+
+// One step of a chain: acc = op(acc, a[, b]).
+ir::Value step_of(const ir::Kernel& k, const std::string& op, int acc, int a) {
+  const ir::Value x = code::reg(k, acc), y = code::reg(k, a);
+  if (op == "fma") return code::apply(ValueOp::fma, {x, y, y});
+  if (op == "add") return code::apply(ValueOp::add, {x, y});
+  if (op == "mul") return code::apply(ValueOp::mul, {x, y});
+  if (op == "max") return code::opaque(code::apply(ValueOp::max, {x, y}));
+  if (op == "div") return code::apply(ValueOp::div, {x, y});
+  if (op == "sqrt") return code::apply(ValueOp::sqrt, {x});
+  return code::apply(ValueOp::exp, {code::apply(ValueOp::neg, {x})});  // exp: converges to 0.567
+}
+
+// fma and add count their steps in the accumulator; the others stay near 1, far from denormals.
+double operand_of(const std::string& op) { return op == "mul" || op == "div" ? 1.0 + 1e-7 : 1.0; }
+
+ir::Kernel chains(const std::string& op, int lanes, int count) {
+  ir::Kernel k = code::empty(op_name(op, lanes, count));
+  const int out = code::add_buffer(k, "out", DType::f32, true);
+  const int a = code::add_register(k, "a", DType::f32, lanes);
+  for (int c = 0; c < count; ++c) code::add_register(k, fmt::format("acc{}", c), DType::f32, lanes);
+  k.body.push_back(code::declare(a, count + 1));
+  k.body.push_back(code::set(a, code::opaque(code::number(operand_of(op), DType::f32, lanes))));
+  const double start = op == "fma" || op == "add" ? 0.0 : 1.5;
+  ir::Block once, body;
+  for (int c = 0; c < count; ++c) {
+    const int acc = a + 1 + c;
+    k.body.push_back(code::set(acc, code::opaque(code::number(start, DType::f32, lanes))));
+    once.push_back(code::set(acc, step_of(k, op, acc, a)));
+  }
+  code::repeat(body, op_steps(count) / count, once);
+  add_counted_loop(k, std::move(body));
+  for (int c = 1; c < count; ++c) k.body.push_back(code::keep(a + 1 + c));
+  k.body.push_back(code::store(out, code::part_of(0, 1, kSlots) * 16, code::reg(k, a + 1)));
+  return k;
+}
+
+void add_mix_rounds(ir::Kernel& k, const MixKind& mix, int value, int first_acc, int first_int, ir::Block& body) {
+  constexpr int kWidth = 8;
+  int next_fma = 0, next_int = 0;
+  for (int r = 0; r < kMixRounds; ++r) {
+    if (mix.loads > 0) {
+      const int64_t per_round = kBlockBytes / 4 / kMixRounds;
+      body.push_back(code::set(value, code::load(0, ir::variable(4, kBlockBytes / 4) + r * per_round, DType::f32, kWidth)));
+      body.push_back(code::keep(value));
+    }
+    for (int f = 0; f < mix.fmas; ++f, next_fma = (next_fma + 1) % 8) {
+      const ir::Value acc = code::reg(k, first_acc + 1 + next_fma), a = code::reg(k, first_acc);
+      body.push_back(code::set(first_acc + 1 + next_fma, code::apply(ValueOp::fma, {acc, a, a})));
+    }
+    for (int n = 0; n < mix.integers; ++n, next_int = (next_int + 1) % 6) {
+      const int x = first_int + 1 + next_int;
+      body.push_back(code::set(x, code::opaque(code::apply(ValueOp::add, {code::reg(k, x), code::reg(k, first_int)}))));
+    }
+  }
+}
+
+// Streaming form: passes over blocks, kMixRounds rounds per block.
+ir::Kernel mix_kernel(const MixKind& mix) {
+  ir::Kernel k = code::empty(fmt::format("mix_{}", mix.name));
+  code::add_buffer(k, "data", DType::f32, false);
+  const int value = code::add_register(k, "value", DType::f32, 8);
+  const int a = code::add_register(k, "a", DType::f32, 8);
+  for (int i = 0; i < 8; ++i) code::add_register(k, fmt::format("acc{}", i), DType::f32, 8);
+  const int y = code::add_register(k, "y", DType::i64, 1);
+  for (int i = 0; i < 6; ++i) code::add_register(k, fmt::format("x{}", i), DType::i64, 1);
+  const int last = static_cast<int>(k.registers.size());
+  k.body.push_back(code::declare(0, last));
+  for (int r = 0; r < last; ++r) {
+    const ir::Register& reg = k.registers[static_cast<size_t>(r)];
+    k.body.push_back(code::set(r, code::opaque(code::number(1, reg.dtype, reg.lanes))));
+  }
+  const int blocks = code::add_index(k, "blocks"), passes = code::add_index(k, "passes");
+  const int pass = code::add_index(k, "pass"), block = code::add_index(k, "block");
+  k.body.push_back(code::let(blocks, code::part_of(0, kBlocks, kBlocks)));
+  k.body.push_back(code::let(passes, code::part_of(0, kBlocks * kBlocks, 0)));
+  ir::Block body;
+  add_mix_rounds(k, mix, value, a, y, body);
+  ir::Block inner = {code::loop(block, kBlocks, ir::variable(blocks), std::move(body))};
+  k.body.push_back(code::loop(pass, kMaxPasses, ir::variable(passes), std::move(inner)));
+  for (int r = a + 1; r < last; ++r) k.body.push_back(code::keep(r));
+  return k;
+}
+
+const std::vector<std::string> kOps = {"add", "mul", "max", "div", "sqrt", "exp"};
+
+}  // namespace
+
+int op_steps(int chains) { return chains * (chains >= 24 ? 1 : 24 / chains); }
+
+std::string op_name(const std::string& op, int lanes, int chains) { return fmt::format("op_{}_{}_{}", op, lanes, chains); }
+
+std::span<const std::string> op_names() { return kOps; }
+
+void add_compute_kernels(std::vector<ir::Kernel>& to) {
+  to.push_back(sentinel());
+  to.push_back(nothing());
+  for (const int lanes : kLanes) {
+    for (const int c : kFmaChains) to.push_back(chains("fma", lanes, c));
+    for (const std::string& op : kOps)
+      for (const int c : kOpChains) to.push_back(chains(op, lanes, c));
+  }
+  for (const MixKind& m : kMixes) to.push_back(mix_kernel(m));
+}
+
+}  // namespace assay::probe

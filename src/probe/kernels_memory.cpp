@@ -1,0 +1,101 @@
+// Kernels of memory: streaming accesses over a range of blocks, and the pointer chase.
+#include <fmt/format.h>
+
+#include "probe/code.h"
+#include "probe/kernels.h"
+
+namespace assay::probe {
+namespace {
+
+using ir::DType;
+
+const std::vector<std::string> kAccesses = {"read", "splat", "write", "copy", "write_stream", "copy_stream"};
+
+struct Shape {
+  bool reads, writes, splat;
+  ir::CacheHint hint;
+};
+
+Shape shape_of(const std::string& access) {
+  const bool copies = access.starts_with("copy"), writes = access.starts_with("write");
+  const auto hint = access.ends_with("_stream") ? ir::CacheHint::stream : ir::CacheHint::none;
+  return {!writes, copies || writes, access == "splat", hint};
+}
+
+// One block: every byte once, by vectors; splats touch kSplatsPerBlock elements of it.
+ir::Block block_body(const ir::Kernel& k, const Shape& shape, int value, const ir::Index& base) {
+  const int lanes = k.registers[static_cast<size_t>(value)].lanes;
+  const int64_t elements = kBlockBytes / 4;
+  const int64_t step = shape.splat ? elements / kSplatsPerBlock : lanes;
+  ir::Block body;
+  for (int64_t e = 0; e < elements; e += step) {
+    const ir::Index at = base + e;
+    if (shape.splat) body.push_back(code::set(value, code::splat(0, at, DType::f32, lanes)));
+    else if (shape.reads) body.push_back(code::set(value, code::load(0, at, DType::f32, lanes)));
+    if (shape.writes) body.push_back(code::store(shape.reads ? 1 : 0, at, code::reg(k, value), shape.hint));
+    else body.push_back(code::keep(value));
+  }
+  return body;
+}
+
+// for pass < passes: for block < blocks: touch block `first + block`
+ir::Kernel streaming(const std::string& access, int lanes) {
+  const Shape shape = shape_of(access);
+  ir::Kernel k = code::empty(access_name(access, lanes));
+  if (shape.reads) code::add_buffer(k, "from", DType::f32, false);
+  if (shape.writes) code::add_buffer(k, "to", DType::f32, true);
+  const int value = code::add_register(k, "value", DType::f32, lanes);
+  k.body.push_back(code::declare(value, 1));
+  k.body.push_back(code::set(value, code::opaque(code::number(1.37, DType::f32, lanes))));
+  const int first = code::add_index(k, "first"), blocks = code::add_index(k, "blocks");
+  const int passes = code::add_index(k, "passes"), pass = code::add_index(k, "pass");
+  const int block = code::add_index(k, "block");
+  k.body.push_back(code::let(first, code::part_of(0, 1, kBlocks)));
+  k.body.push_back(code::let(blocks, code::part_of(0, kBlocks, kBlocks)));
+  k.body.push_back(code::let(passes, code::part_of(0, kBlocks * kBlocks, 0)));
+  const ir::Index base = ir::variable(first, kBlockBytes / 4) + ir::variable(block, kBlockBytes / 4);
+  ir::Block inner = {code::loop(block, kBlocks, ir::variable(blocks), block_body(k, shape, value, base))};
+  k.body.push_back(code::loop(pass, kMaxPasses, ir::variable(passes), std::move(inner)));
+  return k;
+}
+
+// p = state[slot]; iterations x kChaseSteps: p = nodes[p]; state[slot] = p
+ir::Kernel chase() {
+  ir::Kernel k = code::empty("chase");
+  const int nodes = code::add_buffer(k, "nodes", DType::i64, false);
+  const int state = code::add_buffer(k, "state", DType::i64, true);
+  const int p = code::add_register(k, "p", DType::i64, 1);
+  const ir::Index slot = code::part_of(0, 1, kSlots);
+  k.body.push_back(code::declare(p, 1));
+  k.body.push_back(code::set(p, code::load(state, slot * 8, DType::i64, 1)));
+  ir::Value hop = code::apply(ir::ValueOp::indirect, {code::reg(k, p)});
+  hop.id = nodes;
+  ir::Block body;
+  code::repeat(body, kChaseSteps, {code::set(p, hop)});
+  const int count = code::add_index(k, "count"), i = code::add_index(k, "i");
+  k.body.push_back(code::let(count, code::part_of(0, kSlots, 0)));
+  k.body.push_back(code::loop(i, kMaxIterations, ir::variable(count), std::move(body)));
+  k.body.push_back(code::store(state, slot * 8, code::reg(k, p)));
+  return k;
+}
+
+}  // namespace
+
+std::string access_name(const std::string& access, int lanes) { return fmt::format("{}_{}", access, lanes); }
+
+std::span<const std::string> access_names() { return kAccesses; }
+
+void add_memory_kernels(std::vector<ir::Kernel>& to) {
+  to.push_back(chase());
+  for (const std::string& access : kAccesses)
+    for (const int lanes : kLanes) to.push_back(streaming(access, lanes));
+}
+
+std::vector<ir::Kernel> all_kernels() {
+  std::vector<ir::Kernel> out;
+  add_compute_kernels(out);
+  add_memory_kernels(out);
+  return out;
+}
+
+}  // namespace assay::probe

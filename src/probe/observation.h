@@ -1,0 +1,62 @@
+// What experiments leave behind: raw samples under stated conditions, never conclusions. Everything
+// inference knows comes from here, so that a profile can be inferred again without the device.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace assay::probe {
+
+// Conditions of a measurement by name: bytes, lanes, chains, units, groups, distance.
+using Conditions = std::map<std::string, double>;
+
+// One block: repeated samples of one quantity under fixed conditions, taken in one go.
+struct Observation {
+  std::string experiment;          // row of the table of experiments
+  std::string what;                // the quantity within it: fma, read, chase, ...
+  Conditions at;
+  std::string unit;                // of the samples: `s` per step, operation, byte, launch; or `B`, `1`
+  std::vector<double> samples;
+  std::vector<double> disturbed;   // per sample: share of CPU time that was not ours (0..1)
+  std::optional<double> clock_hz;  // sentinel next to this block; nullopt: none ran
+  bool operator==(const Observation&) const = default;
+
+  double value_at(const std::string& name, double otherwise = 0) const {
+    const auto it = at.find(name);
+    return it == at.end() ? otherwise : it->second;
+  }
+};
+
+enum class Outcome { done, failed, crashed, timed_out, cancelled };
+
+// How one attempt at an experiment ended.
+struct Ending {
+  std::string experiment;
+  Outcome outcome = Outcome::done;
+  double seconds = 0;
+  std::string reason;              // why it did not end well
+  bool operator==(const Ending&) const = default;
+};
+
+struct Observations {
+  std::vector<Observation> points;
+  std::vector<std::pair<std::string, std::string>> facts;  // what the system declares: names, versions
+  std::vector<Ending> endings;
+  bool operator==(const Observations&) const = default;
+
+  std::string fact(const std::string& name) const {  // the last one said; "" when none
+    for (auto it = facts.rbegin(); it != facts.rend(); ++it)
+      if (it->first == name) return it->second;
+    return "";
+  }
+  bool finished(const std::string& experiment) const {
+    for (const Ending& e : endings)
+      if (e.experiment == experiment && e.outcome == Outcome::done) return true;
+    return false;
+  }
+};
+
+}  // namespace assay::probe

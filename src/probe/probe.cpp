@@ -1,0 +1,189 @@
+#include "probe/probe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "probe/experiments.h"
+#include "probe/infer.h"
+#include "probe/journal.h"
+#include "probe/kernels.h"
+#include "probe/system.h"
+
+namespace assay::probe {
+namespace {
+
+constexpr double kBuildLimit = 300;
+constexpr int kProgressSteps = 1000;
+
+hwdesc::Target target_for(const runtime::DeviceInfo& info) {
+  hwdesc::Target t;
+  t.profile.name = "unprobed";
+  t.api.name = t.api.dialect = t.dialect.name = info.api;
+  return t;
+}
+
+class Prober {  // invariant: everything in observations_ that was measured here is in the journal
+ public:
+  Prober(runtime::Device& device, const ProbeOptions& options, Journal journal, Observations earlier)
+      : device_(device), options_(options), journal_(std::move(journal)), observations_(std::move(earlier)),
+        kernels_(all_kernels()) {}
+
+  Result<ProbeResult> run();
+
+ private:
+  Diags build();
+  void run_experiments();
+  void run_one(const Experiment& e, double seconds);
+  std::string work(const Experiment& e, double seconds, const Send& send);
+  std::unique_ptr<runtime::Module> load();
+  void take(const std::string& line);
+  void conclude(const Ending& e);
+  void facts();
+  bool wanted(const Experiment& e) const;
+  bool cancelled() const { return options_.cancel != nullptr && options_.cancel->load(); }
+  void report(double part, const std::string& what) const {
+    if (options_.progress) options_.progress(static_cast<int64_t>(part * kProgressSteps), kProgressSteps, what);
+  }
+
+  runtime::Device& device_;
+  const ProbeOptions& options_;
+  Journal journal_;
+  Observations observations_;
+  std::vector<ir::Kernel> kernels_;
+  double build_seconds_ = 0, seconds_ = 0;
+};
+
+void Prober::take(const std::string& line) {
+  if (add_line(line, observations_).empty()) journal_.append(line);
+}
+
+void Prober::conclude(const Ending& e) { take(to_line(e)); }
+
+void Prober::facts() {
+  const runtime::DeviceInfo& info = device_.info();
+  take(to_line("cpu", info.name));
+  take(to_line("name", info.name));
+  take(to_line("api", info.api));
+  take(to_line("units", std::to_string(info.units)));
+  take(to_line("memory_bytes", std::to_string(info.memory_bytes)));
+  for (const auto& [name, text] : info.facts) take(to_line(name, text));
+  for (const auto& [name, text] : declared_facts()) take(to_line(name, text));
+}
+
+// In the child. The device opened in the parent may have threads, which a fork does not copy: it is
+// opened again where its id allows it.
+std::unique_ptr<runtime::Module> Prober::load() {
+  static std::unique_ptr<runtime::Device> own;
+  if (auto opened = runtime::open(device_.info().id)) own = std::move(opened).value();
+  runtime::Device& device = own ? *own : device_;
+  runtime::LoadOptions load;
+  load.cache_dir = options_.cache_dir;
+  auto module = device.load(kernels_, target_for(device.info()), load);
+  if (!module) fail(module.diags());
+  return std::move(module).value();
+}
+
+Diags Prober::build() {
+  report(0, "building kernels");
+  const auto body = [&](const Send& send) {
+    const auto module = load();
+    send(to_line("build_seconds", fmt::format("{:.2f}", module->build_seconds())));
+    return std::string();
+  };
+  const Ending e = run_worker("build", body, [&](const std::string& line) { take(line); }, {kBuildLimit, options_.cancel});
+  if (e.outcome != Outcome::done) return {error(fmt::format("the probe's kernels could not be built: {}", e.reason))};
+  build_seconds_ = std::stod(observations_.fact("build_seconds"));
+  return {};
+}
+
+std::string Prober::work(const Experiment& e, double seconds, const Send& send) {
+  const double started = now_seconds();
+  const auto module = load();
+  Bench bench(*module, kernels_);
+  const int64_t most = std::min(options_.max_bytes, device_.info().memory_bytes / 8);
+  const auto turn = static_cast<uint64_t>(observations_.endings.size());
+  Session s{bench, device_.info(), observations_, known_from(observations_), seconds, started, most, send, std::mt19937_64(turn + 1)};
+  e.run(s);
+  return "";
+}
+
+void Prober::run_one(const Experiment& e, double seconds) {
+  const auto body = [&](const Send& send) { return work(e, seconds, send); };
+  const WorkerOptions limits{3 * seconds + 15, options_.cancel};
+  conclude(run_worker(e.name, body, [&](const std::string& line) { take(line); }, limits));
+}
+
+bool Prober::wanted(const Experiment& e) const {
+  if (observations_.finished(e.name)) return false;
+  return options_.only.empty() || std::find(options_.only.begin(), options_.only.end(), e.name) != options_.only.end();
+}
+
+// What an experiment overran, the later ones have less; at least a quarter of their fair share.
+void Prober::run_experiments() {
+  double weight = 0;
+  for (const Experiment& e : experiments()) weight += wanted(e) ? e.weight : 0;
+  const double total = weight, started = now_seconds();
+  for (const Experiment& e : experiments()) {
+    if (!wanted(e) || cancelled()) continue;
+    const double left = options_.budget_s - (now_seconds() - started);
+    const double share = std::max(left / weight, 0.25 * options_.budget_s / total) * e.weight;
+    report(1 - weight / total, e.name);
+    run_one(e, share);
+    weight -= e.weight;
+  }
+  seconds_ = now_seconds() - started;
+  report(1, "inferring");
+}
+
+Diags warnings_of(const Observations& all) {
+  Diags out;
+  for (const Ending& e : all.endings)
+    if (e.outcome != Outcome::done && !all.finished(e.experiment))
+      out.push_back({Severity::warning, "", 0, 0, fmt::format("experiment '{}' did not end well: {}", e.experiment, e.reason), "", ""});
+  return out;
+}
+
+Result<ProbeResult> Prober::run() {
+  facts();
+  if (Diags diags = build(); !diags.empty()) return diags;
+  run_experiments();
+  if (cancelled()) return error("cancelled", "what was measured is kept: go on with --resume");
+  for (const Ending& e : observations_.endings)
+    if (e.experiment == "checks" && e.outcome == Outcome::failed)
+      return error(fmt::format("the device does not run what it is asked to: {}", e.reason));
+  auto profile = infer(observations_);
+  if (!profile) return profile.diags();
+  Diags warnings = warnings_of(observations_);
+  return ProbeResult{std::move(profile).value(), std::move(observations_), std::move(warnings), seconds_, build_seconds_};
+}
+
+}  // namespace
+
+Result<ProbeResult> probe(runtime::Device& device, const ProbeOptions& options) {
+  Observations earlier;
+  Journal journal;
+  if (!options.observations.empty()) {
+    if (options.resume) {
+      auto read = read_journal(options.observations);
+      if (!read) return read.diags();
+      earlier = std::move(read).value();
+    }
+    auto opened = Journal::open(options.observations, !options.resume);
+    if (!opened) return opened.diags();
+    return Prober(device, options, std::move(opened).value(), std::move(earlier)).run();
+  }
+  return Prober(device, options, std::move(journal), std::move(earlier)).run();
+}
+
+Result<ProbeResult> infer_from(const std::string& observations) {
+  auto read = read_journal(observations);
+  if (!read) return read.diags();
+  auto profile = infer(*read);
+  if (!profile) return profile.diags();
+  Diags warnings = warnings_of(*read);
+  return ProbeResult{std::move(profile).value(), std::move(read).value(), std::move(warnings), 0, 0};
+}
+
+}  // namespace assay::probe

@@ -1,0 +1,47 @@
+// Measuring a device: experiments (what to run), inference (curves -> values), journal (what was
+// seen, kept as it comes). Returns a full profile and the raw observations.
+//
+//   budget      shared out to the experiments by their weight; each takes rounds over its points
+//               until its share is used. Building the kernels is not counted.
+//   isolation   every experiment is a child process with a time limit (worker.h)
+//   resume      experiments the journal calls done are skipped; the others run again, and what they
+//               left before they were cut off still counts
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "hwdesc/profile.h"
+#include "probe/observation.h"
+#include "runtime/device.h"
+
+namespace assay::probe {
+
+struct ProbeOptions {
+  double budget_s = 40;                      // wall time of all experiments together
+  std::string observations;                  // directory of the journal; "": nothing is kept
+  bool resume = false;                       // go on from that journal; else it is begun anew
+  std::vector<std::string> only;             // experiments to run; empty: all
+  int64_t max_bytes = int64_t{512} << 20;    // largest buffer; at most an eighth of the memory is used
+  std::string cache_dir;                     // of built kernels; "": the runtime's own
+  runtime::Progress progress;                // in steps of the budget; may be empty
+  const runtime::CancelToken* cancel = nullptr;
+};
+
+struct ProbeResult {
+  hwdesc::Profile profile;
+  Observations observations;
+  Diags warnings;                            // experiments that did not end well
+  double seconds = 0;                        // of the experiments
+  double build_seconds = 0;
+};
+
+// Errors: no kernels could be built; the executed counts are wrong; cancelled (the journal is kept);
+// the journal can not be written.
+Result<ProbeResult> probe(runtime::Device& device, const ProbeOptions& options);
+
+// The same inference from a journal, without a device. Errors: no journal there, or a wrong one.
+Result<ProbeResult> infer_from(const std::string& observations);
+
+}  // namespace assay::probe

@@ -1,0 +1,37 @@
+// What an experiment is given, inside its worker: the bench, what is known so far, and how long it
+// may take. It sends observations and nothing else.
+#pragma once
+
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "probe/bench.h"
+#include "probe/known.h"
+#include "probe/worker.h"
+
+namespace assay::probe {
+
+struct Session {
+  Bench& bench;
+  const runtime::DeviceInfo& device;
+  const Observations& earlier;  // of this and earlier probes
+  Known known;                  // inferred from `earlier`
+  double seconds;               // this experiment's share of the budget, from `started` on
+  double started;               // steady clock
+  int64_t max_bytes;            // largest buffer
+  Send send;
+  std::mt19937_64 random;       // seeded: the order of points repeats
+
+  // Rounds over points, in a new random order each time, until the share is used; at least one.
+  // `measure(i)` takes one block at point i.
+  void rounds(size_t points, const std::function<void(size_t)>& measure);
+  double left() const;          // seconds of the share
+  void emit(const Observation& o);
+  void fact(const std::string& name, const std::string& text);
+};
+
+double now_seconds();           // steady clock
+
+}  // namespace assay::probe

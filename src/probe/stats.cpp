@@ -1,0 +1,124 @@
+#include "probe/stats.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "base/check.h"
+
+namespace assay::probe {
+namespace {
+
+constexpr int kResamples = 200;
+constexpr size_t kEnough = 5;  // clean samples that suffice to leave the disturbed ones out
+
+using Blocks = std::vector<std::vector<double>>;
+
+double level_of(Estimator e) { return e == Estimator::latency ? 0.10 : 0.25; }
+
+// splitmix64: Steele, Lea and Flood, OOPSLA 2014.
+struct Random {
+  uint64_t state = 0x9e3779b97f4a7c15ULL;
+  uint64_t next() {
+    uint64_t z = (state += 0x9e3779b97f4a7c15ULL);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+  }
+  size_t below(size_t n) { return static_cast<size_t>(next() % n); }
+};
+
+bool is_clean(const Observation& o, size_t i) {
+  return i >= o.disturbed.size() || o.disturbed[i] <= kDisturbed;
+}
+
+Blocks gather(std::span<const Observation> blocks, bool clean_only) {
+  Blocks out;
+  for (const Observation& o : blocks) {
+    std::vector<double> kept;
+    for (size_t i = 0; i < o.samples.size(); ++i)
+      if (std::isfinite(o.samples[i]) && (!clean_only || is_clean(o, i))) kept.push_back(o.samples[i]);
+    if (!kept.empty()) out.push_back(std::move(kept));
+  }
+  return out;
+}
+
+std::vector<double> pooled(const Blocks& blocks) {
+  std::vector<double> all;
+  for (const auto& b : blocks) all.insert(all.end(), b.begin(), b.end());
+  return all;
+}
+
+double resample(const Blocks& blocks, double level, Random& random) {
+  std::vector<double> drawn;
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    const auto& b = blocks[random.below(blocks.size())];
+    for (size_t j = 0; j < b.size(); ++j) drawn.push_back(b[random.below(b.size())]);
+  }
+  return quantile(std::move(drawn), level);
+}
+
+}  // namespace
+
+double quantile(std::vector<double> v, double q) {
+  ASSAY_CHECK(!v.empty());
+  std::sort(v.begin(), v.end());
+  const double at = q * static_cast<double>(v.size() - 1);
+  const auto below = static_cast<size_t>(at);
+  const size_t above = std::min(below + 1, v.size() - 1);
+  return v[below] + (at - static_cast<double>(below)) * (v[above] - v[below]);
+}
+
+std::optional<Summary> summarize(std::span<const Observation> blocks, Estimator estimator) {
+  Blocks used = gather(blocks, true);
+  Summary s;
+  if (pooled(used).size() < kEnough) {
+    const Blocks all = gather(blocks, false);
+    s.clean = pooled(all).size() == pooled(used).size();
+    used = all;
+  }
+  const std::vector<double> all = pooled(used);
+  if (all.empty()) return std::nullopt;
+  const double level = level_of(estimator);
+  Random random;
+  std::vector<double> estimates;
+  for (int i = 0; i < kResamples; ++i) estimates.push_back(resample(used, level, random));
+  s.value = quantile(all, level);
+  s.low = std::min(s.value, quantile(estimates, 0.05));
+  s.high = std::max(s.value, quantile(estimates, 0.95));
+  s.n = static_cast<int64_t>(all.size());
+  s.clock_hz = clock_of(blocks);
+  return s;
+}
+
+std::vector<Observation> select(const Observations& all, const std::string& experiment,
+                                const std::string& what, const Conditions& at) {
+  std::vector<Observation> out;
+  for (const Observation& o : all.points) {
+    if (o.experiment != experiment || o.what != what) continue;
+    const bool same = std::all_of(at.begin(), at.end(), [&](const auto& c) {
+      const auto it = o.at.find(c.first);
+      return it != o.at.end() && it->second == c.second;
+    });
+    if (same) out.push_back(o);
+  }
+  return out;
+}
+
+std::vector<double> values_of(std::span<const Observation> blocks, const std::string& name) {
+  std::vector<double> out;
+  for (const Observation& o : blocks)
+    if (const auto it = o.at.find(name); it != o.at.end()) out.push_back(it->second);
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+double clock_of(std::span<const Observation> blocks) {
+  std::vector<double> clocks;
+  for (const Observation& o : blocks)
+    if (o.clock_hz) clocks.push_back(*o.clock_hz);
+  return clocks.empty() ? 0 : quantile(std::move(clocks), 0.90);
+}
+
+}  // namespace assay::probe

@@ -1,0 +1,71 @@
+#include "probe/values.h"
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+namespace assay::probe {
+namespace {
+
+constexpr int kDigits = 5;
+constexpr const char* kDisturbedNote = "others used the machine throughout; all samples were used";
+
+template <class Q>
+Q quantity(double v, const std::string& clock) {
+  Q q;
+  q.v = std::is_same_v<Q, hwdesc::Bytes> ? std::round(v) : rounded_to(v, kDigits);
+  if constexpr (requires { q.clock; }) q.clock = clock;
+  return q;
+}
+
+template <class Q>
+hwdesc::Value<Q> value_of(const Measured& m, const std::string& clock, const std::string& method) {
+  auto v = known_value(quantity<Q>(m.value, clock), hwdesc::Origin::measured, method, m.note);
+  v.low = quantity<Q>(m.low, clock);
+  v.high = quantity<Q>(m.high, clock);
+  v.n = m.n;
+  return v;
+}
+
+Measured with(const Summary& s, double value, double low, double high) {
+  return {value, low, high, s.n, s.clean ? "" : kDisturbedNote};
+}
+
+}  // namespace
+
+Measured inverse(const Summary& s, double amount) { return with(s, amount / s.value, amount / s.high, amount / s.low); }
+Measured scaled(const Summary& s, double factor) { return with(s, s.value * factor, s.low * factor, s.high * factor); }
+
+hwdesc::Value<hwdesc::Latency> latency_value(const Measured& m, const std::string& clock, const std::string& method) {
+  return value_of<hwdesc::Latency>(m, clock, method);
+}
+hwdesc::Value<hwdesc::Rate> rate_value(const Measured& m, const std::string& clock, const std::string& method) {
+  return value_of<hwdesc::Rate>(m, clock, method);
+}
+hwdesc::Value<hwdesc::Bandwidth> bandwidth_value(const Measured& m, const std::string& clock, const std::string& method) {
+  return value_of<hwdesc::Bandwidth>(m, clock, method);
+}
+hwdesc::Value<hwdesc::Hertz> hertz_value(const Measured& m, const std::string& method) {
+  return value_of<hwdesc::Hertz>(m, "", method);
+}
+hwdesc::Value<hwdesc::Seconds> seconds_value(const Measured& m, const std::string& method) {
+  return value_of<hwdesc::Seconds>(m, "", method);
+}
+hwdesc::Value<hwdesc::Bytes> bytes_value(const Measured& m, const std::string& method) {
+  return value_of<hwdesc::Bytes>(m, "", method);
+}
+hwdesc::Value<hwdesc::Count> count_value(const Measured& m, const std::string& method) {
+  return value_of<hwdesc::Count>(m, "", method);
+}
+hwdesc::Value<hwdesc::Ratio> ratio_value(const Measured& m, const std::string& method) {
+  return value_of<hwdesc::Ratio>(m, "", method);
+}
+
+double rounded_to(double v, int digits) {
+  if (v == 0 || !std::isfinite(v)) return v;
+  const int exponent = digits - 1 - static_cast<int>(std::floor(std::log10(std::abs(v))));
+  const double scale = std::pow(10.0, std::abs(exponent));
+  return exponent >= 0 ? std::round(v * scale) / scale : std::round(v / scale) * scale;
+}
+
+}  // namespace assay::probe
