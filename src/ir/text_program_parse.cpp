@@ -1,0 +1,186 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/limits.h"
+#include "ir/text_graph.h"
+#include "ir/text_layout.h"
+#include "ir/text_program.h"
+
+namespace assay::ir {
+namespace {
+
+constexpr int64_t kMaxSwitch = 1 << 20;  // vector widths, stages, workers
+
+class ProgramReader {  // invariant: axes_ and tensors_ name what p_.graph has
+ public:
+  explicit ProgramReader(TextReader& reader) : r_(reader) {}
+
+  Program read(const yaml::Node& node) {
+    p_.name = r_.text_or(node, "name", "program");
+    if (const yaml::Node* graph = r_.need(node, "graph")) p_.graph = read_graph(r_, *graph, false);
+    if (!r_.ok()) return std::move(p_);
+    if (p_.graph.nodes.empty()) {
+      r_.fault(node, "the program's graph has no node");
+      return std::move(p_);
+    }
+    axes_ = axis_names(p_.graph.nodes[0]);
+    tensors_ = tensor_names(p_.graph);
+    read_edges(node);
+    read_layouts(node);
+    read_tiles(node);
+    read_staging(node);
+    read_switches(node);
+    if (r_.ok())
+      for (const Diag& d : verify(p_)) r_.fault(node, d.message, d.hint);
+    return std::move(p_);
+  }
+
+ private:
+  std::optional<int> id(const yaml::Node& node, std::string_view what, const std::vector<std::string>& names) {
+    const std::optional<std::string> name = r_.text(node);
+    if (!name) return std::nullopt;
+    try {
+      return find_name(Scanner(*name), 0, what, *name, names);
+    } catch (const TextFault& f) {
+      r_.fault(node, f);
+      return std::nullopt;
+    }
+  }
+
+  std::optional<int> key_id(const yaml::Entry& e, std::string_view what, const std::vector<std::string>& names) {
+    yaml::Node key;
+    key.scalar = e.key;
+    key.line = e.line;
+    key.col = e.col;
+    return id(key, what, names);
+  }
+
+  const yaml::Node* list(const yaml::Node& node, std::string_view key) {
+    const yaml::Node* found = node.find(key);
+    return found && r_.is_list(*found, key) ? found : nullptr;
+  }
+
+  int small(const yaml::Node& map, std::string_view key, int64_t low, int64_t high, int otherwise) {
+    return static_cast<int>(r_.integer_or(map, key, low, high, otherwise));
+  }
+
+  void read_edges(const yaml::Node& node) {
+    const yaml::Node* edges = list(node, "edges");
+    if (!edges) return;
+    const int64_t last = static_cast<int64_t>(p_.graph.nodes.size()) - 1;
+    for (const yaml::Node& e : edges->items)
+      if (r_.is_map(e, "an edge", {"from", "to", "level"}) && r_.need(e, "from") && r_.need(e, "to"))
+        p_.edges.push_back({small(e, "from", 0, last, 0), small(e, "to", 0, last, 0), r_.text_or(e, "level", "registers")});
+  }
+
+  void read_layouts(const yaml::Node& node) {
+    for (const Tensor& t : p_.graph.tensors) p_.layouts.push_back(row_major(static_cast<int>(t.shape.size())));
+    const yaml::Node* layouts = node.find("layouts");
+    if (!layouts || !r_.is_map(*layouts, "layouts")) return;
+    for (const yaml::Entry& e : layouts->entries) {
+      const std::optional<int> tensor = key_id(e, "tensor", tensors_);
+      auto layout = r_.expression(e.value, [](Scanner& s) { return parse_layout(s); });
+      if (!tensor || !layout) continue;
+      check_rank(e.value, *layout, p_.graph.tensors[static_cast<size_t>(*tensor)].shape.size());
+      p_.layouts[static_cast<size_t>(*tensor)] = std::move(*layout);
+    }
+  }
+
+  // Every logical dimension it names exists, and every one is named.
+  void check_rank(const yaml::Node& at, const Layout& layout, size_t rank) {
+    std::vector<bool> seen(rank, false);
+    bool fits = layout.pad.empty() || layout.pad.size() == rank;
+    for (const PhysicalDim& d : layout.dims) {
+      if (static_cast<size_t>(d.dim) < rank) seen[static_cast<size_t>(d.dim)] = true;
+      else fits = false;
+    }
+    if (!fits || std::find(seen.begin(), seen.end(), false) != seen.end())
+      r_.fault(at, fmt::format("the layout does not fit a tensor of {} dimensions", rank));
+  }
+
+  void read_tiles(const yaml::Node& node) {
+    const yaml::Node* tiles = r_.need(node, "tiles");
+    if (!tiles || !r_.is_list(*tiles, "tiles")) return;
+    std::vector<int64_t> enclosing;
+    for (const Axis& axis : p_.graph.nodes[0].axes) enclosing.push_back(axis.extent);
+    for (const yaml::Node& t : tiles->items) {
+      TileLevel tile;
+      tile.extent = enclosing;
+      if (!r_.is_map(t, "a tile", {"memory", "extent", "order"})) continue;
+      if (r_.need(t, "memory")) tile.memory = r_.text_or(t, "memory", "");
+      if (const yaml::Node* extent = t.find("extent")) read_per_axis(*extent, kMaxExtent, tile.extent);
+      if (const yaml::Node* order = list(t, "order"))
+        for (const yaml::Node& axis : order->items)
+          if (const std::optional<int> a = id(axis, "axis", axes_)) tile.order.push_back(*a);
+      enclosing = tile.extent;
+      p_.tiles.push_back(std::move(tile));
+    }
+  }
+
+  template <class T>
+  void read_per_axis(const yaml::Node& node, int64_t high, std::vector<T>& values) {
+    if (!r_.is_map(node, "values per axis")) return;
+    for (const yaml::Entry& e : node.entries)
+      if (const std::optional<int> axis = key_id(e, "axis", axes_))
+        if (const std::optional<int64_t> value = r_.integer(e.value, 1, high)) values[static_cast<size_t>(*axis)] = static_cast<T>(*value);
+  }
+
+  void read_staging(const yaml::Node& node) {
+    const yaml::Node* staging = list(node, "staging");
+    if (!staging) return;
+    for (const yaml::Node& s : staging->items) {
+      if (!r_.is_map(s, "a staging", {"read", "level", "layout"})) continue;
+      const yaml::Node* layout = r_.need(s, "layout");
+      if (!layout || !r_.need(s, "read") || !r_.need(s, "level")) continue;
+      auto parsed = r_.expression(*layout, [](Scanner& scanner) { return parse_layout(scanner); });
+      Staging staged;
+      staged.read = small(s, "read", 0, static_cast<int64_t>(p_.graph.nodes[0].reads.size()) - 1, 0);
+      staged.level = small(s, "level", 0, std::max<int64_t>(0, static_cast<int64_t>(p_.tiles.size()) - 1), 0);
+      if (parsed) staged.layout = std::move(*parsed);
+      p_.staging.push_back(std::move(staged));
+    }
+  }
+
+  void read_switches(const yaml::Node& node) {
+    if (const yaml::Node* vector = node.find("vector"); vector && r_.is_map(*vector, "vector", {"axis", "width"})) {
+      if (const yaml::Node* axis = vector->find("axis")) p_.vector_axis = id(*axis, "axis", axes_).value_or(-1);
+      p_.vector_width = small(*vector, "width", 1, kMaxSwitch, 1);
+    }
+    p_.prefetch = small(node, "prefetch", 0, kMaxSwitch, 0);
+    p_.pipeline_stages = small(node, "pipeline_stages", 1, kMaxSwitch, 1);
+    p_.split_k = small(node, "split_k", 1, kMaxSwitch, 1);
+    p_.instruction = r_.text_or(node, "instruction", "");
+    if (const yaml::Node* workers = node.find("workers")) {
+      p_.workers.assign(axes_.size(), 1);
+      read_per_axis(*workers, kMaxSwitch, p_.workers);
+    }
+  }
+
+  TextReader& r_;
+  Program p_;
+  std::vector<std::string> axes_, tensors_;
+};
+
+}  // namespace
+
+Program read_program(TextReader& reader, const yaml::Node& node, bool is_document) {
+  const std::string_view schema = is_document ? "schema" : "name";
+  if (!reader.is_map(node, "a program",
+                     {"name", "graph", "edges", "layouts", "tiles", "vector", "staging", "prefetch", "pipeline_stages",
+                      "split_k", "workers", "instruction", schema}))
+    return {};
+  return ProgramReader(reader).read(node);
+}
+
+Result<Program> parse_program(std::string_view text, std::string_view file) {
+  Result<yaml::Document> doc = yaml::parse(text, file);
+  if (!doc.ok()) return doc.diags();
+  TextReader reader(*doc);
+  if (!reader.has_schema("assay/program/1")) return reader.diags();
+  Program p = read_program(reader, doc->root, true);
+  if (!reader.ok()) return reader.diags();
+  return p;
+}
+
+}  // namespace assay::ir
