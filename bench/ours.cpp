@@ -1,0 +1,114 @@
+#include "ours.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <span>
+
+#include "toolkit/compile.h"
+#include "toolkit/profiles.h"
+
+namespace assay::bench {
+
+hwdesc::Profile bench_profile() {
+  const char* named = std::getenv("ASSAY_PROFILE");
+  for (const char* candidate : {named, "build/demo/profile.yaml", "x86-avx512-2core"}) {
+    if (candidate == nullptr || !toolkit::profile_exists(candidate)) continue;
+    Result<hwdesc::Profile> p = toolkit::load_profile(candidate);
+    if (p.ok()) {
+      std::fprintf(stderr, "profile: %s\n", candidate);
+      return *p;
+    }
+    std::fprintf(stderr, "%s", render(p.diags()).c_str());
+  }
+  std::exit(2);
+}
+
+namespace {
+
+void fill_random(runtime::Module& m, runtime::BufferRange range, int64_t bytes) {
+  std::mt19937 rng(7);
+  std::uniform_real_distribution<float> d(-1, 1);
+  std::vector<float> v(static_cast<size_t>(bytes) / sizeof(float));
+  for (float& x : v) x = d(rng);
+  m.write(range, std::as_bytes(std::span(v)));
+}
+
+}  // namespace
+
+std::unique_ptr<Ours> Ours::make(const std::string& operator_text, int threads) {
+  static const hwdesc::Profile base = bench_profile();
+  const auto fail = [](const Diags& d) {
+    std::fprintf(stderr, "%s", render(d).c_str());
+    return nullptr;
+  };
+  auto profile = toolkit::apply_overrides(base, std::vector<std::string>{"topology.unit.count=" + std::to_string(threads)});
+  if (!profile.ok()) return fail(profile.diags());
+  const auto target = toolkit::target_of(*profile, "cpp");
+  if (!target.ok()) return fail(target.diags());
+  const auto graph = compiler::parse_operator(operator_text);
+  if (!graph.ok()) return fail(graph.diags());
+  auto compiled = compiler::compile(*graph, *target, {});
+  if (!compiled.ok()) return fail(compiled.diags());
+  auto out = std::make_unique<Ours>();
+  out->compiled_ = std::move(*compiled);
+  const ir::Plan& plan = out->compiled_.plan;
+  const auto kernels = toolkit::lower_plan(plan, *target);
+  if (!kernels.ok()) return fail(kernels.diags());
+  auto device = runtime::open("cpu:0");
+  if (!device.ok()) return fail(device.diags());
+  out->device_ = std::move(*device);
+  auto module = out->device_->load(*kernels, *target, {});
+  if (!module.ok()) return fail(module.diags());
+  out->module_ = std::move(*module);
+  const auto arena = out->module_->allocate(std::max<int64_t>(64, plan.arena_bytes));
+  const auto weights = out->module_->allocate(std::max<int64_t>(64, plan.weights_bytes));
+  if (!arena.ok() || !weights.ok()) return nullptr;
+  fill_random(*out->module_, {*arena, 0}, plan.arena_bytes);
+  fill_random(*out->module_, {*weights, 0}, plan.weights_bytes);
+  for (const ir::Step& s : plan.steps) {
+    runtime::Launch launch;
+    launch.kernel = s.program;
+    for (int t : s.arguments) {
+      const ir::PlanTensor& tensor = plan.tensors[static_cast<size_t>(t)];
+      launch.arguments.push_back({tensor.kind == ir::TensorKind::constant ? *weights : *arena, tensor.offset});
+    }
+    launch.queues = s.queues;
+    out->launches_.push_back(std::move(launch));
+  }
+  return out;
+}
+
+std::unique_ptr<Ours> Ours::matmul(int n, int threads) {
+  const std::string size = std::to_string(n);
+  return make("matmul m=" + size + " n=" + size + " k=" + size, threads);
+}
+
+double Ours::seconds_per_call(double at_least) {
+  runtime::RunOptions once;
+  once.warm_up = 1;
+  const auto first = module_->run(launches_, once);
+  if (!first.ok()) return 1e9;
+  runtime::RunOptions many;
+  many.repeat = std::max(1, static_cast<int>(std::ceil(at_least / first->total[0])));
+  const auto times = module_->run(launches_, many);
+  if (!times.ok()) return 1e9;
+  double sum = 0;
+  for (double t : times->total) sum += t;
+  return sum / static_cast<double>(times->total.size());
+}
+
+std::string Ours::description() const {
+  const ir::Program& p = compiled_.plan.programs[0];
+  std::string out;
+  for (const ir::TileLevel& t : p.tiles) {
+    out += "[";
+    for (size_t a = 0; a < t.extent.size(); ++a) out += (a > 0 ? " " : "") + std::to_string(t.extent[a]);
+    out += "]";
+  }
+  for (const ir::Staging& s : p.staging) out += " staged " + std::to_string(s.read) + "@" + std::to_string(s.level);
+  return out;
+}
+
+}  // namespace assay::bench

@@ -1,0 +1,29 @@
+// A library to compare with, in a process of its own: its thread pool exists only there, and it is
+// parked (blocked on a pipe) while the other side is timed.
+#pragma once
+
+#include <string>
+#include <sys/types.h>
+
+namespace assay::bench {
+
+class Peer {  // invariant: a child process that answers one request at a time
+ public:
+  // Starts the child; must happen before this process has threads.
+  Peer();
+  ~Peer();
+  Peer(const Peer&) = delete;
+  Peer& operator=(const Peer&) = delete;
+
+  // Seconds per call of C = A B, row-major float32, n x n x n, on `threads` threads: mean over calls
+  // that fill at least `seconds`, after one untimed call. Negative: the library is not there.
+  double sgemm(int n, int threads, double seconds);
+
+  std::string name() const;   // library and version
+
+ private:
+  int to_ = -1, from_ = -1;
+  pid_t child_ = -1;
+};
+
+}  // namespace assay::bench
