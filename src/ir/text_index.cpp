@@ -55,8 +55,8 @@ class Parser {
     lone = first.group;
     Index total = close(std::move(first));
     while (true) {
-      const size_t at = s_.at();
       const bool minus = s_.peek() == '-';
+      const size_t at = s_.at();
       if (!s_.accept('+') && !s_.accept('-')) return total;
       lone = false;
       const Index next = scaled(close(product(false)), minus ? -1 : 1);
@@ -95,6 +95,7 @@ class Parser {
     Factor left = factor();
     if (negative) left = {scaled(close(std::move(left)), -1)};
     while (true) {
+      s_.peek();
       const size_t at = s_.at();
       if (s_.accept('*')) left = times(std::move(left), factor(), at);
       else if (s_.accept('/')) left = {over(std::move(left), positive(at))};

@@ -119,7 +119,7 @@ int find_name(const Scanner& scanner, size_t at, std::string_view what, const st
               std::span<const std::string> names) {
   const auto found = std::find(names.begin(), names.end(), name);
   if (found != names.end()) return static_cast<int>(found - names.begin());
-  const std::string near = nearest(name, names);
+  const std::string near = name.size() > 1 ? nearest(name, names) : "";  // a letter is near to any
   std::string hint = fmt::format("known here: {}", fmt::join(names.subspan(0, std::min<size_t>(names.size(), 12)), ", "));
   if (!near.empty()) hint = fmt::format("did you mean {}?", near);
   scanner.fail_at(at, fmt::format("there is no {} {}", what, name), std::move(hint));
