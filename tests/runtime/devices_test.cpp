@@ -1,0 +1,65 @@
+// The table of devices, and what it says when there is no such device.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/cpu/cpu_info.h"
+#include "runtime/cpu/memory.h"
+#include "runtime/cpu/process.h"
+#include "runtime/device.h"
+
+namespace assay::runtime {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Devices, there_is_always_the_cpu) {
+  const Found found = devices();
+  ASSERT_FALSE(found.devices.empty());
+  const DeviceInfo& d = found.devices[0];
+  EXPECT_EQ(d.id, "cpu:0");
+  EXPECT_EQ(d.api, "cpp");
+  EXPECT_FALSE(d.name.empty());
+  EXPECT_GE(d.units, 1);
+  EXPECT_GT(d.memory_bytes, 0);
+}
+
+TEST(Devices, an_unknown_one_is_answered_with_those_there_are) {
+  EXPECT_EQ(render(open("cpu:1").diags()), "error: there is no device 'cpu:1'; there are: cpu:0\nhint: did you mean 'cpu:0'?\n");
+}
+
+TEST(CpuInfo, fields_of_the_first_processor) {
+  const std::string text = "processor\t: 0\nmodel name\t: A CPU @ 1: fast\nempty\t:\nprocessor\t: 1\nmodel name\t: B\n";
+  EXPECT_EQ(cpu::cpuinfo_field(text, "model name"), "A CPU @ 1: fast");
+  EXPECT_EQ(cpu::cpuinfo_field(text, "empty"), "");
+  EXPECT_EQ(cpu::cpuinfo_field(text, "flags"), "");
+}
+
+TEST(Process, programs_run_by_argument_list) {
+  EXPECT_EQ(cpu::first_line_of({"/bin/echo", "$HOME; two  words"}), "$HOME; two  words");
+  EXPECT_EQ(cpu::first_line_of({"/bin/false"}), "");
+  EXPECT_EQ(cpu::first_line_of({"/nonexistent"}), "");
+  EXPECT_NE(cpu::find_program("sh"), "");
+  EXPECT_EQ(cpu::find_program("no-such-program"), "");
+}
+
+TEST(Memory, large_pieces_lie_on_huge_page_boundaries) {
+  for (const int64_t bytes : {0, 1, 4096, (2 << 20) - 1, 2 << 20, 5 << 20}) {
+    const auto m = cpu::Memory::allocate(bytes, false);
+    ASSERT_TRUE(m.ok());
+    EXPECT_EQ(static_cast<int64_t>(m->bytes().size()), bytes);
+    const auto address = reinterpret_cast<uintptr_t>(m->bytes().data());
+    EXPECT_EQ(address % (bytes >= (2 << 20) ? size_t{2} << 20 : 4096), 0u) << bytes;
+  }
+  EXPECT_THAT(render(cpu::Memory::allocate(int64_t{1} << 60, false).diags()), HasSubstr("out of memory"));
+}
+
+TEST(Memory, guards_notice_writes) {
+  const auto m = cpu::Memory::allocate(100, true);
+  ASSERT_TRUE(m.ok());
+  EXPECT_TRUE(m->intact());
+  m->bytes().data()[100] = std::byte{0};
+  EXPECT_FALSE(m->intact());
+}
+
+}  // namespace
+}  // namespace assay::runtime
