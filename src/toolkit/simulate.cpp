@@ -41,8 +41,8 @@ Simulation simulate_program(const ir::Program& p, const model::Machine& machine,
   return s;
 }
 
-// A program and a plan are told apart by what a plan alone has.
-bool is_plan(const std::string& text) { return text.find("\nsteps:") != std::string::npos; }
+// A plan names its schema.
+bool is_plan(const std::string& text) { return text.find("schema: assay/plan/") != std::string::npos; }
 
 }  // namespace
 

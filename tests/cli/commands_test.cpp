@@ -1,0 +1,104 @@
+// What each command prints and answers, end to end.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "assay_process.h"
+#include "scratch_directory.h"
+
+namespace assay::test {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+constexpr const char* kProfile = "generic/x86-avx512-2core";
+
+TEST(Commands, Devices) {
+  const Outcome o = run_assay({"devices", "--format", "json"});
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(json::parse(o.out)["devices"][0]["id"], "cpu:0");
+  EXPECT_THAT(run_assay({"devices"}).out, HasSubstr("cpu:0"));
+}
+
+TEST(Commands, Profiles) {
+  EXPECT_THAT(run_assay({"profile", "list"}).out, HasSubstr("nvidia/a100-sxm4-40gb"));
+  EXPECT_EQ(run_assay({"profile", "check", kProfile}).code, 0);
+  EXPECT_EQ(run_assay({"profile", "diff", kProfile, kProfile}).code, 0);
+  const Outcome diff = run_assay({"profile", "diff", "a100-sxm4-40gb", "a100-wide"});
+  EXPECT_EQ(diff.code, 1);
+  EXPECT_THAT(diff.out, HasSubstr("topology.unit.count"));
+  const Outcome set = run_assay({"profile", "show", kProfile, "--set", "topology.unit.count=7", "--format", "json"});
+  ASSERT_EQ(set.code, 0) << set.err;
+  EXPECT_THAT(set.out, HasSubstr("\"value\": \"7\""));
+}
+
+TEST(Commands, ShownYamlIsAProfile) {
+  const ScratchDirectory dir;
+  const Outcome shown = run_assay({"profile", "show", kProfile, "--format", "yaml"});
+  std::ofstream(dir.at("p.yaml")) << shown.out;
+  EXPECT_EQ(run_assay({"profile", "diff", kProfile, dir.at("p.yaml")}).code, 0);
+}
+
+TEST(Commands, ABrokenProfileAnswersNo) {
+  const ScratchDirectory dir;
+  std::ofstream(dir.at("p.yaml")) << "schema: assay/profile/1\nname: x\n";
+  const Outcome o = run_assay({"profile", "check", dir.at("p.yaml")});
+  EXPECT_EQ(o.code, 1);
+  EXPECT_THAT(o.out, HasSubstr("error:"));
+}
+
+TEST(Commands, CompileRunCheckSummary) {
+  const ScratchDirectory dir;
+  const std::string bundle = dir.at("bundle"), summary = dir.at("summary.json");
+  const Environment cache = {{"XDG_CACHE_HOME", dir.at("cache")}};
+  const Outcome compiled = run_assay({"compile", "--op", "matmul m=100 n=77 k=51", "--profile", kProfile, "-o", bundle}, cache);
+  ASSERT_EQ(compiled.code, 0) << compiled.err;
+  EXPECT_THAT(compiled.out, HasSubstr("predicted"));
+  const Outcome run = run_assay({"run", bundle, "--device", "cpu:0", "--repeat", "3", "--check", "--check-programs", "--summary", summary}, cache);
+  ASSERT_EQ(run.code, 0) << run.err << run.out;
+  EXPECT_THAT(run.out, HasSubstr("verified"));
+  const json s = json::parse(std::ifstream(summary));
+  EXPECT_TRUE(s["verified"].get<bool>());
+  EXPECT_LT(s["max_relative_error"].get<double>(), 1e-5);
+  EXPECT_GT(s["measured_s"].get<double>(), 0);
+  EXPECT_EQ(s["interval_s"].size(), 2U);
+  EXPECT_FALSE(s["operators"].empty());
+}
+
+TEST(Commands, AWrongReferenceAnswersNo) {
+  const ScratchDirectory dir;
+  const std::string bundle = dir.at("bundle");
+  ASSERT_EQ(run_assay({"compile", "--op", "matmul m=2 n=2 k=2", "--profile", kProfile, "-o", bundle}).code, 0);
+  std::ofstream(dir.at("ref.bin")) << std::string(16, '\x42');
+  const Outcome o = run_assay({"run", bundle, "--reference", dir.at("ref.bin")});
+  EXPECT_EQ(o.code, 1);
+  EXPECT_THAT(o.out, HasSubstr("WRONG"));
+}
+
+TEST(Commands, SimulateAForeignChip) {
+  const ScratchDirectory dir;
+  const std::string bundle = dir.at("bundle");
+  const Outcome compiled = run_assay({"compile", "--op", "matmul m=512 n=512 k=512", "--profile", "a100-sxm4-40gb", "-o", bundle});
+  ASSERT_EQ(compiled.code, 0) << compiled.err;
+  EXPECT_THAT(compiled.out, HasSubstr("kernels were not printed"));
+  const Outcome as_is = run_assay({"simulate", bundle, "--format", "json"});
+  const Outcome faster = run_assay({"simulate", bundle, "--set", "memory.*.bandwidth*=2", "--format", "json"});
+  ASSERT_EQ(as_is.code, 0) << as_is.err;
+  ASSERT_EQ(faster.code, 0) << faster.err;
+  EXPECT_LE(json::parse(faster.out)["total"]["seconds"].get<double>(), json::parse(as_is.out)["total"]["seconds"].get<double>());
+  EXPECT_EQ(run_assay({"simulate", bundle, "--explain"}).code, 0);
+}
+
+TEST(Commands, CtrlCEndsWith130) {
+  const ScratchDirectory dir;
+  const Outcome o = run_assay_and_signal({"probe", "--device", "cpu:0", "--budget", "60s", "-o", dir.at("p.yaml")}, SIGINT, 2);
+  EXPECT_EQ(o.code, 130) << o.err;
+  EXPECT_FALSE(std::filesystem::exists(dir.at("p.yaml")));
+}
+
+}  // namespace
+}  // namespace assay::test
