@@ -210,6 +210,9 @@ class Resolver {
     out.knee_end = l.knee.to.known() ? l.knee.to.value->v : 1.5 * out.capacity.value;
     if (l.transaction.known()) out.line = l.transaction.value->v;
     else if (l.line.known()) out.line = l.line.value->v;
+    const double ways = l.ways.known() ? l.ways.value->v : 8.0;
+    if (l.managed == hwdesc::Managed::automatic)
+      out.sets = std::exp2(std::floor(std::log2(std::max(1.0, out.capacity.value / (ways * out.line)))));
     const double users = m_.units / out.instances;
     resolve_bandwidth(l, base, users, out);
     if (l.latency.known()) out.latency = {seconds(*l.latency.value), spread_of(l.latency), false, base + ".latency"};

@@ -28,6 +28,7 @@ struct Level {              // one memory, near to far
   Quantity capacity;        // bytes that still hit, per instance (knee.from when known)
   double knee_end = 0;      // bytes beyond which nothing hits
   double line = 64;         // bytes of a transfer
+  double sets = 1;          // of a cache; from ways where known, else as if of 8 to 15 ways
   Quantity read, write;     // bytes/s of one instance, all its units together
   Quantity per_unit_read, per_unit_write;  // bytes/s one unit alone reaches
   double sharpness = 4;     // p of the bandwidth law

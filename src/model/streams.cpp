@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace assay::model {
 
@@ -37,11 +38,14 @@ std::vector<int64_t> region(const ir::Program& p, const Stream& s, const std::ve
   return out;
 }
 
-// Bytes of whole lines: physical dimensions that are wholly covered from the inside are one run.
-double lines_of(const ir::Layout& layout, const std::vector<int64_t>& shape, const std::vector<int64_t>& extent,
-                double element, double line) {
+// Physical dimensions that are wholly covered from the inside are one run.
+Footprint shape_of(const ir::Layout& layout, const std::vector<int64_t>& shape, const std::vector<int64_t>& extent,
+                   double element) {
   const std::vector<int64_t> full = ir::physical_shape(layout, shape);
-  double run = 1, rows = 1;
+  Footprint f;
+  f.rows = 1;
+  f.run = element;
+  double stride = element;
   bool contiguous = true;
   for (size_t p = layout.dims.size(); p-- > 0;) {
     const ir::PhysicalDim& d = layout.dims[p];
@@ -50,13 +54,18 @@ double lines_of(const ir::Layout& layout, const std::vector<int64_t>& shape, con
     if (d.mod > 0) n = std::min(n, d.mod);
     n = std::min(n, full[p]);
     if (contiguous) {
-      run *= static_cast<double>(n);
+      f.run *= static_cast<double>(n);
       contiguous = n == full[p];
     } else {
-      rows *= static_cast<double>(n);
+      if (n > 1 && f.stride == 0) {
+        f.stride = stride;
+        f.near_rows = static_cast<double>(n);
+      }
+      f.rows *= static_cast<double>(n);
     }
+    stride *= static_cast<double>(full[p]);
   }
-  return rows * std::max(line, std::ceil(run * element / line) * line);
+  return f;
 }
 
 }  // namespace
@@ -111,18 +120,29 @@ Streams streams_of(const ir::Program& p) {
   return out;
 }
 
-double footprint(const ir::Program& p, const Streams& s, const Stream& stream, size_t depth, double line) {
+double Footprint::bytes(double line) const { return rows * std::max(line, std::ceil(run / line) * line); }
+
+double Footprint::occupied(double line, double sets) const {
+  const double all = bytes(line);
+  if (near_rows <= 1 || sets <= 1) return all;
+  const auto lines_apart = static_cast<int64_t>(stride / line), n = static_cast<int64_t>(sets);
+  if (static_cast<double>(lines_apart) * line != stride) return all;  // rows drift over the sets
+  const double distinct = static_cast<double>(n / std::gcd(lines_apart, n));
+  const double run_lines = std::ceil(run / line);
+  const double touched = std::min(sets, run_lines * std::min(near_rows, distinct));
+  const double in_one_set = near_rows * run_lines / touched;
+  return std::max(all, (in_one_set - 1) * sets * line);
+}
+
+Footprint footprint(const ir::Program& p, const Streams& s, const Stream& stream, size_t depth) {
   const ir::Tensor& t = p.graph.tensors[static_cast<size_t>(stream.tensor)];
   const double element = ir::bytes_of(t.dtype);
-  if (stream.staging >= 0) {
-    const ir::Staging& stage = p.staging[static_cast<size_t>(stream.staging)];
-    const std::vector<int64_t> shape = lower::staged_shape(p, stage);
-    std::vector<int64_t> extent = region(p, stream, covered(p, s.nest, depth));
-    for (size_t d = 0; d < extent.size(); ++d) extent[d] = std::min(extent[d], shape[d]);
-    return lines_of(stage.layout, shape, extent, element, line);
-  }
-  return lines_of(p.layouts[static_cast<size_t>(stream.tensor)], t.shape, region(p, stream, covered(p, s.nest, depth)),
-                  element, line);
+  std::vector<int64_t> extent = region(p, stream, covered(p, s.nest, depth));
+  if (stream.staging < 0) return shape_of(p.layouts[static_cast<size_t>(stream.tensor)], t.shape, extent, element);
+  const ir::Staging& stage = p.staging[static_cast<size_t>(stream.staging)];
+  const std::vector<int64_t> shape = lower::staged_shape(p, stage);
+  for (size_t d = 0; d < extent.size(); ++d) extent[d] = std::min(extent[d], shape[d]);
+  return shape_of(stage.layout, shape, extent, element);
 }
 
 }  // namespace assay::model

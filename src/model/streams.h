@@ -30,9 +30,21 @@ struct Streams {
 // Streams of the register tile's code, and of the copies of staged operands.
 Streams streams_of(const ir::Program& p);
 
-// Bytes of whole lines of `line` bytes that one run of the loops inside depth `depth` touches of a
-// stream: its operand's region over the tile those loops cover, in the stream's layout.
-double footprint(const ir::Program& p, const Streams& s, const Stream& stream, size_t depth, double line);
+// What one run of the loops inside depth `depth` touches of a stream: its operand's region over the
+// tile those loops cover, in the stream's layout, as rows of contiguous bytes.
+struct Footprint {
+  double rows = 0;         // contiguous runs
+  double run = 0;          // bytes of one run
+  double near_rows = 1;    // runs that lie `stride` bytes apart (the innermost such dimension)
+  double stride = 0;
+
+  double bytes(double line) const;                 // of whole lines
+  // Capacity it takes in a cache of `sets` sets: rows whose stride maps to few sets crowd them, so k
+  // lines in one set take k-1 ways of every set (4 or 8 KiB apart, the classic case).
+  double occupied(double line, double sets) const;
+};
+
+Footprint footprint(const ir::Program& p, const Streams& s, const Stream& stream, size_t depth);
 
 // Extent of the tile per axis that loops [depth..) cover.
 std::vector<int64_t> covered(const ir::Program& p, const lower::Nest& nest, size_t depth);

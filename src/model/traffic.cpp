@@ -10,7 +10,8 @@ namespace {
 // Footprints per stream and depth, and trips per loop, seen by one unit or by the whole device.
 struct View {
   std::vector<std::vector<double>> footprint;  // [stream][depth]
-  std::vector<double> working_set;             // [depth]
+  std::vector<std::vector<Footprint>> shape;   // [stream][depth]
+  double shrink = 1;                           // of streams that move with the outermost loop, at depth 0
   std::vector<double> trips;                   // [loop]
 };
 
@@ -34,23 +35,35 @@ class Traffic {
     View v;
     const size_t depths = s_.nest.loops.size() + 1;
     for (const lower::Loop& l : s_.nest.loops) v.trips.push_back(static_cast<double>(l.trips));
-    double shrink = 1;
     if (!v.trips.empty() && s_.nest.loops[0].group && share > 1) {
       const double mine = std::ceil(v.trips[0] / share);
-      shrink = mine / v.trips[0];
+      v.shrink = mine / v.trips[0];
       v.trips[0] = mine;
     }
-    v.working_set.assign(depths, 0);
     for (const Stream& st : s_.streams) {
       std::vector<double> f(depths, 0);
+      std::vector<Footprint> shapes(depths);
       for (size_t d = 0; d <= std::min(st.until, depths - 1); ++d) {
-        f[d] = footprint(p_, s_, st, d, line_);
-        if (d == 0 && shrink < 1 && st.moves[static_cast<size_t>(s_.nest.loops[0].axis)]) f[d] *= shrink;
-        v.working_set[d] += f[d];
+        shapes[d] = footprint(p_, s_, st, d);
+        f[d] = shapes[d].bytes(line_) * part(v, st, d);
       }
       v.footprint.push_back(std::move(f));
+      v.shape.push_back(std::move(shapes));
     }
     return v;
+  }
+
+  double part(const View& v, const Stream& st, size_t depth) const {
+    const bool mine = depth == 0 && v.shrink < 1 && st.moves[static_cast<size_t>(s_.nest.loops[0].axis)];
+    return mine ? v.shrink : 1;
+  }
+
+  // Capacity that everything inside a depth takes in a cache.
+  double working_set(const View& v, size_t depth, const Level& cache) const {
+    double sum = 0;
+    for (size_t i = 0; i < s_.streams.size(); ++i)
+      if (depth <= s_.streams[i].until) sum += v.shape[i][depth].occupied(line_, cache.sets) * part(v, s_.streams[i], depth);
+    return sum;
   }
 
   static double product(const std::vector<double>& trips, size_t n) {
@@ -82,15 +95,16 @@ class Traffic {
     const View& v = shared ? device_ : unit_;
     // Units of one instance beyond the shared view's one device: several instances split it.
     const double instances = shared ? cache.instances : 1;
-    const size_t depths = v.working_set.size();
+    const size_t depths = s_.nest.loops.size() + 1;
     std::vector<double> bytes(s_.streams.size(), 0);
     LevelTraffic out;
     double left = 1;  // weight of the cases in which no outer depth fitted
     for (size_t j = 0; j < depths && left > 1e-6; ++j) {
       const bool innermost = j + 1 == depths;
-      const double h = innermost ? 1 : fits(v.working_set[j] / instances, cache.capacity.value, cache.knee_end);
+      const double size = working_set(v, j, cache) / instances;
+      const double h = innermost ? 1 : fits(size, cache.capacity.value, cache.knee_end);
       if (h <= 0) continue;
-      if (out.working_set == 0) out.working_set = v.working_set[j] / instances;
+      if (out.working_set == 0) out.working_set = size;
       for (size_t i = 0; i < bytes.size(); ++i) bytes[i] += left * h * reused(v, i, j);
       left *= 1 - h;
     }

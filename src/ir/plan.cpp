@@ -1,0 +1,79 @@
+#include "ir/plan.h"
+
+#include <algorithm>
+
+namespace assay::ir {
+
+namespace {
+
+struct PlanVerifier {
+  const Plan& p;
+  Diags diags;
+
+  void fail(const std::string& message) { diags.push_back(error("plan " + p.name + ": " + message)); }
+
+  void check_tensor(const PlanTensor& t) {
+    if (t.offset < 0 || t.bytes < 0) {
+      fail("tensor " + t.name + " has a negative offset or size");
+      return;
+    }
+    const int64_t room = t.kind == TensorKind::constant ? p.weights_bytes : p.arena_bytes;
+    if (t.bytes > room || t.offset > room - t.bytes) fail("tensor " + t.name + " does not lie inside its storage");
+    if (t.bytes < physical_elements(t.layout, t.shape) * bytes_of(t.dtype))
+      fail("tensor " + t.name + " has less storage than its layout needs");
+  }
+
+  void check_arguments(const Step& s, const Program& program) {
+    const std::vector<int> wanted = arguments_of(program);
+    if (wanted.size() != s.arguments.size()) {
+      fail("step " + s.name + " has " + std::to_string(s.arguments.size()) + " arguments, its program takes " + std::to_string(wanted.size()));
+      return;
+    }
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      if (s.arguments[i] < 0 || s.arguments[i] >= static_cast<int>(p.tensors.size())) {
+        fail("step " + s.name + " names a tensor that does not exist");
+        continue;
+      }
+      const PlanTensor& t = p.tensors[static_cast<size_t>(s.arguments[i])];
+      const auto w = static_cast<size_t>(wanted[i]);
+      if (t.shape != program.graph.tensors[w].shape || t.layout != program.layouts[w] || t.dtype != program.graph.tensors[w].dtype)
+        fail("step " + s.name + ": tensor " + t.name + " does not have the shape and layout its program expects");
+    }
+  }
+
+  // Each group exactly once.
+  void check_queues(const Step& s, const Program& program) {
+    std::vector<Queue> queues = s.queues;
+    std::sort(queues.begin(), queues.end(), [](const Queue& a, const Queue& b) { return a.begin < b.begin; });
+    int64_t next = 0;
+    for (const Queue& q : queues) {
+      if (q.unit < 0 || q.unit >= p.units) fail("step " + s.name + " has a queue for a unit that does not exist");
+      if (q.begin != next || q.end <= q.begin) fail("step " + s.name + ": its queues do not run every group once");
+      next = q.end;
+    }
+    if (next != group_count(program)) fail("step " + s.name + ": its queues do not run every group once");
+  }
+};
+
+}  // namespace
+
+Diags verify(const Plan& p) {
+  PlanVerifier v{p, {}};
+  for (const Program& program : p.programs) {
+    const Diags diags = verify(program);
+    v.diags.insert(v.diags.end(), diags.begin(), diags.end());
+  }
+  if (!v.diags.empty()) return v.diags;
+  for (const PlanTensor& t : p.tensors) v.check_tensor(t);
+  for (const Step& s : p.steps) {
+    if (s.program < 0 || s.program >= static_cast<int>(p.programs.size())) {
+      v.fail("step " + s.name + " names a program that does not exist");
+      continue;
+    }
+    v.check_arguments(s, p.programs[static_cast<size_t>(s.program)]);
+    v.check_queues(s, p.programs[static_cast<size_t>(s.program)]);
+  }
+  return v.diags;
+}
+
+}  // namespace assay::ir
