@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include "base/diag.h"
@@ -12,8 +13,8 @@ namespace assay::probe {
 namespace {
 
 constexpr double kWindow = 0.25;
-constexpr double kSentinelSample = 20e-6;  // short: fits between two interruptions
-constexpr int kSentinelRuns = 8;
+constexpr double kSentinelSample = 40e-6;  // short: fits between two interruptions
+constexpr size_t kSentinelRuns = 3;
 
 std::string key_of(const std::string& what, const Conditions& at, const Job& job) {
   std::string key = job.kernel + "|" + what;
@@ -71,8 +72,8 @@ int64_t Bench::amount_for(const std::string& key, const Job& job) {
   int64_t amount = 1;
   for (int tries = 0; tries < 40 && amount < job.most; ++tries) {
     const runtime::Launch l = launch(job, amount);
-    run({&l, 1});
-    const double t = run({&l, 1}).at(0);
+    const double first = run({&l, 1}).at(0);  // the faster of two: an interrupted run would cut samples short
+    const double t = std::min(first, run({&l, 1}).at(0));
     if (t >= 0.7 * job.target_s) break;
     const double factor = std::clamp(job.target_s / std::max(t, 1e-9), 1.3, t < 20e-6 ? 16.0 : 200.0);
     amount = std::min(job.most, static_cast<int64_t>(std::ceil(static_cast<double>(amount) * factor)));
@@ -90,15 +91,6 @@ Job Bench::sentinel_job(int units, double target_s) const {
   return job;
 }
 
-double Bench::sentinel_seconds(int runs) {
-  const Job job = sentinel_job(1, kSentinelSample);
-  const int64_t amount = amount_for("sentinel", job);
-  const runtime::Launch l = launch(job, amount);
-  const std::vector<runtime::Launch> list(static_cast<size_t>(runs), l);
-  const std::vector<double> times = run(list);
-  return *std::min_element(times.begin(), times.end()) / (static_cast<double>(amount) * job.work);
-}
-
 void Bench::look_at_others() {
   const CpuTimes now = read_cpu_times();
   if (now.wall - window_start_.wall < kWindow) return;
@@ -106,21 +98,29 @@ void Bench::look_at_others() {
   window_start_ = now;
 }
 
-Observation Bench::measure(const std::string& experiment, const std::string& what, const Conditions& at, const Job& job) {
-  Observation o{experiment, what, at, "s", {}, {}, {}};
-  const int64_t amount = amount_for(key_of(what, at, job), job);
-  const runtime::Launch l = launch(job, amount);
-  double tick = sentinel_seconds(kSentinelRuns);
-  for (int i = 0; i < job.samples; ++i) {
-    const CpuTimes before = read_cpu_times();
-    const double t = run({&l, 1}).at(0);
-    o.disturbed.push_back(kept_waiting(before, read_cpu_times()));
-    o.samples.push_back(t / (static_cast<double>(amount) * job.work));
-  }
-  tick = std::min(tick, sentinel_seconds(kSentinelRuns));
-  o.clock_hz = 1 / tick;
+void Bench::sample(Observation& o, const std::function<double()>& run) {
+  const CpuTimes before = read_cpu_times();
+  o.samples.push_back(run());
+  o.disturbed.push_back(kept_waiting(before, read_cpu_times()));
   look_at_others();
-  for (double& d : o.disturbed) d = std::max(d, foreign_);
+  o.foreign = std::max(o.foreign, foreign_);
+}
+
+Observation Bench::measure(const std::string& experiment, const std::string& what, const Conditions& at, const Job& job) {
+  Observation o{experiment, what, at, "s", {}, {}, 0, {}};
+  const int64_t amount = amount_for(key_of(what, at, job), job);
+  const Job tick = sentinel_job(1, kSentinelSample);
+  const int64_t ticks = amount_for("sentinel", tick);
+  std::vector<runtime::Launch> list(1 + kSentinelRuns, launch(tick, ticks));
+  list[0] = launch(job, amount);
+  double fastest = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < job.samples; ++i)
+    sample(o, [&] {
+      const std::vector<double> times = run(list);
+      fastest = std::min(fastest, *std::min_element(times.begin() + 1, times.end()));
+      return times[0] / (static_cast<double>(amount) * job.work);
+    });
+  o.clock_hz = static_cast<double>(ticks) * tick.work / fastest;
   return o;
 }
 

@@ -30,16 +30,18 @@ class Bench {  // invariant: a loaded module with the sentinel calibrated
   // A failed run throws, which ends the worker: that is what workers are for (worker.h).
   Bench(runtime::Module& module, const std::vector<ir::Kernel>& kernels);
 
-  // One block: sentinel, samples, sentinel.
+  // One block of samples, a sentinel right behind each: it sees the clock the sample ran at (wide
+  // vectors lower it on some cores, and it takes a while to rise again).
   Observation measure(const std::string& experiment, const std::string& what, const Conditions& at, const Job& job);
+
+  // Adds a sample to a block: what `run` returns, with who else ran meanwhile.
+  void sample(Observation& o, const std::function<double()>& run);
 
   // Runs a list of launches once; times of each step in seconds.
   std::vector<double> run(std::span<const runtime::Launch> launches);
   runtime::Launch launch(const Job& job, int64_t amount) const;
   int64_t amount_for(const std::string& key, const Job& job);
 
-  // Seconds per addition of a dependent chain: one core tick. Fastest of several short runs.
-  double sentinel_seconds(int runs);
   Job sentinel_job(int units, double target_s) const;
 
   int allocate(int64_t bytes);

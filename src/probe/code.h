@@ -16,7 +16,7 @@ namespace assay::probe {
 
 inline constexpr int64_t kSlots = 256;
 inline constexpr int64_t kBlocks = int64_t{1} << 22;
-inline constexpr int64_t kBlockBytes = 1024;
+inline constexpr int64_t kBlockBytes = 4096;
 inline constexpr int64_t kMaxPasses = (int64_t{1} << 18) - 1;
 inline constexpr int64_t kMaxIterations = int64_t{1} << 40;
 

@@ -24,18 +24,16 @@ std::vector<int64_t> shuffled(int64_t n, std::mt19937_64& random) {
   return v;
 }
 
-// Visits node numbers block by block: `inner` is one shuffle of a block, entered at another place in
-// each block; the last block may be shorter.
+// Visits node numbers block by block, each block in an order of its own: one order for all of them
+// is a pattern that prefetchers do learn.
 template <class F>
 void visit(const Cycle& c, std::mt19937_64& random, F&& f) {
   const int64_t block = c.block > 0 ? std::min(c.block, c.nodes) : c.nodes;
-  const std::vector<int64_t> inner = shuffled(block, random);
+  std::vector<int64_t> inner = shuffled(block, random);
   for (const int64_t b : shuffled((c.nodes + block - 1) / block, random)) {
-    const auto turn = static_cast<int64_t>(random() % static_cast<uint64_t>(block));
-    for (int64_t i = 0; i < block; ++i) {
-      const int64_t node = b * block + inner[static_cast<size_t>((i + turn) % block)];
-      if (node < c.nodes) f(node);
-    }
+    std::shuffle(inner.begin(), inner.end(), random);
+    for (const int64_t i : inner)
+      if (b * block + i < c.nodes) f(b * block + i);
   }
 }
 

@@ -14,7 +14,9 @@ namespace assay::probe {
 namespace {
 
 constexpr int64_t kSmallest = 8 << 10;
-constexpr int64_t kDenseUpTo = 16 << 20;   // four sizes an octave up to here, two beyond
+constexpr int64_t kDenseUpTo = 16 << 20;   // four sizes an octave up to here,
+constexpr int64_t kSparseFrom = 128 << 20; // two up to here, one beyond
+constexpr int kLargeVisits = 2;            // blocks at each of those: setting them up is what costs
 constexpr int64_t kWarmUpTo = 32 << 20;    // beyond, writing the cycle in visiting order must do
 
 // Multiples of 4 KiB where that is fine enough, else of the line.
@@ -28,7 +30,7 @@ std::vector<int64_t> sweep(int64_t line, int64_t most) {
   double bytes = kSmallest;
   while (bytes < static_cast<double>(most)) {
     out.push_back(rounded(bytes, line));
-    bytes *= std::exp2(bytes < kDenseUpTo ? 0.25 : 0.5);
+    bytes *= std::exp2(bytes < kDenseUpTo ? 0.25 : bytes < kSparseFrom ? 0.5 : 1);
   }
   out.push_back(most);
   return out;
@@ -38,7 +40,8 @@ std::vector<int64_t> sweep(int64_t line, int64_t most) {
 void chase_block(Session& s, const std::string& experiment, const ChaseArea& area, int64_t bytes) {
   const Cycle cycle = dense_cycle(bytes, static_cast<int64_t>(s.known.line));
   area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, cycle, s.random));
-  const Job job = chase_job(area, 1, 0.4e-3);
+  Job job = chase_job(area, 1, 0.4e-3);
+  if (bytes > kDenseUpTo) job.samples = 8;
   if (bytes <= kWarmUpTo) {
     const runtime::Launch pass = s.bench.launch(job, cycle.nodes / kChaseSteps + 1);
     s.bench.run({&pass, 1});
@@ -48,7 +51,10 @@ void chase_block(Session& s, const std::string& experiment, const ChaseArea& are
 
 void chase_points(Session& s, const std::string& experiment, const std::vector<int64_t>& sizes) {
   const ChaseArea area = ChaseArea::make(s.bench, *std::max_element(sizes.begin(), sizes.end()));
-  s.rounds(sizes.size(), [&](size_t i) { chase_block(s, experiment, area, sizes[i]); });
+  std::vector<int> visits(sizes.size(), 0);
+  s.rounds(sizes.size(), [&](size_t i) {
+    if (sizes[i] < kSparseFrom || ++visits[i] <= kLargeVisits) chase_block(s, experiment, area, sizes[i]);
+  });
 }
 
 // Footprints that tell where a knee begins, crosses and ends: finer around all three.
@@ -87,7 +93,8 @@ void run_knees(Session& s) {
   Observations all = s.earlier;
   Levels levels = s.known.levels;
   if (levels.knees.empty()) return;
-  const ChaseArea area = ChaseArea::make(s.bench, static_cast<int64_t>(levels.knees.back().to * 1.5));
+  const auto most = static_cast<int64_t>(levels.knees.back().to * 1.5);
+  const ChaseArea area = ChaseArea::make(s.bench, most);
   const Send send = s.send;
   s.send = [&](const std::string& l) { add_line(l, all); send(l); };
   for (int round = 0; round == 0 || s.left() > 0; ++round) {
@@ -97,7 +104,7 @@ void run_knees(Session& s) {
     std::shuffle(order.begin(), order.end(), s.random);
     for (const int64_t bytes : order) {
       if (round > 0 && s.left() <= 0) return;
-      if (static_cast<double>(bytes) <= levels.knees.back().to * 1.5) chase_block(s, "knees", area, bytes);
+      if (bytes <= most) chase_block(s, "knees", area, bytes);
     }
     const Levels renewed = find_levels(curve_of(chase_blocks(all), Estimator::latency));
     if (renewed.knees.size() == levels.knees.size()) levels = renewed;
@@ -107,10 +114,10 @@ void run_knees(Session& s) {
 // One line per page: what it costs beyond a dense chase over as many lines is translation. Two
 // strides tell pages of 4 KiB (the same number of nodes) from larger ones (fewer).
 void run_tlb(Session& s) {
-  constexpr int64_t kMostNodes = 16384, kFarStride = 16 * kPage;
+  constexpr int64_t kMostNodes = 16384, kFarStride = kFarPages * kPage;
   struct Point { int64_t nodes, stride; };
   std::vector<Point> points;
-  for (double n = 16; n <= kMostNodes * 1.01; n *= std::exp2(0.5)) {
+  for (double n = 16; n <= kMostNodes * 1.01; n *= std::exp2(n < 4000 ? 0.25 : 0.5)) {
     const auto nodes = static_cast<int64_t>(n + 0.5);
     points.push_back({nodes, kPage});
     if (nodes * kFarStride <= s.max_bytes / 2) points.push_back({nodes, kFarStride});

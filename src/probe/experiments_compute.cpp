@@ -70,6 +70,19 @@ void run_chain_points(Session& s, const std::string& experiment, const std::vect
   });
 }
 
+constexpr int64_t kTickBytes = 64 << 10;
+
+Job tick_job(const std::string& load, int lanes, int data, int units, double target_s) {
+  Job job;
+  job.kernel = tick_name(load, lanes);
+  job.arguments = {{data, 0}};
+  job.queues = counted_on(units);
+  job.work = kSentinelSteps;
+  job.most = kMaxIterations;
+  job.target_s = target_s;
+  return job;
+}
+
 // Powers of two and all.
 std::vector<int> unit_counts(int units) {
   std::vector<int> out;
@@ -88,7 +101,13 @@ void run_checks(Session& s) {
 
 void run_clock(Session& s) {
   const Job job = s.bench.sentinel_job(1, 50e-6);
-  s.rounds(1, [&](size_t) { s.emit(s.bench.measure("clock", "sentinel", {}, job)); });
+  const int data = s.bench.allocate(kTickBytes);
+  s.rounds(2 + kTickLoads.size() * kLanes.size(), [&](size_t i) {
+    if (i < 2) return s.emit(s.bench.measure("clock", "sentinel", {}, job));
+    const int lanes = kLanes[(i - 2) / kTickLoads.size()];
+    const std::string load = kTickLoads[(i - 2) % kTickLoads.size()];
+    s.emit(s.bench.measure("clock", load, {{"lanes", lanes}}, tick_job(load, lanes, data, 1, 100e-6)));
+  });
 }
 
 void run_fma(Session& s) {
@@ -96,7 +115,7 @@ void run_fma(Session& s) {
   for (const int lanes : kLanes)
     for (const int chains : kFmaChains) {
       points.push_back({"fma", lanes, chains});
-      Observation o{"fma", "stack", {{"lanes", lanes}, {"chains", chains}}, "B", {}, {}, {}};
+      Observation o{"fma", "stack", {{"lanes", lanes}, {"chains", chains}}, "B", {}, {}, 0, {}};
       const int64_t bytes = s.bench.stack_bytes(op_name("fma", lanes, chains));
       if (bytes >= 0) o.samples.push_back(static_cast<double>(bytes));
       if (!o.samples.empty()) s.emit(o);
@@ -112,7 +131,7 @@ void run_operations(Session& s) {
 }
 
 void run_mixes(Session& s) {
-  constexpr int64_t kBytes = 8 << 10;
+  constexpr int64_t kBytes = 16 << 10;
   const int data = s.bench.allocate(64 << 10);
   s.rounds(kMixes.size(), [&](size_t i) {
     Job job;
@@ -139,22 +158,12 @@ void run_units(Session& s) {
   });
 }
 
-// A sentinel on every unit right behind 20 ms of multiply-adds on all: the clock is still the loaded one.
+// All units at once, for longer.
 void run_sustained(Session& s) {
-  Job load = chains_job(op_name("fma", s.known.lanes, s.known.chains), output(s), s.known.chains, s.device.units);
-  load.target_s = 20e-3;
-  const Job tick = s.bench.sentinel_job(s.device.units, 50e-6);
-  const int64_t work = s.bench.amount_for("load", load), ticks = s.bench.amount_for("ticks", tick);
-  const std::vector<runtime::Launch> both = {s.bench.launch(load, work), s.bench.launch(tick, ticks)};
-  s.rounds(1, [&](size_t) {
-    Observation o{"sustained", "fma", {{"units", s.device.units}}, "s", {}, {}, {}};
-    for (int i = 0; i < 3; ++i) {
-      const CpuTimes before = read_cpu_times();
-      o.samples.push_back(s.bench.run(both).at(1) / (static_cast<double>(ticks) * tick.work));
-      o.disturbed.push_back(kept_waiting(before, read_cpu_times()));
-    }
-    s.emit(o);
-  });
+  const int data = s.bench.allocate(kTickBytes);
+  const Job job = tick_job("fma", s.known.lanes, data, s.device.units, 4e-3);
+  const Conditions at = {{"lanes", s.known.lanes}, {"units", s.device.units}};
+  s.rounds(1, [&](size_t) { s.emit(s.bench.measure("sustained", "fma", at, job)); });
 }
 
 }  // namespace assay::probe

@@ -86,28 +86,26 @@ Job empty_groups(int units, int64_t most) {
 void measure_steps(Session& s) {
   constexpr size_t kSteps = 200;
   const std::vector<runtime::Launch> steps(kSteps, s.bench.launch(empty_groups(s.device.units, 1), 1));
-  Observation o{"launch", "step", {{"units", s.device.units}}, "s", {}, {}, {}};
-  for (int i = 0; i < 5; ++i) {
-    const CpuTimes before = read_cpu_times();
-    double sum = 0;
-    for (const double t : s.bench.run(steps)) sum += t;
-    o.samples.push_back(sum / kSteps);
-    o.disturbed.push_back(kept_waiting(before, read_cpu_times()));
-  }
+  Observation o{"launch", "step", {{"units", s.device.units}}, "s", {}, {}, 0, {}};
+  for (int i = 0; i < 5; ++i)
+    s.bench.sample(o, [&] {
+      double sum = 0;
+      for (const double t : s.bench.run(steps)) sum += t;
+      return sum / kSteps;
+    });
   s.emit(o);
 }
 
 // One launch, waited for, seen from outside.
 void measure_eager(Session& s) {
   const runtime::Launch one = s.bench.launch(empty_groups(s.device.units, 1), 1);
-  Observation o{"launch", "eager", {{"units", s.device.units}}, "s", {}, {}, {}};
-  for (int i = 0; i < 5; ++i) {
-    const CpuTimes before = read_cpu_times();
-    const double start = now_seconds();
-    s.bench.run({&one, 1});
-    o.samples.push_back(now_seconds() - start);
-    o.disturbed.push_back(kept_waiting(before, read_cpu_times()));
-  }
+  Observation o{"launch", "eager", {{"units", s.device.units}}, "s", {}, {}, 0, {}};
+  for (int i = 0; i < 5; ++i)
+    s.bench.sample(o, [&] {
+      const double start = now_seconds();
+      s.bench.run({&one, 1});
+      return now_seconds() - start;
+    });
   s.emit(o);
 }
 
@@ -125,7 +123,7 @@ void run_bandwidth(Session& s) {
   for (size_t level = 0; level < s.known.levels.knees.size(); ++level)
     for (const int units : one_and_all(s.device.units))
       for (const char* access : {"read", "write", "copy"}) {
-        const auto bytes = footprint_within(s.known.levels, level, s.known.shared[level] ? units : 1);
+        const auto bytes = footprint_within(s.known.levels, level, s.known.sharing[level].shared ? units : 1);
         if (!bytes) continue;
         const int64_t each = copies(access) ? std::max<int64_t>(kBlockBytes, *bytes / 2 / kBlockBytes * kBlockBytes) : *bytes;
         points.push_back({access, s.known.lanes, units, each, static_cast<double>(level)});

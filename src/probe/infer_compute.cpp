@@ -1,5 +1,6 @@
 // Vector widths, registers, pipes and operations.
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 
 #include "probe/infer.h"
@@ -26,7 +27,15 @@ void add_lanes(const Observations& all, Profile& to) {
   }
 }
 
-// The first number of chains whose kernel needs the stack tells how many vectors fit.
+// Architectural vector registers by the name of the widest extension.
+struct Isa {
+  const char* name;
+  double registers;
+};
+constexpr std::array<Isa, 6> kIsas = {{{"avx512f", 32}, {"avx2", 16}, {"avx", 16}, {"sse2", 16}, {"sve", 32}, {"asimd", 32}}};
+
+// The first number of chains whose kernel needs the stack tells how many vectors fit: chains and one
+// operand. A compiler may want one more for itself, so the extension's own number decides in between.
 Value<Count> register_count(const Observations& all, int lanes) {
   const std::vector<Observation> blocks = select(all, "fma", "stack", {{"lanes", lanes}});
   double base = -1, fits = 0, spills = 0;
@@ -36,12 +45,16 @@ Value<Count> register_count(const Observations& all, int lanes) {
     if (bytes < base + lanes * 4) fits = chains;
     else if (spills == 0) spills = chains;
   }
+  for (const Isa& isa : kIsas)
+    if (all.fact("isa") == isa.name && isa.registers >= fits + 1 && (spills == 0 || isa.registers <= spills + 2))
+      return known_value(Count{isa.registers}, Origin::driver, std::string("instruction set: ") + isa.name,
+                         fits > 0 ? fmt::format("the compiler keeps {:.0f} accumulators and an operand in registers, not {:.0f}", fits, spills) : "");
   if (fits <= 0) return unknown_value<Count>("the compiler does not report stack use");
   if (spills <= 0) return unknown_value<Count>(fmt::format("no spill up to {:.0f} vectors", fits + 1));
   auto v = known_value(Count{fits + 1}, Origin::driver, "the compiler's report of stack use",
                        fmt::format("{:.0f} accumulators and an operand stay in registers, {:.0f} do not", fits, spills));
   v.low = Count{fits + 1};
-  v.high = Count{spills};
+  v.high = Count{spills + 1};
   return v;
 }
 
@@ -72,7 +85,14 @@ struct Best {
   double lanes = 0, chains = 0;
 };
 
-Best best_rate(const Observations& all, const std::string& experiment, const std::string& what, double elements_per_sample) {
+// Ticks are counted by the clock under the same kind of load.
+double clock_for(const Observations& all, const std::string& load, double lanes, const Summary& s) {
+  const double clock = clock_under(all, load, lanes);
+  return clock > 0 ? clock : s.clock_hz;
+}
+
+Best best_rate(const Observations& all, const std::string& experiment, const std::string& what, const std::string& load,
+               double elements_per_sample) {
   Best best;
   const std::vector<Observation> blocks = select(all, experiment, what);
   std::vector<double> chains = values_of(blocks, "chains");
@@ -82,9 +102,9 @@ Best best_rate(const Observations& all, const std::string& experiment, const std
       Conditions at = {{"lanes", lanes}};
       if (c > 0) at["chains"] = c;
       const auto s = summarize(select(all, experiment, what, at), Estimator::throughput);
-      if (!s || s->clock_hz <= 0) continue;
+      if (!s || clock_for(all, load, lanes, *s) <= 0) continue;
       const double elements = elements_per_sample > 0 ? elements_per_sample : lanes;
-      const Measured rate = inverse(*s, elements / s->clock_hz);
+      const Measured rate = inverse(*s, elements / clock_for(all, load, lanes, *s));
       if (!best.rate || rate.value > best.rate->value) best = {rate, lanes, c};
     }
   return best;
@@ -104,7 +124,7 @@ std::optional<Summary> chain_time(const Observations& all, const std::string& op
 
 void add_operation(const Observations& all, const Known& known, const std::string& op, const Best& fma, Profile& to) {
   ComputeOp c{op, "f32", "fma", {}, {}};
-  const Best own = op == "fma" ? fma : best_rate(all, "operations", op, 0);
+  const Best own = op == "fma" ? fma : best_rate(all, "operations", op, "fma", 0);
   const auto chain = chain_time(all, op, known);
   if (!own.rate && !chain) return;
   if (own.rate && fma.rate) {
@@ -113,8 +133,8 @@ void add_operation(const Observations& all, const Known& known, const std::strin
                            op == "fma" ? 1.0 : fma.rate->value / own.rate->low, own.rate->n, own.rate->note},
                           "rate of multiply-adds over its own");
   }
-  if (chain && chain->clock_hz > 0)
-    c.latency = latency_value(scaled(*chain, chain->clock_hz), kCore,
+  if (chain && clock_for(all, "fma", known.lanes, *chain) > 0)
+    c.latency = latency_value(scaled(*chain, clock_for(all, "fma", known.lanes, *chain)), kCore,
                               op == "exp" ? "one chain, a change of sign included" : "one chain");
   to.compute.push_back(std::move(c));
 }
@@ -125,9 +145,9 @@ void infer_compute(const Observations& all, const Known& known, Profile& to) {
   add_lanes(all, to);
   add_registers(all, known, to);
   add_issue(all, to);
-  const Best fma = best_rate(all, "fma", "fma", 0);
-  const Best load = best_rate(all, "access", "read", 0.25);   // samples are per byte
-  const Best store = best_rate(all, "access", "write", 0.25);
+  const Best fma = best_rate(all, "fma", "fma", "fma", 0);
+  const Best load = best_rate(all, "access", "read", "read", 0.25);   // samples are per byte
+  const Best store = best_rate(all, "access", "write", "write", 0.25);
   add_pipe(to, "fma", fma, fma.rate ? fmt::format("{:.0f} independent chains", fma.chains) : "");
   add_pipe(to, "load", load, "vector loads from 16 KiB");
   add_pipe(to, "store", store, "vector stores to 16 KiB");

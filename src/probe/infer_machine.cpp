@@ -18,6 +18,13 @@ void add_identity(const Observations& all, Profile& to) {
     if (const std::string text = all.fact(key); !text.empty()) to.identity.emplace_back(key, text);
 }
 
+// A loaded clock below half the free one is more likely an interruption than a clock.
+Value<Hertz> sustained_value(const Summary& s, const Value<Hertz>& max) {
+  if (!max.known() || 1 / s.value < 0.5 * max.value->v)
+    return unknown_value<Hertz>("others used the machine whenever it was measured");
+  return hertz_value(inverse(s, 1), "the same chain with multiply-adds of the widest vectors beside it, all units");
+}
+
 void add_clocks(const Observations& all, Profile& to) {
   Clock core;
   core.name = kCore;
@@ -25,8 +32,8 @@ void add_clocks(const Observations& all, Profile& to) {
     core.max = hertz_value(inverse(*s, 1), "chain of dependent integer additions, one tick each");
   else
     core.max = unknown_value<Hertz>("the clock experiment did not run");
-  if (const auto s = summarize(select(all, "sustained", "fma"), Estimator::latency))
-    core.sustained.emplace_back("fma", hertz_value(inverse(*s, 1), "the same chain right behind 20 ms of multiply-adds on all units"));
+  if (const auto s = summarize(select(all, "sustained", "fma"), Estimator::throughput))
+    core.sustained.emplace_back("fma", sustained_value(*s, core.max));
   to.clocks.push_back(std::move(core));
 }
 
@@ -94,14 +101,14 @@ std::vector<CurvePoint> translation_curve(const Observations& all, double stride
 
 void add_tlb(const Observations& all, const Known& known, Profile& to) {
   const Levels near = find_levels(translation_curve(all, kPage, known.line));
-  const Levels far = find_levels(translation_curve(all, 16.0 * kPage, known.line));
+  const Levels far = find_levels(translation_curve(all, double(kFarPages * kPage), known.line));
   const double hz = clock_of(select(all, "tlb", "pages"));
   for (size_t i = 0; i < near.knees.size() && hz > 0; ++i) {
     const double ratio = i < far.knees.size() ? far.knees[i].capacity / near.knees[i].capacity : 0;
     if (ratio < 0.6 || ratio > 1.6) break;  // one entry covers more than 4 KiB: how much is not told
     TlbLevel t;
     t.depth = static_cast<int>(i) + 1;
-    t.page = known_value(Bytes{kPage}, Origin::measured, "the same number of nodes misses at strides of 4 KiB and 64 KiB");
+    t.page = known_value(Bytes{kPage}, Origin::measured, "the same number of nodes misses at strides of 4 KiB and 68 KiB");
     const KneePoint& k = near.knees[i];
     t.entries = count_value({k.capacity, k.from, k.to, 0, ""}, "chase of one line per page, less the same lines dense");
     t.entries.n.reset();

@@ -28,12 +28,13 @@ struct Context {
   }
 };
 
-// Blocks within half an octave of the plateau's geometric middle.
+// Blocks in the middle half of the plateau, by the logarithm of their footprint.
 std::vector<Observation> middle_of(const Context& c) {
   const double middle = std::sqrt(c.plateau().first * c.plateau().last);
+  const double reach = std::max(0.3, std::log2(c.plateau().last / c.plateau().first) / 4);
   std::vector<Observation> out;
   for (Observation& o : chase_blocks(c.all))
-    if (std::abs(std::log2(o.value_at("bytes") / middle)) <= 0.5) out.push_back(std::move(o));
+    if (std::abs(std::log2(o.value_at("bytes") / middle)) <= reach) out.push_back(std::move(o));
   return out;
 }
 
@@ -53,7 +54,8 @@ Value<Bytes> capacity_of(const Context& c) {
   const KneePoint& k = c.known.levels.knees[c.index];
   Measured m{k.capacity, std::min(k.from, k.capacity), std::max(k.to, k.capacity), 0, ""};
   const std::string declared = c.all.fact(fmt::format("declared.l{}", c.index + 1));
-  if (!declared.empty()) m.note = "the system declares " + declared;
+  m.note = c.known.sharing[c.index].why;
+  if (!declared.empty()) m.note += "; the system declares " + declared;
   m.n = static_cast<int64_t>(chase_blocks(c.all).size());
   return bytes_value(m, "knee of the latency curve: where it crosses the geometric middle of two levels");
 }
@@ -75,10 +77,12 @@ Value<Bandwidth> bandwidth_of(const Context& c, const std::string& what, bool al
   const double units = c.units(c.far ? "far" : "bandwidth", what, all_units);
   const auto s = units > 0 ? stream_time(c, what, units) : std::nullopt;
   if (!s) return unknown_value<Bandwidth>("no footprint shows this level alone");
-  const bool ticks = !c.shared && s->clock_hz > 0;
+  const double under = clock_under(c.all, what == "write" ? "write" : "read", c.known.lanes);
+  const double clock = under > 0 ? under : s->clock_hz;
+  const bool ticks = !c.shared && clock > 0;
   const auto bytes = values_of(select(c.all, c.far ? "far" : "bandwidth", what, {{"level", double(c.index)}, {"units", units}}), "bytes");
   const std::string text = fmt::format("{}, {:.0f} unit{}, {:.0f} KiB each", method, units, units > 1 ? "s" : "", bytes.back() / 1024);
-  return bandwidth_value(inverse(*s, ticks ? 1 / s->clock_hz : 1), ticks ? kCore : "", text);
+  return bandwidth_value(inverse(*s, ticks ? 1 / clock : 1), ticks ? kCore : "", text);
 }
 
 void add_scaling(const Context& c, MemoryLevel& to) {
@@ -133,7 +137,7 @@ MemoryLevel level_of(Context c) {
   const size_t n = c.known.levels.plateaus.size();
   l.name = level_name(c.index, n);
   c.far = c.index + 1 == n;
-  c.shared = c.far || c.known.shared[c.index];
+  c.shared = c.far || c.known.sharing[c.index].shared;
   l.per = c.shared ? "device" : "unit";
   l.managed = c.far ? Managed::explicit_ : Managed::automatic;
   l.capacity = capacity_of(c);

@@ -34,6 +34,7 @@ Observation sample_from(const Json& j) {
   o.unit = j.at("unit").get<std::string>();
   o.samples = j.at("samples").get<std::vector<double>>();
   o.disturbed = j.at("disturbed").get<std::vector<double>>();
+  o.foreign = j.at("foreign").get<double>();
   if (j.contains("clock_hz")) o.clock_hz = j.at("clock_hz").get<double>();
   return o;
 }
@@ -69,7 +70,7 @@ void drop_partial_line(int fd) {
 
 std::string to_line(const Observation& o) {
   Json j = {{"kind", "sample"}, {"experiment", o.experiment}, {"what", o.what}, {"at", o.at},
-            {"unit", o.unit}, {"samples", o.samples}, {"disturbed", o.disturbed}};
+            {"unit", o.unit}, {"samples", o.samples}, {"disturbed", o.disturbed}, {"foreign", o.foreign}};
   if (o.clock_hz) j["clock_hz"] = *o.clock_hz;
   return text_of(j);
 }

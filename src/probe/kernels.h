@@ -2,6 +2,8 @@
 //
 //   sentinel          integer additions, each needing the one before: one core tick per addition.
 //                     Register plus register: some cores fold additions of small constants away.
+//   tick_<load>_<w>   the same with vector work beside it that does not hold it up: the clock under
+//                     that load. Some cores run slower while, and only while, wide vectors execute.
 //   op_<op>_<w>_<c>   c independent chains of one operation on vectors of w lanes. One chain shows
 //                     the latency, the best number of chains the rate, the first number that spills
 //                     the size of the register file.
@@ -24,24 +26,27 @@
 namespace assay::probe {
 
 inline constexpr std::array<int, 3> kLanes = {4, 8, 16};          // f32 lanes tried
-inline constexpr std::array<int, 9> kFmaChains = {1, 4, 8, 12, 15, 16, 24, 31, 32};
+inline constexpr std::array<int, 9> kFmaChains = {1, 4, 8, 12, 15, 16, 24, 30, 32};
 inline constexpr std::array<int, 2> kOpChains = {1, 10};
 inline constexpr int kSentinelSteps = 64;                          // additions per iteration
+inline constexpr std::array<const char*, 3> kTickLoads = {"fma", "read", "write"};  // beside them
 inline constexpr int kChaseSteps = 16;                             // hops per iteration
-inline constexpr int kSplatsPerBlock = 32;
-inline constexpr int kMixRounds = 16;                              // groups of operations per block
+inline constexpr int kSplatsPerBlock = 64;
+inline constexpr int kMixRounds = 32;                              // groups of operations per block
 
 struct MixKind {
   const char* name;
   int loads, fmas, integers;  // per round
 };
-inline constexpr std::array<MixKind, 4> kMixes = {{
-    {"integer", 0, 0, 6}, {"load_integer", 1, 0, 4}, {"load_fma_integer", 1, 1, 3}, {"load_fma", 1, 1, 1}}};
+inline constexpr std::array<MixKind, 5> kMixes = {{
+    {"integer", 0, 0, 6}, {"load_integer", 1, 0, 4}, {"loads_integer", 2, 0, 4}, {"load_fma_integer", 1, 1, 3},
+    {"loads_fma_integer", 2, 1, 3}}};
 
 // Operations of one iteration of op_<op>_<w>_<chains>.
 int op_steps(int chains);
 
 std::string op_name(const std::string& op, int lanes, int chains);
+std::string tick_name(const std::string& load, int lanes);
 std::string access_name(const std::string& access, int lanes);
 
 std::span<const std::string> op_names();      // beside fma: add, mul, ...

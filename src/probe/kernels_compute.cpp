@@ -18,16 +18,56 @@ void add_counted_loop(ir::Kernel& k, ir::Block body) {
   k.body.push_back(code::loop(i, kMaxIterations, ir::variable(count), std::move(body)));
 }
 
-ir::Kernel sentinel() {
-  ir::Kernel k = code::empty("sentinel");
+// x += y, kSentinelSteps times.
+ir::Block additions(const ir::Kernel& k, int x, int y) {
+  ir::Block body;
+  code::repeat(body, kSentinelSteps,
+               {code::set(x, code::opaque(code::apply(ValueOp::add, {code::reg(k, x), code::reg(k, y)})))});
+  return body;
+}
+
+int add_chain_registers(ir::Kernel& k) {
   const int x = code::add_register(k, "x", DType::i64, 1);
   const int y = code::add_register(k, "y", DType::i64, 1);
   k.body.push_back(code::declare(x, 2));
   for (const int r : {x, y}) k.body.push_back(code::set(r, code::opaque(code::number(3, DType::i64, 1))));
+  return x;
+}
+
+ir::Kernel sentinel() {
+  ir::Kernel k = code::empty("sentinel");
+  const int x = add_chain_registers(k);
+  add_counted_loop(k, additions(k, x, x + 1));
+  k.body.push_back(code::keep(x));
+  return k;
+}
+
+// One vector operation after every kTickSpacing additions: half of what one port could do.
+constexpr int kTickSpacing = 2, kTickAccumulators = 8;
+
+ir::Kernel tick(const std::string& load, int lanes) {
+  ir::Kernel k = code::empty(tick_name(load, lanes));
+  const int data = code::add_buffer(k, "data", DType::f32, true);
+  const int x = add_chain_registers(k);
+  const int a = code::add_register(k, "a", DType::f32, lanes);
+  for (int i = 0; i < kTickAccumulators; ++i) code::add_register(k, fmt::format("acc{}", i), DType::f32, lanes);
+  k.body.push_back(code::declare(a, kTickAccumulators + 1));
+  for (int i = 0; i <= kTickAccumulators; ++i) k.body.push_back(code::set(a + i, code::opaque(code::number(1, DType::f32, lanes))));
+  const int turn = 2;  // index variables: group, count, i
   ir::Block body;
-  code::repeat(body, kSentinelSteps,
-               {code::set(x, code::opaque(code::apply(ValueOp::add, {code::reg(k, x), code::reg(k, y)})))});
+  int next = 0;
+  for (ir::Stmt& step : additions(k, x, x + 1)) {
+    body.push_back(std::move(step));
+    if (++next % kTickSpacing != 0) continue;
+    const int at = next / kTickSpacing, acc = a + 1 + at % kTickAccumulators;
+    const ir::Index place = code::part_of(turn, 1, 8) * (int64_t{kSentinelSteps} * lanes) + int64_t{at} * lanes;
+    if (load == "write") body.push_back(code::store(data, place, code::reg(k, a)));
+    else if (load == "read") body.push_back(code::set(acc, code::load(data, place, DType::f32, lanes)));
+    else body.push_back(code::set(acc, code::apply(ValueOp::fma, {code::reg(k, acc), code::reg(k, a), code::reg(k, a)})));
+    if (load == "read") body.push_back(code::keep(acc));
+  }
   add_counted_loop(k, std::move(body));
+  for (int i = 0; i <= kTickAccumulators; ++i) k.body.push_back(code::keep(a + i));
   k.body.push_back(code::keep(x));
   return k;
 }
@@ -78,20 +118,22 @@ ir::Kernel chains(const std::string& op, int lanes, int count) {
   return k;
 }
 
+constexpr int kIntegerChains = 9;
+
 void add_mix_rounds(ir::Kernel& k, const MixKind& mix, int value, int first_acc, int first_int, ir::Block& body) {
   constexpr int kWidth = 8;
   int next_fma = 0, next_int = 0;
   for (int r = 0; r < kMixRounds; ++r) {
-    if (mix.loads > 0) {
-      const int64_t per_round = kBlockBytes / 4 / kMixRounds;
-      body.push_back(code::set(value, code::load(0, ir::variable(4, kBlockBytes / 4) + r * per_round, DType::f32, kWidth)));
+    for (int l = 0; l < mix.loads; ++l) {
+      const int64_t at = r * (kBlockBytes / 4 / kMixRounds) + l * kWidth;
+      body.push_back(code::set(value, code::load(0, ir::variable(4, kBlockBytes / 4) + at, DType::f32, kWidth)));
       body.push_back(code::keep(value));
     }
     for (int f = 0; f < mix.fmas; ++f, next_fma = (next_fma + 1) % 8) {
       const ir::Value acc = code::reg(k, first_acc + 1 + next_fma), a = code::reg(k, first_acc);
       body.push_back(code::set(first_acc + 1 + next_fma, code::apply(ValueOp::fma, {acc, a, a})));
     }
-    for (int n = 0; n < mix.integers; ++n, next_int = (next_int + 1) % 6) {
+    for (int n = 0; n < mix.integers; ++n, next_int = (next_int + 1) % kIntegerChains) {
       const int x = first_int + 1 + next_int;
       body.push_back(code::set(x, code::opaque(code::apply(ValueOp::add, {code::reg(k, x), code::reg(k, first_int)}))));
     }
@@ -106,7 +148,7 @@ ir::Kernel mix_kernel(const MixKind& mix) {
   const int a = code::add_register(k, "a", DType::f32, 8);
   for (int i = 0; i < 8; ++i) code::add_register(k, fmt::format("acc{}", i), DType::f32, 8);
   const int y = code::add_register(k, "y", DType::i64, 1);
-  for (int i = 0; i < 6; ++i) code::add_register(k, fmt::format("x{}", i), DType::i64, 1);
+  for (int i = 0; i < kIntegerChains; ++i) code::add_register(k, fmt::format("x{}", i), DType::i64, 1);
   const int last = static_cast<int>(k.registers.size());
   k.body.push_back(code::declare(0, last));
   for (int r = 0; r < last; ++r) {
@@ -133,10 +175,14 @@ int op_steps(int chains) { return chains * (chains >= 24 ? 1 : 24 / chains); }
 
 std::string op_name(const std::string& op, int lanes, int chains) { return fmt::format("op_{}_{}_{}", op, lanes, chains); }
 
+std::string tick_name(const std::string& load, int lanes) { return fmt::format("tick_{}_{}", load, lanes); }
+
 std::span<const std::string> op_names() { return kOps; }
 
 void add_compute_kernels(std::vector<ir::Kernel>& to) {
   to.push_back(sentinel());
+  for (const int lanes : kLanes)
+    for (const char* load : kTickLoads) to.push_back(tick(load, lanes));
   to.push_back(nothing());
   for (const int lanes : kLanes) {
     for (const int c : kFmaChains) to.push_back(chains("fma", lanes, c));

@@ -1,6 +1,9 @@
 #include "probe/known.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <optional>
 
 namespace assay::probe {
 namespace {
@@ -17,6 +20,11 @@ double line_from(const Observations& all) {
 }
 
 }  // namespace
+
+double clock_under(const Observations& all, const std::string& load, double lanes) {
+  const auto s = summarize(select(all, "clock", load, {{"lanes", lanes}}), Estimator::latency);
+  return s ? 1 / s->value : 0;
+}
 
 std::vector<LaneRate> lane_rates(const Observations& all) {
   std::vector<LaneRate> out;
@@ -40,15 +48,38 @@ std::vector<Observation> chase_blocks(const Observations& all) {
   return out;
 }
 
-double crowding(const Observations& all, size_t i) {
+namespace {
+
+constexpr double kCrowded = 1.2;  // all units at least that much slower than one: they share it
+constexpr double kAlone = 1.2;    // at most: they do not
+
+std::optional<Sharing> measured_sharing(const Observations& all, size_t i) {
   const auto level = static_cast<double>(i);
-  const std::vector<Observation> blocks = select(all, "sharing", "chase", {{"level", level}});
-  const std::vector<double> units = values_of(blocks, "units");
-  if (units.size() < 2) return 0;
-  const auto one = summarize(select(all, "sharing", "chase", {{"level", level}, {"units", units.front()}}), Estimator::latency);
-  const auto many = summarize(select(all, "sharing", "chase", {{"level", level}, {"units", units.back()}}), Estimator::latency);
-  return one && many ? many->value / one->value : 0;
+  const std::vector<double> units = values_of(select(all, "sharing", "chase", {{"level", level}}), "units");
+  if (units.size() < 2) return std::nullopt;
+  const auto time = [&](double n) {
+    return summarize(select(all, "sharing", "chase", {{"level", level}, {"units", n}}), Estimator::latency);
+  };
+  const auto one = time(units.front()), many = time(units.back());
+  if (!one || !many) return std::nullopt;
+  const std::string ratio = fmt::format("{:.0f} units, each in 0.7 of it, are {:.2f} times as slow as one", units.back(),
+                                        many->value / one->value);
+  if (many->low > kCrowded * one->high) return Sharing{true, ratio};
+  if (many->high < kAlone * one->low) return Sharing{false, ratio};
+  return std::nullopt;
 }
+
+Sharing sharing_of(const Observations& all, size_t i) {
+  if (auto measured = measured_sharing(all, i)) return *measured;
+  const std::string declared = all.fact(fmt::format("declared.l{}", i + 1));
+  const size_t at = declared.find("CPUs ");
+  if (at == std::string::npos) return {i >= 2, "sharing could not be told: a guess"};
+  const std::string cpus = declared.substr(at + 5, declared.find(", line") - at - 5);
+  const bool shared = cpus.find_first_of(",-") != std::string::npos;
+  return {shared, "sharing could not be told: as the system declares"};
+}
+
+}  // namespace
 
 Known known_from(const Observations& all) {
   Known k;
@@ -62,10 +93,7 @@ Known known_from(const Observations& all) {
   }
   if (const double line = line_from(all); line > 0) k.line = line;
   k.levels = find_levels(curve_of(chase_blocks(all), Estimator::latency));
-  for (size_t i = 0; i < k.levels.knees.size(); ++i) {
-    const double ratio = crowding(all, i);
-    k.shared.push_back(ratio > 0 ? ratio >= kCrowded : i >= 2);
-  }
+  for (size_t i = 0; i < k.levels.knees.size(); ++i) k.sharing.push_back(sharing_of(all, i));
   return k;
 }
 

@@ -2,6 +2,7 @@
 // has a usable default, so that one failed experiment does not take the others with it.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "probe/knee.h"
@@ -9,17 +10,26 @@
 
 namespace assay::probe {
 
+// Whether all units share a cache: measured, or else what the system declares, or else a guess (the
+// first two private).
+struct Sharing {
+  bool shared = false;
+  std::string why;
+};
+
 struct Known {
   double clock_hz = 0;       // 0: not measured yet
   int lanes = 4;             // f32 lanes of the vectors with the highest multiply-add rate
   int chains = 8;            // independent chains that reach it
   double line = 64;          // bytes
   Levels levels;             // from the chase; empty before it
-  std::vector<bool> shared;  // per cache of `levels`: all units share one; the first two are not
-                             // taken for shared before that was measured
+  std::vector<Sharing> sharing;  // per cache of `levels`
 };
 
 Known known_from(const Observations& all);
+
+// The core's clock while vectors of `lanes` do `load` (kTickLoads). 0: not measured.
+double clock_under(const Observations& all, const std::string& load, double lanes);
 
 // Rates by lanes, best over the number of chains: elements per second.
 struct LaneRate {
@@ -27,11 +37,6 @@ struct LaneRate {
   double elements_per_second = 0;
 };
 std::vector<LaneRate> lane_rates(const Observations& all);
-
-// How much slower all units are than one, each chasing through 0.7 of the capacity of level `i`;
-// 0: not measured.
-double crowding(const Observations& all, size_t i);
-inline constexpr double kCrowded = 1.3;  // from here on they share it
 
 // The curve of the chase: every node a line, random single cycle. All strides but the line's left out.
 std::vector<Observation> chase_blocks(const Observations& all);

@@ -20,7 +20,8 @@ struct Observation {
   Conditions at;
   std::string unit;                // of the samples: `s` per step, operation, byte, launch; or `B`, `1`
   std::vector<double> samples;
-  std::vector<double> disturbed;   // per sample: share of CPU time that was not ours (0..1)
+  std::vector<double> disturbed;   // per sample: share of its time our threads were kept from running
+  double foreign = 0;              // share of the whole machine that others used around the block
   std::optional<double> clock_hz;  // sentinel next to this block; nullopt: none ran
   bool operator==(const Observation&) const = default;
 

@@ -10,7 +10,7 @@ namespace assay::probe {
 namespace {
 
 constexpr int kResamples = 200;
-constexpr size_t kEnough = 5;  // clean samples that suffice to leave the disturbed ones out
+constexpr size_t kEnough = 5;  // trusted samples that suffice to leave the others out
 
 using Blocks = std::vector<std::vector<double>>;
 
@@ -28,16 +28,18 @@ struct Random {
   size_t below(size_t n) { return static_cast<size_t>(next() % n); }
 };
 
-bool is_clean(const Observation& o, size_t i) {
+bool is_trusted(const Observation& o, size_t i, Trust trust) {
+  if (trust == Trust::all) return true;
+  if (trust == Trust::quiet && o.foreign > kDisturbed) return false;
   return i >= o.disturbed.size() || o.disturbed[i] <= kDisturbed;
 }
 
-Blocks gather(std::span<const Observation> blocks, bool clean_only) {
+Blocks gather(std::span<const Observation> blocks, Trust trust) {
   Blocks out;
   for (const Observation& o : blocks) {
     std::vector<double> kept;
     for (size_t i = 0; i < o.samples.size(); ++i)
-      if (std::isfinite(o.samples[i]) && (!clean_only || is_clean(o, i))) kept.push_back(o.samples[i]);
+      if (std::isfinite(o.samples[i]) && is_trusted(o, i, trust)) kept.push_back(o.samples[i]);
     if (!kept.empty()) out.push_back(std::move(kept));
   }
   return out;
@@ -70,13 +72,14 @@ double quantile(std::vector<double> v, double q) {
 }
 
 std::optional<Summary> summarize(std::span<const Observation> blocks, Estimator estimator) {
-  Blocks used = gather(blocks, true);
+  Blocks used;
   Summary s;
-  if (pooled(used).size() < kEnough) {
-    const Blocks all = gather(blocks, false);
-    s.clean = pooled(all).size() == pooled(used).size();
-    used = all;
+  for (const Trust trust : {Trust::quiet, Trust::undisturbed, Trust::all}) {
+    used = gather(blocks, trust);
+    s.trust = trust;
+    if (pooled(used).size() >= kEnough) break;
   }
+  if (pooled(used).size() == pooled(gather(blocks, Trust::quiet)).size()) s.trust = Trust::quiet;
   const std::vector<double> all = pooled(used);
   if (all.empty()) return std::nullopt;
   const double level = level_of(estimator);
@@ -118,7 +121,7 @@ double clock_of(std::span<const Observation> blocks) {
   std::vector<double> clocks;
   for (const Observation& o : blocks)
     if (o.clock_hz) clocks.push_back(*o.clock_hz);
-  return clocks.empty() ? 0 : quantile(std::move(clocks), 0.90);
+  return clocks.empty() ? 0 : quantile(std::move(clocks), 0.75);
 }
 
 }  // namespace assay::probe

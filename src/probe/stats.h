@@ -3,8 +3,8 @@
 // Noise on a shared machine is one-sided (it only slows down), hence the estimators:
 //   latency     the 10 % quantile of the times
 //   throughput  the median of the faster half of the times (the 25 % quantile)
-// Samples during which more than `kDisturbed` of the CPU time was not ours are left out while
-// enough others remain. The interval is the 5 % .. 95 % quantile of the estimator over bootstrap
+// Samples are used in three steps of trust, the first that leaves enough: nobody else on the machine,
+// then our own threads not kept waiting (others on other units), then all. The interval is the 5 % .. 95 % quantile of the estimator over bootstrap
 // resamples of whole blocks first and samples second (cluster bootstrap; Efron and Tibshirani, An
 // Introduction to the Bootstrap, ch. 8), so that the spread between blocks is in it. The random
 // numbers are seeded: the same observations give the same bytes.
@@ -20,13 +20,15 @@ namespace assay::probe {
 
 inline constexpr double kDisturbed = 0.02;
 
+enum class Trust { quiet, undisturbed, all };
+
 enum class Estimator { latency, throughput };
 
 struct Summary {
   double value = 0, low = 0, high = 0;  // unit of the samples
   int64_t n = 0;                        // samples used
   double clock_hz = 0;                  // of the blocks used; 0: no sentinel ran
-  bool clean = true;                    // false: too few undisturbed samples, all were used
+  Trust trust = Trust::quiet;           // which samples were used
   bool operator==(const Summary&) const = default;
 };
 
@@ -43,7 +45,7 @@ std::vector<Observation> select(const Observations& all, const std::string& expe
 // The distinct values of condition `name`, ascending.
 std::vector<double> values_of(std::span<const Observation> blocks, const std::string& name);
 
-// The clock under which `blocks` ran: the 90 % quantile of their sentinels, since a disturbed
+// The clock under which `blocks` ran: the 75 % quantile of their sentinels, since a disturbed
 // sentinel only ever looks slower. 0 when none ran.
 double clock_of(std::span<const Observation> blocks);
 

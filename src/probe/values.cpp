@@ -7,13 +7,21 @@
 namespace assay::probe {
 namespace {
 
-constexpr int kDigits = 5;
-constexpr const char* kDisturbedNote = "others used the machine throughout; all samples were used";
+constexpr int kDigits = 4, kTimeDigits = 3;
+
+const char* note_of(Trust trust) {
+  switch (trust) {
+    case Trust::quiet: return "";
+    case Trust::undisturbed: return "others used other units meanwhile";
+    case Trust::all: return "others used the machine throughout";
+  }
+  return "";
+}
 
 template <class Q>
 Q quantity(double v, const std::string& clock) {
   Q q;
-  q.v = std::is_same_v<Q, hwdesc::Bytes> ? std::round(v) : rounded_to(v, kDigits);
+  q.v = std::is_same_v<Q, hwdesc::Bytes> ? std::round(v) : rounded_to(v, std::is_same_v<Q, hwdesc::Hertz> ? kDigits + 1 : clock.empty() && v < 1 ? kTimeDigits : kDigits);
   if constexpr (requires { q.clock; }) q.clock = clock;
   return q;
 }
@@ -28,7 +36,7 @@ hwdesc::Value<Q> value_of(const Measured& m, const std::string& clock, const std
 }
 
 Measured with(const Summary& s, double value, double low, double high) {
-  return {value, low, high, s.n, s.clean ? "" : kDisturbedNote};
+  return {value, low, high, s.n, note_of(s.trust)};
 }
 
 }  // namespace
