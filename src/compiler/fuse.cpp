@@ -7,10 +7,14 @@ namespace assay::compiler {
 
 namespace {
 
-bool is_identity(const ir::Read& r) {
+// Each dimension is read at the position of its own axis; along an extent of 1 that is 0.
+bool is_identity(const ir::Graph& g, const ir::Read& r) {
   if (r.guarded) return false;
-  for (size_t d = 0; d < r.index.size(); ++d)
-    if (r.index[d] != ir::variable(static_cast<int>(d))) return false;
+  const std::vector<int64_t>& shape = g.tensors[static_cast<size_t>(r.tensor)].shape;
+  for (size_t d = 0; d < r.index.size(); ++d) {
+    const bool lone = shape[d] == 1 && r.index[d] == ir::constant(0);
+    if (!lone && r.index[d] != ir::variable(static_cast<int>(d))) return false;
+  }
   return true;
 }
 
@@ -25,7 +29,7 @@ bool joins(const ir::Graph& g, const ir::Node& last, const ir::Node& next) {
   const auto& b = g.tensors[static_cast<size_t>(next.output)];
   if (a.shape != b.shape || a.dtype != b.dtype) return false;
   for (const ir::Read& r : next.reads)
-    if (r.tensor == last.output && !is_identity(r)) return false;
+    if (r.tensor == last.output && !is_identity(g, r)) return false;
   return true;
 }
 
