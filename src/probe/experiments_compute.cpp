@@ -161,7 +161,7 @@ void run_units(Session& s) {
 // All units at once, for longer.
 void run_sustained(Session& s) {
   const int data = s.bench.allocate(kTickBytes);
-  const Job job = tick_job("fma", s.known.lanes, data, s.device.units, 4e-3);
+  const Job job = tick_job("fma", s.known.lanes, data, s.device.units, 1e-3);
   const Conditions at = {{"lanes", s.known.lanes}, {"units", s.device.units}};
   s.rounds(1, [&](size_t) { s.emit(s.bench.measure("sustained", "fma", at, job)); });
 }

@@ -99,8 +99,11 @@ void add_scaling(const Context& c, MemoryLevel& to) {
         points.back().units));
     return;
   }
-  to.bandwidth.read.value = Bandwidth{rounded_to(fit->total, 5), ""};
-  to.bandwidth.read.source = Origin::fitted;
+  Value<Bandwidth>& read = to.bandwidth.read;  // the limit lies above what was reached: so does its interval
+  const double beyond = fit->total / read.value->v;
+  for (std::optional<Bandwidth>* v : {&read.value, &read.low, &read.high})
+    if (*v) (*v)->v = rounded_to((*v)->v * beyond, 4);
+  read.source = Origin::fitted;
   to.bandwidth.sharpness = known_value(Ratio{rounded_to(fit->sharpness, 3)}, Origin::fitted, "power mean over active units",
                                        fmt::format("rms error {:.1f} %", 100 * fit->error));
 }

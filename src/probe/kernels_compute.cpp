@@ -42,8 +42,9 @@ ir::Kernel sentinel() {
   return k;
 }
 
-// One vector operation after every kTickSpacing additions: half of what one port could do.
-constexpr int kTickSpacing = 2, kTickAccumulators = 8;
+// One vector operation after every kTickSpacing additions: enough to be under load, too few to take
+// the ports that the chain needs.
+constexpr int kTickSpacing = 8, kTickAccumulators = 8;
 
 ir::Kernel tick(const std::string& load, int lanes) {
   ir::Kernel k = code::empty(tick_name(load, lanes));

@@ -1,0 +1,116 @@
+// A short real probe: relations that hold on any machine, not figures.
+#include "probe/probe.h"
+
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include "hwdesc/check.h"
+#include "probe/journal.h"
+#include "probe/stats.h"
+
+namespace assay::probe {
+namespace {
+
+std::string fresh_directory(const std::string& name) {
+  const auto path = std::filesystem::temp_directory_path() / ("assay_probe_" + name + "." + std::to_string(::getpid()));
+  std::filesystem::remove_all(path);
+  return path.string();
+}
+
+std::unique_ptr<runtime::Device> cpu() {
+  auto device = runtime::open("cpu:0");
+  return device ? std::move(device).value() : nullptr;
+}
+
+ProbeOptions short_probe(const std::string& directory) {
+  ProbeOptions o;
+  o.budget_s = 8;
+  o.max_bytes = int64_t{64} << 20;
+  o.observations = directory;
+  return o;
+}
+
+void expect_plausible(const hwdesc::Profile& p) {
+  EXPECT_FALSE(has_error(hwdesc::check(p))) << render(hwdesc::check(p));
+  ASSERT_GE(p.memory.size(), 2u);
+  for (size_t i = 0; i + 1 < p.memory.size(); ++i) {
+    ASSERT_TRUE(p.memory[i].capacity.known());
+    if (i > 0) { EXPECT_LT(p.memory[i - 1].capacity.value->v, p.memory[i].capacity.value->v); }
+    if (p.memory[i].knee.from.known()) { EXPECT_LE(p.memory[i].knee.from.value->v, p.memory[i].knee.to.value->v); }
+  }
+  const double hz = p.clocks.at(0).max.value->v;
+  EXPECT_GT(hz, 5e8);
+  EXPECT_LT(hz, 1e10);
+  double before = 0;
+  for (const hwdesc::MemoryLevel& m : p.memory) {
+    if (!m.latency.known()) continue;
+    const double s = m.latency.value->v / (m.latency.value->clock.empty() ? 1 : hz);
+    EXPECT_GT(s, before) << m.name;
+    before = s;
+  }
+  ASSERT_TRUE(p.pipes.at(0).rate.known());
+  EXPECT_GT(p.pipes[0].rate.value->v, 0.5);
+  EXPECT_GE(p.execution.lanes.modes.size(), 1u);
+  for (const hwdesc::ComputeOp& c : p.compute)
+    if (c.latency.known()) { EXPECT_GE(c.latency.value->v, 0.9) << c.op; }
+}
+
+TEST(Probe, AShortOneIsPlausible) {
+  const auto device = cpu();
+  ASSERT_TRUE(device);
+  const std::string directory = fresh_directory("short");
+  const auto result = probe(*device, short_probe(directory));
+  ASSERT_TRUE(result.ok()) << render(result.diags());
+  expect_plausible(result->profile);
+  const auto again = infer_from(directory);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->profile, result->profile);
+  std::filesystem::remove_all(directory);
+}
+
+// A probe killed on the way goes on where it was.
+TEST(Probe, GoesOnAfterAKill) {
+  const std::string directory = fresh_directory("killed");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (const auto device = cpu()) (void)probe(*device, short_probe(directory));
+    ::_exit(0);
+  }
+  for (int i = 0; i < 1200; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    const auto so_far = read_journal(directory);
+    if (so_far.ok() && so_far->finished("clock")) break;
+  }
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  const auto before = read_journal(directory);
+  ASSERT_TRUE(before.ok() && before->finished("clock"));
+  const auto device = cpu();
+  ASSERT_TRUE(device);
+  ProbeOptions options = short_probe(directory);
+  options.resume = true;
+  options.budget_s = 4;
+  const auto result = probe(*device, options);
+  ASSERT_TRUE(result.ok()) << render(result.diags());
+  const auto count = [](const Observations& o) { return select(o, "clock", "sentinel").size(); };
+  EXPECT_EQ(count(result->observations), count(*before));  // not measured again
+  EXPECT_TRUE(result->observations.finished("launch"));
+  std::filesystem::remove_all(directory);
+}
+
+TEST(Probe, ResumingNothingIsAnError) {
+  const auto device = cpu();
+  ASSERT_TRUE(device);
+  ProbeOptions options = short_probe(fresh_directory("none"));
+  options.resume = true;
+  EXPECT_FALSE(probe(*device, options).ok());
+}
+
+}  // namespace
+}  // namespace assay::probe

@@ -1,0 +1,117 @@
+// A made-up machine's observations give its numbers back; what is missing becomes unknown.
+#include "probe/infer.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "hwdesc/check.h"
+#include "hwdesc/print.h"
+#include "probe/kernels.h"
+#include "synthetic.h"
+
+namespace assay::probe {
+namespace {
+
+using test::block;
+
+constexpr double kKiB = 1024, kMiB = 1024 * 1024, kClock = 3e9;
+
+// 4 units at 3 GHz (2.5 GHz under 16-lane multiply-adds), two multiply-adds of 16 lanes per tick.
+Observations made_machine() {
+  Observations o;
+  o.facts = {{"name", "Made (R) Up"}, {"cpu", "Made Up"}, {"api", "cpp"}, {"units", "4"}, {"isa", "avx512f"}, {"memory_bytes", "8589934592"}};
+  o.points = test::chase_observations({{48 * kKiB, 5 / kClock, 0}, {1 * kMiB, 15 / kClock, 0}, {16 * kMiB, 60 / kClock, 0}, {0, 100e-9, 0}}, 0.005, 5);
+  o.points.push_back(block("clock", "sentinel", {}, 1 / kClock));
+  for (const int lanes : kLanes) {
+    const double clock = lanes == 16 ? 2.5e9 : kClock;
+    o.points.push_back(block("clock", "fma", {{"lanes", lanes}}, 1 / clock));
+    o.points.push_back(block("clock", "read", {{"lanes", lanes}}, 1 / kClock));
+    for (const int c : kFmaChains) {
+      o.points.push_back(block("fma", "fma", {{"lanes", lanes}, {"chains", c}}, std::max(0.5, 4.0 / c) / clock));
+      o.points.push_back({"fma", "stack", {{"lanes", lanes}, {"chains", c}}, "B", {c >= 32 ? 136.0 : 8.0}, {}, 0, {}});
+    }
+  }
+  o.points.push_back(block("access", "read", {{"lanes", 16}}, 1 / (128 * kClock)));
+  o.points.push_back(block("operations", "div", {{"lanes", 16}, {"chains", 1}}, 17 / 2.5e9));
+  o.points.push_back(block("operations", "div", {{"lanes", 16}, {"chains", 10}}, 16 / 2.5e9));
+  o.points.push_back(block("sustained", "fma", {{"lanes", 16}, {"units", 4}}, 1 / 2.4e9));
+  for (const double n : {1, 2, 4}) o.points.push_back(block("units", "fma", {{"units", n}}, 1e-10));
+  for (const double d : {8, 16, 32, 64, 128}) o.points.push_back(block("line", "pair", {{"distance", d}}, d < 64 ? 10e-9 : 15e-9));
+  for (const double level : {0, 1, 2})
+    for (const double n : {1, 4}) o.points.push_back(block("sharing", "chase", {{"level", level}, {"units", n}}, n == 4 && level == 2 ? 2e-8 : 1e-8));
+  for (const double n : {1, 2, 3, 4}) o.points.push_back(block("far", "read", {{"level", 3}, {"units", n}, {"bytes", 1e8}}, 1 / std::min(n * 15e9, 40e9)));
+  return o;
+}
+
+hwdesc::Profile inferred(const Observations& o) {
+  auto p = infer(o);
+  EXPECT_TRUE(p.ok());
+  return p.value();
+}
+
+TEST(Infer, GivesTheMachineBack) {
+  const hwdesc::Profile p = inferred(made_machine());
+  EXPECT_EQ(p.name, "made-r-up");
+  EXPECT_NEAR(p.clocks.at(0).max.value->v, kClock, 1e7);
+  EXPECT_NEAR(p.clocks.at(0).sustained.at(0).second.value->v, 2.4e9, 1e7);
+  EXPECT_EQ(p.topology.at(0).count.value->v, 4);
+  ASSERT_EQ(p.execution.lanes.modes.size(), 3u);
+  EXPECT_EQ(p.execution.registers.count.value->v, 32);
+  EXPECT_NEAR(p.pipes.at(0).rate.value->v, 32, 0.2);      // by the clock under that load
+  EXPECT_NEAR(p.pipes.at(1).rate.value->v, 32, 0.2);
+  EXPECT_NEAR(p.compute.at(0).latency.value->v, 4, 0.02);
+  EXPECT_NEAR(p.compute.at(1).latency.value->v, 17, 0.1);
+  EXPECT_NEAR(p.compute.at(1).slots.value->v, 32, 0.5);
+}
+
+TEST(Infer, GivesTheMemoryBack) {
+  const hwdesc::Profile p = inferred(made_machine());
+  ASSERT_EQ(p.memory.size(), 4u);
+  EXPECT_EQ(p.memory[0].name, "l1");
+  EXPECT_EQ(p.memory[3].name, "dram");
+  EXPECT_EQ(p.memory[1].per, "unit");
+  EXPECT_EQ(p.memory[2].per, "device");
+  EXPECT_NEAR(p.memory[0].latency.value->v, 5, 0.1);
+  EXPECT_NEAR(p.memory[3].latency.value->v, 100e-9, 3e-9);
+  EXPECT_NEAR(std::log2(p.memory[1].capacity.value->v / kMiB), 0, 0.25);
+  EXPECT_EQ(p.memory[0].line.value->v, 64);
+  EXPECT_NEAR(p.memory[3].bandwidth.read.value->v, 40e9, 2e9);
+  EXPECT_TRUE(p.memory[3].bandwidth.sharpness.known());
+}
+
+TEST(Infer, PassesTheCheckAndIsTheSameEveryTime) {
+  const hwdesc::Profile p = inferred(made_machine());
+  EXPECT_FALSE(has_error(hwdesc::check(p))) << render(hwdesc::check(p));
+  EXPECT_EQ(hwdesc::print_profile(p), hwdesc::print_profile(inferred(made_machine())));
+}
+
+TEST(Infer, WhatIsMissingIsUnknownAndSaysWhy) {
+  Observations o;
+  o.points.push_back(block("clock", "sentinel", {}, 1 / kClock));
+  const hwdesc::Profile p = inferred(o);
+  EXPECT_TRUE(p.memory.empty());
+  EXPECT_FALSE(p.execution.issue.rate.known());
+  EXPECT_FALSE(p.execution.issue.rate.note.empty());
+  EXPECT_FALSE(p.topology.at(0).count.known());
+}
+
+TEST(Infer, NothingIsAnError) { EXPECT_FALSE(infer({}).ok()); }
+
+TEST(Infer, ALoadedClockThatIsAnInterruptionIsNotReported) {
+  Observations o;
+  o.points.push_back(block("clock", "sentinel", {}, 1 / kClock));
+  o.points.push_back(block("sustained", "fma", {{"lanes", 16}}, 10 / kClock));
+  EXPECT_FALSE(inferred(o).clocks.at(0).sustained.at(0).second.known());
+}
+
+TEST(Kernels, AllAreWellFormedAndDistinct) {
+  std::set<std::string> names;
+  for (const ir::Kernel& k : all_kernels()) {
+    EXPECT_TRUE(ir::verify(k).empty()) << render(ir::verify(k));
+    EXPECT_TRUE(names.insert(k.name).second) << k.name;
+  }
+}
+
+}  // namespace
+}  // namespace assay::probe

@@ -1,0 +1,63 @@
+#include "probe/stats.h"
+
+#include <gtest/gtest.h>
+
+#include "synthetic.h"
+
+namespace assay::probe {
+namespace {
+
+Observation block_of(std::vector<double> samples, std::vector<double> disturbed, double foreign = 0) {
+  return {"e", "w", {}, "s", std::move(samples), std::move(disturbed), foreign, 3e9};
+}
+
+TEST(Quantile, InterpolatesBetweenOrderStatistics) {
+  EXPECT_DOUBLE_EQ(quantile({3, 1, 2}, 0.5), 2);
+  EXPECT_DOUBLE_EQ(quantile({1, 2}, 0.25), 1.25);
+  EXPECT_DOUBLE_EQ(quantile({7}, 0.9), 7);
+}
+
+TEST(Summarize, NothingFromNothing) { EXPECT_FALSE(summarize({}, Estimator::latency)); }
+
+TEST(Summarize, PrefersQuietThenUndisturbedSamples) {
+  const std::vector<Observation> quiet = {block_of({1, 1, 1, 1, 1, 9}, {0, 0, 0, 0, 0, 0.5}), block_of({2, 2}, {0, 0}, 0.7)};
+  EXPECT_EQ(summarize(quiet, Estimator::throughput)->trust, Trust::quiet);
+  EXPECT_DOUBLE_EQ(summarize(quiet, Estimator::throughput)->high, 1);
+  const std::vector<Observation> busy = {block_of({2, 2, 2, 2, 2, 9}, {0, 0, 0, 0, 0, 0.5}, 0.7)};
+  EXPECT_EQ(summarize(busy, Estimator::throughput)->trust, Trust::undisturbed);
+  EXPECT_EQ(summarize(busy, Estimator::throughput)->n, 5);
+  const std::vector<Observation> awful = {block_of({3, 3, 9}, {0.5, 0.5, 0.5}, 0.7)};
+  EXPECT_EQ(summarize(awful, Estimator::throughput)->trust, Trust::all);
+  EXPECT_EQ(summarize(awful, Estimator::throughput)->n, 3);
+}
+
+TEST(Summarize, IntervalHoldsTheValueAndTheSpreadBetweenBlocks) {
+  std::mt19937_64 random(7);
+  std::vector<Observation> blocks;
+  for (int b = 0; b < 20; ++b) {
+    Observation o = block_of({}, {});
+    const double level = b % 2 == 0 ? 1.0 : 1.1;  // two states of the machine
+    for (int i = 0; i < 5; ++i) o.samples.push_back(test::noisy(level, 0.001, random));
+    blocks.push_back(o);
+  }
+  const auto s = summarize(blocks, Estimator::throughput);
+  EXPECT_LE(s->low, s->value);
+  EXPECT_GE(s->high, s->value);
+  EXPECT_NEAR(s->value, 1.0, 0.01);
+  EXPECT_EQ(summarize(blocks, Estimator::throughput), s);  // same samples, same bytes
+  EXPECT_DOUBLE_EQ(s->clock_hz, 3e9);
+}
+
+TEST(Summarize, OneSidedNoiseDoesNotMoveTheLatency) {
+  std::mt19937_64 random(3);
+  std::vector<Observation> blocks;
+  for (int b = 0; b < 10; ++b) {
+    Observation o = block_of({}, {});
+    for (int i = 0; i < 6; ++i) o.samples.push_back(test::noisy(5e-9, 0.005, random));
+    blocks.push_back(o);
+  }
+  EXPECT_NEAR(summarize(blocks, Estimator::latency)->value / 5e-9, 1.0, 0.01);
+}
+
+}  // namespace
+}  // namespace assay::probe
