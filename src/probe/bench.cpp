@@ -112,10 +112,10 @@ Observation Bench::measure(const std::string& experiment, const std::string& wha
   const Job tick = sentinel_job(1, kSentinelSample);
   const int64_t ticks = amount_for("sentinel", tick);
   std::vector<runtime::Launch> list(1 + kSentinelRuns, launch(tick, ticks));
-  list[0] = launch(job, amount);
   double fastest = std::numeric_limits<double>::infinity();
   for (int i = 0; i < job.samples; ++i)
     sample(o, [&] {
+      list[0] = launch(job, amount);  // each time: a job may move on through its buffer
       const std::vector<double> times = run(list);
       fastest = std::min(fastest, *std::min_element(times.begin() + 1, times.end()));
       return times[0] / (static_cast<double>(amount) * job.work);

@@ -18,7 +18,7 @@ namespace assay::probe {
 struct Job {
   std::string kernel;
   std::vector<runtime::BufferRange> arguments;
-  std::function<std::vector<ir::Queue>(int64_t amount)> queues;
+  std::function<std::vector<ir::Queue>(int64_t amount)> queues;  // asked anew for every sample
   double work = 1;           // what a sample is divided by, per amount: steps, operations, bytes
   int64_t most = 1;          // largest amount the kernel can be asked for
   double target_s = 1e-3;    // length of one sample

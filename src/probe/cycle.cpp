@@ -45,7 +45,15 @@ Cycle dense_cycle(int64_t bytes, int64_t line) {
   Cycle c;
   c.nodes = std::max<int64_t>(1, bytes / line);
   c.stride = line;
-  c.block = kLocalBytes / line;
+  c.block = std::clamp(bytes / 4, kLocalBytes, kMostLocalBytes) / line;
+  return c;
+}
+
+Cycle sparse_cycle(int64_t bytes, int64_t line) {
+  Cycle c;
+  c.stride = 4 * line;
+  c.nodes = std::max<int64_t>(1, bytes / c.stride);
+  c.block = kMostLocalBytes / 2 / c.stride;
   return c;
 }
 

@@ -1,11 +1,16 @@
 // Pointer cycles for latency: a single random cycle through all nodes of a footprint, so that each
 // access needs the one before and no prefetcher can guess it.
 //
-// The order is random inside blocks of neighbouring nodes and random between blocks. A block of 64
-// pages is visited whole before the next one, so that address translation costs one miss per page
-// and visit instead of one per access: what the curve shows is the caches (as `multichase -T`,
+// The order is random inside blocks of neighbouring nodes and random between blocks. A block is
+// visited whole before the next one, so that address translation costs one miss per page and visit
+// instead of one per access: what the curve shows is the caches (as `multichase -T`,
 // github.com/google/multichase, does). Cyclic order makes the reuse distance of every line the whole
 // footprint, whatever the order.
+//
+// Small blocks help prefetchers: when all lines of a few pages are wanted soon, fetching neighbours
+// pays, and far memory looks up to three times as near as it is. Blocks therefore grow with the
+// footprint (up to 1024 pages), and the latency of a level is taken from sparse cycles: every fourth
+// line, blocks of 512 pages.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +22,7 @@ namespace assay::probe {
 
 inline constexpr int64_t kPage = 4096;            // smallest page: the conservative choice for locality
 inline constexpr int64_t kFarPages = 17;      // odd: spreads over the sets of a translation buffer
-inline constexpr int64_t kLocalBytes = 64 * kPage;
+inline constexpr int64_t kLocalBytes = 64 * kPage, kMostLocalBytes = 1024 * kPage;
 
 struct Cycle {
   int64_t begin = 0;        // byte offset of the first node
@@ -28,7 +33,11 @@ struct Cycle {
   int64_t spread = 0;       // > 0: node i lies (i % 64) * spread bytes further, over all cache sets
 };
 
+// Every line, for capacities. Blocks are a quarter of the footprint within 64 .. 1024 pages.
 Cycle dense_cycle(int64_t bytes, int64_t line);
+
+// Every fourth line, for latencies. Caches indexed by address bits show the same capacities.
+Cycle sparse_cycle(int64_t bytes, int64_t line);
 
 // Writes the cycle into `buffer` in visiting order; returns the element the visit starts with.
 int64_t write_cycle(Bench& bench, int buffer, const Cycle& cycle, std::mt19937_64& random);

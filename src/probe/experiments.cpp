@@ -5,12 +5,13 @@
 namespace assay::probe {
 namespace {
 
-constexpr std::array<Experiment, 16> kExperiments = {{
+constexpr std::array<Experiment, 17> kExperiments = {{
     {"checks", "", "executed counts are what was asked for", 0.2, run_checks},
     {"clock", "", "core clock", 1.0, run_clock},
     {"line", "", "cache line", 1.2, run_line},
     {"chase", "line", "latency by footprint, coarse", 8.0, run_chase},
     {"knees", "chase", "capacities, both sides confirmed", 5.0, run_knees},
+    {"latency", "knees", "latency of each level", 2.0, run_latency},
     {"fma", "clock", "vector widths, multiply-add rate and latency, registers", 4.0, run_fma},
     {"operations", "fma", "rates and latencies of other operations", 3.0, run_operations},
     {"sharing", "knees", "private or shared caches", 2.0, run_sharing},

@@ -31,6 +31,7 @@ void run_sustained(Session& s);
 void run_line(Session& s);
 void run_chase(Session& s);
 void run_knees(Session& s);
+void run_latency(Session& s);
 void run_tlb(Session& s);
 void run_sharing(Session& s);
 

@@ -7,6 +7,7 @@
 #include "probe/code.h"
 #include "probe/cycle.h"
 #include "probe/experiments.h"
+#include "probe/footprint.h"
 #include "probe/journal.h"
 #include "probe/kernels.h"
 
@@ -109,6 +110,29 @@ void run_knees(Session& s) {
     const Levels renewed = find_levels(curve_of(chase_blocks(all), Estimator::latency));
     if (renewed.knees.size() == levels.knees.size()) levels = renewed;
   }
+}
+
+// In the middle of each plateau, far memory well beyond the last knee.
+void run_latency(Session& s) {
+  const std::vector<Plateau>& plateaus = s.known.levels.plateaus;
+  const auto line = static_cast<int64_t>(s.known.line);
+  std::vector<int64_t> sizes;
+  for (size_t i = 0; i < plateaus.size(); ++i)
+    sizes.push_back(i + 1 == plateaus.size() ? footprint_beyond(s.known.levels, s.max_bytes)
+                                             : rounded(std::sqrt(plateaus[i].first * plateaus[i].last), kPage));
+  if (sizes.empty()) return;
+  const ChaseArea area = ChaseArea::make(s.bench, *std::max_element(sizes.begin(), sizes.end()));
+  s.rounds(sizes.size(), [&](size_t i) {
+    const Cycle cycle = i == 0 ? dense_cycle(sizes[i], line) : sparse_cycle(sizes[i], line);
+    area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, cycle, s.random));
+    const Job job = chase_job(area, 1, 0.4e-3);
+    if (i + 1 < sizes.size()) {
+      const runtime::Launch pass = s.bench.launch(job, cycle.nodes / kChaseSteps + 1);
+      s.bench.run({&pass, 1});
+    }
+    const Conditions at = {{"bytes", static_cast<double>(sizes[i])}, {"level", static_cast<double>(i)}};
+    s.emit(s.bench.measure("latency", "chase", at, job));
+  });
 }
 
 // One line per page: what it costs beyond a dense chase over as many lines is translation. Two

@@ -106,7 +106,7 @@ void run_clock(Session& s) {
     if (i < 2) return s.emit(s.bench.measure("clock", "sentinel", {}, job));
     const int lanes = kLanes[(i - 2) / kTickLoads.size()];
     const std::string load = kTickLoads[(i - 2) % kTickLoads.size()];
-    s.emit(s.bench.measure("clock", load, {{"lanes", lanes}}, tick_job(load, lanes, data, 1, 100e-6)));
+    s.emit(s.bench.measure("clock", load, {{"lanes", lanes}}, tick_job(load, lanes, data, 1, 1e-3)));
   });
 }
 

@@ -13,7 +13,7 @@ namespace {
 using namespace hwdesc;
 
 constexpr double kAllocates = 1.25;   // streamed stores over plain ones: plain ones read the line first
-constexpr const char* kChase = "random single-cycle chase, a line per node";
+constexpr const char* kChase = "random single-cycle chase in the middle of the level";
 
 struct Context {
   const Observations& all;
@@ -39,10 +39,16 @@ std::vector<Observation> middle_of(const Context& c) {
 }
 
 Value<Latency> latency_of(const Context& c) {
-  const std::vector<Observation> blocks = middle_of(c);
+  std::vector<Observation> blocks = select(c.all, "latency", "chase", {{"level", double(c.index)}});
+  if (blocks.empty()) blocks = middle_of(c);
   const auto s = summarize(blocks, Estimator::latency);
   if (!s || s->clock_hz <= 0) return unknown_value<Latency>("no footprint well inside the level was measured");
   return c.far ? latency_value(scaled(*s, 1), "", kChase) : latency_value(scaled(*s, s->clock_hz), kCore, kChase);
+}
+
+bool mostly_busy(const std::vector<Observation>& blocks) {
+  const auto busy = std::count_if(blocks.begin(), blocks.end(), [](const Observation& o) { return o.foreign > kDisturbed; });
+  return 2 * static_cast<size_t>(busy) > blocks.size();
 }
 
 Value<Bytes> capacity_of(const Context& c) {
@@ -55,6 +61,7 @@ Value<Bytes> capacity_of(const Context& c) {
   Measured m{k.capacity, std::min(k.from, k.capacity), std::max(k.to, k.capacity), 0, ""};
   const std::string declared = c.all.fact(fmt::format("declared.l{}", c.index + 1));
   m.note = c.known.sharing[c.index].why;
+  if (mostly_busy(chase_blocks(c.all))) m.note += "; others used the machine: shared caches look smaller";
   if (!declared.empty()) m.note += "; the system declares " + declared;
   m.n = static_cast<int64_t>(chase_blocks(c.all).size());
   return bytes_value(m, "knee of the latency curve: where it crosses the geometric middle of two levels");

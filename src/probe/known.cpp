@@ -64,7 +64,8 @@ std::optional<Sharing> measured_sharing(const Observations& all, size_t i) {
   if (!one || !many) return std::nullopt;
   const std::string ratio = fmt::format("{:.0f} units, each in 0.7 of it, are {:.2f} times as slow as one", units.back(),
                                         many->value / one->value);
-  if (many->low > kCrowded * one->high) return Sharing{true, ratio};
+  const bool quiet = one->trust == Trust::quiet && many->trust == Trust::quiet;  // others crowd it too
+  if (quiet && many->low > kCrowded * one->high) return Sharing{true, ratio};
   if (many->high < kAlone * one->low) return Sharing{false, ratio};
   return std::nullopt;
 }
