@@ -43,13 +43,12 @@ Result<Constructed> construct(const Problem& problem, const hwdesc::Target& targ
   Diags why;
   for (const Choice& c : choices_for(space)) {
     Candidate candidate{build(space, c), {}};
-    Diags illegal = lower::legal(candidate.program, target);
-    if (!illegal.empty()) {
-      why = std::move(illegal);
+    if (Diags over = lower::over_limits(candidate.program, target); !over.empty()) {
+      why = std::move(over);
       ++out.pruned;
       continue;
     }
-    candidate.estimate = simulator::estimate(candidate.program, m, before, keys);
+    candidate.estimate = simulator::estimate(candidate.program, m, before, keys, nullptr, simulator::Words::none);
     ++out.evaluated;
     candidates.push_back(std::move(candidate));
   }

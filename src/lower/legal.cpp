@@ -54,6 +54,13 @@ Diags legal(const ir::Program& p, const hwdesc::Target& target) {
   Diags out = ir::verify(p);
   if (!out.empty()) return out;
   check_types(p, out);
+  const Diags limits = over_limits(p, target);
+  out.insert(out.end(), limits.begin(), limits.end());
+  return out;
+}
+
+Diags over_limits(const ir::Program& p, const hwdesc::Target& target) {
+  Diags out;
   check_staging(p, out);
   const hwdesc::DialectCapabilities& d = target.dialect;
   if (d.known && p.vector_width > 1 &&

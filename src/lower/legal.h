@@ -16,4 +16,8 @@ Diags legal(const ir::Program& p, const hwdesc::Target& target);
 // splat. `lane_vectors`: register tile extent along the vector axis in vectors.
 int64_t live_vectors(const ir::Program& p);
 
+// The part of `legal` that differs between programs of one tile-graph: vector widths, registers,
+// staging. For ranking many programs whose structure is known to be sound.
+Diags over_limits(const ir::Program& p, const hwdesc::Target& target);
+
 }  // namespace assay::lower

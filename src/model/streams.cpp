@@ -39,9 +39,8 @@ std::vector<int64_t> region(const ir::Program& p, const Stream& s, const std::ve
 }
 
 // Physical dimensions that are wholly covered from the inside are one run.
-Footprint shape_of(const ir::Layout& layout, const std::vector<int64_t>& shape, const std::vector<int64_t>& extent,
+Footprint shape_of(const ir::Layout& layout, const std::vector<int64_t>& full, const std::vector<int64_t>& extent,
                    double element) {
-  const std::vector<int64_t> full = ir::physical_shape(layout, shape);
   Footprint f;
   f.rows = 1;
   f.run = element;
@@ -134,15 +133,29 @@ double Footprint::occupied(double line, double sets) const {
   return std::max(all, (in_one_set - 1) * sets * line);
 }
 
-Footprint footprint(const ir::Program& p, const Streams& s, const Stream& stream, size_t depth) {
+std::vector<Footprint> footprints(const ir::Program& p, const Streams& s, const Stream& stream) {
   const ir::Tensor& t = p.graph.tensors[static_cast<size_t>(stream.tensor)];
-  const double element = ir::bytes_of(t.dtype);
-  std::vector<int64_t> extent = region(p, stream, covered(p, s.nest, depth));
-  if (stream.staging < 0) return shape_of(p.layouts[static_cast<size_t>(stream.tensor)], t.shape, extent, element);
-  const ir::Staging& stage = p.staging[static_cast<size_t>(stream.staging)];
-  const std::vector<int64_t> shape = lower::staged_shape(p, stage);
-  for (size_t d = 0; d < extent.size(); ++d) extent[d] = std::min(extent[d], shape[d]);
-  return shape_of(stage.layout, shape, extent, element);
+  const bool staged = stream.staging >= 0;
+  const ir::Staging* stage = staged ? &p.staging[static_cast<size_t>(stream.staging)] : nullptr;
+  const ir::Layout& layout = staged ? stage->layout : p.layouts[static_cast<size_t>(stream.tensor)];
+  const std::vector<int64_t> shape = staged ? lower::staged_shape(p, *stage) : t.shape;
+  const std::vector<int64_t> full = ir::physical_shape(layout, shape);
+  std::vector<int64_t> tile = covered(p, s.nest, 0);
+  std::vector<Footprint> out;
+  for (size_t depth = 0; depth <= std::min(stream.until, s.nest.loops.size()); ++depth) {
+    if (depth > 0) {
+      const lower::Loop& l = s.nest.loops[depth - 1];
+      tile[static_cast<size_t>(l.axis)] = l.tile;
+      if (!stream.moves[static_cast<size_t>(l.axis)]) {
+        out.push_back(out.back());
+        continue;
+      }
+    }
+    std::vector<int64_t> extent = region(p, stream, tile);
+    for (size_t d = 0; d < extent.size(); ++d) extent[d] = std::min(extent[d], shape[d]);
+    out.push_back(shape_of(layout, full, extent, ir::bytes_of(t.dtype)));
+  }
+  return out;
 }
 
 }  // namespace assay::model

@@ -30,7 +30,7 @@ struct Streams {
 // Streams of the register tile's code, and of the copies of staged operands.
 Streams streams_of(const ir::Program& p);
 
-// What one run of the loops inside depth `depth` touches of a stream: its operand's region over the
+// What one run of the loops inside a depth touches of a stream: its operand's region over the
 // tile those loops cover, in the stream's layout, as rows of contiguous bytes.
 struct Footprint {
   double rows = 0;         // contiguous runs
@@ -44,7 +44,8 @@ struct Footprint {
   double occupied(double line, double sets) const;
 };
 
-Footprint footprint(const ir::Program& p, const Streams& s, const Stream& stream, size_t depth);
+// At every depth 0..stream.until.
+std::vector<Footprint> footprints(const ir::Program& p, const Streams& s, const Stream& stream);
 
 // Extent of the tile per axis that loops [depth..) cover.
 std::vector<int64_t> covered(const ir::Program& p, const lower::Nest& nest, size_t depth);

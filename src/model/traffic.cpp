@@ -10,7 +10,6 @@ namespace {
 // Footprints per stream and depth, and trips per loop, seen by one unit or by the whole device.
 struct View {
   std::vector<std::vector<double>> footprint;  // [stream][depth]
-  std::vector<std::vector<Footprint>> shape;   // [stream][depth]
   double shrink = 1;                           // of streams that move with the outermost loop, at depth 0
   std::vector<double> trips;                   // [loop]
 };
@@ -20,6 +19,7 @@ class Traffic {
   Traffic(const ir::Program& p, const Streams& s, const Machine& m, const Residency& r)
       : p_(p), s_(s), m_(m), resident_(r) {
     line_ = m.levels[0].line;
+    for (const Stream& st : s.streams) shapes_.push_back(footprints(p, s, st));
     device_ = view(1);
     unit_ = view(std::min(m.units, static_cast<double>(ir::group_count(p))));
   }
@@ -42,13 +42,9 @@ class Traffic {
     }
     for (const Stream& st : s_.streams) {
       std::vector<double> f(depths, 0);
-      std::vector<Footprint> shapes(depths);
-      for (size_t d = 0; d <= std::min(st.until, depths - 1); ++d) {
-        shapes[d] = footprint(p_, s_, st, d);
-        f[d] = shapes[d].bytes(line_) * part(v, st, d);
-      }
+      const std::vector<Footprint>& shapes = shapes_[v.footprint.size()];
+      for (size_t d = 0; d < shapes.size(); ++d) f[d] = shapes[d].bytes(line_) * part(v, st, d);
       v.footprint.push_back(std::move(f));
-      v.shape.push_back(std::move(shapes));
     }
     return v;
   }
@@ -62,7 +58,7 @@ class Traffic {
   double working_set(const View& v, size_t depth, const Level& cache) const {
     double sum = 0;
     for (size_t i = 0; i < s_.streams.size(); ++i)
-      if (depth <= s_.streams[i].until) sum += v.shape[i][depth].occupied(line_, cache.sets) * part(v, s_.streams[i], depth);
+      if (depth <= s_.streams[i].until) sum += shapes_[i][depth].occupied(line_, cache.sets) * part(v, s_.streams[i], depth);
     return sum;
   }
 
@@ -168,6 +164,7 @@ class Traffic {
   const Machine& m_;
   const Residency& resident_;
   double line_ = 64;
+  std::vector<std::vector<Footprint>> shapes_;  // [stream][depth]
   View device_, unit_;
 };
 

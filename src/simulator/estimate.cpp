@@ -27,8 +27,8 @@ struct UnitCost {
 class Estimator {
  public:
   Estimator(const ir::Program& p, const Machine& m, const CacheState& before, std::span<const int> keys,
-            const lower::Counts* counts)
-      : p_(p), m_(m), counts_(counts != nullptr ? *counts : model::closed_form(p)), streams_(model::streams_of(p)) {
+            const lower::Counts* counts, Words words)
+      : p_(p), m_(m), words_(words), counts_(counts != nullptr ? *counts : model::closed_form(p)), streams_(model::streams_of(p)) {
     traffic_ = model::traffic(p, streams_, m, residency_of(p, m, before, keys));
     groups_ = static_cast<double>(ir::group_count(p));
     active_ = std::min(m.units, groups_);
@@ -61,8 +61,10 @@ class Estimator {
     return std::clamp(mine, 1 / active_, 1.0);
   }
 
-  void add_term(const std::string& name, double seconds, std::string detail, double spread) {
-    out_.terms.push_back({name, seconds, std::move(detail)});
+  // `detail`: a function that says what the term is made of.
+  template <class Detail>
+  void add_term(const std::string& name, double seconds, const Detail& detail, double spread) {
+    out_.terms.push_back({name, seconds, words_ == Words::full ? detail() : std::string()});
     spreads_.push_back(spread);
   }
 
@@ -90,13 +92,13 @@ class Estimator {
     note_assumed(m_.math_rate, counts_.math);
     note_assumed(m_.issue_rate, cost_.issue >= cost_.vector ? 1 : 0);
     add_term("vector", cost_.vector,
-             fmt::format("{:.4g} multiply-adds, {:.4g} other, {:.4g} divisions, {:.4g} functions", counts_.fma,
-                         counts_.simple, counts_.divide, counts_.math),
+             [&] { return fmt::format("{:.4g} multiply-adds, {:.4g} other, {:.4g} divisions, {:.4g} functions", counts_.fma,
+                         counts_.simple, counts_.divide, counts_.math); },
              m_.fma_rate.spread);
-    add_term("load", cost_.load, fmt::format("{:.4g} load instructions", loads), m_.load_rate.spread);
-    add_term("store", cost_.store, fmt::format("{:.4g} store instructions", stores), m_.store_rate.spread);
-    add_term("issue", cost_.issue, fmt::format("{:.4g} instructions", all), m_.issue_rate.spread);
-    add_term("chain", cost_.chain, "dependent accumulations", m_.fma_latency.spread);
+    add_term("load", cost_.load, [&] { return fmt::format("{:.4g} load instructions", loads); }, m_.load_rate.spread);
+    add_term("store", cost_.store, [&] { return fmt::format("{:.4g} store instructions", stores); }, m_.store_rate.spread);
+    add_term("issue", cost_.issue, [&] { return fmt::format("{:.4g} instructions", all); }, m_.issue_rate.spread);
+    add_term("chain", cost_.chain, [] { return std::string("dependent accumulations"); }, m_.fma_latency.spread);
   }
 
   // Each accumulator is a chain of dependent operations; the accumulators of a tile run side by side.
@@ -134,7 +136,7 @@ class Estimator {
       cost_.data += read + write;
       note_assumed(m_.levels[l + 1].read, read);
       note_assumed(m_.levels[l + 1].write, write);
-      add_term(name, read + write, fmt::format("{:.4g} B in, {:.4g} B out", t.read, t.written),
+      add_term(name, read + write, [&] { return fmt::format("{:.4g} B in, {:.4g} B out", t.read, t.written); },
                m_.levels[l + 1].read.spread);
       out_.levels.push_back({name, t.read, t.written, read + write, t.working_set});
     }
@@ -216,7 +218,7 @@ class Estimator {
     const double starts = m_.group_start.value * std::ceil(groups_ / m_.units);
     fixed_ = m_.launch.value + starts;  // a launch in a stream waits for the one before it
     note_assumed(m_.launch, 1);
-    add_term("launch", fixed_, fmt::format("launch and {} group starts", std::ceil(groups_ / m_.units)), m_.launch.spread);
+    add_term("launch", fixed_, [&] { return fmt::format("launch and {} group starts", std::ceil(groups_ / m_.units)); }, m_.launch.spread);
   }
 
   void finish() {
@@ -242,6 +244,7 @@ class Estimator {
 
   const ir::Program& p_;
   const Machine& m_;
+  const Words words_;
   const lower::Counts counts_;
   const model::Streams streams_;
   std::vector<model::LevelTraffic> traffic_;
@@ -254,8 +257,8 @@ class Estimator {
 }  // namespace
 
 Estimate estimate(const ir::Program& p, const Machine& m, const CacheState& before, std::span<const int> keys,
-                  const lower::Counts* counts) {
-  return Estimator(p, m, before, keys, counts).run();
+                  const lower::Counts* counts, Words words) {
+  return Estimator(p, m, before, keys, counts, words).run();
 }
 
 }  // namespace assay::simulator

@@ -26,10 +26,13 @@ struct ProgramEstimate {
   CacheState after;
 };
 
+// Ranking hundreds of programs needs no words.
+enum class Words { none, full };
+
 // One program. `keys`: per tensor of the program's graph the key under which the caches know it
 // (-1: none). `counts`: exact counts of its loop kernel; nullptr: the closed form.
 model::Estimate estimate(const ir::Program& p, const model::Machine& m, const CacheState& before,
-                         std::span<const int> keys, const lower::Counts* counts = nullptr);
+                         std::span<const int> keys, const lower::Counts* counts = nullptr, Words words = Words::full);
 
 // The caches after the program ran.
 CacheState after(const ir::Program& p, const model::Machine& m, CacheState before, std::span<const int> keys);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "compiler/compile.h"
 #include "toolkit/bundle.h"
 #include "toolkit/progress.h"
 
@@ -14,7 +15,7 @@ namespace assay::toolkit {
 struct CompileOptions {
   std::string api;                       // of the profile; "": its first
   std::map<std::string, int64_t> dims;   // values of symbolic dimensions
-  int keep = 8;                          // best programs per operator that are lowered and counted again
+  int keep = compiler::Options{}.keep;   // best programs per operator that are lowered and counted again
   bool build = true;                     // run the kernel compiler now if a device here runs this api
   std::string cache_dir;                 // of built kernels; "": the runtime's choice
   Progress progress;
