@@ -82,6 +82,24 @@ Layout parse_layout(Scanner& s) {
   return l;
 }
 
+std::string layout_fault(const Layout& layout, std::span<const int64_t> shape) {
+  const std::string rank_fault = fmt::format("the layout does not fit a tensor of {} dimensions", shape.size());
+  if (!layout.pad.empty() && layout.pad.size() != shape.size()) return rank_fault;
+  std::vector<bool> placed(shape.size(), false);
+  int64_t storage = 1;
+  for (const PhysicalDim& d : layout.dims) {
+    const size_t dim = static_cast<size_t>(d.dim);
+    if (dim >= shape.size()) return rank_fault;
+    placed[dim] = true;
+    const Pad pad = pad_of(layout, d.dim);
+    const int64_t blocks = (shape[dim] + pad.before + pad.after - 1) / d.div + 1;
+    const int64_t extent = d.mod == 0 ? blocks : d.mod;
+    if (extent > kMaxElements / storage) return "the layout needs too much storage";
+    storage *= extent;
+  }
+  return std::find(placed.begin(), placed.end(), false) == placed.end() ? "" : rank_fault;
+}
+
 Result<Layout> parse_layout(std::string_view text) {
   Scanner scanner(text);
   try {

@@ -3,6 +3,9 @@
 // before and after. parse(print(l)) == l.
 #pragma once
 
+#include <cstdint>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -12,6 +15,10 @@
 namespace assay::ir {
 
 Layout parse_layout(Scanner& scanner);                 // throws TextFault
+
+// What keeps a layout from being one of a tensor of `shape`: a logical dimension that does not exist
+// or is not placed, or more storage than kMaxElements. Empty: nothing.
+std::string layout_fault(const Layout& layout, std::span<const int64_t> shape);
 
 Result<Layout> parse_layout(std::string_view text);    // `col` of an error: 1-based within the text
 

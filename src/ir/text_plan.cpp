@@ -79,7 +79,10 @@ class PlanReader {
     if (const yaml::Node* type = r_.need(node, "type")) read_type(r_, *type, t.dtype, t.shape);
     if (const yaml::Node* kind = r_.need(node, "kind")) t.kind = read_kind(*kind);
     if (const yaml::Node* layout = r_.need(node, "layout"))
-      if (auto parsed = r_.expression(*layout, [](Scanner& s) { return parse_layout(s); })) t.layout = std::move(*parsed);
+      if (auto parsed = r_.expression(*layout, [](Scanner& s) { return parse_layout(s); })) {
+        if (const std::string fault = layout_fault(*parsed, t.shape); !fault.empty()) r_.fault(*layout, fault);
+        t.layout = std::move(*parsed);
+      }
     t.offset = r_.integer_or(node, "offset", 0, kMaxBytes, 0);
     t.bytes = r_.integer_or(node, "bytes", 0, kMaxBytes, 0);
     t.zeroed = r_.flag_or(node, "zeroed", false);

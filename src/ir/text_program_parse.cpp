@@ -82,21 +82,14 @@ class ProgramReader {  // invariant: axes_ and tensors_ name what p_.graph has
       const std::optional<int> tensor = key_id(e, "tensor", tensors_);
       auto layout = r_.expression(e.value, [](Scanner& s) { return parse_layout(s); });
       if (!tensor || !layout) continue;
-      check_rank(e.value, *layout, p_.graph.tensors[static_cast<size_t>(*tensor)].shape.size());
+      check_layout(e.value, *layout, *tensor);
       p_.layouts[static_cast<size_t>(*tensor)] = std::move(*layout);
     }
   }
 
-  // Every logical dimension it names exists, and every one is named.
-  void check_rank(const yaml::Node& at, const Layout& layout, size_t rank) {
-    std::vector<bool> seen(rank, false);
-    bool fits = layout.pad.empty() || layout.pad.size() == rank;
-    for (const PhysicalDim& d : layout.dims) {
-      if (static_cast<size_t>(d.dim) < rank) seen[static_cast<size_t>(d.dim)] = true;
-      else fits = false;
-    }
-    if (!fits || std::find(seen.begin(), seen.end(), false) != seen.end())
-      r_.fault(at, fmt::format("the layout does not fit a tensor of {} dimensions", rank));
+  void check_layout(const yaml::Node& at, const Layout& layout, int tensor) {
+    const std::string fault = layout_fault(layout, p_.graph.tensors[static_cast<size_t>(tensor)].shape);
+    if (!fault.empty()) r_.fault(at, fault);
   }
 
   void read_tiles(const yaml::Node& node) {
@@ -137,6 +130,8 @@ class ProgramReader {  // invariant: axes_ and tensors_ name what p_.graph has
       Staging staged;
       staged.read = small(s, "read", 0, static_cast<int64_t>(p_.graph.nodes[0].reads.size()) - 1, 0);
       staged.level = small(s, "level", 0, std::max<int64_t>(0, static_cast<int64_t>(p_.tiles.size()) - 1), 0);
+      const std::vector<Read>& reads = p_.graph.nodes[0].reads;
+      if (parsed && !reads.empty()) check_layout(*layout, *parsed, reads[static_cast<size_t>(staged.read)].tensor);
       if (parsed) staged.layout = std::move(*parsed);
       p_.staging.push_back(std::move(staged));
     }
