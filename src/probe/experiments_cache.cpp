@@ -154,7 +154,8 @@ void run_tlb(Session& s) {
     cycle.spread = points[i].stride >= kPage ? static_cast<int64_t>(s.known.line) : 0;
     area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, cycle, s.random));
     const Job job = chase_job(area, 1, 0.4e-3);
-    const Conditions at = {{"nodes", static_cast<double>(points[i].nodes)}, {"stride", static_cast<double>(points[i].stride)}};
+    const Conditions at = {{"nodes", static_cast<double>(points[i].nodes)},
+                           {"stride", static_cast<double>(points[i].stride)}};
     s.emit(s.bench.measure("tlb", "pages", at, job));
   });
 }
@@ -179,7 +180,8 @@ void run_sharing(Session& s) {
     const Job job = chase_job(area, active, 0.5e-3);
     const runtime::Launch pass = s.bench.launch(job, bytes / line / kChaseSteps + 1);
     s.bench.run({&pass, 1});
-    const Conditions at = {{"bytes", static_cast<double>(bytes)}, {"units", active}, {"level", static_cast<double>(i / 2)}};
+    const Conditions at = {{"bytes", static_cast<double>(bytes)}, {"units", active},
+                           {"level", static_cast<double>(i / 2)}};
     s.emit(s.bench.measure("sharing", "chase", at, job));
   });
 }

@@ -38,18 +38,22 @@ Job stream_job(const StreamPoint& p, int from, int to, double target_s) {
     }
     return queues;
   };
-  job.work = static_cast<double>(blocks * kBlockBytes) * p.units * (copies(p.access) ? 2 : 1);  // bytes
+  job.work = static_cast<double>(blocks * kBlockBytes) * p.units * (copies(p.access) ? 2 : 1);
   job.most = kMaxPasses;
   job.target_s = target_s;
   return job;
 }
 
-void measure_stream(Session& s, const std::string& experiment, const StreamPoint& p, int from, int to, double target_s) {
-  const Conditions at = {{"lanes", p.lanes}, {"units", p.units}, {"bytes", static_cast<double>(p.bytes)}, {"level", p.level}};
+Conditions conditions_of(const StreamPoint& p) {
+  return {{"lanes", p.lanes}, {"units", p.units}, {"bytes", static_cast<double>(p.bytes)}, {"level", p.level}};
+}
+
+void measure_stream(Session& s, const std::string& experiment, const StreamPoint& p, int from, int to,
+                    double target_s) {
   Job job = stream_job(p, from, to, target_s);
   const runtime::Launch pass = s.bench.launch(job, 1);
   s.bench.run({&pass, 1});  // brings the footprint in
-  s.emit(s.bench.measure(experiment, p.access, at, job));
+  s.emit(s.bench.measure(experiment, p.access, conditions_of(p), job));
 }
 
 constexpr int64_t kChunkBytes = 4 << 20;  // of far memory per sample and unit: short samples escape interruptions
@@ -76,7 +80,8 @@ Job far_job(const StreamPoint& p, int from, int to) {
 }
 
 // Both buffers, each for all units at the largest footprint.
-void stream_points(Session& s, const std::string& experiment, const std::vector<StreamPoint>& points, double target_s) {
+void stream_points(Session& s, const std::string& experiment, const std::vector<StreamPoint>& points,
+                   double target_s) {
   if (points.empty()) return;
   int64_t most = 0;
   for (const StreamPoint& p : points) most = std::max(most, p.bytes * p.units);
@@ -148,7 +153,8 @@ void run_bandwidth(Session& s) {
       for (const char* access : {"read", "write", "copy"}) {
         const auto bytes = footprint_within(s.known.levels, level, s.known.sharing[level].shared ? units : 1);
         if (!bytes) continue;
-        const int64_t each = copies(access) ? std::max<int64_t>(kBlockBytes, *bytes / 2 / kBlockBytes * kBlockBytes) : *bytes;
+        const int64_t half = std::max<int64_t>(kBlockBytes, *bytes / 2 / kBlockBytes * kBlockBytes);
+        const int64_t each = copies(access) ? half : *bytes;
         points.push_back({access, s.known.lanes, units, each, static_cast<double>(level)});
       }
   stream_points(s, "bandwidth", points, 1e-3);
@@ -170,9 +176,7 @@ void run_far(Session& s) {
   std::vector<Job> jobs;
   for (const StreamPoint& p : points) jobs.push_back(far_job(p, from, to));
   s.rounds(points.size(), [&](size_t i) {
-    const StreamPoint& p = points[i];
-    const Conditions at = {{"lanes", p.lanes}, {"units", p.units}, {"bytes", static_cast<double>(p.bytes)}, {"level", p.level}};
-    s.emit(s.bench.measure("far", p.access, at, jobs[i]));
+    s.emit(s.bench.measure("far", points[i].access, conditions_of(points[i]), jobs[i]));
   });
 }
 

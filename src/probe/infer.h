@@ -13,9 +13,12 @@ namespace assay::probe {
 Result<hwdesc::Profile> infer(const Observations& all);
 
 // Parts, one file each; they fill in what they are about.
-void infer_machine(const Observations& all, const Known& known, hwdesc::Profile& to);   // identity, clocks, units, apis, tlb
-void infer_compute(const Observations& all, const Known& known, hwdesc::Profile& to);   // lanes, registers, pipes, operations
-void infer_memory(const Observations& all, const Known& known, hwdesc::Profile& to);    // levels near to far
+// identity, clocks, units, apis, tlb
+void infer_machine(const Observations& all, const Known& known, hwdesc::Profile& to);
+// lanes, registers, issue, pipes, operations
+void infer_compute(const Observations& all, const Known& known, hwdesc::Profile& to);
+// levels near to far
+void infer_memory(const Observations& all, const Known& known, hwdesc::Profile& to);
 
 // The usual name of level i of n: l1, l2, ..., dram.
 std::string level_name(size_t i, size_t n);

@@ -32,7 +32,8 @@ struct Isa {
   const char* name;
   double registers;
 };
-constexpr std::array<Isa, 6> kIsas = {{{"avx512f", 32}, {"avx2", 16}, {"avx", 16}, {"sse2", 16}, {"sve", 32}, {"asimd", 32}}};
+constexpr std::array<Isa, 6> kIsas = {
+    {{"avx512f", 32}, {"avx2", 16}, {"avx", 16}, {"sse2", 16}, {"sve", 32}, {"asimd", 32}}};
 
 // The first number of chains whose kernel needs the stack tells how many vectors fit: chains and one
 // operand. A compiler may want one more for itself, so the extension's own number decides in between.
@@ -48,7 +49,8 @@ Value<Count> register_count(const Observations& all, int lanes) {
   for (const Isa& isa : kIsas)
     if (all.fact("isa") == isa.name && isa.registers >= fits + 1 && (spills == 0 || isa.registers <= spills + 2))
       return known_value(Count{isa.registers}, Origin::driver, std::string("instruction set: ") + isa.name,
-                         fits > 0 ? fmt::format("the compiler keeps {:.0f} accumulators and an operand in registers, not {:.0f}", fits, spills) : "");
+                         fits > 0 ? fmt::format("the compiler keeps {:.0f} accumulators and an operand in registers, "
+                                                "not {:.0f}", fits, spills) : "");
   if (fits <= 0) return unknown_value<Count>("the compiler does not report stack use");
   if (spills <= 0) return unknown_value<Count>(fmt::format("no spill up to {:.0f} vectors", fits + 1));
   auto v = known_value(Count{fits + 1}, Origin::driver, "the compiler's report of stack use",
@@ -75,8 +77,9 @@ void add_issue(const Observations& all, Profile& to) {
     if (!best || rate.value > best->value) { best = rate; mix = m.name; }
   }
   to.execution.issue.per = "unit";
-  to.execution.issue.rate = best ? rate_value(*best, kCore, fmt::format("best of {} mixes of independent operations: {}", kMixes.size(), mix))
-                                 : unknown_value<Rate>("the mixes did not run");
+  to.execution.issue.rate =
+      best ? rate_value(*best, kCore, fmt::format("best of {} mixes of independent operations: {}", kMixes.size(), mix))
+           : unknown_value<Rate>("the mixes did not run");
 }
 
 // Elements per tick: best over vector widths (and numbers of chains).
@@ -91,8 +94,8 @@ double clock_for(const Observations& all, const std::string& load, double lanes,
   return clock > 0 ? clock : s.clock_hz;
 }
 
-Best best_rate(const Observations& all, const std::string& experiment, const std::string& what, const std::string& load,
-               double elements_per_sample) {
+Best best_rate(const Observations& all, const std::string& experiment, const std::string& what,
+               const std::string& load, double elements_per_sample) {
   Best best;
   const std::vector<Observation> blocks = select(all, experiment, what);
   std::vector<double> chains = values_of(blocks, "chains");

@@ -87,8 +87,10 @@ Value<Bandwidth> bandwidth_of(const Context& c, const std::string& what, bool al
   const double under = clock_under(c.all, what == "write" ? "write" : "read", c.known.lanes);
   const double clock = under > 0 ? under : s->clock_hz;
   const bool ticks = !c.shared && clock > 0;
-  const auto bytes = values_of(select(c.all, c.far ? "far" : "bandwidth", what, {{"level", double(c.index)}, {"units", units}}), "bytes");
-  const std::string text = fmt::format("{}, {:.0f} unit{}, {:.0f} KiB each", method, units, units > 1 ? "s" : "", bytes.back() / 1024);
+  const Conditions at = {{"level", double(c.index)}, {"units", units}};
+  const auto bytes = values_of(select(c.all, c.far ? "far" : "bandwidth", what, at), "bytes");
+  const std::string text = fmt::format("{}, {:.0f} unit{}, {:.0f} KiB each", method, units, units > 1 ? "s" : "",
+                                       bytes.back() / 1024);
   return bandwidth_value(inverse(*s, ticks ? 1 / clock : 1), ticks ? kCore : "", text);
 }
 

@@ -53,7 +53,8 @@ ir::Kernel tick(const std::string& load, int lanes) {
   const int a = code::add_register(k, "a", DType::f32, lanes);
   for (int i = 0; i < kTickAccumulators; ++i) code::add_register(k, fmt::format("acc{}", i), DType::f32, lanes);
   k.body.push_back(code::declare(a, kTickAccumulators + 1));
-  for (int i = 0; i <= kTickAccumulators; ++i) k.body.push_back(code::set(a + i, code::opaque(code::number(1, DType::f32, lanes))));
+  const ir::Value one = code::opaque(code::number(1, DType::f32, lanes));
+  for (int i = 0; i <= kTickAccumulators; ++i) k.body.push_back(code::set(a + i, one));
   const int turn = 2;  // index variables: group, count, i
   ir::Block body;
   int next = 0;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/edit_distance.h"
+#include "probe/code.h"
 #include "probe/experiments.h"
 #include "probe/infer.h"
 #include "probe/journal.h"
@@ -52,6 +54,7 @@ class Prober {  // invariant: everything in observations_ that was measured here
   Journal journal_;
   Observations observations_;
   std::vector<ir::Kernel> kernels_;
+  std::unique_ptr<runtime::Device> own_;  // in a child: the device opened anew
   double build_seconds_ = 0, seconds_ = 0;
 };
 
@@ -75,9 +78,8 @@ void Prober::facts() {
 // In the child. The device opened in the parent may have threads, which a fork does not copy: it is
 // opened again where its id allows it.
 std::unique_ptr<runtime::Module> Prober::load() {
-  static std::unique_ptr<runtime::Device> own;
-  if (auto opened = runtime::open(device_.info().id)) own = std::move(opened).value();
-  runtime::Device& device = own ? *own : device_;
+  if (auto opened = runtime::open(device_.info().id)) own_ = std::move(opened).value();
+  runtime::Device& device = own_ ? *own_ : device_;
   runtime::LoadOptions load;
   load.cache_dir = options_.cache_dir;
   auto module = device.load(kernels_, target_for(device.info()), load);
@@ -92,7 +94,8 @@ Diags Prober::build() {
     send(to_line("build_seconds", fmt::format("{:.2f}", module->build_seconds())));
     return std::string();
   };
-  const Ending e = run_worker("build", body, [&](const std::string& line) { take(line); }, {kBuildLimit, options_.cancel});
+  const auto on_line = [&](const std::string& line) { take(line); };
+  const Ending e = run_worker("build", body, on_line, {kBuildLimit, options_.cancel});
   if (e.outcome != Outcome::done) return {error(fmt::format("the probe's kernels could not be built: {}", e.reason))};
   build_seconds_ = std::stod(observations_.fact("build_seconds"));
   return {};
@@ -104,7 +107,10 @@ std::string Prober::work(const Experiment& e, double seconds, const Send& send) 
   Bench bench(*module, kernels_);
   const int64_t most = std::min(options_.max_bytes, device_.info().memory_bytes / 8);
   const auto turn = static_cast<uint64_t>(observations_.endings.size());
-  Session s{bench, device_.info(), observations_, known_from(observations_), seconds, started, most, send, std::mt19937_64(turn + 1)};
+  runtime::DeviceInfo info = device_.info();
+  info.units = std::min<int>(info.units, static_cast<int>(kSlots));
+  Session s{bench, info, observations_, known_from(observations_), seconds, started, most, send,
+            std::mt19937_64(turn + 1)};
   e.run(s);
   return "";
 }
@@ -141,7 +147,8 @@ Diags warnings_of(const Observations& all) {
   Diags out;
   for (const Ending& e : all.endings)
     if (e.outcome != Outcome::done && !all.finished(e.experiment))
-      out.push_back({Severity::warning, "", 0, 0, fmt::format("experiment '{}' did not end well: {}", e.experiment, e.reason), "", ""});
+      out.push_back({Severity::warning, "", 0, 0,
+                     fmt::format("experiment '{}' did not end well: {}", e.experiment, e.reason), "", ""});
   return out;
 }
 
@@ -159,9 +166,23 @@ Result<ProbeResult> Prober::run() {
   return ProbeResult{std::move(profile).value(), std::move(observations_), std::move(warnings), seconds_, build_seconds_};
 }
 
+Diags check_names(const std::vector<std::string>& names) {
+  std::vector<std::string> known;
+  for (const Experiment& e : experiments()) known.emplace_back(e.name);
+  Diags out;
+  for (const std::string& name : names) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const std::string near = nearest(name, known);
+    out.push_back(error(fmt::format("there is no experiment '{}'; there are: {}", name, fmt::join(known, ", ")),
+                        near.empty() ? "" : fmt::format("did you mean '{}'?", near)));
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<ProbeResult> probe(runtime::Device& device, const ProbeOptions& options) {
+  if (Diags diags = check_names(options.only); !diags.empty()) return diags;
   Observations earlier;
   Journal journal;
   if (!options.observations.empty()) {

@@ -37,7 +37,7 @@ struct ProbeResult {
   double build_seconds = 0;
 };
 
-// Errors: no kernels could be built; the executed counts are wrong; cancelled (the journal is kept);
+// Errors: `only` names no experiment; no kernels could be built; the executed counts are wrong; cancelled (the journal is kept);
 // the journal can not be written.
 Result<ProbeResult> probe(runtime::Device& device, const ProbeOptions& options);
 

@@ -3,11 +3,12 @@
 // Noise on a shared machine is one-sided (it only slows down), hence the estimators:
 //   latency     the 10 % quantile of the times
 //   throughput  the median of the faster half of the times (the 25 % quantile)
-// Samples are used in three steps of trust, the first that leaves enough: nobody else on the machine,
-// then our own threads not kept waiting (others on other units), then all. The interval is the 5 % .. 95 % quantile of the estimator over bootstrap
-// resamples of whole blocks first and samples second (cluster bootstrap; Efron and Tibshirani, An
-// Introduction to the Bootstrap, ch. 8), so that the spread between blocks is in it. The random
-// numbers are seeded: the same observations give the same bytes.
+// Samples are used in three steps of trust, the first that leaves enough: nobody else on the machine;
+// our own threads not kept waiting (others on other units); all. The interval is the 5 % .. 95 %
+// quantile of the estimator over bootstrap resamples of whole blocks first and samples second
+// (cluster bootstrap; Efron and Tibshirani, An Introduction to the Bootstrap, ch. 8), so that the
+// spread between blocks is in it. The random numbers are seeded: the same observations give the
+// same bytes.
 #pragma once
 
 #include <optional>

@@ -21,7 +21,9 @@ const char* note_of(Trust trust) {
 template <class Q>
 Q quantity(double v, const std::string& clock) {
   Q q;
-  q.v = std::is_same_v<Q, hwdesc::Bytes> ? std::round(v) : rounded_to(v, std::is_same_v<Q, hwdesc::Hertz> ? kDigits + 1 : clock.empty() && v < 1 ? kTimeDigits : kDigits);
+  const bool is_time = clock.empty() && v < 1;
+  const int digits = std::is_same_v<Q, hwdesc::Hertz> ? kDigits + 1 : is_time ? kTimeDigits : kDigits;
+  q.v = std::is_same_v<Q, hwdesc::Bytes> ? std::round(v) : rounded_to(v, digits);
   if constexpr (requires { q.clock; }) q.clock = clock;
   return q;
 }

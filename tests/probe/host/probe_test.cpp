@@ -112,5 +112,15 @@ TEST(Probe, ResumingNothingIsAnError) {
   EXPECT_FALSE(probe(*device, options).ok());
 }
 
+TEST(Probe, AnUnknownExperimentIsAnError) {
+  const auto device = cpu();
+  ASSERT_TRUE(device);
+  ProbeOptions options = short_probe("");
+  options.only = {"chaise"};
+  const auto result = probe(*device, options);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.diags()[0].hint, "did you mean 'chase'?");
+}
+
 }  // namespace
 }  // namespace assay::probe
