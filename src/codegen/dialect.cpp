@@ -67,7 +67,9 @@ std::string Reader::text(const Node& map, std::string_view key) {
   return n == nullptr ? "" : text_of(*n);
 }
 
-bool Reader::flag(const Node& map, std::string_view key) { return word(map, key, {"false", "true"}) == 1; }
+bool Reader::flag(const Node& map, std::string_view key) {
+  return word(map, key, {"false", "true"}) == 1;
+}
 
 Names Reader::words(const Node& map, std::string_view key) {
   const Node* n = need(map, key);
@@ -95,7 +97,8 @@ Template Reader::spelling(const Node& n, std::span<const std::string_view> holes
     body = need(n, "text");
     const std::string digits = text(n, "level");
     const auto [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), level);
-    if (fault != std::errc() || end != digits.data() + digits.size() || level < 0 || level > kCallLevel)
+    if (fault != std::errc() || end != digits.data() + digits.size() || level < 0 ||
+        level > kCallLevel)
       fail(n, fmt::format("level '{}', expected 0 to {}", digits, kCallLevel));
     if (body == nullptr) return {};
   }
@@ -110,7 +113,8 @@ Template Reader::spelling(const Node& n, std::span<const std::string_view> holes
   return std::move(parsed).value();
 }
 
-Template Reader::spelling(const Node& map, std::string_view key, std::span<const std::string_view> holes) {
+Template Reader::spelling(const Node& map, std::string_view key,
+                          std::span<const std::string_view> holes) {
   const Node* n = need(map, key);
   return n == nullptr ? Template{} : spelling(*n, holes);
 }
@@ -137,7 +141,8 @@ hwdesc::DialectCapabilities Reader::capabilities(const Node& n) {
 Structure Reader::structure(const Node& n) {
   only_keys(n, {"parameters", "group_memory", "ids", "mixed_operands"});
   Structure s;
-  s.parameters = static_cast<Parameters>(word(n, "parameters", {"pointers", "blocks", "attributes"}));
+  s.parameters =
+      static_cast<Parameters>(word(n, "parameters", {"pointers", "blocks", "attributes"}));
   s.group_memory = static_cast<GroupMemory>(word(n, "group_memory", {"body", "file"}));
   s.ids = static_cast<Ids>(word(n, "ids", {"call", "variable"}));
   s.mixed_operands = flag(n, "mixed_operands");
@@ -159,8 +164,11 @@ std::map<ir::DType, ElementType> Reader::types(const Node& n) {
   std::map<ir::DType, ElementType> out;
   if (n.kind != Node::Kind::map) fail(n, "expected a map");
   for (const yaml::Entry& e : n.entries) {
-    if (const auto dtype = ir::parse_dtype(e.key)) out[*dtype] = type(e.value);
-    else diags.push_back(error_at(doc, e.line, e.col, fmt::format("unknown element type '{}'", e.key)));
+    if (const auto dtype = ir::parse_dtype(e.key))
+      out[*dtype] = type(e.value);
+    else
+      diags.push_back(
+          error_at(doc, e.line, e.col, fmt::format("unknown element type '{}'", e.key)));
   }
   return out;
 }
@@ -172,8 +180,10 @@ std::map<std::string, Template, std::less<>> Reader::spellings(const Node& n) {
   std::map<std::string, Template, std::less<>> out;
   if (n.kind != Node::Kind::map) return out;
   for (const SpellingRow& row : spelling_rows()) {
-    if (const Node* v = n.find(row.name)) out.emplace(row.name, spelling(*v, row.hole_names()));
-    else if (row.required) fail(n, fmt::format("spelling '{}' is missing", row.name));
+    if (const Node* v = n.find(row.name))
+      out.emplace(row.name, spelling(*v, row.hole_names()));
+    else if (row.required)
+      fail(n, fmt::format("spelling '{}' is missing", row.name));
   }
   return out;
 }
@@ -186,7 +196,8 @@ std::vector<Header> Reader::headers(const Node& n) {
     if (item.kind != Node::Kind::map) continue;
     Header h{item.find("when") ? words(item, "when") : Names{}, text(item, "text")};
     for (const std::string& w : h.when)
-      if (!is_spelling(w) && !ir::parse_dtype(w)) fail(item, fmt::format("'{}' is no spelling and no element type", w));
+      if (!is_spelling(w) && !ir::parse_dtype(w))
+        fail(item, fmt::format("'{}' is no spelling and no element type", w));
     out.push_back(std::move(h));
   }
   return out;
@@ -206,8 +217,8 @@ Result<Dialect> parse_dialect(std::string_view text, std::string_view file) {
   if (!doc) return doc.diags();
   Reader r{*doc, {}};
   const Node& root = doc->root;
-  r.only_keys(root, {"schema", "name", "capabilities", "structure", "types", "index_type", "vector_type",
-                     "vector_header", "spellings", "headers"});
+  r.only_keys(root, {"schema", "name", "capabilities", "structure", "types", "index_type",
+                     "vector_type", "vector_header", "spellings", "headers"});
   Dialect d;
   r.word(root, "schema", {"assay/dialect/1"});
   d.name = r.text(root, "name");

@@ -32,7 +32,9 @@ struct Machine {
   void run(const ir::Block& block);
   void run(const ir::For& s);
   void run(const ir::If& s) { run(hold(s.conditions) ? s.then_body : s.else_body); }
-  void run(const ir::LetIndex& s) { indices[static_cast<size_t>(s.var)] = ir::evaluate(s.value, indices); }
+  void run(const ir::LetIndex& s) {
+    indices[static_cast<size_t>(s.var)] = ir::evaluate(s.value, indices);
+  }
   void run(const ir::Assign& s) { registers[static_cast<size_t>(s.reg)] = value(s.value); }
   void run(const ir::Declare& s);
   void run(const ir::Store& s);
@@ -52,7 +54,8 @@ struct Machine {
 void Machine::run_group(int64_t group) {
   for (size_t i = 0; i < kernel.buffers.size(); ++i)
     if (kernel.buffers[i].scope == ir::Scope::scratch)
-      scratch[i].assign(static_cast<size_t>(kernel.buffers[i].elements), std::numeric_limits<float>::quiet_NaN());
+      scratch[i].assign(static_cast<size_t>(kernel.buffers[i].elements),
+                        std::numeric_limits<float>::quiet_NaN());
   indices[0] = group;
   run(kernel.body);
 }
@@ -73,14 +76,16 @@ void Machine::run(const ir::For& s) {
 
 void Machine::run(const ir::Declare& s) {
   for (const int id : s.regs)
-    registers[static_cast<size_t>(id)].assign(static_cast<size_t>(kernel.registers[static_cast<size_t>(id)].lanes), kUnwritten);
+    registers[static_cast<size_t>(id)].assign(
+        static_cast<size_t>(kernel.registers[static_cast<size_t>(id)].lanes), kUnwritten);
 }
 
 void Machine::run(const ir::Store& s) {
   const Lanes lanes = value(s.value);
   const int64_t at = ir::evaluate(s.index, indices);
   for (int l = 0; l < s.count; ++l)
-    element(s.id, at + l * s.stride, "store to", &s.index) = static_cast<float>(lanes[static_cast<size_t>(l)]);
+    element(s.id, at + l * s.stride, "store to", &s.index) =
+        static_cast<float>(lanes[static_cast<size_t>(l)]);
   ++counts.vector_stores;
 }
 
@@ -99,9 +104,11 @@ std::vector<float>& Machine::memory(int buffer) {
 float& Machine::element(int buffer, int64_t at, const char* access, const ir::Index* index) {
   auto& all = memory(buffer);
   if (at >= 0 && at < static_cast<int64_t>(all.size())) return all[static_cast<size_t>(at)];
-  const std::string from = index != nullptr ? ir::print(*index, kernel.index_names) : "an index that was read";
+  const std::string from =
+      index != nullptr ? ir::print(*index, kernel.index_names) : "an index that was read";
   throw Fault{fmt::format("{} '{}' at element {} (from {} in group {}): the buffer has {}", access,
-                          kernel.buffers[static_cast<size_t>(buffer)].name, at, from, indices[0], all.size())};
+                          kernel.buffers[static_cast<size_t>(buffer)].name, at, from, indices[0],
+                          all.size())};
 }
 
 Lanes Machine::read(const Value& v) {
@@ -132,50 +139,76 @@ Lanes Machine::operation(const Value& v) {
 
 void Machine::count(ValueOp op) {
   switch (op) {
-    case ValueOp::fma: ++counts.fma; break;
-    case ValueOp::opaque: break;
-    case ValueOp::div: case ValueOp::sqrt: ++counts.divide; break;
-    case ValueOp::exp: case ValueOp::log: case ValueOp::tanh: case ValueOp::erf: case ValueOp::pow:
+    case ValueOp::fma:
+      ++counts.fma;
+      break;
+    case ValueOp::opaque:
+      break;
+    case ValueOp::div:
+    case ValueOp::sqrt:
+      ++counts.divide;
+      break;
+    case ValueOp::exp:
+    case ValueOp::log:
+    case ValueOp::tanh:
+    case ValueOp::erf:
+    case ValueOp::pow:
       ++counts.math;
       break;
-    default: ++counts.arithmetic;
+    default:
+      ++counts.arithmetic;
   }
 }
 
 Lanes Machine::value(const Value& v) {
   const auto lanes = static_cast<size_t>(v.lanes);
   switch (v.op) {
-    case ValueOp::constant: return Lanes(lanes, v.dtype == ir::DType::f32 ? double{static_cast<float>(v.number)} : v.number);
-    case ValueOp::reg: return registers[static_cast<size_t>(v.id)];
-    case ValueOp::load: case ValueOp::splat: case ValueOp::gather: return read(v);
-    case ValueOp::indirect: return indirect(v);
+    case ValueOp::constant:
+      return Lanes(lanes,
+                   v.dtype == ir::DType::f32 ? double{static_cast<float>(v.number)} : v.number);
+    case ValueOp::reg:
+      return registers[static_cast<size_t>(v.id)];
+    case ValueOp::load:
+    case ValueOp::splat:
+    case ValueOp::gather:
+      return read(v);
+    case ValueOp::indirect:
+      return indirect(v);
     case ValueOp::lane_index: {
       Lanes out(lanes);
       const int64_t first = ir::evaluate(v.index, indices);
-      for (size_t l = 0; l < lanes; ++l) out[l] = static_cast<double>(first + static_cast<int64_t>(l) * v.stride);
+      for (size_t l = 0; l < lanes; ++l)
+        out[l] = static_cast<double>(first + static_cast<int64_t>(l) * v.stride);
       return out;
     }
-    case ValueOp::guard: return value(v.args[hold(v.conditions) ? 0 : 1]);
-    default: return operation(v);
+    case ValueOp::guard:
+      return value(v.args[hold(v.conditions) ? 0 : 1]);
+    default:
+      return operation(v);
   }
 }
 
 Diags faults_of(const ir::Kernel& k, std::span<std::vector<float>> buffers) {
   Diags diags = verify(k);
-  const auto fail = [&](const std::string& what) { diags.push_back(error(fmt::format("kernel '{}': {}", k.name, what))); };
+  const auto fail = [&](const std::string& what) {
+    diags.push_back(error(fmt::format("kernel '{}': {}", k.name, what)));
+  };
   const auto check_type = [&](const std::string& name, ir::DType t) {
     if (t != ir::DType::f32 && t != ir::DType::f64 && t != ir::DType::i32 && t != ir::DType::i64)
-      fail(fmt::format("'{}' has elements of type {}, which are not interpreted", name, ir::name_of(t)));
+      fail(fmt::format("'{}' has elements of type {}, which are not interpreted", name,
+                       ir::name_of(t)));
   };
   size_t arguments = 0;
   for (const ir::Buffer& b : k.buffers) {
     check_type(b.name, b.dtype);
     if (b.scope == ir::Scope::scratch) continue;
     if (arguments < buffers.size() && buffers[arguments].size() != static_cast<size_t>(b.elements))
-      fail(fmt::format("'{}' has {} elements, was given {}", b.name, b.elements, buffers[arguments].size()));
+      fail(fmt::format("'{}' has {} elements, was given {}", b.name, b.elements,
+                       buffers[arguments].size()));
     ++arguments;
   }
-  if (arguments != buffers.size()) fail(fmt::format("it takes {} arguments, was given {}", arguments, buffers.size()));
+  if (arguments != buffers.size())
+    fail(fmt::format("it takes {} arguments, was given {}", arguments, buffers.size()));
   for (const ir::Register& r : k.registers) check_type(r.name, r.dtype);
   return diags;
 }

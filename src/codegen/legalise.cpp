@@ -58,7 +58,8 @@ void Legaliser::split_registers() {
     std::vector<int> ids;
     for (int l = 0; l < r.lanes; l += width) {
       ids.push_back(static_cast<int>(out.registers.size()));
-      out.registers.push_back({r.lanes == width ? r.name : fmt::format("{}_{}", r.name, l), r.dtype, width});
+      out.registers.push_back(
+          {r.lanes == width ? r.name : fmt::format("{}_{}", r.name, l), r.dtype, width});
     }
     pieces_of.push_back(std::move(ids));
   }
@@ -140,15 +141,16 @@ void Legaliser::add(ir::Block& to, const ir::Assign& s) {
 void Legaliser::add(ir::Block& to, const ir::Declare& s) {
   ir::Declare d;
   for (const int id : s.regs)
-    d.regs.insert(d.regs.end(), pieces_of[static_cast<size_t>(id)].begin(), pieces_of[static_cast<size_t>(id)].end());
+    d.regs.insert(d.regs.end(), pieces_of[static_cast<size_t>(id)].begin(),
+                  pieces_of[static_cast<size_t>(id)].end());
   to.push_back({std::move(d)});
 }
 
 void Legaliser::add(ir::Block& to, const ir::Store& s) {
   const int width = width_for(s.value.lanes, s.value.dtype);
   for (int first = 0, i = 0; first < s.count; first += width, ++i)
-    to.push_back({ir::Store{s.id, s.index + first * s.stride, s.stride, std::min(width, s.count - first), s.hint,
-                            value(s.value, i, width)}});
+    to.push_back({ir::Store{s.id, s.index + first * s.stride, s.stride,
+                            std::min(width, s.count - first), s.hint, value(s.value, i, width)}});
 }
 
 void Legaliser::add(ir::Block& to, const ir::Keep& s) {
@@ -165,8 +167,8 @@ Result<ir::Kernel> legalise(const ir::Kernel& kernel, const Dialect& dialect) {
   if (l.unsupported.empty()) return std::move(l.out);
   Diags diags;
   for (const int lanes : l.unsupported)
-    diags.push_back(error(fmt::format("kernel '{}': dialect '{}' can not spell vectors of {} lanes", kernel.name,
-                                      dialect.name, lanes)));
+    diags.push_back(error(fmt::format("kernel '{}': dialect '{}' can not spell vectors of {} lanes",
+                                      kernel.name, dialect.name, lanes)));
   return diags;
 }
 

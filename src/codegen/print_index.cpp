@@ -9,18 +9,26 @@ namespace {
 
 constexpr int kUnary = 15, kProduct = 13, kSum = 12;
 
-Text parenthesised(Text t, int level) { return t.level < level ? Text{"(" + t.text + ")", kCallLevel} : t; }
+Text parenthesised(Text t, int level) {
+  return t.level < level ? Text{"(" + t.text + ")", kCallLevel} : t;
+}
 
 Text number(int64_t v) { return {std::to_string(v), v < 0 ? kUnary : kCallLevel}; }
 
 // (base / div) % mod without the coefficient.
 Text print_term(Printer& p, const ir::Term& t) {
   const bool is_variable = t.var >= 0;
-  Text text = is_variable ? Text{p.index_names[static_cast<size_t>(t.var)]} : print_index(p, t.of[0]);
-  const ir::Range range = is_variable ? p.ranges[static_cast<size_t>(t.var)] : ir::range_of(t.of[0], p.ranges);
+  Text text =
+      is_variable ? Text{p.index_names[static_cast<size_t>(t.var)]} : print_index(p, t.of[0]);
+  const ir::Range range =
+      is_variable ? p.ranges[static_cast<size_t>(t.var)] : ir::range_of(t.of[0], p.ranges);
   const bool plain = range.low >= 0;
-  if (t.div != 1) text = p.spell(plain ? "index_divide" : "index_floor_divide", {{"a", text}, {"d", number(t.div)}});
-  if (t.mod != 0) text = p.spell(plain ? "index_modulo" : "index_floor_modulo", {{"a", text}, {"d", number(t.mod)}});
+  if (t.div != 1)
+    text =
+        p.spell(plain ? "index_divide" : "index_floor_divide", {{"a", text}, {"d", number(t.div)}});
+  if (t.mod != 0)
+    text =
+        p.spell(plain ? "index_modulo" : "index_floor_modulo", {{"a", text}, {"d", number(t.mod)}});
   return text;
 }
 
@@ -34,10 +42,13 @@ Text print_index(Printer& p, const ir::Index& index) {
     const bool minus = t.coeff < 0 && count > 0;
     const int64_t coeff = minus ? -t.coeff : t.coeff;
     Text text = print_term(p, t);
-    if (coeff != 1) text = {parenthesised(text, kProduct).text + " * " + std::to_string(coeff), kProduct};
+    if (coeff != 1)
+      text = {parenthesised(text, kProduct).text + " * " + std::to_string(coeff), kProduct};
     level = count == 0 ? text.level : kSum;
-    if (count > 0) text = parenthesised(text, kProduct);
-    else if (index.terms.size() > 1) text = parenthesised(text, kSum);
+    if (count > 0)
+      text = parenthesised(text, kProduct);
+    else if (index.terms.size() > 1)
+      text = parenthesised(text, kSum);
     sum += (count == 0 ? "" : minus ? " - " : " + ") + text.text;
     ++count;
   }
@@ -60,11 +71,13 @@ std::string print_conditions(Printer& p, const std::vector<ir::Condition>& condi
 }
 
 Text print_address(Printer& p, int buffer, const ir::Index& index) {
-  return p.spell("address", {{"buffer", {p.buffer_name(buffer)}}, {"index", print_index(p, index)}});
+  return p.spell("address",
+                 {{"buffer", {p.buffer_name(buffer)}}, {"index", print_index(p, index)}});
 }
 
 Text print_element(Printer& p, int buffer, const ir::Index& index) {
-  return p.spell("element", {{"buffer", {p.buffer_name(buffer)}}, {"index", print_index(p, index)}});
+  return p.spell("element",
+                 {{"buffer", {p.buffer_name(buffer)}}, {"index", print_index(p, index)}});
 }
 
 }  // namespace assay::codegen

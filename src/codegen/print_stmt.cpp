@@ -24,7 +24,8 @@ void print(Printer& p, const ir::For& s) {
     end.text = name + "_end";
   }
   p.ranges[static_cast<size_t>(s.var)] = {0, std::max<int64_t>(0, high - 1)};
-  if (s.unroll > 0 && p.has("unroll")) p.line(p.spell("unroll", {{"n", {std::to_string(s.unroll)}}}).text);
+  if (s.unroll > 0 && p.has("unroll"))
+    p.line(p.spell("unroll", {{"n", {std::to_string(s.unroll)}}}).text);
   p.line(fmt::format("for ({} {} = 0; {} < {}; ++{}) {{", type, name, name, end.text, name));
   print_block(p, s.body);
   p.line("}");
@@ -42,13 +43,14 @@ void print(Printer& p, const ir::If& s) {
 }
 
 void print(Printer& p, const ir::LetIndex& s) {
-  p.line(fmt::format("const {} {} = {};", p.dialect.index_type, p.index_names[static_cast<size_t>(s.var)],
-                     print_index(p, s.value).text));
+  p.line(fmt::format("const {} {} = {};", p.dialect.index_type,
+                     p.index_names[static_cast<size_t>(s.var)], print_index(p, s.value).text));
   p.ranges[static_cast<size_t>(s.var)] = ir::range_of(s.value, p.ranges);
 }
 
 void print(Printer& p, const ir::Assign& s) {
-  p.line(fmt::format("{} = {};", p.register_names[static_cast<size_t>(s.reg)], print_value(p, s.value).text));
+  p.line(fmt::format("{} = {};", p.register_names[static_cast<size_t>(s.reg)],
+                     print_value(p, s.value).text));
 }
 
 // Neighbours of one type share a line.
@@ -79,7 +81,8 @@ void print_scatter(Printer& p, const ir::Store& s) {
 void print(Printer& p, const ir::Store& s) {
   const int lanes = s.value.lanes;
   if (lanes == 1) {
-    p.line(fmt::format("{} = {};", print_element(p, s.id, s.index).text, print_value(p, s.value).text));
+    p.line(fmt::format("{} = {};", print_element(p, s.id, s.index).text,
+                       print_value(p, s.value).text));
     return;
   }
   const bool whole = s.count == lanes;
@@ -94,7 +97,8 @@ void print(Printer& p, const ir::Store& s) {
 }
 
 void print(Printer& p, const ir::Prefetch& s) {
-  if (p.has("prefetch")) p.line(p.spell("prefetch", {{"pointer", print_address(p, s.id, s.index)}}).text);
+  if (p.has("prefetch"))
+    p.line(p.spell("prefetch", {{"pointer", print_address(p, s.id, s.index)}}).text);
 }
 
 void print(Printer& p, const ir::Keep& s) {

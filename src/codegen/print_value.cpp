@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "codegen/printer.h"
 
@@ -14,34 +15,22 @@ namespace {
 using ir::Value;
 using ir::ValueOp;
 
+// clang-format off
+constexpr std::pair<ValueOp, std::string_view> kSpellings[] = {
+    {ValueOp::add, "add"}, {ValueOp::sub, "sub"}, {ValueOp::mul, "mul"}, {ValueOp::div, "div"},
+    {ValueOp::max, "max"}, {ValueOp::min, "min"}, {ValueOp::pow, "pow"}, {ValueOp::fma, "fma"},
+    {ValueOp::neg, "neg"}, {ValueOp::abs, "abs"}, {ValueOp::exp, "exp"}, {ValueOp::log, "log"},
+    {ValueOp::sqrt, "sqrt"}, {ValueOp::tanh, "tanh"}, {ValueOp::erf, "erf"},
+    {ValueOp::floor, "floor"}, {ValueOp::ceil, "ceil"}, {ValueOp::less, "less"},
+    {ValueOp::equal, "equal"}, {ValueOp::select, "select"}, {ValueOp::guard, "choose"},
+    {ValueOp::opaque, "opaque"},
+};
+// clang-format on
+
+// Of the operations that have operands.
 std::string_view spelling_of(ValueOp op) {
-  switch (op) {
-    case ValueOp::add: return "add";
-    case ValueOp::sub: return "sub";
-    case ValueOp::mul: return "mul";
-    case ValueOp::div: return "div";
-    case ValueOp::max: return "max";
-    case ValueOp::min: return "min";
-    case ValueOp::pow: return "pow";
-    case ValueOp::fma: return "fma";
-    case ValueOp::neg: return "neg";
-    case ValueOp::abs: return "abs";
-    case ValueOp::exp: return "exp";
-    case ValueOp::log: return "log";
-    case ValueOp::sqrt: return "sqrt";
-    case ValueOp::tanh: return "tanh";
-    case ValueOp::erf: return "erf";
-    case ValueOp::floor: return "floor";
-    case ValueOp::ceil: return "ceil";
-    case ValueOp::less: return "less";
-    case ValueOp::equal: return "equal";
-    case ValueOp::select: return "select";
-    case ValueOp::guard: return "choose";
-    case ValueOp::opaque: return "opaque";
-    case ValueOp::constant: case ValueOp::reg: case ValueOp::load: case ValueOp::splat:
-    case ValueOp::gather: case ValueOp::indirect: case ValueOp::lane_index:
-      break;
-  }
+  for (const auto& [known, name] : kSpellings)
+    if (known == op) return name;
   ASSAY_CHECK(false);
   return "";
 }
@@ -54,26 +43,34 @@ Text broadcast(Printer& p, const Value& v, const Text& element) {
 }
 
 Text list(Printer& p, const Value& v, const std::vector<std::string>& items) {
-  return p.spell("list", {{"type", type_of(p, v)}, {"items", {fmt::format("{}", fmt::join(items, ", "))}}});
+  return p.spell("list",
+                 {{"type", type_of(p, v)}, {"items", {fmt::format("{}", fmt::join(items, ", "))}}});
 }
 
 // One element in every lane: written as a scalar where the language broadcasts it.
-bool is_uniform(const Value& v) { return v.lanes > 1 && (v.op == ValueOp::constant || v.op == ValueOp::splat); }
+bool is_uniform(const Value& v) {
+  return v.lanes > 1 && (v.op == ValueOp::constant || v.op == ValueOp::splat);
+}
 
 Text element_of(Printer& p, const Value& v) {
-  return v.op == ValueOp::constant ? print_number(p, v.dtype, v.number) : print_element(p, v.id, v.index);
+  return v.op == ValueOp::constant ? print_number(p, v.dtype, v.number)
+                                   : print_element(p, v.id, v.index);
 }
 
 Text operand(Printer& p, const Value& v, bool may_be_scalar) {
-  return may_be_scalar && p.dialect.structure.mixed_operands && is_uniform(v) ? element_of(p, v) : print_value(p, v);
+  return may_be_scalar && p.dialect.structure.mixed_operands && is_uniform(v) ? element_of(p, v)
+                                                                              : print_value(p, v);
 }
 
 Text print_load(Printer& p, const Value& v) {
   if (v.lanes == 1) return print_element(p, v.id, v.index);
   const Text pointer = print_address(p, v.id, v.index), type = type_of(p, v);
   if (v.count == v.lanes)
-    return p.spell("load", {{"pointer", pointer}, {"type", type}, {"lanes", {std::to_string(v.lanes)}}});
-  return p.spell("load_part", {{"pointer", pointer}, {"type", type}, {"count", {std::to_string(v.count)}},
+    return p.spell("load",
+                   {{"pointer", pointer}, {"type", type}, {"lanes", {std::to_string(v.lanes)}}});
+  return p.spell("load_part", {{"pointer", pointer},
+                               {"type", type},
+                               {"count", {std::to_string(v.count)}},
                                {"fill", print_number(p, v.dtype, v.number)}});
 }
 
@@ -102,7 +99,8 @@ Text print_lane_index(Printer& p, const Value& v) {
   std::vector<std::string> items;
   for (int l = 0; l < v.lanes; ++l) {
     const Text index = print_index(p, v.index + l * v.stride);
-    items.push_back(p.spell("index_to_number", {{"index", index}, {"scalar", {p.scalar_name(v.dtype)}}}).text);
+    items.push_back(
+        p.spell("index_to_number", {{"index", index}, {"scalar", {p.scalar_name(v.dtype)}}}).text);
   }
   return v.lanes == 1 ? Text{items[0], 15} : list(p, v, items);
 }
@@ -110,7 +108,8 @@ Text print_lane_index(Printer& p, const Value& v) {
 // A truth value of the language.
 Text print_mask(Printer& p, const Value& v) {
   if (v.op == ValueOp::less || v.op == ValueOp::equal)
-    return p.spell(spelling_of(v.op), {{"a", print_value(p, v.args[0])}, {"b", print_value(p, v.args[1])}});
+    return p.spell(spelling_of(v.op),
+                   {{"a", print_value(p, v.args[0])}, {"b", print_value(p, v.args[1])}});
   Value zero;
   zero.dtype = v.dtype;
   zero.lanes = v.lanes;
@@ -132,7 +131,8 @@ Text print_comparison(Printer& p, const Value& v) {
 Text print_guard(Printer& p, const Value& v) {
   const std::string condition = print_conditions(p, v.conditions);
   if (condition.empty()) return print_value(p, v.args[0]);
-  return p.spell("choose", {{"condition", {condition, 5}}, {"a", print_value(p, v.args[0])},
+  return p.spell("choose", {{"condition", {condition, 5}},
+                            {"a", print_value(p, v.args[0])},
                             {"b", print_value(p, v.args[1])}});
 }
 
@@ -150,7 +150,8 @@ Text print_arithmetic(Printer& p, const Value& v) {
 Text print_call(Printer& p, const Value& v) {
   static constexpr std::array<std::string_view, 3> kHoles{"a", "b", "c"};
   std::vector<Filling> fillings{{"type", type_of(p, v)}};
-  for (size_t i = 0; i < v.args.size(); ++i) fillings.push_back({kHoles[i], print_value(p, v.args[i])});
+  for (size_t i = 0; i < v.args.size(); ++i)
+    fillings.push_back({kHoles[i], print_value(p, v.args[i])});
   return p.spell(spelling_of(v.op), fillings);
 }
 
@@ -161,13 +162,17 @@ Text print_number(Printer& p, ir::DType t, double number) {
   if (it == p.dialect.types.end()) return {p.scalar_name(t)};
   const ElementType& type = it->second;
   if (std::isnan(number) && type.nan) return {*type.nan};
-  if (std::isinf(number) && type.infinity) return {(number < 0 ? "-" : "") + *type.infinity, number < 0 ? 15 : kCallLevel};
+  if (std::isinf(number) && type.infinity)
+    return {(number < 0 ? "-" : "") + *type.infinity, number < 0 ? 15 : kCallLevel};
   const bool is_float = type.infinity.has_value();
   char digits[64];
   std::to_chars_result end{};
-  if (!is_float) end = std::to_chars(digits, digits + sizeof digits, static_cast<int64_t>(number));
-  else if (t == ir::DType::f64) end = std::to_chars(digits, digits + sizeof digits, number);
-  else end = std::to_chars(digits, digits + sizeof digits, static_cast<float>(number));
+  if (!is_float)
+    end = std::to_chars(digits, digits + sizeof digits, static_cast<int64_t>(number));
+  else if (t == ir::DType::f64)
+    end = std::to_chars(digits, digits + sizeof digits, number);
+  else
+    end = std::to_chars(digits, digits + sizeof digits, static_cast<float>(number));
   std::string text(digits, end.ptr);
   if (is_float && text.find_first_of(".e") == std::string::npos) text += ".0";
   return {fill(type.literal, {{"digits", {text}}}).text, text[0] == '-' ? 15 : kCallLevel};
@@ -175,19 +180,35 @@ Text print_number(Printer& p, ir::DType t, double number) {
 
 Text print_value(Printer& p, const Value& v) {
   switch (v.op) {
-    case ValueOp::constant: case ValueOp::splat: return broadcast(p, v, element_of(p, v));
-    case ValueOp::reg: return {p.register_names[static_cast<size_t>(v.id)]};
-    case ValueOp::load: return print_load(p, v);
-    case ValueOp::gather: return print_gather(p, v);
-    case ValueOp::indirect: return print_indirect(p, v);
-    case ValueOp::lane_index: return print_lane_index(p, v);
-    case ValueOp::add: case ValueOp::sub: case ValueOp::mul: case ValueOp::div: case ValueOp::fma:
+    case ValueOp::constant:
+    case ValueOp::splat:
+      return broadcast(p, v, element_of(p, v));
+    case ValueOp::reg:
+      return {p.register_names[static_cast<size_t>(v.id)]};
+    case ValueOp::load:
+      return print_load(p, v);
+    case ValueOp::gather:
+      return print_gather(p, v);
+    case ValueOp::indirect:
+      return print_indirect(p, v);
+    case ValueOp::lane_index:
+      return print_lane_index(p, v);
+    case ValueOp::add:
+    case ValueOp::sub:
+    case ValueOp::mul:
+    case ValueOp::div:
+    case ValueOp::fma:
       return print_arithmetic(p, v);
-    case ValueOp::less: case ValueOp::equal: return print_comparison(p, v);
+    case ValueOp::less:
+    case ValueOp::equal:
+      return print_comparison(p, v);
     case ValueOp::select:
-      return print_select(p, v, print_mask(p, v.args[0]), print_value(p, v.args[1]), print_value(p, v.args[2]));
-    case ValueOp::guard: return print_guard(p, v);
-    default: return print_call(p, v);
+      return print_select(p, v, print_mask(p, v.args[0]), print_value(p, v.args[1]),
+                          print_value(p, v.args[2]));
+    case ValueOp::guard:
+      return print_guard(p, v);
+    default:
+      return print_call(p, v);
   }
 }
 

@@ -13,8 +13,8 @@ namespace assay::codegen {
 
 // What a translation unit turned out to need; decides its headers.
 struct Used {
-  std::set<std::string> words;                      // spellings and element types
-  std::set<std::pair<ir::DType, int>> vectors;      // element type, lanes > 1
+  std::set<std::string> words;                  // spellings and element types
+  std::set<std::pair<ir::DType, int>> vectors;  // element type, lanes > 1
 };
 
 struct Printer {

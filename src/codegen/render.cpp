@@ -32,8 +32,11 @@ std::vector<std::string> names_of(const std::vector<T>& things) {
 }
 
 bool is_identifier(const std::string& name) {
-  const auto fits = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
-  return !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) == 0 && std::all_of(name.begin(), name.end(), fits);
+  const auto fits = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  };
+  return !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) == 0 &&
+         std::all_of(name.begin(), name.end(), fits);
 }
 
 int64_t scratch_piece(const ir::Buffer& b) {
@@ -59,8 +62,10 @@ Frame frame_of(Printer& p) {
                                         {"offset", {std::to_string(offset)}}};
     f.parameters += p.spell("parameter_" + kind, fillings).text + ", ";
     f.arguments += p.spell("argument_" + kind, fillings).text + ", ";
-    if (scratch) offset += scratch_piece(b);
-    else ++position;
+    if (scratch)
+      offset += scratch_piece(b);
+    else
+      ++position;
   }
   f.parameters += p.spell("parameter_group", {{"name", {p.index_names[0]}}}).text;
   return f;
@@ -77,11 +82,13 @@ void print_kernel(Printer& p) {
                              {"body", {body}},
                              {"parameters", {frame.parameters}},
                              {"arguments", {frame.arguments}},
-                             {"fence", {streams ? p.spell("stream_fence", {}).text : ""}}}).text;
+                             {"fence", {streams ? p.spell("stream_fence", {}).text : ""}}})
+               .text;
 }
 
 bool is_needed(const Header& h, const Used& used) {
-  return std::any_of(h.when.begin(), h.when.end(), [&](const auto& w) { return used.words.contains(w); });
+  return std::any_of(h.when.begin(), h.when.end(),
+                     [&](const auto& w) { return used.words.contains(w); });
 }
 
 std::string print_headers(const Dialect& d, const Used& used) {
@@ -90,13 +97,16 @@ std::string print_headers(const Dialect& d, const Used& used) {
     if (h.when.empty()) out += h.text;
   for (const auto& [dtype, lanes] : used.vectors) {
     const std::string& scalar = d.types.at(dtype).scalar;
-    const std::vector<Filling> names{{"dtype", {std::string(ir::name_of(dtype))}}, {"scalar", {scalar}}, {"lanes", {std::to_string(lanes)}}};
+    const std::vector<Filling> names{{"dtype", {std::string(ir::name_of(dtype))}},
+                                     {"scalar", {scalar}},
+                                     {"lanes", {std::to_string(lanes)}}};
     const int bytes = ir::bytes_of(dtype);
     out += fill(d.vector_header, {{"type", fill(d.vector_type, names)},
                                   {"scalar", {scalar}},
                                   {"lanes", {std::to_string(lanes)}},
                                   {"bytes", {std::to_string(bytes * lanes)}},
-                                  {"align", {std::to_string(bytes)}}}).text;
+                                  {"align", {std::to_string(bytes)}}})
+               .text;
   }
   for (const Header& h : d.headers)
     if (is_needed(h, used)) out += h.text;
@@ -106,7 +116,8 @@ std::string print_headers(const Dialect& d, const Used& used) {
 Diags complaints(const Printer& p) {
   Diags out;
   for (const std::string& what : p.unsupported)
-    out.push_back(error(fmt::format("kernel '{}': dialect '{}' can not spell {}", p.kernel.name, p.dialect.name, what)));
+    out.push_back(error(fmt::format("kernel '{}': dialect '{}' can not spell {}", p.kernel.name,
+                                    p.dialect.name, what)));
   return out;
 }
 
@@ -150,7 +161,9 @@ Printer::Printer(const ir::Kernel& k, const Dialect& d, Used& u)
   ranges[0] = {0, std::max<int64_t>(0, k.groups - 1)};
 }
 
-void Printer::line(const std::string& text) { out += std::string(static_cast<size_t>(2 * depth), ' ') + text + '\n'; }
+void Printer::line(const std::string& text) {
+  out += std::string(static_cast<size_t>(2 * depth), ' ') + text + '\n';
+}
 
 Text Printer::spell(std::string_view spelling, const std::vector<Filling>& fillings) {
   const Template* t = dialect.find(spelling);
@@ -176,18 +189,25 @@ std::string Printer::type_name(ir::DType t, int lanes) {
   const std::string scalar = scalar_name(t);
   if (lanes == 1 || scalar.empty()) return scalar;
   used.vectors.emplace(t, lanes);
-  return fill(dialect.vector_type, {{"dtype", {std::string(ir::name_of(t))}}, {"scalar", {scalar}}, {"lanes", {std::to_string(lanes)}}}).text;
+  return fill(dialect.vector_type, {{"dtype", {std::string(ir::name_of(t))}},
+                                    {"scalar", {scalar}},
+                                    {"lanes", {std::to_string(lanes)}}})
+      .text;
 }
 
 Result<std::string> render(std::span<const ir::Kernel> kernels, const Dialect& dialect) {
-  if (dialect.structure.parameters != Parameters::pointers || dialect.structure.group_memory != GroupMemory::body)
-    return error(fmt::format("dialect '{}': only `parameters: pointers` with `group_memory: body` is printed", dialect.name));
+  if (dialect.structure.parameters != Parameters::pointers ||
+      dialect.structure.group_memory != GroupMemory::body)
+    return error(fmt::format(
+        "dialect '{}': only `parameters: pointers` with `group_memory: body` is printed",
+        dialect.name));
   Used used;
   Diags diags;
   std::string text;
   std::set<std::string> names;
   for (const ir::Kernel& k : kernels) {
-    if (!names.insert(k.name).second) diags.push_back(error(fmt::format("two kernels are named '{}'", k.name)));
+    if (!names.insert(k.name).second)
+      diags.push_back(error(fmt::format("two kernels are named '{}'", k.name)));
     text += '\n';
     text += render_one(k, dialect, used, diags);
   }

@@ -17,10 +17,10 @@ namespace assay::codegen {
 struct Dialect;  // codegen/dialect.h
 
 // One translation unit with all `kernels`; each becomes a body (a function of its buffers and one
-// group) and an entry  extern "C" void <name>(void* const* args, void* scratch, int64_t group_begin,
-// int64_t group_end)  that runs the body for a range of groups (cpp; other dialects: their own
-// entry around the same body).
-// Errors: what the dialect can not spell, naming kernel and operation.
+// group) and an entry  extern "C" void <name>(void* const* args, void* scratch, int64_t
+// group_begin, int64_t group_end)  that runs the body for a range of groups (cpp; other dialects:
+// their own entry around the same body). Errors: what the dialect can not spell, naming kernel and
+// operation.
 Result<std::string> render(std::span<const ir::Kernel> kernels, const Dialect& dialect);
 
 // Bytes of scratch the entry needs, aligned pieces included.

@@ -33,7 +33,8 @@ Result<Template> parse_template(std::string_view text, int level) {
     if (text[i] == '}' && !doubled) return error("a single '}'", "write }} for a brace");
     if (text[i] == '{' && !doubled) {
       const size_t end = text.find('}', i);
-      if (end == std::string_view::npos) return error("a hole is not closed", "write {{ for a brace");
+      if (end == std::string_view::npos)
+        return error("a hole is not closed", "write {{ for a brace");
       auto hole = parse_hole(text.substr(i + 1, end - i - 1));
       if (!hole) return hole.diags();
       t.pieces.push_back(std::move(hole).value());

@@ -21,9 +21,9 @@ struct Text {
 };
 
 struct Piece {
-  std::string text;   // literal text, or the hole's name
+  std::string text;  // literal text, or the hole's name
   bool hole = false;
-  int level = 0;      // hole: the weakest operand that needs no parentheses
+  int level = 0;  // hole: the weakest operand that needs no parentheses
   bool operator==(const Piece&) const = default;
 };
 

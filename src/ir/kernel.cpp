@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
+
 #include "base/hash.h"
 
 namespace assay::ir {
@@ -14,7 +16,9 @@ struct Lister {
   std::string out;
   int depth = 0;
 
-  void line(const std::string& text) { out += std::string(static_cast<size_t>(2 * depth), ' ') + text + '\n'; }
+  void line(const std::string& text) {
+    out += std::string(static_cast<size_t>(2 * depth), ' ') + text + '\n';
+  }
   std::string at(const Index& i) const { return print(i, k.index_names); }
   const std::string& buffer(int id) const { return k.buffers.at(static_cast<size_t>(id)).name; }
   const std::string& reg(int id) const { return k.registers.at(static_cast<size_t>(id)).name; }
@@ -34,40 +38,14 @@ struct Lister {
   void list(const Keep& s) { line(fmt::format("keep {}", reg(s.reg))); }
 };
 
-const char* word(ValueOp op) {
-  switch (op) {
-    case ValueOp::constant: return "constant";
-    case ValueOp::reg: return "reg";
-    case ValueOp::load: return "load";
-    case ValueOp::splat: return "splat";
-    case ValueOp::gather: return "gather";
-    case ValueOp::indirect: return "indirect";
-    case ValueOp::lane_index: return "lanes";
-    case ValueOp::add: return "add";
-    case ValueOp::sub: return "sub";
-    case ValueOp::mul: return "mul";
-    case ValueOp::div: return "div";
-    case ValueOp::max: return "max";
-    case ValueOp::min: return "min";
-    case ValueOp::pow: return "pow";
-    case ValueOp::fma: return "fma";
-    case ValueOp::neg: return "neg";
-    case ValueOp::abs: return "abs";
-    case ValueOp::exp: return "exp";
-    case ValueOp::log: return "log";
-    case ValueOp::sqrt: return "sqrt";
-    case ValueOp::tanh: return "tanh";
-    case ValueOp::erf: return "erf";
-    case ValueOp::floor: return "floor";
-    case ValueOp::ceil: return "ceil";
-    case ValueOp::less: return "less";
-    case ValueOp::equal: return "equal";
-    case ValueOp::select: return "select";
-    case ValueOp::guard: return "guard";
-    case ValueOp::opaque: return "opaque";
-  }
-  return "?";
-}
+// The words of operations that are listed as calls, in the order of ValueOp from `add` on.
+constexpr const char* kWords[] = {
+    "add", "sub",  "mul",  "div", "max",   "min",  "pow",  "fma",   "neg",    "abs",   "exp",
+    "log", "sqrt", "tanh", "erf", "floor", "ceil", "less", "equal", "select", "guard", "opaque"};
+constexpr auto kFirstWord = static_cast<size_t>(ValueOp::add);
+static_assert(kFirstWord + std::size(kWords) == static_cast<size_t>(ValueOp::opaque) + 1);
+
+const char* word(ValueOp op) { return kWords[static_cast<size_t>(op) - kFirstWord]; }
 
 std::string shape(DType t, int lanes) {
   return lanes == 1 ? std::string(name_of(t)) : fmt::format("{}x{}", name_of(t), lanes);
@@ -76,7 +54,8 @@ std::string shape(DType t, int lanes) {
 std::string Lister::conditions(const std::vector<Condition>& all) const {
   std::string text;
   for (const Condition& c : all)
-    text += fmt::format("{}{} <= {} <= {}", text.empty() ? "" : " and ", c.low, at(c.index), c.high);
+    text +=
+        fmt::format("{}{} <= {} <= {}", text.empty() ? "" : " and ", c.low, at(c.index), c.high);
   return text.empty() ? "true" : text;
 }
 
@@ -85,15 +64,23 @@ std::string Lister::value(const Value& v) const {
     return v.count == v.lanes ? "" : fmt::format(" for {} else {}", v.count, v.number);
   };
   switch (v.op) {
-    case ValueOp::constant: return fmt::format("{}({})", shape(v.dtype, v.lanes), v.number);
-    case ValueOp::reg: return reg(v.id);
-    case ValueOp::load: return fmt::format("{} {}[{}]{}", shape(v.dtype, v.lanes), buffer(v.id), at(v.index), fill());
-    case ValueOp::splat: return fmt::format("splat{} {}[{}]", v.lanes, buffer(v.id), at(v.index));
+    case ValueOp::constant:
+      return fmt::format("{}({})", shape(v.dtype, v.lanes), v.number);
+    case ValueOp::reg:
+      return reg(v.id);
+    case ValueOp::load:
+      return fmt::format("{} {}[{}]{}", shape(v.dtype, v.lanes), buffer(v.id), at(v.index), fill());
+    case ValueOp::splat:
+      return fmt::format("splat{} {}[{}]", v.lanes, buffer(v.id), at(v.index));
     case ValueOp::gather:
-      return fmt::format("{} {}[{} step {}]{}", shape(v.dtype, v.lanes), buffer(v.id), at(v.index), v.stride, fill());
-    case ValueOp::indirect: return fmt::format("{} {}[{}]", shape(v.dtype, v.lanes), buffer(v.id), value(v.args.at(0)));
-    case ValueOp::lane_index: return fmt::format("{} lanes({} step {})", shape(v.dtype, v.lanes), at(v.index), v.stride);
-    default: break;
+      return fmt::format("{} {}[{} step {}]{}", shape(v.dtype, v.lanes), buffer(v.id), at(v.index),
+                         v.stride, fill());
+    case ValueOp::indirect:
+      return fmt::format("{} {}[{}]", shape(v.dtype, v.lanes), buffer(v.id), value(v.args.at(0)));
+    case ValueOp::lane_index:
+      return fmt::format("{} lanes({} step {})", shape(v.dtype, v.lanes), at(v.index), v.stride);
+    default:
+      break;
   }
   std::string text = word(v.op);
   text += '(';
@@ -111,7 +98,8 @@ void Lister::block(const Block& b) {
 void Lister::list(const For& s) {
   std::string limit = std::to_string(s.limit);
   for (const Index& b : s.bounds) limit = fmt::format("min({}, {})", limit, at(b));
-  line(fmt::format("for {} < {}{}", var(s.var), limit, s.unroll ? fmt::format(" unroll {}", s.unroll) : ""));
+  line(fmt::format("for {} < {}{}", var(s.var), limit,
+                   s.unroll ? fmt::format(" unroll {}", s.unroll) : ""));
   block(s.body);
 }
 
@@ -147,8 +135,8 @@ std::string print_kernel(const Kernel& k) {
   l.line(fmt::format("kernel {}, {} groups", k.name, k.groups));
   ++l.depth;
   for (const Buffer& b : k.buffers)
-    l.line(fmt::format("{} {}: {}[{}]{}", b.scope == Scope::scratch ? "scratch" : "buffer", b.name, name_of(b.dtype),
-                       b.elements, b.written ? " written" : ""));
+    l.line(fmt::format("{} {}: {}[{}]{}", b.scope == Scope::scratch ? "scratch" : "buffer", b.name,
+                       name_of(b.dtype), b.elements, b.written ? " written" : ""));
   --l.depth;
   l.block(k.body);
   return std::move(l.out);
@@ -158,8 +146,10 @@ std::string print_kernel(const Kernel& k) {
 std::string hash_of(const Kernel& k) {
   Kernel numbered = k;
   for (size_t i = 0; i < k.buffers.size(); ++i) numbered.buffers[i].name += fmt::format("#{}", i);
-  for (size_t i = 0; i < k.index_names.size(); ++i) numbered.index_names[i] += fmt::format("#{}", i);
-  for (size_t i = 0; i < k.registers.size(); ++i) numbered.registers[i].name += fmt::format("#{}", i);
+  for (size_t i = 0; i < k.index_names.size(); ++i)
+    numbered.index_names[i] += fmt::format("#{}", i);
+  for (size_t i = 0; i < k.registers.size(); ++i)
+    numbered.registers[i].name += fmt::format("#{}", i);
   return hash_hex(print_kernel(numbered));
 }
 

@@ -1,6 +1,9 @@
 // verify(Kernel): everything the printer and the interpreter take for granted.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <initializer_list>
+
 #include "ir/kernel.h"
 
 namespace assay::ir {
@@ -33,7 +36,8 @@ struct Checker {
       return false;
     }
     if (reg_visible[static_cast<size_t>(id)]) return true;
-    fail(fmt::format("register '{}' is used where it is not declared", k.registers[static_cast<size_t>(id)].name));
+    fail(fmt::format("register '{}' is used where it is not declared",
+                     k.registers[static_cast<size_t>(id)].name));
     return false;
   }
 
@@ -55,35 +59,32 @@ struct Checker {
 };
 
 size_t arity(ValueOp op) {
-  switch (op) {
-    case ValueOp::constant: case ValueOp::reg: case ValueOp::load: case ValueOp::splat:
-    case ValueOp::gather: case ValueOp::lane_index:
-      return 0;
-    case ValueOp::indirect:
-    case ValueOp::neg: case ValueOp::abs: case ValueOp::exp: case ValueOp::log: case ValueOp::sqrt:
-    case ValueOp::tanh: case ValueOp::erf: case ValueOp::floor: case ValueOp::ceil: case ValueOp::opaque:
-      return 1;
-    case ValueOp::fma: case ValueOp::select:
-      return 3;
-    case ValueOp::add: case ValueOp::sub: case ValueOp::mul: case ValueOp::div: case ValueOp::max:
-    case ValueOp::min: case ValueOp::pow: case ValueOp::less: case ValueOp::equal: case ValueOp::guard:
-      return 2;
-  }
-  return 0;
+  using enum ValueOp;
+  const auto any_of = [op](std::initializer_list<ValueOp> ops) {
+    return std::find(ops.begin(), ops.end(), op) != ops.end();
+  };
+  if (any_of({constant, reg, load, splat, gather, lane_index})) return 0;
+  if (any_of({fma, select})) return 3;
+  if (any_of({add, sub, mul, div, max, min, pow, less, equal, guard})) return 2;
+  return 1;
 }
 
 bool is_integer(DType t) { return t == DType::i32 || t == DType::i64; }
 
 void Checker::check_index(const Index& index) {
   for (const Term& t : index.terms) {
-    if (t.div < 1 || t.mod < 0) fail(fmt::format("an index divides by {} or takes it modulo {}", t.div, t.mod));
+    if (t.div < 1 || t.mod < 0)
+      fail(fmt::format("an index divides by {} or takes it modulo {}", t.div, t.mod));
     if (t.var < 0) {
-      if (t.of.size() == 1) check_index(t.of[0]);
-      else fail("an index term has neither a variable nor one nested index");
+      if (t.of.size() == 1)
+        check_index(t.of[0]);
+      else
+        fail("an index term has neither a variable nor one nested index");
     } else if (!in_range(t.var, k.index_names.size())) {
       fail(fmt::format("there is no index variable {}", t.var));
     } else if (!var_visible[static_cast<size_t>(t.var)]) {
-      fail(fmt::format("index variable '{}' is used where it is not bound", k.index_names[static_cast<size_t>(t.var)]));
+      fail(fmt::format("index variable '{}' is used where it is not bound",
+                       k.index_names[static_cast<size_t>(t.var)]));
     }
   }
 }
@@ -97,7 +98,8 @@ void Checker::check_leaf(const Value& v) {
                      v.op == ValueOp::indirect;
   if ((reads && v.op != ValueOp::indirect) || v.op == ValueOp::lane_index) check_index(v.index);
   if (reads && buffer_ok(v.id) && k.buffers[static_cast<size_t>(v.id)].dtype != v.dtype)
-    fail(fmt::format("a load from '{}' has another type than the buffer", k.buffers[static_cast<size_t>(v.id)].name));
+    fail(fmt::format("a load from '{}' has another type than the buffer",
+                     k.buffers[static_cast<size_t>(v.id)].name));
   if ((v.op == ValueOp::load || v.op == ValueOp::gather) && (v.count < 1 || v.count > v.lanes))
     fail(fmt::format("a load of {} elements into {} lanes", v.count, v.lanes));
   if (v.op == ValueOp::reg && register_ok(v.id)) {
@@ -113,17 +115,20 @@ void Checker::check_value(const Value& v) {
   check_conditions(v.conditions);
   if (v.op != ValueOp::guard && !v.conditions.empty()) fail("only a guard has conditions");
   if (v.args.size() != arity(v.op))
-    return fail(fmt::format("an operation with {} operands, expected {}", v.args.size(), arity(v.op)));
+    return fail(
+        fmt::format("an operation with {} operands, expected {}", v.args.size(), arity(v.op)));
   for (const Value& a : v.args) {
     const bool typed = v.op == ValueOp::indirect ? is_integer(a.dtype) : a.dtype == v.dtype;
     if (a.lanes != v.lanes || !typed)
-      fail(fmt::format("an operand of {} lanes in an operation of {}, or of another type", a.lanes, v.lanes));
+      fail(fmt::format("an operand of {} lanes in an operation of {}, or of another type", a.lanes,
+                       v.lanes));
     check_value(a);
   }
 }
 
 void Checker::bind(int var) {
-  if (!in_range(var, k.index_names.size())) return fail(fmt::format("there is no index variable {}", var));
+  if (!in_range(var, k.index_names.size()))
+    return fail(fmt::format("there is no index variable {}", var));
   const auto i = static_cast<size_t>(var);
   if (var_bound[i]) fail(fmt::format("index variable '{}' is bound twice", k.index_names[i]));
   var_bound[i] = var_visible[i] = true;
@@ -162,7 +167,8 @@ void Checker::check(const Assign& s) {
   if (!register_ok(s.reg)) return;
   const Register& r = k.registers[static_cast<size_t>(s.reg)];
   if (r.lanes != s.value.lanes || r.dtype != s.value.dtype)
-    fail(fmt::format("register '{}' has {} lanes and is assigned {}, or another type", r.name, r.lanes, s.value.lanes));
+    fail(fmt::format("register '{}' has {} lanes and is assigned {}, or another type", r.name,
+                     r.lanes, s.value.lanes));
 }
 
 void Checker::check(const Declare& s) {
@@ -184,8 +190,10 @@ void Checker::check(const Store& s) {
     fail(fmt::format("a store of {} elements of {} lanes", s.count, s.value.lanes));
   if (!buffer_ok(s.id)) return;
   const Buffer& b = k.buffers[static_cast<size_t>(s.id)];
-  if (b.dtype != s.value.dtype) fail(fmt::format("a store to '{}' has another type than the buffer", b.name));
-  if (b.scope == Scope::global && !b.written) fail(fmt::format("buffer '{}' is stored to but not marked written", b.name));
+  if (b.dtype != s.value.dtype)
+    fail(fmt::format("a store to '{}' has another type than the buffer", b.name));
+  if (b.scope == Scope::global && !b.written)
+    fail(fmt::format("buffer '{}' is stored to but not marked written", b.name));
 }
 
 void Checker::check(const Prefetch& s) {
@@ -202,13 +210,16 @@ Diags verify(const Kernel& k) {
   bool scratch_seen = false;
   for (const Buffer& b : k.buffers) {
     if (b.elements < 0) c.fail(fmt::format("buffer '{}' has {} elements", b.name, b.elements));
-    if (b.scope == Scope::global && scratch_seen) c.fail(fmt::format("argument '{}' stands after scratch", b.name));
+    if (b.scope == Scope::global && scratch_seen)
+      c.fail(fmt::format("argument '{}' stands after scratch", b.name));
     scratch_seen = scratch_seen || b.scope == Scope::scratch;
   }
   for (const Register& r : k.registers)
     if (r.lanes < 1) c.fail(fmt::format("register '{}' has {} lanes", r.name, r.lanes));
-  if (k.index_names.empty()) c.fail("index variable 0, the group, is missing");
-  else c.var_bound[0] = c.var_visible[0] = true;
+  if (k.index_names.empty())
+    c.fail("index variable 0, the group, is missing");
+  else
+    c.var_bound[0] = c.var_visible[0] = true;
   c.check_block(k.body);
   return std::move(c.diags);
 }

@@ -19,10 +19,10 @@
 namespace assay::runtime {
 
 struct DeviceInfo {
-  std::string id;            // cpu:0
-  std::string name;          // what people call it: the CPU's model name
-  std::string api;           // name of the profile's api it runs: cpp
-  int units = 1;             // units this process may use
+  std::string id;    // cpu:0
+  std::string name;  // what people call it: the CPU's model name
+  std::string api;   // name of the profile's api it runs: cpp
+  int units = 1;     // units this process may use
   int64_t memory_bytes = 0;
   std::vector<std::pair<std::string, std::string>> facts;  // driver, os, isa, compiler, ...
 };
@@ -43,22 +43,22 @@ using Progress = std::function<void(int64_t done, int64_t total, const std::stri
 using CancelToken = std::atomic<bool>;
 
 struct LoadOptions {
-  std::string cache_dir;               // "": $XDG_CACHE_HOME/assay or ~/.cache/assay
-  std::string optimization = "-O3";    // of the kernel compiler
-  Progress progress;                   // may be empty
+  std::string cache_dir;             // "": $XDG_CACHE_HOME/assay or ~/.cache/assay
+  std::string optimization = "-O3";  // of the kernel compiler
+  Progress progress;                 // may be empty
   const CancelToken* cancel = nullptr;
-  bool guarded = false;                // zones around every buffer, checked after every run (for tests)
+  bool guarded = false;  // zones around every buffer, checked after every run (for tests)
 };
 
 struct BufferRange {
   int buffer = -1;
-  int64_t offset = 0;        // bytes
+  int64_t offset = 0;  // bytes
 };
 
 struct Launch {
-  int kernel = -1;                      // position in load()'s list
-  std::vector<BufferRange> arguments;   // in the order of the kernel's global buffers
-  std::vector<ir::Queue> queues;        // groups per unit; empty: split evenly over all units
+  int kernel = -1;                     // position in load()'s list
+  std::vector<BufferRange> arguments;  // in the order of the kernel's global buffers
+  std::vector<ir::Queue> queues;       // groups per unit; empty: split evenly over all units
 };
 
 struct RunOptions {
@@ -90,7 +90,8 @@ class Module {  // invariant: built code for a list of kernels, and the buffers 
 
   virtual const std::vector<KernelReport>& reports() const = 0;
   virtual double build_seconds() const = 0;  // 0 when everything came from the cache
-  virtual const Diags& warnings() const = 0;  // what went otherwise than asked: another cache folder
+  virtual const Diags& warnings()
+      const = 0;  // what went otherwise than asked: another cache folder
 };
 
 class Device {

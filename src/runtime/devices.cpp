@@ -12,12 +12,16 @@ namespace {
 
 struct Kind {
   const char* name;
-  Found (*find)();                                             // never fails
+  Found (*find)();                                                 // never fails
   Result<std::unique_ptr<Device>> (*open)(const std::string& id);  // of an id that find() lists
 };
 
 constexpr Kind kKinds[] = {
-    {"cpu", [] { return Found{{cpu::describe()}, {}}; }, [](const std::string&) { return cpu::open(); }},
+    {"cpu",
+     [] {
+       return Found{{cpu::describe()}, {}};
+     },
+     [](const std::string&) { return cpu::open(); }},
 };
 
 }  // namespace

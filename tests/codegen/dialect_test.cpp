@@ -1,4 +1,5 @@
-// Dialect files: the ones of the library read, and what is wrong with others is said with its place.
+// Dialect files: the ones of the library read, and what is wrong with others is said with its
+// place.
 #include "codegen/dialect.h"
 
 #include <gmock/gmock.h>
@@ -34,15 +35,20 @@ TEST(Dialect, every_one_of_the_library_reads) {
 }
 
 TEST(Dialect, unknown_words_are_named_with_their_place) {
-  EXPECT_THAT(complaints(changed("  add: {text:", "  addd: {text:")),
-              AllOf(HasSubstr("d.yaml:"), HasSubstr("unknown key 'addd'"), HasSubstr("hint: did you mean 'add'?"),
-                    HasSubstr("spelling 'add' is missing")));
-  EXPECT_THAT(complaints(changed("{a:12} - {b:13}", "{a:12} - {x:13}")), HasSubstr("unknown hole {x}, expected: a, b"));
+  EXPECT_THAT(
+      complaints(changed("  add: {text:", "  addd: {text:")),
+      AllOf(HasSubstr("d.yaml:"), HasSubstr("unknown key 'addd'"),
+            HasSubstr("hint: did you mean 'add'?"), HasSubstr("spelling 'add' is missing")));
+  EXPECT_THAT(complaints(changed("{a:12} - {b:13}", "{a:12} - {x:13}")),
+              HasSubstr("unknown hole {x}, expected: a, b"));
   EXPECT_THAT(complaints(changed("parameters: pointers", "parameters: pointer")),
               HasSubstr("'pointer', expected one of: pointers, blocks, attributes"));
-  EXPECT_THAT(complaints(changed("  f64: {scalar", "  f65: {scalar")), HasSubstr("unknown element type 'f65'"));
-  EXPECT_THAT(complaints(changed("when: [index_min]", "when: [index_mini]")), HasSubstr("'index_mini' is no spelling"));
-  EXPECT_THAT(complaints(changed("level: 12", "level: 17")), HasSubstr("level '17', expected 0 to 16"));
+  EXPECT_THAT(complaints(changed("  f64: {scalar", "  f65: {scalar")),
+              HasSubstr("unknown element type 'f65'"));
+  EXPECT_THAT(complaints(changed("when: [index_min]", "when: [index_mini]")),
+              HasSubstr("'index_mini' is no spelling"));
+  EXPECT_THAT(complaints(changed("level: 12", "level: 17")),
+              HasSubstr("level '17', expected 0 to 16"));
 }
 
 TEST(Dialect, faulty_templates_are_named) {

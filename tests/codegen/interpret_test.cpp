@@ -33,7 +33,8 @@ TEST(Interpret, copies_and_counts) {
 }
 
 TEST(Interpret, counts_a_matmul_tile) {
-  Buffers b{std::vector<float>(3 * 5 * 14, 1.0f), std::vector<float>(5 * 32, 2.0f), std::vector<float>(3 * 14 * 32)};
+  Buffers b{std::vector<float>(3 * 5 * 14, 1.0f), std::vector<float>(5 * 32, 2.0f),
+            std::vector<float>(3 * 14 * 32)};
   const auto counts = interpret(matmul_tile(14, 2, 5, 3), b);
   ASSERT_TRUE(counts.ok()) << render(counts.diags());
   EXPECT_EQ(counts->fma, 3 * 5 * 28);
@@ -61,14 +62,16 @@ Kernel one(Value value, int64_t groups = 1) {
 TEST(Interpret, names_an_access_outside_its_buffer) {
   const Buffers b{numbers(20), numbers(20)};
   EXPECT_EQ(fault_of(one(load(0, variable(0, 3), 16), 3), b),
-            "error: kernel 'k': load from 'x' at element 20 (from 3*group in group 2): the buffer has 20\n");
+            "error: kernel 'k': load from 'x' at element 20 (from 3*group in group 2): the buffer "
+            "has 20\n");
   EXPECT_THAT(fault_of(one(gather(0, {}, -1, 4)), b), HasSubstr("load from 'x' at element -1"));
   EXPECT_EQ(fault_of(one(load(0, ir::constant(10), 16, 10)), b), "");
 }
 
 TEST(Interpret, refuses_what_does_not_fit) {
   EXPECT_THAT(fault_of(copy(16), {numbers(16)}), HasSubstr("it takes 2 arguments, was given 1"));
-  EXPECT_THAT(fault_of(copy(16), {numbers(16), numbers(3)}), HasSubstr("'y' has 16 elements, was given 3"));
+  EXPECT_THAT(fault_of(copy(16), {numbers(16), numbers(3)}),
+              HasSubstr("'y' has 16 elements, was given 3"));
   Kernel k = copy(16);
   k.buffers[0].dtype = ir::DType::f16;
   EXPECT_THAT(fault_of(k, {numbers(16), numbers(16)}), HasSubstr("f16"));
@@ -76,7 +79,8 @@ TEST(Interpret, refuses_what_does_not_fit) {
 
 TEST(Interpret, a_guard_evaluates_only_what_it_chooses) {
   Buffers b{numbers(20), numbers(20)};
-  const Value outside = guard({{variable(0), 1, 5}}, load(0, ir::constant(1000), 4), constant_of(7, 4));
+  const Value outside =
+      guard({{variable(0), 1, 5}}, load(0, ir::constant(1000), 4), constant_of(7, 4));
   const auto r = interpret(one(outside), b);
   ASSERT_TRUE(r.ok()) << render(r.diags());
   EXPECT_EQ(b[1][3], 7.0f);
@@ -102,7 +106,8 @@ TEST(Interpret, lanes) {
   index.stride = 2;
   EXPECT_EQ(lanes_of(index), (V{3, 5, 7, 9}));
   EXPECT_EQ(lanes_of(op(ValueOp::select, {op(ValueOp::less, {load(0, {}, 4), constant_of(2.5, 4)}),
-                                          constant_of(1, 4), load(0, {}, 4)})), (V{1, 1, 3, 4}));
+                                          constant_of(1, 4), load(0, {}, 4)})),
+            (V{1, 1, 3, 4}));
 }
 
 TEST(Interpret, registers_are_nan_until_written_and_fma_rounds_once) {
@@ -112,8 +117,12 @@ TEST(Interpret, registers_are_nan_until_written_and_fma_rounds_once) {
   Buffers b{numbers(20), numbers(20)};
   ASSERT_TRUE(interpret(k, b).ok());
   EXPECT_TRUE(std::isnan(b[1][0]));
-  const double e = std::ldexp(1.0, -13);  // (1 + e)(1 - e) - 1 = -e^2, lost when the product is rounded first
-  ASSERT_TRUE(interpret(one(op(ValueOp::fma, {constant_of(1 + e, 1), constant_of(1 - e, 1), constant_of(-1, 1)})), b).ok());
+  const double e =
+      std::ldexp(1.0, -13);  // (1 + e)(1 - e) - 1 = -e^2, lost when the product is rounded first
+  ASSERT_TRUE(interpret(one(op(ValueOp::fma,
+                               {constant_of(1 + e, 1), constant_of(1 - e, 1), constant_of(-1, 1)})),
+                        b)
+                  .ok());
   EXPECT_EQ(b[1][0], static_cast<float>(-e * e));
 }
 

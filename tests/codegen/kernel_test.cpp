@@ -32,16 +32,25 @@ TEST(Kernel, verify_names_every_fault) {
     change(k);
     return render(verify(k));
   };
-  EXPECT_THAT(faults([](Kernel& k) { k.body.erase(k.body.begin()); }), HasSubstr("register 'c' is used where it is not declared"));
-  EXPECT_THAT(faults([](Kernel& k) { k.body.push_back(k.body[0]); }), HasSubstr("register 'c' is declared twice"));
-  EXPECT_THAT(faults([](Kernel& k) { k.body.push_back(loop(1, 3, {})); }), HasSubstr("index variable 'k' is bound twice"));
+  EXPECT_THAT(faults([](Kernel& k) { k.body.erase(k.body.begin()); }),
+              HasSubstr("register 'c' is used where it is not declared"));
+  EXPECT_THAT(faults([](Kernel& k) { k.body.push_back(k.body[0]); }),
+              HasSubstr("register 'c' is declared twice"));
+  EXPECT_THAT(faults([](Kernel& k) { k.body.push_back(loop(1, 3, {})); }),
+              HasSubstr("index variable 'k' is bound twice"));
   EXPECT_THAT(faults([](Kernel& k) { k.body.push_back(store(2, variable(1), constant_of(0, 1))); }),
               HasSubstr("index variable 'k' is used where it is not bound"));
-  EXPECT_THAT(faults([](Kernel& k) { k.body.push_back(store(0, {}, constant_of(0, 1))); }), HasSubstr("'A' is stored to but not marked"));
-  EXPECT_THAT(faults([](Kernel& k) { k.body.push_back(store(7, {}, constant_of(0, 1))); }), HasSubstr("there is no buffer 7"));
-  EXPECT_THAT(faults([](Kernel& k) { k.body.push_back(assign(0, constant_of(0, 4))); }), HasSubstr("has 16 lanes and is assigned 4"));
-  EXPECT_THAT(faults([](Kernel& k) { k.body.push_back(store(2, {}, load(0, {}, 4, 5))); }), HasSubstr("a load of 5 elements into 4 lanes"));
-  EXPECT_THAT(faults([](Kernel& k) { k.body.push_back(store(2, {}, op(ValueOp::add, {constant_of(0, 4)}))); }),
+  EXPECT_THAT(faults([](Kernel& k) { k.body.push_back(store(0, {}, constant_of(0, 1))); }),
+              HasSubstr("'A' is stored to but not marked"));
+  EXPECT_THAT(faults([](Kernel& k) { k.body.push_back(store(7, {}, constant_of(0, 1))); }),
+              HasSubstr("there is no buffer 7"));
+  EXPECT_THAT(faults([](Kernel& k) { k.body.push_back(assign(0, constant_of(0, 4))); }),
+              HasSubstr("has 16 lanes and is assigned 4"));
+  EXPECT_THAT(faults([](Kernel& k) { k.body.push_back(store(2, {}, load(0, {}, 4, 5))); }),
+              HasSubstr("a load of 5 elements into 4 lanes"));
+  EXPECT_THAT(faults([](Kernel& k) {
+                k.body.push_back(store(2, {}, op(ValueOp::add, {constant_of(0, 4)})));
+              }),
               HasSubstr("an operation with 1 operands, expected 2"));
 }
 

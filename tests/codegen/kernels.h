@@ -39,7 +39,9 @@ inline Value access(ValueOp op, int buffer, Index index, int lanes, int count = 
 inline Value load(int buffer, Index index, int lanes, int count = 0) {
   return access(ValueOp::load, buffer, std::move(index), lanes, count);
 }
-inline Value splat(int buffer, Index index, int lanes) { return access(ValueOp::splat, buffer, std::move(index), lanes); }
+inline Value splat(int buffer, Index index, int lanes) {
+  return access(ValueOp::splat, buffer, std::move(index), lanes);
+}
 inline Value gather(int buffer, Index index, int64_t stride, int lanes, int count = 0) {
   Value v = access(ValueOp::gather, buffer, std::move(index), lanes, count);
   v.stride = stride;
@@ -70,15 +72,22 @@ inline Stmt store(int buffer, Index index, Value value, int count = 0) {
   return {s};
 }
 inline Stmt assign(int r, Value v) { return {Assign{r, std::move(v)}}; }
-inline Stmt loop(int var, int64_t limit, Block body, int unroll = 0, std::vector<Index> bounds = {}) {
+inline Stmt loop(int var, int64_t limit, Block body, int unroll = 0,
+                 std::vector<Index> bounds = {}) {
   return {For{var, limit, std::move(bounds), unroll, std::move(body)}};
 }
 inline Stmt declare(std::vector<int> regs) { return {Declare{std::move(regs)}}; }
 inline Stmt let(int var, Index value) { return {LetIndex{var, std::move(value)}}; }
 
-inline Buffer input(std::string name, int64_t elements) { return {std::move(name), DType::f32, elements, Scope::global, false}; }
-inline Buffer output(std::string name, int64_t elements) { return {std::move(name), DType::f32, elements, Scope::global, true}; }
-inline Buffer scratch(std::string name, int64_t elements) { return {std::move(name), DType::f32, elements, Scope::scratch, true}; }
+inline Buffer input(std::string name, int64_t elements) {
+  return {std::move(name), DType::f32, elements, Scope::global, false};
+}
+inline Buffer output(std::string name, int64_t elements) {
+  return {std::move(name), DType::f32, elements, Scope::global, true};
+}
+inline Buffer scratch(std::string name, int64_t elements) {
+  return {std::move(name), DType::f32, elements, Scope::scratch, true};
+}
 
 // y[i] = f(x[i]) for n elements, 16 at a time and a counted tail; a group per 64 elements.
 inline Kernel elementwise(std::string name, int64_t n, const std::function<Value(Value)>& f) {
@@ -95,19 +104,23 @@ inline Kernel elementwise(std::string name, int64_t n, const std::function<Value
   if (tail != 0) part = {store(1, at, f(load(0, at, 16, tail)), tail)};
   Index vectors = variable(0, -4);  // vectors left for this group
   vectors.offset = (n + 15) / 16;
-  k.body = {loop(1, 4, {Stmt{If{{{at, 0, last - 1}}, std::move(whole), std::move(part)}}}, 0, {vectors})};
+  k.body = {
+      loop(1, 4, {Stmt{If{{{at, 0, last - 1}}, std::move(whole), std::move(part)}}}, 0, {vectors})};
   return k;
 }
 
-inline Kernel copy(int64_t n) { return elementwise("copy", n, [](Value v) { return v; }); }
+inline Kernel copy(int64_t n) {
+  return elementwise("copy", n, [](Value v) { return v; });
+}
 
-// C[m x 32 NV] += A[m x k] * B[k x 32 panel]: rows x (16 * vectors) register tile per group, A packed
-// [k][rows], B packed [k][16 * vectors]; each group its own A panel.
+// C[m x 32 NV] += A[m x k] * B[k x 32 panel]: rows x (16 * vectors) register tile per group, A
+// packed [k][rows], B packed [k][16 * vectors]; each group its own A panel.
 inline Kernel matmul_tile(int rows, int vectors, int64_t k, int64_t groups) {
   Kernel kernel;
   const int width = 16 * vectors;
   kernel.name = "matmul_tile";
-  kernel.buffers = {input("A", groups * k * rows), input("B", k * width), output("C", groups * rows * width)};
+  kernel.buffers = {input("A", groups * k * rows), input("B", k * width),
+                    output("C", groups * rows * width)};
   kernel.index_names = {"group", "k"};
   kernel.groups = groups;
   std::vector<int> acc, b;
@@ -122,12 +135,14 @@ inline Kernel matmul_tile(int rows, int vectors, int64_t k, int64_t groups) {
   Block step{declare(b)}, end;
   kernel.body = {declare(acc)};
   for (const int a : acc) kernel.body.push_back(assign(a, constant_of(0, 16)));
-  for (int v = 0; v < vectors; ++v) step.push_back(assign(b[static_cast<size_t>(v)], load(1, variable(1, width) + 16 * v, 16)));
+  for (int v = 0; v < vectors; ++v)
+    step.push_back(assign(b[static_cast<size_t>(v)], load(1, variable(1, width) + 16 * v, 16)));
   for (int r = 0; r < rows; ++r)
     for (int v = 0; v < vectors; ++v) {
       const int c = acc[static_cast<size_t>(r * vectors + v)];
       const Index a = variable(0, k * rows) + variable(1, rows) + r;
-      step.push_back(assign(c, op(ValueOp::fma, {splat(0, a, 16), reg(b[static_cast<size_t>(v)], 16), reg(c, 16)})));
+      step.push_back(assign(
+          c, op(ValueOp::fma, {splat(0, a, 16), reg(b[static_cast<size_t>(v)], 16), reg(c, 16)})));
       end.push_back(store(2, variable(0, rows * width) + (r * width + 16 * v), reg(c, 16)));
     }
   kernel.body.push_back(loop(1, k, std::move(step), 1));

@@ -28,7 +28,9 @@ std::string printed(const std::vector<ir::Kernel>& kernels, const Dialect& diale
 }
 
 TEST(Render, a_copy_with_a_tail) {
-  EXPECT_EQ(printed({copy(100)}), R"(static inline void copy_body(const float* __restrict p0_x, float* __restrict p1_y, int64_t i0_group) {
+  EXPECT_EQ(
+      printed({copy(100)}),
+      R"(static inline void copy_body(const float* __restrict p0_x, float* __restrict p1_y, int64_t i0_group) {
   const int64_t i1_i_end = min_index(4, i0_group * -4 + 7);
   for (int64_t i1_i = 0; i1_i < i1_i_end; ++i1_i) {
     if (i0_group * 64 + i1_i * 16 <= 95) {
@@ -65,26 +67,35 @@ std::string statement(const Value& value, std::vector<std::string> names = {"gro
 
 TEST(Render, values) {
   const Value x = load(0, {}, 1), w = load(1, variable(0), 1);
-  EXPECT_EQ(statement(op(ValueOp::sub, {x, op(ValueOp::add, {w, x})})), "p2_y[0] = p0_x[0] - (p1_w[i0_group] + p0_x[0]);");
-  EXPECT_EQ(statement(op(ValueOp::mul, {op(ValueOp::neg, {x}), constant_of(-2.5, 1)})), "p2_y[0] = -p0_x[0] * -2.5f;");
-  EXPECT_EQ(statement(op(ValueOp::less, {x, w})), "p2_y[0] = p0_x[0] < p1_w[i0_group] ? 1.0f : 0.0f;");
+  EXPECT_EQ(statement(op(ValueOp::sub, {x, op(ValueOp::add, {w, x})})),
+            "p2_y[0] = p0_x[0] - (p1_w[i0_group] + p0_x[0]);");
+  EXPECT_EQ(statement(op(ValueOp::mul, {op(ValueOp::neg, {x}), constant_of(-2.5, 1)})),
+            "p2_y[0] = -p0_x[0] * -2.5f;");
+  EXPECT_EQ(statement(op(ValueOp::less, {x, w})),
+            "p2_y[0] = p0_x[0] < p1_w[i0_group] ? 1.0f : 0.0f;");
   EXPECT_EQ(statement(op(ValueOp::select, {op(ValueOp::less, {x, w}), x, w})),
             "p2_y[0] = p0_x[0] < p1_w[i0_group] ? p0_x[0] : p1_w[i0_group];");
   EXPECT_EQ(statement(guard({{variable(0) + (-1), 0, 100}}, x, constant_of(0, 1))),
             "p2_y[0] = i0_group - 1 >= 0 ? p0_x[0] : 0.0f;");
-  EXPECT_EQ(statement(constant_of(-std::numeric_limits<double>::infinity(), 1)), "p2_y[0] = -__builtin_inff();");
+  EXPECT_EQ(statement(constant_of(-std::numeric_limits<double>::infinity(), 1)),
+            "p2_y[0] = -__builtin_inff();");
 }
 
 TEST(Render, scalars_are_broadcast_by_the_language_but_never_multiplied_as_scalars) {
   const Value v = load(0, {}, 16), s = splat(1, {}, 16);
-  EXPECT_THAT(statement(op(ValueOp::fma, {s, v, v})), HasSubstr("= p1_w[0] * *(const f32x16_mem*)(p0_x + 0) + "));
-  EXPECT_THAT(statement(op(ValueOp::mul, {s, s})), HasSubstr("= (p1_w[0] - (f32x16){}) * (p1_w[0] - (f32x16){});"));
+  EXPECT_THAT(statement(op(ValueOp::fma, {s, v, v})),
+              HasSubstr("= p1_w[0] * *(const f32x16_mem*)(p0_x + 0) + "));
+  EXPECT_THAT(statement(op(ValueOp::mul, {s, s})),
+              HasSubstr("= (p1_w[0] - (f32x16){}) * (p1_w[0] - (f32x16){});"));
 }
 
 TEST(Render, indices_use_plain_division_where_the_range_allows_it) {
-  const auto divided = [](Index base) { return load(0, ir::Index{{{1, -1, {std::move(base)}, 3, 2}}, 0}, 1); };
+  const auto divided = [](Index base) {
+    return load(0, ir::Index{{{1, -1, {std::move(base)}, 3, 2}}, 0}, 1);
+  };
   EXPECT_THAT(statement(divided(variable(0))), HasSubstr("(uint64_t)"));
-  EXPECT_THAT(statement(divided(variable(0) + (-1))), HasSubstr("floor_modulo(floor_divide(i0_group - 1, 3), 2)"));
+  EXPECT_THAT(statement(divided(variable(0) + (-1))),
+              HasSubstr("floor_modulo(floor_divide(i0_group - 1, 3), 2)"));
 }
 
 TEST(Render, names_are_free_text) {
@@ -92,7 +103,8 @@ TEST(Render, names_are_free_text) {
   k.buffers[0].name = "conv1/weight:0";
   EXPECT_THAT(printed({k}), HasSubstr("p0_conv1_weight_0"));
   k.name = "conv1/weight";
-  EXPECT_THAT(assay::render(codegen::render(std::vector{k}, cpp()).diags()), HasSubstr("kernel name 'conv1/weight' is no identifier"));
+  EXPECT_THAT(assay::render(codegen::render(std::vector{k}, cpp()).diags()),
+              HasSubstr("kernel name 'conv1/weight' is no identifier"));
 }
 
 TEST(Render, wide_vectors_are_split) {
@@ -102,11 +114,13 @@ TEST(Render, wide_vectors_are_split) {
   k.index_names = {"group"};
   k.registers = {{"v", ir::DType::f32, 32}};
   k.body = {declare({0}), assign(0, load(0, {}, 32, 20)), store(1, {}, reg(0, 32), 20)};
-  EXPECT_THAT(printed({k}), AllOf(HasSubstr("f32x16 r0_v_0, r1_v_16;"), HasSubstr("r1_v_16 = load_part<f32x16, 4>(p0_x + 16"),
+  EXPECT_THAT(printed({k}), AllOf(HasSubstr("f32x16 r0_v_0, r1_v_16;"),
+                                  HasSubstr("r1_v_16 = load_part<f32x16, 4>(p0_x + 16"),
                                   HasSubstr("store_part<f32x16, 4>(p1_y + 16, r1_v_16);")));
   k.registers[0].lanes = 3;
   k.body = {declare({0})};
-  EXPECT_THAT(printed({k}), HasSubstr("kernel 'wide': dialect 'cpp' can not spell vectors of 3 lanes"));
+  EXPECT_THAT(printed({k}),
+              HasSubstr("kernel 'wide': dialect 'cpp' can not spell vectors of 3 lanes"));
 }
 
 TEST(Render, what_is_not_spelled_is_lowered_or_unsupported) {
@@ -116,7 +130,8 @@ TEST(Render, what_is_not_spelled_is_lowered_or_unsupported) {
   const auto k = [](ValueOp o, size_t args) {
     return elementwise("k", 16, [=](Value v) { return op(o, std::vector<Value>(args, v)); });
   };
-  EXPECT_THAT(printed({k(ValueOp::erf, 1)}, d), HasSubstr("kernel 'k': dialect 'cpp' can not spell 'erf'"));
+  EXPECT_THAT(printed({k(ValueOp::erf, 1)}, d),
+              HasSubstr("kernel 'k': dialect 'cpp' can not spell 'erf'"));
   EXPECT_THAT(printed({k(ValueOp::fma, 3)}, d), Not(HasSubstr("can not")));
   d.structure.parameters = Parameters::blocks;
   EXPECT_THAT(printed({copy(16)}, d), HasSubstr("only `parameters: pointers`"));
@@ -125,7 +140,8 @@ TEST(Render, what_is_not_spelled_is_lowered_or_unsupported) {
 TEST(Render, headers_only_where_they_are_needed) {
   const auto text = codegen::render(std::vector{copy(16)}, cpp());
   ASSERT_TRUE(text.ok());
-  EXPECT_THAT(*text, AllOf(Not(HasSubstr("exp_of")), Not(HasSubstr("load_part")), HasSubstr("typedef float f32x16 ")));
+  EXPECT_THAT(*text, AllOf(Not(HasSubstr("exp_of")), Not(HasSubstr("load_part")),
+                           HasSubstr("typedef float f32x16 ")));
 }
 
 TEST(Render, scratch_lies_in_aligned_pieces) {

@@ -33,7 +33,8 @@ void expect_agreement(Host& host, const std::vector<Case>& cases) {
         const double x = double{expected[b][e]}, y = double{got[b][e]};
         if (std::isnan(x) && std::isnan(y)) continue;
         if (x == y) continue;
-        ASSERT_NEAR(y, x, cases[i].relative * std::abs(x)) << cases[i].kernel.name << " buffer " << b << " element " << e;
+        ASSERT_NEAR(y, x, cases[i].relative * std::abs(x))
+            << cases[i].kernel.name << " buffer " << b << " element " << e;
       }
   }
 }
@@ -42,8 +43,10 @@ TEST(Agreement, every_operation) {
   Host host;
   const int64_t n = 203;
   std::vector<Case> cases;
-  const auto add = [&](const std::string& name, double relative, float low, float high, const std::function<Value(Value)>& f) {
-    cases.push_back({elementwise(name, n, f), {host.random(n, low, high), host.poison(n)}, relative});
+  const auto add = [&](const std::string& name, double relative, float low, float high,
+                       const std::function<Value(Value)>& f) {
+    cases.push_back(
+        {elementwise(name, n, f), {host.random(n, low, high), host.poison(n)}, relative});
   };
   const auto half = [](const Value& v) { return constant_of(0.5, v.lanes); };
   const double eps = 1.2e-7;
@@ -63,11 +66,19 @@ TEST(Agreement, every_operation) {
   add("op_log", 3 * eps, 2, 20, [&](Value v) { return op(ValueOp::log, {v}); });
   add("op_tanh", 4 * eps, -4, 4, [&](Value v) { return op(ValueOp::tanh, {v}); });
   add("op_erf", 4 * eps, -4, 4, [&](Value v) { return op(ValueOp::erf, {v}); });
-  add("op_pow", 3 * eps, 0, 3, [&](Value v) { return op(ValueOp::pow, {v, op(ValueOp::add, {v, half(v)})}); });
+  add("op_pow", 3 * eps, 0, 3, [&](Value v) {
+    return op(ValueOp::pow, {v, op(ValueOp::add, {v, half(v)})});
+  });
   add("op_less", 0, -1, 1, [&](Value v) { return op(ValueOp::less, {v, half(v)}); });
-  add("op_equal", 0, -1, 1, [&](Value v) { return op(ValueOp::equal, {op(ValueOp::floor, {v}), constant_of(0, v.lanes)}); });
-  add("op_select", 0, -1, 1, [&](Value v) { return op(ValueOp::select, {op(ValueOp::less, {v, half(v)}), half(v), v}); });
-  add("op_select_number", 0, -1, 1, [&](Value v) { return op(ValueOp::select, {op(ValueOp::floor, {v}), half(v), v}); });
+  add("op_equal", 0, -1, 1, [&](Value v) {
+    return op(ValueOp::equal, {op(ValueOp::floor, {v}), constant_of(0, v.lanes)});
+  });
+  add("op_select", 0, -1, 1, [&](Value v) {
+    return op(ValueOp::select, {op(ValueOp::less, {v, half(v)}), half(v), v});
+  });
+  add("op_select_number", 0, -1, 1, [&](Value v) {
+    return op(ValueOp::select, {op(ValueOp::floor, {v}), half(v), v});
+  });
   add("op_opaque", 0, -1, 1, [&](Value v) { return op(ValueOp::opaque, {v}); });
   expect_agreement(host, cases);
 }
@@ -91,9 +102,11 @@ TEST(Agreement, every_width_and_tail) {
       part.number = -2;
       const std::string id = std::to_string(lanes) + "_" + std::to_string(count);
       cases.push_back({single("load_" + id, lanes, part), {host.random(400), host.random(100)}});
-      cases.push_back({single("store_" + id, lanes, load(0, {}, lanes), count), {host.random(400), host.random(100)}});
+      cases.push_back({single("store_" + id, lanes, load(0, {}, lanes), count),
+                       {host.random(400), host.random(100)}});
       Value strided = gather(0, ir::constant(350), -7, lanes, count);
-      cases.push_back({single("gather_" + id, lanes, strided), {host.random(400), host.random(100)}});
+      cases.push_back(
+          {single("gather_" + id, lanes, strided), {host.random(400), host.random(100)}});
     }
   }
   expect_agreement(host, cases);
@@ -126,10 +139,13 @@ TEST(Agreement, guards_and_floor_division_over_negative_indices) {
   const Index shifted = variable(0) + variable(1) + (-2);
   const Index at = Index{{{1, -1, {shifted}, 2, 0}, {1, -1, {shifted}, 1, 2}}, 0};  // s/2 + s%2
   const Value inside = load(0, variable(2), 1);
-  k.body = {declare({0}), assign(0, constant_of(0, 1)),
-            loop(1, 5, {let(2, at), assign(0, op(ValueOp::add, {reg(0, 1), guard({{variable(2), 0, 9}, {shifted, 0, 12}}, inside,
-                                                                                 constant_of(0.25, 1))}))}),
-            store(1, variable(0), reg(0, 1))};
+  k.body = {
+      declare({0}), assign(0, constant_of(0, 1)),
+      loop(1, 5,
+           {let(2, at),
+            assign(0, op(ValueOp::add, {reg(0, 1), guard({{variable(2), 0, 9}, {shifted, 0, 12}},
+                                                         inside, constant_of(0.25, 1))}))}),
+      store(1, variable(0), reg(0, 1))};
   expect_agreement(host, {{k, {host.random(10), host.poison(12)}}});
 }
 
@@ -143,12 +159,16 @@ TEST(Agreement, scratch_reductions_and_nested_bounds) {
   k.registers = {{"sum", DType::f32, 1}, {"part", DType::f32, 4}};
   const Index length = variable(0) + 1;
   k.body = {loop(1, 16, {store(2, variable(1), constant_of(0, 1))}),
-            loop(1 + 2, 13, {store(2, variable(3), load(0, variable(0, 13) + variable(3), 1))}, 1, {length}),
-            declare({0, 1}), assign(0, constant_of(0, 1)), assign(1, constant_of(0, 4)),
+            loop(1 + 2, 13, {store(2, variable(3), load(0, variable(0, 13) + variable(3), 1))}, 1,
+                 {length}),
+            declare({0, 1}),
+            assign(0, constant_of(0, 1)),
+            assign(1, constant_of(0, 4)),
             loop(2, 4, {assign(1, op(ValueOp::add, {reg(1, 4), load(2, variable(2, 4), 4)}))}, 4),
             {Keep{1}},
             store(2, {}, reg(1, 4))};
-  for (int l = 0; l < 4; ++l) k.body.push_back(assign(0, op(ValueOp::add, {reg(0, 1), load(2, ir::constant(l), 1)})));
+  for (int l = 0; l < 4; ++l)
+    k.body.push_back(assign(0, op(ValueOp::add, {reg(0, 1), load(2, ir::constant(l), 1)})));
   k.body.push_back({Prefetch{0, variable(0, 13) + 500}});
   k.body.push_back(store(1, variable(0), reg(0, 1)));
   expect_agreement(host, {{k, {host.random(169), host.poison(13)}}});
@@ -158,7 +178,8 @@ TEST(Agreement, chases_integers) {
   Host host;
   Kernel k;
   k.name = "chase";
-  k.buffers = {{"next", DType::i32, 64, Scope::global, false}, {"y", DType::i32, 1, Scope::global, true}};
+  k.buffers = {{"next", DType::i32, 64, Scope::global, false},
+               {"y", DType::i32, 1, Scope::global, true}};
   k.index_names = {"group", "i"};
   k.registers = {{"at", DType::i32, 1}};
   Value at = reg(0, 1), zero = constant_of(0, 1);
@@ -183,12 +204,15 @@ TEST(Agreement, chases_integers) {
 // Largest error in units of the last place of float, against libm in double.
 double worst_ulp(Host& host, ValueOp o, double (*reference)(double), const std::vector<float>& x) {
   const int64_t n = static_cast<int64_t>(x.size());
-  const auto y = host.run(elementwise("f", n, [&](Value v) { return op(o, {std::move(v)}); }), {x, host.poison(n)})[1];
+  const auto y = host.run(elementwise("f", n, [&](Value v) { return op(o, {std::move(v)}); }),
+                          {x, host.poison(n)})[1];
   double worst = 0;
   for (size_t i = 0; i < x.size(); ++i) {
     const double exact = reference(double{x[i]});
     const auto rounded = static_cast<float>(exact);
-    const double ulp = double{std::nextafter(std::abs(rounded), std::numeric_limits<float>::infinity())} - std::abs(double{rounded});
+    const double ulp =
+        double{std::nextafter(std::abs(rounded), std::numeric_limits<float>::infinity())} -
+        std::abs(double{rounded});
     const double error = std::abs(double{y[i]} - exact) / ulp;
     if (error > worst) worst = error;
     EXPECT_FALSE(std::isnan(y[i])) << x[i];
@@ -210,15 +234,19 @@ TEST(Accuracy, of_the_vector_functions) {
 
 TEST(Accuracy, at_the_ends) {
   Host host;
-  const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  const float inf = std::numeric_limits<float>::infinity(),
+              nan = std::numeric_limits<float>::quiet_NaN();
   std::vector<float> x(16, 0.0f);
   const auto of = [&](ValueOp o) {
     std::vector<float> in{inf, -inf, nan, 0.0f, -0.0f, 200.0f, -200.0f, 88.7f, -1.0f};
     in.resize(16);
-    return host.run(elementwise("f", 16, [&](Value v) { return op(o, {std::move(v)}); }), {in, host.poison(16)})[1];
+    return host.run(elementwise("f", 16, [&](Value v) { return op(o, {std::move(v)}); }),
+                    {in, host.poison(16)})[1];
   };
-  const auto e = of(ValueOp::exp), l = of(ValueOp::log), t = of(ValueOp::tanh), r = of(ValueOp::erf);
-  EXPECT_EQ((std::vector<float>{e[0], e[1], e[3], e[4], e[5], e[6]}), (std::vector<float>{inf, 0, 1, 1, inf, 0}));
+  const auto e = of(ValueOp::exp), l = of(ValueOp::log), t = of(ValueOp::tanh),
+             r = of(ValueOp::erf);
+  EXPECT_EQ((std::vector<float>{e[0], e[1], e[3], e[4], e[5], e[6]}),
+            (std::vector<float>{inf, 0, 1, 1, inf, 0}));
   EXPECT_EQ((std::vector<float>{l[0], l[3]}), (std::vector<float>{inf, -inf}));
   EXPECT_EQ((std::vector<float>{t[0], t[1], t[3]}), (std::vector<float>{1, -1, 0}));
   EXPECT_EQ((std::vector<float>{r[0], r[1], r[3]}), (std::vector<float>{1, -1, 0}));

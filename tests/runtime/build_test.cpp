@@ -19,7 +19,9 @@ using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
 Kernel shifted(const std::string& name, double by) {
-  return elementwise(name, 40, [=](Value v) { return op(ValueOp::add, {v, constant_of(by, v.lanes)}); });
+  return elementwise(name, 40, [=](Value v) {
+    return op(ValueOp::add, {v, constant_of(by, v.lanes)});
+  });
 }
 
 class Environment {  // invariant: restores the variable it set
@@ -29,8 +31,10 @@ class Environment {  // invariant: restores the variable it set
     setenv(name, value, 1);
   }
   ~Environment() {
-    if (before_) setenv(name_, before_->c_str(), 1);
-    else unsetenv(name_);
+    if (before_)
+      setenv(name_, before_->c_str(), 1);
+    else
+      unsetenv(name_);
   }
 
  private:
@@ -108,8 +112,9 @@ TEST(Build, a_compile_error_names_kernel_and_log) {
   Host host;
   host.options().optimization = "-Obogus";
   EXPECT_THAT(failure(host, {shifted("first", 1), shifted("second", 2)}),
-              AllOf(HasSubstr("kernel 'first' does not compile: "), HasSubstr("kernel 'second' does not compile: "),
-                    HasSubstr("gave exit code 1"), HasSubstr("-O")));
+              AllOf(HasSubstr("kernel 'first' does not compile: "),
+                    HasSubstr("kernel 'second' does not compile: "), HasSubstr("gave exit code 1"),
+                    HasSubstr("-O")));
   EXPECT_EQ(files_in(host.folder() / "entries"), 0);
 }
 
@@ -117,21 +122,25 @@ TEST(Build, what_the_dialect_can_not_spell_names_the_kernel) {
   Host host;
   Kernel k = shifted("odd", 1);
   k.registers = {{"r", DType::f32, 3}};
-  EXPECT_THAT(failure(host, {k}), HasSubstr("kernel 'odd': dialect 'cpp' can not spell vectors of 3 lanes"));
+  EXPECT_THAT(failure(host, {k}),
+              HasSubstr("kernel 'odd': dialect 'cpp' can not spell vectors of 3 lanes"));
   hwdesc::Target opencl;
   opencl.api.dialect = "opencl";
-  EXPECT_THAT(render(host.device().load({}, opencl, host.options()).diags()), HasSubstr("runs dialect 'cpp', the target is for 'opencl'"));
+  EXPECT_THAT(render(host.device().load({}, opencl, host.options()).diags()),
+              HasSubstr("runs dialect 'cpp', the target is for 'opencl'"));
 }
 
 TEST(Build, a_missing_compiler_says_what_to_install) {
   Host host;
   {
     const Environment none("PATH", "/nonexistent"), chosen("CXX", "");
-    EXPECT_THAT(failure(host, {shifted("a", 1)}), AllOf(HasSubstr("no C++ compiler"), HasSubstr("hint: apt install g++")));
+    EXPECT_THAT(failure(host, {shifted("a", 1)}),
+                AllOf(HasSubstr("no C++ compiler"), HasSubstr("hint: apt install g++")));
     EXPECT_FALSE(devices().devices.empty());
   }
   const Environment wrong("CXX", "no-such-compiler");
-  EXPECT_THAT(failure(host, {shifted("a", 1)}), HasSubstr("'no-such-compiler' named by $CXX does not run"));
+  EXPECT_THAT(failure(host, {shifted("a", 1)}),
+              HasSubstr("'no-such-compiler' named by $CXX does not run"));
 }
 
 TEST(Build, an_unwritable_cache_falls_back_with_a_warning) {

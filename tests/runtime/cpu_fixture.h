@@ -16,7 +16,9 @@ namespace assay::runtime {
 
 class Host {
  public:
-  Host() : folder_(std::filesystem::temp_directory_path() / ("assay-test-" + std::to_string(std::random_device{}()))) {
+  Host()
+      : folder_(std::filesystem::temp_directory_path() /
+                ("assay-test-" + std::to_string(std::random_device{}()))) {
     auto device = open("cpu:0");
     EXPECT_TRUE(device.ok());
     device_ = std::move(device).value();
@@ -37,17 +39,22 @@ class Host {
   }
 
   // Allocates and fills a buffer per vector, runs once, returns what the buffers then hold.
-  static std::vector<std::vector<float>> run(Module& module, int kernel, std::vector<std::vector<float>> buffers,
+  static std::vector<std::vector<float>> run(Module& module, int kernel,
+                                             std::vector<std::vector<float>> buffers,
                                              const std::vector<ir::Queue>& queues = {}) {
     Launch launch{kernel, {}, queues};
-    for (const auto& b : buffers) launch.arguments.push_back({module.allocate(static_cast<int64_t>(b.size() * 4)).value(), 0});
-    for (size_t i = 0; i < buffers.size(); ++i) module.write(launch.arguments[i], std::as_bytes(std::span(buffers[i])));
+    for (const auto& b : buffers)
+      launch.arguments.push_back({module.allocate(static_cast<int64_t>(b.size() * 4)).value(), 0});
+    for (size_t i = 0; i < buffers.size(); ++i)
+      module.write(launch.arguments[i], std::as_bytes(std::span(buffers[i])));
     const auto times = module.run(std::vector{launch}, {});
     if (!times.ok()) ADD_FAILURE() << render(times.diags());
-    for (size_t i = 0; i < buffers.size(); ++i) module.read(launch.arguments[i], std::as_writable_bytes(std::span(buffers[i])));
+    for (size_t i = 0; i < buffers.size(); ++i)
+      module.read(launch.arguments[i], std::as_writable_bytes(std::span(buffers[i])));
     return buffers;
   }
-  std::vector<std::vector<float>> run(const ir::Kernel& kernel, std::vector<std::vector<float>> buffers) {
+  std::vector<std::vector<float>> run(const ir::Kernel& kernel,
+                                      std::vector<std::vector<float>> buffers) {
     const auto module = load({kernel});
     return module ? run(*module, 0, std::move(buffers)) : buffers;
   }

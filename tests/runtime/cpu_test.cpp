@@ -28,7 +28,8 @@ TEST(Cpu, multiplies_tiles) {
       for (int64_t j = 0; j < 32; ++j) {
         double sum = 0;
         for (int64_t i = 0; i < k; ++i)
-          sum += double{a[static_cast<size_t>((g * k + i) * 14 + r)]} * double{b[static_cast<size_t>(i * 32 + j)]};
+          sum += double{a[static_cast<size_t>((g * k + i) * 14 + r)]} *
+                 double{b[static_cast<size_t>(i * 32 + j)]};
         ASSERT_NEAR(c[static_cast<size_t>((g * 14 + r) * 32 + j)], sum, 1e-4);
       }
 }

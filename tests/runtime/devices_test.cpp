@@ -24,11 +24,13 @@ TEST(Devices, there_is_always_the_cpu) {
 }
 
 TEST(Devices, an_unknown_one_is_answered_with_those_there_are) {
-  EXPECT_EQ(render(open("cpu:1").diags()), "error: there is no device 'cpu:1'; there are: cpu:0\nhint: did you mean 'cpu:0'?\n");
+  EXPECT_EQ(render(open("cpu:1").diags()),
+            "error: there is no device 'cpu:1'; there are: cpu:0\nhint: did you mean 'cpu:0'?\n");
 }
 
 TEST(CpuInfo, fields_of_the_first_processor) {
-  const std::string text = "processor\t: 0\nmodel name\t: A CPU @ 1: fast\nempty\t:\nprocessor\t: 1\nmodel name\t: B\n";
+  const std::string text =
+      "processor\t: 0\nmodel name\t: A CPU @ 1: fast\nempty\t:\nprocessor\t: 1\nmodel name\t: B\n";
   EXPECT_EQ(cpu::cpuinfo_field(text, "model name"), "A CPU @ 1: fast");
   EXPECT_EQ(cpu::cpuinfo_field(text, "empty"), "");
   EXPECT_EQ(cpu::cpuinfo_field(text, "flags"), "");
@@ -50,7 +52,8 @@ TEST(Memory, large_pieces_lie_on_huge_page_boundaries) {
     const auto address = reinterpret_cast<uintptr_t>(m->bytes().data());
     EXPECT_EQ(address % (bytes >= (2 << 20) ? size_t{2} << 20 : 4096), 0u) << bytes;
   }
-  EXPECT_THAT(render(cpu::Memory::allocate(int64_t{1} << 60, false).diags()), HasSubstr("out of memory"));
+  EXPECT_THAT(render(cpu::Memory::allocate(int64_t{1} << 60, false).diags()),
+              HasSubstr("out of memory"));
 }
 
 TEST(Memory, guards_notice_writes) {

@@ -31,13 +31,16 @@ Kernel counting(int64_t groups) {
 }
 
 struct Counter {
-  explicit Counter(Host& host, int64_t n) : module(host.load({counting(n)})), buffer(module->allocate(n * 4).value()), groups(n) {}
+  explicit Counter(Host& host, int64_t n)
+      : module(host.load({counting(n)})), buffer(module->allocate(n * 4).value()), groups(n) {}
   std::vector<float> values() const {
     std::vector<float> v(static_cast<size_t>(groups));
     module->read({buffer, 0}, std::as_writable_bytes(std::span(v)));
     return v;
   }
-  Launch launch(std::vector<ir::Queue> queues = {}) const { return {0, {{buffer, 0}}, std::move(queues)}; }
+  Launch launch(std::vector<ir::Queue> queues = {}) const {
+    return {0, {{buffer, 0}}, std::move(queues)};
+  }
 
   std::unique_ptr<Module> module;
   int buffer;
@@ -85,11 +88,14 @@ TEST(Pool, follows_uneven_queues) {
 TEST(Pool, says_what_is_wrong_with_launches) {
   Host host;
   Counter c(host, 10);
-  const auto run = [&](Launch l) { return render(c.module->run(std::vector{std::move(l)}, {}).diags()); };
+  const auto run = [&](Launch l) {
+    return render(c.module->run(std::vector{std::move(l)}, {}).diags());
+  };
   EXPECT_THAT(run({3, {}, {}}), HasSubstr("launch 0: there is no kernel 3, there are 1"));
   EXPECT_THAT(run({0, {}, {}}), HasSubstr("kernel 'counting' takes 1 arguments, not 0"));
   EXPECT_THAT(run({0, {{7, 0}}, {}}), HasSubstr("argument 'y' names buffer 7, there are 1"));
-  EXPECT_THAT(run({0, {{c.buffer, 4}}, {}}), HasSubstr("argument 'y' needs 40 bytes at 4, buffer 0 has 40"));
+  EXPECT_THAT(run({0, {{c.buffer, 4}}, {}}),
+              HasSubstr("argument 'y' needs 40 bytes at 4, buffer 0 has 40"));
 }
 
 TEST(Pool, many_short_launches_and_a_barrier_between_them) {
@@ -109,7 +115,8 @@ TEST(Pool, many_short_launches_and_a_barrier_between_them) {
   for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
   module->write({a, 0}, std::as_bytes(std::span(x)));
   std::vector<Launch> launches;
-  for (int i = 0; i < 64; ++i) launches.push_back({0, {{i % 2 ? b : a, 0}, {i % 2 ? a : b, 0}}, {}});
+  for (int i = 0; i < 64; ++i)
+    launches.push_back({0, {{i % 2 ? b : a, 0}, {i % 2 ? a : b, 0}}, {}});
   ASSERT_TRUE(module->run(launches, {.repeat = 200, .warm_up = 0}).ok());
   std::vector<float> y(static_cast<size_t>(n));
   module->read({a, 0}, std::as_writable_bytes(std::span(y)));
@@ -120,7 +127,8 @@ TEST(Pool, stops_when_cancelled) {
   Host host;
   Counter c(host, 10);
   std::atomic<bool> cancel{true};
-  const auto r = c.module->run(std::vector{c.launch()}, {.repeat = 1, .warm_up = 0, .cancel = &cancel});
+  const auto r =
+      c.module->run(std::vector{c.launch()}, {.repeat = 1, .warm_up = 0, .cancel = &cancel});
   ASSERT_FALSE(r.ok());
   EXPECT_EQ(render(r.diags()), "error: cancelled\n");
   EXPECT_EQ(c.values(), std::vector<float>(10, 0.0f));
@@ -129,7 +137,9 @@ TEST(Pool, stops_when_cancelled) {
     cancel = true;
   });
   cancel = false;
-  EXPECT_FALSE(c.module->run(std::vector{c.launch()}, {.repeat = 3'000'000, .warm_up = 0, .cancel = &cancel}).ok());
+  EXPECT_FALSE(
+      c.module->run(std::vector{c.launch()}, {.repeat = 3'000'000, .warm_up = 0, .cancel = &cancel})
+          .ok());
   EXPECT_TRUE(c.module->run(std::vector{c.launch()}, {}).ok());
 }
 
@@ -139,12 +149,15 @@ TEST(Pool, sees_writes_outside_buffers) {
   std::get<Store>(k.body[0].node).index = variable(0) + 2;
   const auto m = host.load({k});
   const int y = m->allocate(16).value();
-  EXPECT_EQ(render(m->run(std::vector{Launch{0, {{y, 0}}, {}}}, {}).diags()), "error: a kernel wrote outside buffer 0\n");
+  EXPECT_EQ(render(m->run(std::vector{Launch{0, {{y, 0}}, {}}}, {}).diags()),
+            "error: a kernel wrote outside buffer 0\n");
 }
 
 TEST(Pool, flushes_denormals_during_runs_only) {
   Host host;
-  const Kernel k = elementwise("half", 16, [](Value v) { return op(ValueOp::mul, {v, constant_of(0.5, v.lanes)}); });
+  const Kernel k = elementwise("half", 16, [](Value v) {
+    return op(ValueOp::mul, {v, constant_of(0.5, v.lanes)});
+  });
   EXPECT_EQ(host.run(k, {std::vector<float>(16, 1.2e-38f), host.poison(16)})[1][0], 0.0f);
   volatile float small = 1.2e-38f;
   EXPECT_NE(small * 0.5f, 0.0f);
@@ -153,10 +166,29 @@ TEST(Pool, flushes_denormals_during_runs_only) {
 TEST(Pool, carries_exceptions_to_the_caller_and_goes_on) {
   cpu::Pool pool(cpu::read_cpu_info().usable);
   for (int unit = 0; unit < pool.size(); ++unit)
-    EXPECT_THROW(pool.run(pool.size(), [&](int u) { if (u == unit) throw std::runtime_error("no"); }), std::runtime_error);
+    EXPECT_THROW(pool.run(pool.size(),
+                          [&](int u) {
+                            if (u == unit) throw std::runtime_error("no");
+                          }),
+                 std::runtime_error);
   std::atomic<int> ran{0};
   pool.run(pool.size(), [&](int) { ++ran; });
   EXPECT_EQ(ran, pool.size());
+}
+
+TEST(Pool, takes_another_number_of_units_each_time) {
+  cpu::Pool pool(cpu::read_cpu_info().usable);
+  std::atomic<int> ran{0};
+  int expected = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const int units = i % pool.size() + 1;
+    pool.run(units, [&](int) {
+      ++ran;
+      pool.barrier().wait();
+    });
+    expected += units;
+  }
+  EXPECT_EQ(ran, expected);
 }
 
 TEST(Pool, pins_units_and_gives_the_caller_its_mask_back) {
@@ -174,7 +206,9 @@ TEST(Pool, pins_units_and_gives_the_caller_its_mask_back) {
 double cpu_seconds() {
   rusage u{};
   getrusage(RUSAGE_SELF, &u);
-  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); };
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
   return seconds(u.ru_utime) + seconds(u.ru_stime);
 }
 

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <charconv>
+#include <chrono>
 #include <map>
 #include <set>
 
@@ -21,8 +21,8 @@ namespace fs = std::filesystem;
 constexpr size_t kMostKernelsPerUnit = 8;
 
 struct Source {
-  std::string hash;    // of the text and of all that decides what it becomes
-  size_t size = 0;     // of the text: stands for the time it takes
+  std::string hash;  // of the text and of all that decides what it becomes
+  size_t size = 0;   // of the text: stands for the time it takes
 };
 
 struct TranslationUnit {
@@ -50,7 +50,8 @@ struct Builder {
   std::vector<size_t> missing();
   std::vector<TranslationUnit> deal(const std::vector<size_t>& kernels) const;
   std::optional<Command> command_for(const TranslationUnit& unit, const std::string& stem);
-  std::vector<TranslationUnit> compile(const std::vector<TranslationUnit>& units, const std::string& round);
+  std::vector<TranslationUnit> compile(const std::vector<TranslationUnit>& units,
+                                       const std::string& round);
   bool keep_result(const TranslationUnit& unit, const std::string& stem);
   void report(const TranslationUnit& unit, const Outcome& outcome, const std::string& stem);
   bool build_missing(const std::vector<size_t>& kernels);
@@ -58,7 +59,8 @@ struct Builder {
 
 // The name is left out of the hash: equal kernels of different names are one.
 bool Builder::hash_sources() {
-  const std::string identity = request.compiler.identity(request.options.optimization) + '\n' + request.processor + '\n';
+  const std::string identity =
+      request.compiler.identity(request.options.optimization) + '\n' + request.processor + '\n';
   for (const ir::Kernel& k : request.kernels) {
     const std::vector<ir::Kernel> one{named(k, "k")};
     const auto text = codegen::render(one, request.dialect);
@@ -91,9 +93,11 @@ std::vector<TranslationUnit> Builder::deal(const std::vector<size_t>& kernels) c
   const size_t rounds = (kernels.size() + per_round - 1) / per_round;
   std::vector<TranslationUnit> units(std::min(kernels.size(), rounds * parallel));
   std::vector<size_t> order = kernels;
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return sources[a].size > sources[b].size; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return sources[a].size > sources[b].size; });
   for (const size_t k : order) {
-    auto lightest = std::min_element(units.begin(), units.end(), [](const auto& a, const auto& b) { return a.size < b.size; });
+    auto lightest = std::min_element(units.begin(), units.end(),
+                                     [](const auto& a, const auto& b) { return a.size < b.size; });
     lightest->kernels.push_back(k);
     lightest->size += sources[k].size;
   }
@@ -102,7 +106,8 @@ std::vector<TranslationUnit> Builder::deal(const std::vector<size_t>& kernels) c
 
 std::optional<Command> Builder::command_for(const TranslationUnit& unit, const std::string& stem) {
   std::vector<ir::Kernel> kernels;
-  for (const size_t k : unit.kernels) kernels.push_back(named(request.kernels[k], symbol_of(sources[k])));
+  for (const size_t k : unit.kernels)
+    kernels.push_back(named(request.kernels[k], symbol_of(sources[k])));
   const auto text = codegen::render(kernels, request.dialect);
   ASSAY_CHECK(text.ok());  // each of them has been rendered before
   const std::string base = (work / stem).string();
@@ -117,10 +122,12 @@ std::optional<Command> Builder::command_for(const TranslationUnit& unit, const s
   return c;
 }
 
-// Stack use of each kernel from the compiler's .su files: "file:line:col:signature<tab>bytes<tab>kind".
+// Stack use of each kernel from the compiler's .su files:
+// "file:line:col:signature<tab>bytes<tab>kind".
 int64_t stack_of(const std::string& reports, const std::string& symbol) {
   int64_t most = -1;
-  for (size_t at = reports.find(symbol); at != std::string::npos; at = reports.find(symbol, at + 1)) {
+  for (size_t at = reports.find(symbol); at != std::string::npos;
+       at = reports.find(symbol, at + 1)) {
     const size_t tab = reports.find('\t', at);
     if (tab == std::string::npos) break;
     int64_t bytes = -1;
@@ -142,25 +149,30 @@ bool Builder::keep_result(const TranslationUnit& unit, const std::string& stem) 
   for (const size_t k : unit.kernels)
     cache.add(sources[k].hash, *library, stack_of(stack_reports, symbol_of(sources[k])));
   done += static_cast<int64_t>(unit.kernels.size());
-  if (request.options.progress) request.options.progress(done, total, request.kernels[unit.kernels[0]].name);
+  if (request.options.progress)
+    request.options.progress(done, total, request.kernels[unit.kernels[0]].name);
   return true;
 }
 
 void Builder::report(const TranslationUnit& unit, const Outcome& outcome, const std::string& stem) {
   const std::string& name = request.kernels[unit.kernels[0]].name;
   if (outcome.ending == Ending::not_started) {
-    diags.push_back(error(fmt::format("the compiler '{}' can not be started", request.compiler.path)));
+    diags.push_back(
+        error(fmt::format("the compiler '{}' can not be started", request.compiler.path)));
     return;
   }
   std::string log = read_file(work / (stem + ".log")).value_or("");
   if (log.size() > 4000) log = log.substr(0, 4000) + "\n...";
-  const std::string how = outcome.ending == Ending::signalled ? fmt::format("was killed by signal {}", outcome.code)
-                                                               : fmt::format("gave exit code {}", outcome.code);
-  diags.push_back(error(fmt::format("kernel '{}' does not compile: {} {}\n{}", name, request.compiler.path, how, log)));
+  const std::string how = outcome.ending == Ending::signalled
+                              ? fmt::format("was killed by signal {}", outcome.code)
+                              : fmt::format("gave exit code {}", outcome.code);
+  diags.push_back(error(fmt::format("kernel '{}' does not compile: {} {}\n{}", name,
+                                    request.compiler.path, how, log)));
 }
 
 // Returns the units that failed and hold more than one kernel.
-std::vector<TranslationUnit> Builder::compile(const std::vector<TranslationUnit>& units, const std::string& round) {
+std::vector<TranslationUnit> Builder::compile(const std::vector<TranslationUnit>& units,
+                                              const std::string& round) {
   std::vector<Command> commands;
   for (size_t i = 0; i < units.size(); ++i) {
     auto c = command_for(units[i], fmt::format("{}{}", round, i));
@@ -170,10 +182,14 @@ std::vector<TranslationUnit> Builder::compile(const std::vector<TranslationUnit>
   std::vector<TranslationUnit> again;
   run_all(commands, request.parallel, request.options.cancel, [&](size_t i, const Outcome& o) {
     const std::string stem = fmt::format("{}{}", round, i);
-    if (o.good()) keep_result(units[i], stem);
-    else if (o.ending == Ending::cancelled) return;
-    else if (units[i].kernels.size() > 1) again.push_back(units[i]);
-    else report(units[i], o, stem);
+    if (o.good())
+      keep_result(units[i], stem);
+    else if (o.ending == Ending::cancelled)
+      return;
+    else if (units[i].kernels.size() > 1)
+      again.push_back(units[i]);
+    else
+      report(units[i], o, stem);
   });
   return again;
 }
@@ -192,7 +208,8 @@ bool Builder::build_missing(const std::vector<size_t>& kernels) {
   if (!alone.empty()) compile(alone, "s");
   std::error_code ignored;
   fs::remove_all(work, ignored);
-  if (request.options.cancel != nullptr && request.options.cancel->load()) diags.push_back(error("cancelled"));
+  if (request.options.cancel != nullptr && request.options.cancel->load())
+    diags.push_back(error("cancelled"));
   return !has_error(diags);
 }
 
@@ -214,7 +231,9 @@ Result<Build> build(const BuildRequest& request, KernelCache& cache) {
   }
   for (const Source& s : b.sources) {
     const auto found = cache.find(s.hash);
-    if (!found) return error(fmt::format("the kernel cache '{}' does not keep what is written to it", cache.root().string()));
+    if (!found)
+      return error(fmt::format("the kernel cache '{}' does not keep what is written to it",
+                               cache.root().string()));
     result.kernels.push_back({found->library, symbol_of(s), found->stack_bytes});
   }
   return result;

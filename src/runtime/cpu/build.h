@@ -1,5 +1,5 @@
-// Loop kernels -> functions in shared objects, by way of the cache. Only kernels that are not in the
-// cache are compiled, several per translation unit and one compiler per unit at a time.
+// Loop kernels -> functions in shared objects, by way of the cache. Only kernels that are not in
+// the cache are compiled, several per translation unit and one compiler per unit at a time.
 #pragma once
 
 #include <filesystem>
@@ -18,7 +18,7 @@ namespace assay::runtime::cpu {
 
 struct BuiltKernel {
   std::filesystem::path library;
-  std::string symbol;         // void(void* const* args, void* scratch, int64_t begin, int64_t end)
+  std::string symbol;  // void(void* const* args, void* scratch, int64_t begin, int64_t end)
   int64_t stack_bytes = -1;
 };
 
@@ -31,7 +31,7 @@ struct BuildRequest {
   std::span<const ir::Kernel> kernels;
   const codegen::Dialect& dialect;
   const Compiler& compiler;
-  std::string processor;             // fingerprint of what -march=native means
+  std::string processor;  // fingerprint of what -march=native means
   int parallel = 1;
   const LoadOptions& options;
 };

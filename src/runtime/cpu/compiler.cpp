@@ -24,14 +24,28 @@ std::optional<Compiler> try_compiler(const std::string& name) {
 }  // namespace
 
 std::vector<std::string> Compiler::flags(const std::string& optimization) const {
-  std::vector<std::string> f = {"-std=c++17", optimization, "-march=native", "-ffp-contract=fast", "-fno-math-errno",
-                                "-fno-trapping-math", "-fno-exceptions", "-fno-rtti", "-fomit-frame-pointer",
-                                "-fno-stack-protector", "-fvisibility=hidden", "-fstack-usage", "-w", "-fPIC", "-shared"};
+  std::vector<std::string> f = {"-std=c++17",
+                                optimization,
+                                "-march=native",
+                                "-ffp-contract=fast",
+                                "-fno-math-errno",
+                                "-fno-trapping-math",
+                                "-fno-exceptions",
+                                "-fno-rtti",
+                                "-fomit-frame-pointer",
+                                "-fno-stack-protector",
+                                "-fvisibility=hidden",
+                                "-fstack-usage",
+                                "-w",
+                                "-fPIC",
+                                "-shared"};
 #if defined(__x86_64__)
   f.insert(f.end(), {"-mprefer-vector-width=512", "-fcf-protection=none"});
 #endif
-  if (clang) f.insert(f.end(), {"-fno-vectorize", "-fno-slp-vectorize"});
-  else f.insert(f.end(), {"-fno-tree-vectorize", "-fno-tree-loop-distribute-patterns"});
+  if (clang)
+    f.insert(f.end(), {"-fno-vectorize", "-fno-slp-vectorize"});
+  else
+    f.insert(f.end(), {"-fno-tree-vectorize", "-fno-tree-loop-distribute-patterns"});
   return f;
 }
 
@@ -42,11 +56,13 @@ std::string Compiler::identity(const std::string& optimization) const {
 Result<Compiler> find_compiler() {
   if (const char* chosen = std::getenv("CXX"); chosen != nullptr && *chosen != '\0') {
     if (auto c = try_compiler(chosen)) return *c;
-    return error(fmt::format("the C++ compiler '{}' named by $CXX does not run", chosen), "unset CXX or name another");
+    return error(fmt::format("the C++ compiler '{}' named by $CXX does not run", chosen),
+                 "unset CXX or name another");
   }
   for (const char* name : {"c++", "g++", "clang++"})
     if (auto c = try_compiler(name)) return *c;
-  return error("no C++ compiler: kernels can not be built (looked for c++, g++, clang++ on PATH)", kInstall);
+  return error("no C++ compiler: kernels can not be built (looked for c++, g++, clang++ on PATH)",
+               kInstall);
 }
 
 }  // namespace assay::runtime::cpu

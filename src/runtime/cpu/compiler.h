@@ -3,7 +3,8 @@
 // Flags, and why:
 //   -march=native -mprefer-vector-width=512   clang splits 512-bit vectors without the latter
 //   -ffp-contract=fast -fno-math-errno -fno-trapping-math   fused multiply-add; no errno, no traps
-//   -fno-tree-vectorize -fno-tree-loop-distribute-patterns  what is counted is what runs: no scalar loop
+//   -fno-tree-vectorize -fno-tree-loop-distribute-patterns  what is counted is what runs: no scalar
+//   loop
 //                                 becomes a vector one and no copy loop becomes a call of memcpy
 //   -fstack-usage                 the report's stack_bytes
 #pragma once

@@ -71,7 +71,8 @@ CpuInfo read_cpu_info() {
   if (flags.empty()) flags = cpuinfo_field(text, "Features");
   info.isa = widest_isa(flags, os.machine);
   std::string identity = os.machine;
-  for (const char* key : {"vendor_id", "cpu family", "model", "stepping", "cache size", "CPU implementer", "CPU part"})
+  for (const char* key : {"vendor_id", "cpu family", "model", "stepping", "cache size",
+                          "CPU implementer", "CPU part"})
     identity.append("|").append(cpuinfo_field(text, key));
   info.fingerprint = hash_hex(identity.append("|").append(flags));
   info.memory_bytes = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);

@@ -8,8 +8,8 @@
 namespace assay::runtime::cpu {
 
 struct CpuInfo {
-  std::string model;        // `model name` of /proc/cpuinfo, or the architecture
-  std::string isa;          // widest vector extension this build's kernels would use: avx512f, avx2, ...
+  std::string model;  // `model name` of /proc/cpuinfo, or the architecture
+  std::string isa;    // widest vector extension this build's kernels would use: avx512f, avx2, ...
   std::string fingerprint;  // hash of what `-march=native` is decided by
   std::string os;           // sysname release machine
   int64_t memory_bytes = 0;

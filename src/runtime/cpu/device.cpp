@@ -21,7 +21,8 @@ DeviceInfo info_of(const CpuInfo& cpu) {
   d.memory_bytes = cpu.memory_bytes;
   d.facts = {{"os", cpu.os}, {"isa", cpu.isa}};
   const auto compiler = find_compiler();
-  d.facts.emplace_back("compiler", compiler ? compiler->version : "none: " + compiler.diags()[0].message);
+  d.facts.emplace_back("compiler",
+                       compiler ? compiler->version : "none: " + compiler.diags()[0].message);
   if (compiler) d.facts.emplace_back("compiler_path", compiler->path);
   return d;
 }
@@ -36,17 +37,20 @@ class CpuDevice final : public Device {  // invariant: one pool over all usable 
 
   const DeviceInfo& info() const override { return info_; }
 
-  Result<std::unique_ptr<Module>> load(std::span<const ir::Kernel> kernels, const hwdesc::Target& target,
+  Result<std::unique_ptr<Module>> load(std::span<const ir::Kernel> kernels,
+                                       const hwdesc::Target& target,
                                        const LoadOptions& options) override {
     const std::string& wanted = target.api.dialect;
     if (!wanted.empty() && wanted != kDialect)
-      return error(fmt::format("{} runs dialect '{}', the target is for '{}'", info_.id, kDialect, wanted));
+      return error(
+          fmt::format("{} runs dialect '{}', the target is for '{}'", info_.id, kDialect, wanted));
     const auto compiler = find_compiler();
     if (!compiler) return compiler.diags();
     Diags warnings;
     auto cache = KernelCache::open(options.cache_dir, warnings);
     if (!cache) return cache.diags();
-    const BuildRequest request{kernels, dialect_, *compiler, cpu_.fingerprint, pool_->size(), options};
+    const BuildRequest request{kernels,          dialect_,      *compiler,
+                               cpu_.fingerprint, pool_->size(), options};
     const auto built = build(request, *cache);
     if (!built) return built.diags();
     return CpuModule::make(pool_, kernels, *built, options.guarded, std::move(warnings));
@@ -64,9 +68,11 @@ class CpuDevice final : public Device {  // invariant: one pool over all usable 
 DeviceInfo describe() { return info_of(read_cpu_info()); }
 
 Result<std::unique_ptr<Device>> open() {
-  auto dialect = codegen::parse_dialect(codegen::dialect_text(kDialect), fmt::format("dialects/{}.yaml", kDialect));
+  auto dialect = codegen::parse_dialect(codegen::dialect_text(kDialect),
+                                        fmt::format("dialects/{}.yaml", kDialect));
   if (!dialect) return dialect.diags();
-  return std::unique_ptr<Device>(std::make_unique<CpuDevice>(read_cpu_info(), std::move(dialect).value()));
+  return std::unique_ptr<Device>(
+      std::make_unique<CpuDevice>(read_cpu_info(), std::move(dialect).value()));
 }
 
 }  // namespace assay::runtime::cpu

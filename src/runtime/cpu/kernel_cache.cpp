@@ -20,8 +20,10 @@ namespace fs = std::filesystem;
 std::atomic<int> work_number{0};  // only makes folder names distinct
 
 fs::path default_root() {
-  if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg != nullptr && *xdg != '\0') return fs::path(xdg) / "assay";
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') return fs::path(home) / ".cache" / "assay";
+  if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg != nullptr && *xdg != '\0')
+    return fs::path(xdg) / "assay";
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0')
+    return fs::path(home) / ".cache" / "assay";
   return {};
 }
 
@@ -30,7 +32,8 @@ bool make_usable(const fs::path& root) {
   std::error_code fault;
   fs::create_directories(root / "entries", fault);
   fs::create_directories(root / "libraries", fault);
-  return access((root / "entries").c_str(), W_OK) == 0 && access((root / "libraries").c_str(), W_OK) == 0;
+  return access((root / "entries").c_str(), W_OK) == 0 &&
+         access((root / "libraries").c_str(), W_OK) == 0;
 }
 
 // The process a work folder belongs to is gone: "work.<pid>.<n>".
@@ -66,9 +69,11 @@ Result<KernelCache> KernelCache::open(const std::string& dir, Diags& warnings) {
   std::error_code fault;
   cache.root_ = fs::temp_directory_path(fault) / fmt::format("assay-cache-{}", getuid());
   if (fault || !make_usable(cache.root_))
-    return error(fmt::format("neither '{}' nor '{}' can be written: built kernels have no place", wanted.string(),
-                             cache.root_.string()), "name a folder with --cache");
-  Diag d = error(fmt::format("the kernel cache '{}' can not be written; using '{}'", wanted.string(), cache.root_.string()));
+    return error(fmt::format("neither '{}' nor '{}' can be written: built kernels have no place",
+                             wanted.string(), cache.root_.string()),
+                 "name a folder with --cache");
+  Diag d = error(fmt::format("the kernel cache '{}' can not be written; using '{}'",
+                             wanted.string(), cache.root_.string()));
   d.severity = Severity::warning;
   warnings.push_back(std::move(d));
   return cache;
@@ -100,18 +105,22 @@ Result<std::string> KernelCache::add_library(const fs::path& built) {
   const std::string name = hash_hex(*bytes) + ".so";
   std::error_code fault;
   fs::rename(built, root_ / "libraries" / name, fault);
-  if (fault) return error(fmt::format("'{}' can not be written: {}", (root_ / "libraries").string(), fault.message()));
+  if (fault)
+    return error(fmt::format("'{}' can not be written: {}", (root_ / "libraries").string(),
+                             fault.message()));
   intact_[name] = true;
   return name;
 }
 
 void KernelCache::add(const std::string& hash, const std::string& library, int64_t stack_bytes) {
-  const fs::path temporary = root_ / "entries" / fmt::format("{}.{}.{}", hash, getpid(), work_number++);
+  const fs::path temporary =
+      root_ / "entries" / fmt::format("{}.{}.{}", hash, getpid(), work_number++);
   const std::string library_hash = library.substr(0, library.find('.'));
   std::error_code fault;
   if (write_file(temporary, fmt::format("{} {} {} end\n", library, library_hash, stack_bytes)))
     fs::rename(temporary, root_ / "entries" / hash, fault);
-  else fs::remove(temporary, fault);  // the kernel is then built again next time
+  else
+    fs::remove(temporary, fault);  // the kernel is then built again next time
 }
 
 Result<fs::path> KernelCache::make_work_folder() {
@@ -120,7 +129,8 @@ Result<fs::path> KernelCache::make_work_folder() {
     if (is_stale(item.path().filename().string())) fs::remove_all(item.path(), fault);
   const fs::path folder = root_ / fmt::format("work.{}.{}", getpid(), work_number++);
   fs::create_directory(folder, fault);
-  if (fault) return error(fmt::format("'{}' can not be made: {}", folder.string(), fault.message()));
+  if (fault)
+    return error(fmt::format("'{}' can not be made: {}", folder.string(), fault.message()));
   return folder;
 }
 

@@ -16,18 +16,22 @@ struct Resolver {
   int units;
   Diags diags{};
 
-  void fail(size_t launch, const std::string& what) { diags.push_back(error(where(launch) + what)); }
+  void fail(size_t launch, const std::string& what) {
+    diags.push_back(error(where(launch) + what));
+  }
 
   void* argument(size_t launch, const ir::Buffer& wanted, const BufferRange& range) {
     if (range.buffer < 0 || static_cast<size_t>(range.buffer) >= buffers.size()) {
-      fail(launch, fmt::format("argument '{}' names buffer {}, there are {}", wanted.name, range.buffer, buffers.size()));
+      fail(launch, fmt::format("argument '{}' names buffer {}, there are {}", wanted.name,
+                               range.buffer, buffers.size()));
       return nullptr;
     }
     const auto bytes = buffers[static_cast<size_t>(range.buffer)].bytes();
-    const int64_t size = static_cast<int64_t>(bytes.size()), needed = wanted.elements * ir::bytes_of(wanted.dtype);
+    const int64_t size = static_cast<int64_t>(bytes.size()),
+                  needed = wanted.elements * ir::bytes_of(wanted.dtype);
     if (range.offset < 0 || needed > size || range.offset > size - needed) {
-      fail(launch, fmt::format("argument '{}' needs {} bytes at {}, buffer {} has {}", wanted.name, needed, range.offset,
-                               range.buffer, size));
+      fail(launch, fmt::format("argument '{}' needs {} bytes at {}, buffer {} has {}", wanted.name,
+                               needed, range.offset, range.buffer, size));
       return nullptr;
     }
     return bytes.data() + range.offset;
@@ -39,10 +43,12 @@ struct Resolver {
       if (const GroupRange r{groups * u / units, groups * (u + 1) / units}; r.begin < r.end)
         of_unit[static_cast<size_t>(u)].push_back(r);
     for (const ir::Queue& q : launch.queues) {
-      if (q.unit < 0 || q.unit >= units) fail(index, fmt::format("a queue is for unit {}, there are {}", q.unit, units));
+      if (q.unit < 0 || q.unit >= units)
+        fail(index, fmt::format("a queue is for unit {}, there are {}", q.unit, units));
       else if (q.begin < 0 || q.end > groups || q.begin > q.end)
         fail(index, fmt::format("a queue holds groups {} to {} of {}", q.begin, q.end, groups));
-      else if (q.begin < q.end) of_unit[static_cast<size_t>(q.unit)].push_back({q.begin, q.end});
+      else if (q.begin < q.end)
+        of_unit[static_cast<size_t>(q.unit)].push_back({q.begin, q.end});
     }
     return of_unit;
   }
@@ -50,7 +56,8 @@ struct Resolver {
   ReadyLaunch ready(size_t index, const Launch& launch) {
     ReadyLaunch out;
     if (launch.kernel < 0 || static_cast<size_t>(launch.kernel) >= kernels.size()) {
-      fail(index, fmt::format("there is no kernel {}, there are {}", launch.kernel, kernels.size()));
+      fail(index,
+           fmt::format("there is no kernel {}, there are {}", launch.kernel, kernels.size()));
       return out;
     }
     const LoadedKernel& k = kernels[static_cast<size_t>(launch.kernel)];
@@ -59,7 +66,8 @@ struct Resolver {
     for (const ir::Buffer& b : k.kernel.buffers)
       if (b.scope == ir::Scope::global) wanted.push_back(&b);
     if (wanted.size() != launch.arguments.size())
-      fail(index, fmt::format("kernel '{}' takes {} arguments, not {}", k.kernel.name, wanted.size(), launch.arguments.size()));
+      fail(index, fmt::format("kernel '{}' takes {} arguments, not {}", k.kernel.name,
+                              wanted.size(), launch.arguments.size()));
     for (size_t i = 0; i < std::min(wanted.size(), launch.arguments.size()); ++i)
       out.arguments.push_back(argument(index, *wanted[i], launch.arguments[i]));
     out.of_unit = queues(index, launch, k.kernel.groups);
@@ -69,26 +77,29 @@ struct Resolver {
 
 // What the units share while they run: written by unit 0 only, before it arrives at a barrier.
 struct Stop {
-  std::atomic<size_t> at{std::numeric_limits<size_t>::max()};  // the step after which all units leave
+  std::atomic<size_t> at{
+      std::numeric_limits<size_t>::max()};  // the step after which all units leave
 };
 
 struct Timeline {
   std::vector<double> arrived;  // one unit's times at the boundaries
 };
 
-void run_unit(Pool& pool, int unit, const ReadyLaunches& ready, std::byte* scratch, const RunOptions& options, Stop& stop,
-              Timeline& timeline) {
+void run_unit(Pool& pool, int unit, const ReadyLaunches& ready, std::byte* scratch,
+              const RunOptions& options, Stop& stop, Timeline& timeline) {
   const size_t count = ready.launches.size();
   const size_t first_timed = static_cast<size_t>(options.warm_up) * count;
   const size_t steps = first_timed + static_cast<size_t>(options.repeat) * count;
   for (size_t step = 0;; ++step) {
     if (step >= first_timed) timeline.arrived[step - first_timed] = now_seconds();
     if (step == steps) return;
-    if (unit == 0 && options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed)) stop.at.store(step);
+    if (unit == 0 && options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed))
+      stop.at.store(step);
     pool.barrier().wait();
     if (stop.at.load(std::memory_order_relaxed) <= step) return;
     const ReadyLaunch& l = ready.launches[step % count];
-    for (const GroupRange& r : l.of_unit[static_cast<size_t>(unit)]) l.entry(l.arguments.data(), scratch, r.begin, r.end);
+    for (const GroupRange& r : l.of_unit[static_cast<size_t>(unit)])
+      l.entry(l.arguments.data(), scratch, r.begin, r.end);
   }
 }
 
@@ -99,7 +110,8 @@ RunTimes times_of(std::span<const Timeline> timelines, size_t count, size_t repe
     for (size_t i = 0; i < boundary.size(); ++i) boundary[i] = std::max(boundary[i], t.arrived[i]);
   for (size_t r = 0; r < repeats; ++r) {
     std::vector<double> steps(count);
-    for (size_t s = 0; s < count; ++s) steps[s] = boundary[r * count + s + 1] - boundary[r * count + s];
+    for (size_t s = 0; s < count; ++s)
+      steps[s] = boundary[r * count + s + 1] - boundary[r * count + s];
     times.steps.push_back(std::move(steps));
     times.total.push_back(boundary[(r + 1) * count] - boundary[r * count]);
   }
@@ -108,7 +120,8 @@ RunTimes times_of(std::span<const Timeline> timelines, size_t count, size_t repe
 
 }  // namespace
 
-Result<ReadyLaunches> resolve(std::span<const Launch> launches, std::span<const LoadedKernel> kernels,
+Result<ReadyLaunches> resolve(std::span<const Launch> launches,
+                              std::span<const LoadedKernel> kernels,
                               std::span<const Memory> buffers, int units) {
   Resolver r{kernels, buffers, units};
   ReadyLaunches out;
@@ -120,9 +133,10 @@ Result<ReadyLaunches> resolve(std::span<const Launch> launches, std::span<const 
   return out;
 }
 
-Result<RunTimes> run_launches(Pool& pool, const ReadyLaunches& ready, std::span<const Memory> scratch,
-                              const RunOptions& options) {
-  if (options.repeat < 0 || options.warm_up < 0) return error("repeat and warm_up can not be negative");
+Result<RunTimes> run_launches(Pool& pool, const ReadyLaunches& ready,
+                              std::span<const Memory> scratch, const RunOptions& options) {
+  if (options.repeat < 0 || options.warm_up < 0)
+    return error("repeat and warm_up can not be negative");
   const size_t count = ready.launches.size(), repeats = static_cast<size_t>(options.repeat);
   std::vector<Timeline> timelines(static_cast<size_t>(ready.units));
   for (Timeline& t : timelines) t.arrived.assign(count * repeats + 1, 0.0);

@@ -35,13 +35,14 @@ struct ReadyLaunches {
 
 // Errors, all of them: no such kernel or buffer, an argument that does not lie in its buffer, a
 // queue of a unit or of groups that there are not.
-Result<ReadyLaunches> resolve(std::span<const Launch> launches, std::span<const LoadedKernel> kernels,
+Result<ReadyLaunches> resolve(std::span<const Launch> launches,
+                              std::span<const LoadedKernel> kernels,
                               std::span<const Memory> buffers, int units);
 
 // A barrier follows every launch. Every unit notes when it arrives there; a boundary is the latest
 // arrival, a step's time is from one boundary to the next, so that steps add up to the total.
 // Errors: cancelled.
-Result<RunTimes> run_launches(Pool& pool, const ReadyLaunches& ready, std::span<const Memory> scratch,
-                              const RunOptions& options);
+Result<RunTimes> run_launches(Pool& pool, const ReadyLaunches& ready,
+                              std::span<const Memory> scratch, const RunOptions& options);
 
 }  // namespace assay::runtime::cpu

@@ -14,7 +14,8 @@ Result<Library> Library::open(const std::filesystem::path& path) {
   Library l;
   l.handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (l.handle_ != nullptr) return l;
-  return error(fmt::format("built kernels can not be loaded: {}", dlerror()), "is the cache on a file system mounted noexec?");
+  return error(fmt::format("built kernels can not be loaded: {}", dlerror()),
+               "is the cache on a file system mounted noexec?");
 }
 
 Result<Symbol> Library::find(const std::string& name) const {

@@ -60,7 +60,8 @@ Result<Memory> Memory::allocate(int64_t bytes, bool guarded) {
 
 bool Memory::intact() const {
   if (!guarded_) return true;
-  return all_guard(data_ - kGuardBytes, data_) && all_guard(data_ + size_, data_ + size_ + kGuardBytes);
+  return all_guard(data_ - kGuardBytes, data_) &&
+         all_guard(data_ + size_, data_ + size_ + kGuardBytes);
 }
 
 }  // namespace assay::runtime::cpu

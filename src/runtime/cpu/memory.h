@@ -1,5 +1,6 @@
-// Memory for buffers and scratch: whole pages from the system, zeroed; from 2 MiB on aligned to 2 MiB
-// and marked for huge pages, so that every buffer and every contestant has the same page policy.
+// Memory for buffers and scratch: whole pages from the system, zeroed; from 2 MiB on aligned to 2
+// MiB and marked for huge pages, so that every buffer and every contestant has the same page
+// policy.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,8 @@ namespace assay::runtime::cpu {
 
 inline constexpr int64_t kGuardBytes = 4096;
 
-class Memory {  // invariant: owns one mapping (or none); the guard zones, if any, hold 0xFF when intact
+class Memory {  // invariant: owns one mapping (or none); the guard zones, if any, hold 0xFF when
+                // intact
  public:
   Memory() = default;
   Memory(Memory&& other) noexcept { swap(other); }

@@ -32,7 +32,8 @@ void touch(Pool& pool, std::span<std::byte> bytes) {
 
 }  // namespace
 
-Result<std::unique_ptr<Module>> CpuModule::make(std::shared_ptr<Pool> pool, std::span<const ir::Kernel> kernels,
+Result<std::unique_ptr<Module>> CpuModule::make(std::shared_ptr<Pool> pool,
+                                                std::span<const ir::Kernel> kernels,
                                                 const Build& build, bool guarded, Diags warnings) {
   auto m = std::make_unique<CpuModule>();
   m->pool_ = std::move(pool);
@@ -87,11 +88,13 @@ Result<int> CpuModule::allocate(int64_t bytes) {
 }
 
 void CpuModule::write(BufferRange to, std::span<const std::byte> data) {
-  if (!data.empty()) std::memcpy(part_of(buffers_, to, data.size()).data(), data.data(), data.size());
+  if (!data.empty())
+    std::memcpy(part_of(buffers_, to, data.size()).data(), data.data(), data.size());
 }
 
 void CpuModule::read(BufferRange from, std::span<std::byte> data) const {
-  if (!data.empty()) std::memcpy(data.data(), part_of(buffers_, from, data.size()).data(), data.size());
+  if (!data.empty())
+    std::memcpy(data.data(), part_of(buffers_, from, data.size()).data(), data.size());
 }
 
 Result<RunTimes> CpuModule::run(std::span<const Launch> launches, const RunOptions& options) {
@@ -100,9 +103,11 @@ Result<RunTimes> CpuModule::run(std::span<const Launch> launches, const RunOptio
   auto times = run_launches(*pool_, *ready, scratch_, options);
   Diags damage;
   for (size_t i = 0; i < buffers_.size(); ++i)
-    if (!buffers_[i].intact()) damage.push_back(error(fmt::format("a kernel wrote outside buffer {}", i)));
+    if (!buffers_[i].intact())
+      damage.push_back(error(fmt::format("a kernel wrote outside buffer {}", i)));
   for (size_t u = 0; u < scratch_.size(); ++u)
-    if (!scratch_[u].intact()) damage.push_back(error(fmt::format("a kernel wrote outside the scratch of unit {}", u)));
+    if (!scratch_[u].intact())
+      damage.push_back(error(fmt::format("a kernel wrote outside the scratch of unit {}", u)));
   if (has_error(damage)) return damage;
   return times;
 }

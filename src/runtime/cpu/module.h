@@ -12,7 +12,8 @@ namespace assay::runtime::cpu {
 class CpuModule final : public Module {  // invariant: kernels_ point into libraries_
  public:
   // The pool is shared with the device, which may go first.
-  static Result<std::unique_ptr<Module>> make(std::shared_ptr<Pool> pool, std::span<const ir::Kernel> kernels,
+  static Result<std::unique_ptr<Module>> make(std::shared_ptr<Pool> pool,
+                                              std::span<const ir::Kernel> kernels,
                                               const Build& build, bool guarded, Diags warnings);
 
   Result<int> allocate(int64_t bytes) override;

@@ -1,5 +1,5 @@
-// One thread per usable CPU, pinned. The calling thread is unit 0 for as long as a task runs (then it
-// gets its own CPU mask back), so that no coordinator competes with the units for a core.
+// One thread per usable CPU, pinned. The calling thread is unit 0 for as long as a task runs (then
+// it gets its own CPU mask back), so that no coordinator competes with the units for a core.
 #pragma once
 
 #include <exception>

@@ -63,7 +63,9 @@ void pause_ms(long ms) {
   nanosleep(&t, nullptr);
 }
 
-bool is_set(const std::atomic<bool>* cancel) { return cancel != nullptr && cancel->load(std::memory_order_relaxed); }
+bool is_set(const std::atomic<bool>* cancel) {
+  return cancel != nullptr && cancel->load(std::memory_order_relaxed);
+}
 
 struct Runner {
   const std::vector<Command>& commands;
@@ -77,8 +79,10 @@ struct Runner {
   }
   void begin(size_t command) {
     const pid_t pid = start(commands[command]);
-    if (pid < 0) finish(command, {Ending::not_started, 0});
-    else running.push_back({pid, command});
+    if (pid < 0)
+      finish(command, {Ending::not_started, 0});
+    else
+      running.push_back({pid, command});
   }
   bool collect() {  // true: at least one ended
     bool any = false;
@@ -108,7 +112,8 @@ struct Runner {
 
 }  // namespace
 
-std::vector<Outcome> run_all(const std::vector<Command>& commands, int parallel, const std::atomic<bool>* cancel,
+std::vector<Outcome> run_all(const std::vector<Command>& commands, int parallel,
+                             const std::atomic<bool>* cancel,
                              const std::function<void(size_t, const Outcome&)>& done) {
   Runner r{commands, done};
   r.outcomes.resize(commands.size());
@@ -119,8 +124,10 @@ std::vector<Outcome> run_all(const std::vector<Command>& commands, int parallel,
       for (; next < commands.size(); ++next) r.finish(next, {Ending::cancelled, 0});
       break;
     }
-    if (next < commands.size() && static_cast<int>(r.running.size()) < parallel) r.begin(next++);
-    else if (!r.collect()) pause_ms(1);
+    if (next < commands.size() && static_cast<int>(r.running.size()) < parallel)
+      r.begin(next++);
+    else if (!r.collect())
+      pause_ms(1);
   }
   return std::move(r.outcomes);
 }
@@ -132,7 +139,8 @@ std::string first_line_of(const std::vector<std::string>& argv) {
   close(ends[1]);
   std::string text;
   char buffer[512];
-  for (ssize_t n = 0; pid > 0 && (n = read(ends[0], buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<size_t>(n));
+  for (ssize_t n = 0; pid > 0 && (n = read(ends[0], buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<size_t>(n));
   close(ends[0]);
   int status = 1;
   if (pid > 0) waitpid(pid, &status, 0);

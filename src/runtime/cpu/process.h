@@ -18,19 +18,21 @@ enum class Ending { exited, signalled, not_started, cancelled };
 
 struct Outcome {
   Ending ending = Ending::not_started;
-  int code = 0;      // exit code or signal
+  int code = 0;  // exit code or signal
   bool good() const { return ending == Ending::exited && code == 0; }
 };
 
 // At most `parallel` at a time, in order. `done(i, outcome)` is called on this thread as each ends.
 // `cancel` set: running ones are killed and the others are not started.
-std::vector<Outcome> run_all(const std::vector<Command>& commands, int parallel, const std::atomic<bool>* cancel,
+std::vector<Outcome> run_all(const std::vector<Command>& commands, int parallel,
+                             const std::atomic<bool>* cancel,
                              const std::function<void(size_t, const Outcome&)>& done = {});
 
 // First line a program prints, "" when it fails.
 std::string first_line_of(const std::vector<std::string>& argv);
 
-// Full path of a program name found on PATH (a name with a slash is taken as it is); "" when there is none.
+// Full path of a program name found on PATH (a name with a slash is taken as it is); "" when there
+// is none.
 std::string find_program(const std::string& name);
 
 }  // namespace assay::runtime::cpu

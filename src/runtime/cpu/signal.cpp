@@ -23,7 +23,8 @@ void relax() {
 static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t));
 
 void futex(std::atomic<uint32_t>& word, int op, uint32_t value) {
-  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), op | FUTEX_PRIVATE_FLAG, value, nullptr, nullptr, 0);
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), op | FUTEX_PRIVATE_FLAG, value, nullptr,
+          nullptr, 0);
 }
 
 }  // namespace
@@ -49,8 +50,11 @@ void Signal::wait_past(uint32_t seen) {
 }
 
 void Barrier::wait() {
+  // Both are read before arriving: the last one to arrive may go on and change them at once.
   const uint32_t seen = released_.value();
-  if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 < parties_) return released_.wait_past(seen);
+  const int parties = parties_;
+  if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 < parties)
+    return released_.wait_past(seen);
   arrived_.store(0, std::memory_order_relaxed);
   released_.advance();
 }
