@@ -16,11 +16,11 @@ Options::Options(const Command& command) : command_(command) {
 void Options::add_format(bool yaml) {
   const std::vector<std::string> names = yaml ? std::vector<std::string>{"text", "yaml", "json"}
                                               : std::vector<std::string>{"text", "json"};
-  app_.add_option("--format", format_name_, yaml ? "text, yaml or json" : "text or json")->check(CLI::IsMember(names));
+  app_.add_option("--format", format_name_, yaml ? "text, yaml or json" : "text or json")->type_name("FORM")->check(CLI::IsMember(names));
 }
 
 void Options::add_overrides(std::vector<std::string>& to) {
-  app_.add_option("--set", to, "change the profile: `path=value`, `path*=2`; any number")->type_name("TEXT")->allow_extra_args(false);
+  app_.add_option("--set", to, "change the profile: `path=value`, `path*=2`; any number")->type_name("CHANGE")->allow_extra_args(false);
 }
 
 std::optional<ExitCode> Options::parse(std::span<const std::string> arguments) {
@@ -43,11 +43,17 @@ std::optional<ExitCode> Options::parse(std::span<const std::string> arguments) {
 
 namespace {
 
+// CLI11 appends `:check` to the names of types.
+std::string value_name(const CLI::Option& o) {
+  const std::string name = o.get_type_name();
+  return name.substr(0, name.find(':'));
+}
+
 std::string first_column(const CLI::Option& o) {
-  std::string out = o.get_positional() ? o.get_name(true) : o.get_name(false, true);
+  if (o.get_positional()) return o.get_name(true);
+  std::string out = o.get_name(false, true);
   for (size_t comma = out.find(','); comma != std::string::npos; comma = out.find(',', comma + 2)) out.insert(comma + 1, " ");
-  if (!o.get_positional() && o.get_expected_max() > 0) out += " " + (o.get_type_name().empty() ? "X" : o.get_type_name());
-  return out;
+  return o.get_expected_max() > 0 ? out + " " + value_name(o) : out;
 }
 
 }  // namespace

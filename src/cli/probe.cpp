@@ -22,13 +22,13 @@ struct Request {
 
 void declare(Options& options, Request& r) {
   CLI::App& app = options.app();
-  app.add_option("--device", r.device, "see `assay devices`")->capture_default_str();
-  app.add_option("-o,--output", r.output, "the profile to write")->required();
-  app.add_option("--budget", r.budget, "time for all experiments: 40s, 5min")->capture_default_str();
-  app.add_option("--observations", r.probe.observations, "directory that keeps every raw sample");
+  app.add_option("--device", r.device, "see `assay devices`")->type_name("ID")->capture_default_str();
+  app.add_option("-o,--output", r.output, "the profile to write")->type_name("FILE")->required();
+  app.add_option("--budget", r.budget, "time for all experiments: 40s, 5min")->type_name("TIME")->capture_default_str();
+  app.add_option("--observations", r.probe.observations, "directory that keeps every raw sample")->type_name("DIR");
   app.add_flag("--resume", r.probe.resume, "go on with the experiments --observations lacks");
-  app.add_option("--from", r.from, "infer from these observations; no device is touched");
-  app.add_option("--only", r.probe.only, "run only this experiment; any number")->allow_extra_args(false);
+  app.add_option("--from", r.from, "infer from these observations; no device is touched")->type_name("DIR");
+  app.add_option("--only", r.probe.only, "run only this experiment; any number")->type_name("NAME")->allow_extra_args(false);
   options.add_format();
 }
 
@@ -52,18 +52,25 @@ Diags check_request(Request& r) {
   return toolkit::check_writable(r.output);
 }
 
+std::string rounded_interval(const std::string& text) {
+  const size_t dots = text.find(" .. ");
+  if (dots == std::string::npos) return text;
+  return rounded_quantity(text.substr(0, dots)) + " .. " + rounded_quantity(text.substr(dots + 4));
+}
+
 // The figures people ask for first; all others are in the profile.
 void print_text(const probe::ProbeResult& result, const std::string& output) {
   std::vector<std::vector<std::string>> rows = {{"measured", "value", "interval"}};
   int others = 0;
   for (const hwdesc::FieldRow& f : hwdesc::rows(result.profile)) {
     if (f.origin != "measured" || f.interval.empty()) continue;
-    if (rows.size() < 24) rows.push_back({f.path, f.value, f.interval});
+    if (rows.size() < 24) rows.push_back({f.path, rounded_quantity(f.value), rounded_interval(f.interval)});
     else ++others;
   }
   fmt::print("{}\n{}", result.profile.name, table(rows));
   if (others > 0) fmt::print("and {} more: `assay profile show {}`\n", others, output);
-  fmt::print("experiments {}, building kernels {}\n-> {}\n", duration(result.seconds), duration(result.build_seconds), output);
+  if (result.seconds > 0) fmt::print("experiments {}, building kernels {}\n", duration(result.seconds), duration(result.build_seconds));
+  fmt::print("-> {}\n", output);
 }
 
 }  // namespace
@@ -86,7 +93,9 @@ ExitCode run_probe(const Command& self, std::span<const std::string> arguments, 
   print_diags(result->warnings);
   const Diags unwritten = toolkit::write_text(request.output, toolkit::print_profile_text(result->profile));
   if (!unwritten.empty()) return failed(unwritten, context);
-  if (options.format() == Format::json) fmt::print("{}\n", toolkit::Json{{"profile", result->profile.name}, {"file", request.output}, {"seconds", result->seconds}}.dump(2));
+  if (options.format() == Format::json)
+    print_json({{"profile", result->profile.name}, {"file", request.output}, {"seconds", result->seconds},
+                {"build_seconds", result->build_seconds}});
   else print_text(*result, request.output);
   return ExitCode::ok;
 }

@@ -26,15 +26,15 @@ struct Request {
 void declare(Options& options, Request& r) {
   CLI::App& app = options.app();
   app.add_option("DIR", r.bundle, "a bundle that `assay compile` wrote")->required();
-  app.add_option("--device", r.run.device, "see `assay devices`")->capture_default_str();
-  app.add_option("--repeat", r.run.repeat, "timed runs; their median is reported")->capture_default_str()->check(CLI::Range(1, 1000000));
-  app.add_option("--warm-up", r.run.warm_up, "runs before those")->capture_default_str()->check(CLI::Range(0, 1000000));
+  app.add_option("--device", r.run.device, "see `assay devices`")->type_name("ID")->capture_default_str();
+  app.add_option("--repeat", r.run.repeat, "timed runs; their median is reported")->type_name("N")->capture_default_str()->check(CLI::Range(1, 1000000));
+  app.add_option("--warm-up", r.run.warm_up, "runs before those")->type_name("N")->capture_default_str()->check(CLI::Range(0, 1000000));
   app.add_flag("--check", r.check, "compare with a float64 evaluation; exit 1 if wrong");
   app.add_flag("--check-programs", r.check_programs, "check every program alone; exit 1 if wrong");
-  app.add_option("--reference", r.reference, "outputs to compare with, raw float32");
-  app.add_option("--input", r.input, "inputs, raw float32; else random from --seed");
-  app.add_option("--seed", r.seed, "of random inputs")->capture_default_str();
-  app.add_option("--summary", r.summary, "write the result as JSON here too");
+  app.add_option("--reference", r.reference, "outputs to compare with, raw float32")->type_name("FILE");
+  app.add_option("--input", r.input, "inputs, raw float32; else random from --seed")->type_name("FILE");
+  app.add_option("--seed", r.seed, "of random inputs")->type_name("N")->capture_default_str();
+  app.add_option("--summary", r.summary, "write the result as JSON here too")->type_name("FILE");
   options.add_format();
 }
 
@@ -99,8 +99,8 @@ void print_text(const toolkit::Summary& s) {
     rows.push_back(row(o.name, o.predicted_s, o.low_s, o.high_s, o.measured, o.bound));
   rows.push_back(row("total", s.predicted_s, s.low_s, s.high_s, s.measured, ""));
   fmt::print("{} on {}\n{}", s.model, s.device, table(rows));
-  fmt::print("measured quartiles {} .. {}; chosen in {}, kernels built in {}\n", duration(s.measured.low),
-             duration(s.measured.high), duration(s.plan_s), duration(s.build_s));
+  fmt::print("measured quartiles {} .. {}; chosen in {}, kernels {}\n", duration(s.measured.low), duration(s.measured.high),
+             duration(s.plan_s), s.build_s > 0 ? "built in " + duration(s.build_s) : "from the cache");
   if (s.verdict) print_verdict(*s.verdict);
 }
 

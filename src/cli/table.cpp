@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <string_view>
+#include <utility>
 
 namespace assay::cli {
 namespace {
@@ -15,7 +18,35 @@ std::string three_digits(double v) {
   return fmt::format("{:.{}f}", v, decimals);
 }
 
+// Decimal prefixes of the units in which rates and times are printed, and the power each stands for.
+constexpr std::string_view kPrefixes = "pnum kMGT";
+
+// The unit without its prefix, and what the prefix multiplies by; units that have none stay whole.
+std::pair<std::string, double> without_prefix(const std::string& unit) {
+  for (const char* base : {"B/s", "Hz", "s"}) {
+    if (unit == base) return {base, 1};
+    const size_t prefix = unit.size() == std::string_view(base).size() + 1 && unit.ends_with(base) ? kPrefixes.find(unit[0]) : std::string::npos;
+    if (prefix != std::string::npos) return {base, std::pow(1000.0, static_cast<double>(prefix) - 4)};
+  }
+  return {unit, 0};
+}
+
 }  // namespace
+
+std::string rounded_quantity(const std::string& text) {
+  const size_t space = text.find(' ');
+  double value = 0;
+  const char* end = text.data() + std::min(space, text.size());
+  if (std::from_chars(text.data(), end, value).ptr != end || text.empty()) return text;
+  if (space == std::string::npos) return text.size() > 4 ? three_digits(value) : text;
+  const auto [unit, factor] = without_prefix(text.substr(space + 1));
+  if (unit == "B") return bytes(value);
+  if (factor == 0) return three_digits(value) + " " + unit;
+  size_t prefix = 4;
+  for (value *= factor; std::abs(value) >= 999.5 && prefix + 1 < kPrefixes.size(); value /= 1000) ++prefix;
+  for (; value != 0 && std::abs(value) < 0.9995 && prefix > 0; value *= 1000) --prefix;
+  return three_digits(value) + " " + (kPrefixes[prefix] == ' ' ? "" : std::string(1, kPrefixes[prefix])) + unit;
+}
 
 std::string table(const std::vector<std::vector<std::string>>& rows) {
   std::vector<size_t> widths;
@@ -37,6 +68,7 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
 
 std::string duration(double seconds) {
   if (!std::isfinite(seconds)) return "-";
+  if (seconds == 0) return "0 s";
   if (seconds < 0.9995e-6) return three_digits(seconds * 1e9) + " ns";
   if (seconds < 0.9995e-3) return three_digits(seconds * 1e6) + " us";
   if (seconds < 0.9995) return three_digits(seconds * 1e3) + " ms";

@@ -5,7 +5,6 @@
 
 #include "codegen/dialect.h"
 #include "codegen/render.h"
-#include "compiler/compile.h"
 #include "import/onnx/import_onnx.h"
 #include "lower/lower.h"
 #include "toolkit/devices.h"

@@ -41,10 +41,20 @@ bool looks_like_path(const std::string& name) {
   return name.find('/') != std::string::npos || name.ends_with(".yaml") || name.ends_with(".yml");
 }
 
+std::string_view chip_of(const hwdesc::LibraryEntry& e) { return e.name.substr(e.name.rfind('/') + 1); }
+
+// By <vendor>/<chip>, the profile's own name, or the chip alone.
+std::optional<std::pair<std::string, std::string>> find_profile(const std::string& name) {
+  for (const hwdesc::LibraryEntry& e : hwdesc::library())
+    if (e.kind == hwdesc::LibraryKind::profile && chip_of(e) == name) return hwdesc::library_profile(e.name);
+  return hwdesc::library_profile(name);
+}
+
 Diag unknown_profile(const std::string& name) {
   std::vector<std::string> known;
   for (const hwdesc::LibraryEntry& e : hwdesc::library())
-    if (e.kind == hwdesc::LibraryKind::profile) known.insert(known.end(), {std::string(e.name), std::string(e.own_name)});
+    if (e.kind == hwdesc::LibraryKind::profile)
+      known.insert(known.end(), {std::string(chip_of(e)), std::string(e.name), std::string(e.own_name)});
   const std::string near = nearest(name, known);
   return error("there is no profile '" + name + "', neither as a file nor in the library",
                near.empty() ? "`assay profile list` names those of the library" : "did you mean '" + near + "'?");
@@ -53,12 +63,12 @@ Diag unknown_profile(const std::string& name) {
 }  // namespace
 
 bool profile_exists(const std::string& name_or_path) {
-  return file_exists(name_or_path) || hwdesc::library_profile(name_or_path).has_value();
+  return file_exists(name_or_path) || find_profile(name_or_path).has_value();
 }
 
 Result<hwdesc::Profile> load_profile(const std::string& name_or_path, const LoadProfileOptions& options) {
   if (!file_exists(name_or_path)) {
-    const auto found = hwdesc::library_profile(name_or_path);
+    const auto found = find_profile(name_or_path);
     if (found) return parse_profile_text(found->first, found->second, options);
     if (!looks_like_path(name_or_path)) return unknown_profile(name_or_path);
   }

@@ -105,7 +105,7 @@ TEST(BadInput, InputOfAnotherSize) {
   const ScratchDirectory dir;
   const std::string bundle = dir.at("bundle");
   ASSERT_EQ(run_assay({"compile", "--op", "matmul m=2 n=2 k=2", "--profile", kProfile, "-o", bundle, "--no-build"}).code, 0);
-  expect_bad(run_assay({"run", bundle, "--input", write(dir.at("in.bin"), "1234")}), "holds 4 bytes, the inputs of matmul are 32");
+  expect_bad(run_assay({"run", bundle, "--input", write(dir.at("in.bin"), "1234")}), "holds 4 bytes, the inputs of operator:matmul are 32");
 }
 
 }  // namespace
