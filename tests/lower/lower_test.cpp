@@ -18,8 +18,8 @@ TEST(Lower, RandomProgramsComputeWhatTheReferenceComputes) {
     const hwdesc::Target target = small_cpu(width, 1 + i % 3);
     const ir::Program p = random_program(random_problem(rng, width), target, rng);
     const Comparison c = compare(p, target, rng);
-    ASSERT_EQ(c.fault, "") << "program " << i << "\n" << p.name;
-    ASSERT_LT(c.difference, 1e-4) << "program " << i << "\n" << p.name;
+    ASSERT_EQ(c.fault, "") << "program " << i << "\n" << ir::print_program(p);
+    ASSERT_LT(c.difference, 1e-4) << "program " << i << "\n" << ir::print_program(p);
   }
 }
 
@@ -49,7 +49,7 @@ TEST(Lower, ClosedFormEqualsCountOnRandomPrograms) {
     const Result<ir::Kernel> kernel = lower::lower(p, target);
     ASSERT_TRUE(kernel.ok()) << render(kernel.diags());
     ASSERT_EQ(text(comparable(lower::count(*kernel))), text(comparable(model::closed_form(p))))
-        << "program " << i << "\n" << p.name << ir::print_kernel(*kernel);
+        << "program " << i << "\n" << ir::print_program(p) << ir::print_kernel(*kernel);
   }
 }
 

@@ -1,0 +1,188 @@
+// The pipeline on whole graphs: every node computed, storage never shared in time, same input same
+// bytes, and passes that keep the meaning.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "../lower/problems.h"
+#include "compiler/compile.h"
+#include "compiler/fuse.h"
+#include "compiler/layout.h"
+#include "compiler/place.h"
+#include "compiler/schedule.h"
+#include "compiler/simplify.h"
+
+namespace assay::test {
+namespace {
+
+// conv -> scale and shift -> relu -> conv -> add(first relu) -> relu, with constant weights.
+ir::Graph residual_block(int64_t channels, int64_t size) {
+  const std::string shape = " c=" + std::to_string(channels) + " o=" + std::to_string(channels) + " h=" +
+                            std::to_string(size) + " w=" + std::to_string(size) + " r=3 s=3";
+  ir::Graph g = *compiler::parse_operator("conv" + shape);
+  g.name = "block";
+  const auto clone = [&](const std::string& name) {
+    ir::Tensor t = g.tensors[static_cast<size_t>(g.nodes[0].output)];
+    t.name = name;
+    g.tensors.push_back(t);
+    return static_cast<int>(g.tensors.size()) - 1;
+  };
+  const auto vector_constant = [&](const std::string& name, float base) {
+    ir::Tensor t;
+    t.name = name;
+    t.shape = {channels};
+    t.constant = static_cast<int>(g.constants.size());
+    ir::Constant c;
+    c.bytes.resize(static_cast<size_t>(channels) * sizeof(float));
+    auto* v = reinterpret_cast<float*>(c.bytes.data());
+    for (int64_t i = 0; i < channels; ++i) v[i] = base + 0.01F * static_cast<float>(i);
+    g.constants.push_back(std::move(c));
+    g.tensors.push_back(std::move(t));
+    return static_cast<int>(g.tensors.size()) - 1;
+  };
+  const auto elementwise = [&](const std::string& op, std::vector<int> operands, ir::Scalar body) {
+    ir::Node n;
+    n.name = op + std::to_string(g.nodes.size());
+    n.op = op;
+    for (int d = 0; d < 4; ++d) n.axes.push_back(g.nodes[0].axes[static_cast<size_t>(d)]);
+    for (int t : operands) {
+      ir::Read r;
+      r.tensor = t;
+      const bool vector = g.tensors[static_cast<size_t>(t)].shape.size() == 1;
+      for (int d = 0; d < (vector ? 1 : 4); ++d) r.index.push_back(ir::variable(vector ? 1 : d));
+      n.reads.push_back(std::move(r));
+    }
+    n.body = std::move(body);
+    n.output = clone(n.name);
+    g.nodes.push_back(n);
+    return n.output;
+  };
+  const auto add = [](ir::Scalar a, ir::Scalar b) { return ir::apply(ir::ScalarOp::add, {std::move(a), std::move(b)}); };
+  const auto relu = [](ir::Scalar a) { return ir::apply(ir::ScalarOp::max, {std::move(a), ir::number(0)}); };
+  const int scale = vector_constant("scale", 0.5F), shift = vector_constant("shift", -0.1F);
+  const int conv = g.nodes[0].output;
+  const int bn = elementwise("bn", {conv, scale, shift}, add(ir::apply(ir::ScalarOp::mul, {ir::read(0), ir::read(1)}), ir::read(2)));
+  const int first = elementwise("relu", {bn}, relu(ir::read(0)));
+  ir::Node second = g.nodes[0];
+  second.name = "conv2";
+  second.reads[0].tensor = first;
+  second.output = clone("conv2");
+  g.nodes.push_back(second);
+  const int sum = elementwise("add", {second.output, first}, add(ir::read(0), ir::read(1)));
+  const int out = elementwise("relu", {sum}, relu(ir::read(0)));
+  g.outputs = {out};
+  return g;
+}
+
+std::vector<float> random_values(size_t n, unsigned seed) {
+  std::mt19937 rng(seed);
+  std::uniform_real_distribution<float> d(-1, 1);
+  std::vector<float> v(n);
+  for (float& x : v) x = d(rng);
+  return v;
+}
+
+TEST(Simplify, FoldsScalesWithoutChangingValues) {
+  const ir::Graph g = residual_block(5, 7);
+  ASSERT_EQ(render(ir::verify(g)), "");
+  const ir::Graph s = compiler::simplify(g);
+  ASSERT_EQ(render(ir::verify(s)), "");
+  const std::vector<std::vector<float>> input{random_values(5 * 7 * 7, 3)};
+  const auto a = ir::evaluate(g, input), b = ir::evaluate(s, input);
+  ASSERT_TRUE(a.ok() && b.ok());
+  const auto &x = (*a)[static_cast<size_t>(g.outputs[0])], &y = (*b)[static_cast<size_t>(s.outputs[0])];
+  ASSERT_EQ(x.size(), y.size());
+  for (size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(x[i], y[i], 1e-5 * (1 + std::abs(x[i])));
+  for (const ir::Node& n : s.nodes) EXPECT_NE(n.op, "bn");
+}
+
+TEST(Fuse, AConvolutionTakesItsEpilogueAndChainsAreInOrder) {
+  const ir::Graph s = compiler::simplify(residual_block(5, 7));
+  const std::vector<compiler::NodeChain> chains = compiler::fuse(s);
+  ASSERT_EQ(chains.size(), 2U);
+  EXPECT_EQ(chains[0].size(), 3U);  // conv, bias, relu
+  EXPECT_EQ(chains[1].size(), 3U);  // conv, add, relu
+  std::vector<bool> written(s.tensors.size(), false);
+  for (int t : s.inputs) written[static_cast<size_t>(t)] = true;
+  for (size_t t = 0; t < s.tensors.size(); ++t) written[t] = written[t] || s.tensors[t].constant >= 0;
+  for (const compiler::NodeChain& c : chains)
+    for (int n : c) {
+      for (const ir::Read& r : s.nodes[static_cast<size_t>(n)].reads) EXPECT_TRUE(written[static_cast<size_t>(r.tensor)]);
+      written[static_cast<size_t>(s.nodes[static_cast<size_t>(n)].output)] = true;
+    }
+}
+
+TEST(Layout, PaddingCoversWhatReadersReachAndGraphInputsStayPlain) {
+  const compiler::LaidOut laid = compiler::choose_layouts(compiler::simplify(residual_block(16, 7)), 8, false);
+  ASSERT_EQ(render(ir::verify(laid.graph)), "");
+  for (int t : laid.graph.inputs) EXPECT_EQ(laid.layouts[static_cast<size_t>(t)], ir::row_major(4));
+  int padded = 0;
+  for (const ir::Layout& l : laid.layouts) padded += ir::is_padded(l) ? 1 : 0;
+  EXPECT_EQ(padded, 2);  // the copied input and the first relu
+}
+
+TEST(Compile, SameInputSameBytes) {
+  const hwdesc::Target t = small_cpu(8, 2);
+  const ir::Graph g = residual_block(16, 7);
+  const auto a = compiler::compile(g, t, {}), b = compiler::compile(g, t, {});
+  ASSERT_TRUE(a.ok() && b.ok());
+  EXPECT_EQ(ir::print_plan(a->plan), ir::print_plan(b->plan));
+  EXPECT_EQ(render(ir::verify(a->plan)), "");
+  EXPECT_EQ(a->estimates.size(), a->plan.steps.size());
+}
+
+TEST(Compile, EqualLayersShareAProgram) {
+  const auto c = compiler::compile(residual_block(16, 7), small_cpu(8, 2), {});
+  ASSERT_TRUE(c.ok());
+  EXPECT_EQ(c->plan.steps.size(), 3U);  // the input's copy, two convolutions
+  EXPECT_EQ(c->plan.programs.size(), 3U);
+}
+
+TEST(Place, TensorsAliveTogetherNeverOverlapAndPaddingStaysUntouched) {
+  const auto c = compiler::compile(residual_block(16, 7), small_cpu(8, 2), {});
+  ASSERT_TRUE(c.ok());
+  const ir::Plan& p = c->plan;
+  for (const ir::Step& s : p.steps)
+    for (size_t i = 0; i < s.arguments.size(); ++i)
+      for (size_t j = 0; j < i; ++j) {
+        const ir::PlanTensor &a = p.tensors[static_cast<size_t>(s.arguments[i])], &b = p.tensors[static_cast<size_t>(s.arguments[j])];
+        const bool constants = a.kind == ir::TensorKind::constant, other = b.kind == ir::TensorKind::constant;
+        if (constants != other || s.arguments[i] == s.arguments[j]) continue;
+        EXPECT_TRUE(a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset) << a.name << " and " << b.name;
+      }
+  for (const ir::PlanTensor& a : p.tensors)
+    for (const ir::PlanTensor& b : p.tensors) {
+      if (&a == &b || !a.zeroed || a.kind == ir::TensorKind::constant || b.kind == ir::TensorKind::constant) continue;
+      const bool apart = a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset;
+      EXPECT_TRUE(apart || (a.shape == b.shape && a.layout == b.layout)) << a.name << " and " << b.name;
+    }
+}
+
+TEST(Schedule, EveryGroupOnceAndEvenly) {
+  for (int units : {1, 2, 3, 7})
+    for (int64_t groups : {int64_t{1}, int64_t{2}, int64_t{13}, int64_t{64}}) {
+      int64_t next = 0;
+      for (const ir::Queue& q : compiler::schedule(groups, units)) {
+        EXPECT_EQ(q.begin, next);
+        EXPECT_LE(q.end - q.begin, (groups + units - 1) / units);
+        next = q.end;
+      }
+      EXPECT_EQ(next, groups);
+    }
+}
+
+TEST(ParseOperator, NamesWhatIsWrong) {
+  const auto text = [](const std::string& op) {
+    const auto g = compiler::parse_operator(op);
+    return g.ok() ? std::string("ok") : render(g.diags());
+  };
+  EXPECT_EQ(text("matmul m=3 n=4 k=5"), "ok");
+  EXPECT_NE(text("matmull m=3 n=4 k=5").find("did you mean 'matmul'?"), std::string::npos);
+  EXPECT_NE(text("matmul m=3 n=4").find("parameter 'k' of operator matmul is missing"), std::string::npos);
+  EXPECT_NE(text("matmul m=0 n=4 k=5").find("'m=0' is not m=<whole number from 1 to 2^31>"), std::string::npos);
+  EXPECT_NE(text("matmul m=3 m=4 n=1 k=5").find("parameter 'm' is given twice"), std::string::npos);
+  EXPECT_NE(text("conv c=3 h=2 w=2 o=4 r=9 s=9 pad=0").find("larger than the padded input"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace assay::test
