@@ -30,7 +30,7 @@ TEST(Commands, Profiles) {
   EXPECT_EQ(run_assay({"profile", "diff", kProfile, kProfile}).code, 0);
   const Outcome diff = run_assay({"profile", "diff", "a100-sxm4-40gb", "a100-wide"});
   EXPECT_EQ(diff.code, 1);
-  EXPECT_THAT(diff.out, HasSubstr("topology.unit.count"));
+  EXPECT_THAT(diff.out, HasSubstr("memory.hbm.bandwidth.read: "));
   const Outcome set = run_assay({"profile", "show", kProfile, "--set", "topology.unit.count=7", "--format", "json"});
   ASSERT_EQ(set.code, 0) << set.err;
   EXPECT_THAT(set.out, HasSubstr("\"value\": \"7\""));
@@ -98,6 +98,12 @@ TEST(Commands, CtrlCEndsWith130) {
   const Outcome o = run_assay_and_signal({"probe", "--device", "cpu:0", "--budget", "60s", "-o", dir.at("p.yaml")}, SIGINT, 2);
   EXPECT_EQ(o.code, 130) << o.err;
   EXPECT_FALSE(std::filesystem::exists(dir.at("p.yaml")));
+}
+
+TEST(Commands, AFailedCheckEndsWith70) {
+  const ScratchDirectory dir;
+  const Outcome o = run_assay_and_signal({"probe", "--device", "cpu:0", "--budget", "60s", "-o", dir.at("p.yaml")}, SIGABRT, 0.5);
+  EXPECT_EQ(o.code, 70) << o.err;
 }
 
 }  // namespace
