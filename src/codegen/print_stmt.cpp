@@ -73,7 +73,7 @@ void print_scatter(Printer& p, const ir::Store& s) {
   p.line(fmt::format("const {} {} = {};", p.type_name(s.value.dtype, s.value.lanes), name.text,
                      print_value(p, s.value).text));
   for (int l = 0; l < s.count; ++l) {
-    const Text lane = p.spell("lane", {{"a", name}, {"lane", {std::to_string(l)}}});
+    const Text lane = print_lane(p, name, l);
     p.line(fmt::format("{} = {};", print_element(p, s.id, s.index + l * s.stride).text, lane.text));
   }
 }

@@ -90,8 +90,7 @@ Text print_indirect(Printer& p, const Value& v) {
   };
   if (v.lanes == 1) return element(at);
   std::vector<std::string> items;
-  for (int l = 0; l < v.lanes; ++l)
-    items.push_back(element(p.spell("lane", {{"a", at}, {"lane", {std::to_string(l)}}})).text);
+  for (int l = 0; l < v.lanes; ++l) items.push_back(element(print_lane(p, at, l)).text);
   return list(p, v, items);
 }
 
@@ -176,6 +175,12 @@ Text print_number(Printer& p, ir::DType t, double number) {
   std::string text(digits, end.ptr);
   if (is_float && text.find_first_of(".e") == std::string::npos) text += ".0";
   return {fill(type.literal, {{"digits", {text}}}).text, text[0] == '-' ? 15 : kCallLevel};
+}
+
+Text print_lane(Printer& p, const Text& vector, int lane) {
+  return p.spell(
+      "lane",
+      {{"a", vector}, {"lane", {std::to_string(lane)}}, {"hex", {fmt::format("{:x}", lane)}}});
 }
 
 Text print_value(Printer& p, const Value& v) {

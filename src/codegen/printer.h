@@ -49,6 +49,7 @@ Text print_element(Printer& p, int buffer, const ir::Index& index);
 
 // A value with the type it has; lanes == 1 is a scalar.
 Text print_value(Printer& p, const ir::Value& v);
+Text print_lane(Printer& p, const Text& vector, int lane);
 Text print_number(Printer& p, ir::DType t, double number);
 
 void print_block(Printer& p, const ir::Block& block);

@@ -82,6 +82,7 @@ void print_kernel(Printer& p) {
                              {"body", {body}},
                              {"parameters", {frame.parameters}},
                              {"arguments", {frame.arguments}},
+                             {"group", {p.index_names[0]}},
                              {"fence", {streams ? p.spell("stream_fence", {}).text : ""}}})
                .text;
 }

@@ -17,7 +17,7 @@ constexpr SpellingRow kRows[] = {
     {"tanh", {"a", "type"}, kOptional}, {"erf", {"a", "type"}, kOptional}, {"floor", {"a", "type"}, kOptional},
     {"ceil", {"a", "type"}, kOptional}, {"pow", {"a", "b", "type"}, kOptional},
     {"opaque", {"a", "type"}, kOptional},
-    {"broadcast", {"a", "type"}}, {"list", {"items", "type"}}, {"lane", {"a", "lane"}},
+    {"broadcast", {"a", "type"}}, {"list", {"items", "type"}}, {"lane", {"a", "lane", "hex"}},
     // Memory.
     {"element", {"buffer", "index"}}, {"address", {"buffer", "index"}},
     {"load", {"pointer", "type", "lanes"}}, {"load_part", {"pointer", "count", "fill", "type"}, kOptional},
@@ -36,7 +36,7 @@ constexpr SpellingRow kRows[] = {
     {"body", {"name", "parameters"}},
     {"argument_in", {"scalar", "name", "position"}}, {"argument_out", {"scalar", "name", "position"}},
     {"argument_scratch", {"scalar", "name", "offset"}},
-    {"entry", {"name", "body", "parameters", "arguments", "fence"}},
+    {"entry", {"name", "body", "parameters", "arguments", "group", "fence"}},
 };
 // clang-format on
 
