@@ -50,23 +50,34 @@ std::vector<Observation> chase_blocks(const Observations& all) {
 
 namespace {
 
-constexpr double kCrowded = 1.2;  // all units at least that much slower than one: they share it
-constexpr double kAlone = 1.2;    // at most: they do not
+constexpr double kCrowded = 1.2;      // all units together at least that much slower than one: shared
+constexpr size_t kQuietSamples = 12;  // needed to say so: others crowd a cache too
 
+// The fastest sample, of all or of the quiet blocks alone; nullopt: too few of those.
+std::optional<double> fastest(const std::vector<Observation>& blocks, bool quiet) {
+  std::vector<double> times;
+  for (const Observation& o : blocks)
+    if (!quiet || o.foreign <= kDisturbed) times.insert(times.end(), o.samples.begin(), o.samples.end());
+  if (times.empty() || (quiet && times.size() < kQuietSamples)) return std::nullopt;
+  return *std::min_element(times.begin(), times.end());
+}
+
+// One fast sample of all units proves a private cache; a shared one is never fast, which takes many
+// undisturbed samples to say.
 std::optional<Sharing> measured_sharing(const Observations& all, size_t i) {
   const auto level = static_cast<double>(i);
   const std::vector<double> units = values_of(select(all, "sharing", "chase", {{"level", level}}), "units");
   if (units.size() < 2) return std::nullopt;
-  const auto time = [&](double n) {
-    return summarize(select(all, "sharing", "chase", {{"level", level}, {"units", n}}), Estimator::latency);
+  const auto ratio = [&](bool quiet) -> double {
+    const auto one = fastest(select(all, "sharing", "chase", {{"level", level}, {"units", units.front()}}), quiet);
+    const auto many = fastest(select(all, "sharing", "chase", {{"level", level}, {"units", units.back()}}), quiet);
+    return one && many ? *many / *one : 0;
   };
-  const auto one = time(units.front()), many = time(units.back());
-  if (!one || !many) return std::nullopt;
-  const std::string ratio = fmt::format("{:.0f} units, each in 0.7 of it, are {:.2f} times as slow as one", units.back(),
-                                        many->value / one->value);
-  const bool quiet = one->trust == Trust::quiet && many->trust == Trust::quiet;  // others crowd it too
-  if (quiet && many->low > kCrowded * one->high) return Sharing{true, ratio};
-  if (many->high < kAlone * one->low) return Sharing{false, ratio};
+  const auto told = [&](bool shared, double r) {
+    return Sharing{shared, fmt::format("{:.0f} units, each in 0.7 of it, take {:.2f} times as long as one", units.back(), r)};
+  };
+  if (const double r = ratio(false); r > 0 && r < kCrowded) return told(false, r);
+  if (const double r = ratio(true); r >= kCrowded) return told(true, r);
   return std::nullopt;
 }
 

@@ -39,7 +39,9 @@ Observations made_machine() {
   for (const double n : {1, 2, 4}) o.points.push_back(block("units", "fma", {{"units", n}}, 1e-10));
   for (const double d : {8, 16, 32, 64, 128}) o.points.push_back(block("line", "pair", {{"distance", d}}, d < 64 ? 10e-9 : 15e-9));
   for (const double level : {0, 1, 2})
-    for (const double n : {1, 4}) o.points.push_back(block("sharing", "chase", {{"level", level}, {"units", n}}, n == 4 && level == 2 ? 2e-8 : 1e-8));
+    for (const double n : {1, 4})
+      for (int i = 0; i < 3; ++i)
+        o.points.push_back(block("sharing", "chase", {{"level", level}, {"units", n}}, n == 4 && level == 2 ? 2e-8 : 1e-8));
   for (const double n : {1, 2, 3, 4}) o.points.push_back(block("far", "read", {{"level", 3}, {"units", n}, {"bytes", 1e8}}, 1 / std::min(n * 15e9, 40e9)));
   return o;
 }
@@ -78,6 +80,18 @@ TEST(Infer, GivesTheMemoryBack) {
   EXPECT_EQ(p.memory[0].line.value->v, 64);
   EXPECT_NEAR(p.memory[3].bandwidth.read.value->v, 40e9, 2e9);
   EXPECT_TRUE(p.memory[3].bandwidth.sharpness.known());
+}
+
+// Crowding seen only while others used the machine decides nothing: the declared sharing stands in.
+TEST(Infer, OthersDoNotMakeACacheShared) {
+  Observations o = made_machine();
+  o.facts.emplace_back("declared.l3", "16384K, shared by CPUs 0, line 64 B");
+  for (Observation& p : o.points)
+    if (p.experiment == "sharing") p.foreign = 0.5;
+  const hwdesc::Profile p = inferred(o);
+  EXPECT_EQ(p.memory[1].per, "unit");
+  EXPECT_EQ(p.memory[2].per, "unit");
+  EXPECT_NE(p.memory[2].capacity.note.find("as the system declares"), std::string::npos);
 }
 
 TEST(Infer, PassesTheCheckAndIsTheSameEveryTime) {
