@@ -19,7 +19,8 @@ struct VectorChoice {
   Space::LaneCost cost;
 };
 
-// Axes that can carry the widest vectors; those without gathers first, long ones first.
+// Axes that can carry the widest vectors; those that need gathers or scatters only when none is free
+// of them, then by what rounding up to whole vectors wastes.
 std::vector<VectorChoice> vector_choices(const Space& s) {
   std::vector<VectorChoice> out;
   const int width = s.machine.native_width;
@@ -27,9 +28,11 @@ std::vector<VectorChoice> vector_choices(const Space& s) {
     VectorChoice v{a, width, {}};
     if (s.extent(a) > 1 && s.carries_lanes(a, width, v.cost)) out.push_back(std::move(v));
   }
+  const bool clean = std::any_of(out.begin(), out.end(), [](const VectorChoice& v) { return !v.cost.gathers; });
+  if (clean) std::erase_if(out, [](const VectorChoice& v) { return v.cost.gathers; });
   const auto badness = [&](const VectorChoice& v) {
     const double waste = static_cast<double>(round_up(s.extent(v.axis), v.width)) / static_cast<double>(s.extent(v.axis));
-    return waste * (v.cost.gathers ? 16.0 : 1.0) * (v.cost.must_stage.empty() ? 1.0 : 1.5);
+    return waste * (v.cost.must_stage.empty() ? 1.0 : 1.5);
   };
   std::stable_sort(out.begin(), out.end(), [&](const auto& a, const auto& b) { return badness(a) < badness(b); });
   if (out.size() > 2) out.resize(2);

@@ -79,7 +79,9 @@ class Estimator {
 
   void in_core() {
     const double loads = counts_.loads(), stores = counts_.stores();
-    cost_.vector = at_rate(counts_.fma, m_.fma_rate) + at_rate(counts_.simple, m_.alu_rate) +
+    double moved_lanes = 0;  // lanes of gathers and scatters go through the vector pipe one by one
+    for (const lower::AccessCount& a : counts_.buffers) moved_lanes += a.gathered_lanes + a.scattered_lanes;
+    cost_.vector = at_rate(counts_.fma, m_.fma_rate) + at_rate(counts_.simple + moved_lanes, m_.alu_rate) +
                    at_rate(counts_.divide, m_.divide_rate) + at_rate(counts_.math, m_.math_rate);
     cost_.load = at_rate(loads, m_.load_rate);
     cost_.store = at_rate(stores, m_.store_rate);
