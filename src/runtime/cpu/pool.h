@@ -44,7 +44,7 @@ class Pool {  // invariant: threads_[u - 1] is parked or runs unit u's part of t
   std::mutex turn_;
   const std::function<void(int)>* task_ = nullptr;  // nullptr when woken: end
   std::vector<std::exception_ptr> faults_;
-  Barrier barrier_, joined_;
+  Barrier barrier_{kTaskSpinSeconds}, joined_;
 };
 
 }  // namespace assay::runtime::cpu

@@ -41,7 +41,7 @@ void Signal::wait_past(uint32_t seen) {
     relax();
     if (i % kSpinsPerClock != 0) continue;
     const double now = now_seconds();
-    if (deadline == 0) deadline = now + kSpinSeconds;
+    if (deadline == 0) deadline = now + spin_seconds_;
     if (now > deadline) break;
   }
   sleepers_.fetch_add(1, std::memory_order_seq_cst);

@@ -11,10 +11,15 @@
 
 namespace assay::runtime::cpu {
 
-inline constexpr double kSpinSeconds = 50e-6;
+// Between tasks: an idle pool must not burn time that others measure in.
+inline constexpr double kIdleSpinSeconds = 50e-6;
+// Inside a task: waking a parked unit costs about 20 us, which would be added to every step that
+// follows one with uneven queues.
+inline constexpr double kTaskSpinSeconds = 2e-3;
 
 class Signal {  // invariant: sleepers_ >= number of threads parked on value_
  public:
+  explicit Signal(double spin_seconds = kIdleSpinSeconds) : spin_seconds_(spin_seconds) {}
   uint32_t value() const { return value_.load(std::memory_order_acquire); }
   void advance();
   void wait_past(uint32_t seen);
@@ -22,10 +27,12 @@ class Signal {  // invariant: sleepers_ >= number of threads parked on value_
  private:
   alignas(64) std::atomic<uint32_t> value_{0};
   std::atomic<uint32_t> sleepers_{0};
+  double spin_seconds_;
 };
 
 class Barrier {  // invariant: arrived_ < parties_ between rounds
  public:
+  explicit Barrier(double spin_seconds = kIdleSpinSeconds) : released_(spin_seconds) {}
   // Only while nobody waits.
   void set_parties(int n) { parties_ = n; }
   void wait();
