@@ -1,5 +1,5 @@
-// What a command of `assay` is: a row of the one table in commands.cpp that drives dispatch, help and
-// hints.
+// What a command of `assay` is: a row of the one table in commands.cpp that drives dispatch, help
+// and hints.
 #pragma once
 
 #include <atomic>
@@ -11,24 +11,25 @@ namespace assay::cli {
 
 enum class ExitCode {
   ok = 0,
-  no = 1,                   // the answer is no: a check failed, two things differ
-  bad_input = 2,            // an option, a file, a model, a profile is wrong
-  device_unavailable = 3,   // no such device, or it cannot build or run now
-  internal = 70,            // our own fault
-  interrupted = 130,        // Ctrl-C
+  no = 1,                  // the answer is no: a check failed, two things differ
+  bad_input = 2,           // an option, a file, a model, a profile is wrong
+  device_unavailable = 3,  // no such device, or it cannot build or run now
+  internal = 70,           // our own fault
+  interrupted = 130,       // Ctrl-C
 };
 
 struct Context {
-  const std::atomic<bool>* cancel = nullptr;   // set by Ctrl-C
-  bool terminal = false;                       // stderr is a terminal: progress may redraw its line
+  const std::atomic<bool>* cancel = nullptr;  // set by Ctrl-C
+  bool terminal = false;                      // stderr is a terminal: progress may redraw its line
 };
 
 struct Command {
-  std::string_view name;        // one or two words: `run`, `profile show`
-  std::string_view summary;     // one line
-  std::string_view arguments;   // after the name in the usage line
-  std::string_view examples[2]; // after `assay `
-  ExitCode (*run)(const Command& self, std::span<const std::string> arguments, const Context& context);
+  std::string_view name;         // one or two words: `run`, `profile show`
+  std::string_view summary;      // one line
+  std::string_view arguments;    // after the name in the usage line
+  std::string_view examples[2];  // after `assay `
+  ExitCode (*run)(const Command& self, std::span<const std::string> arguments,
+                  const Context& context);
 };
 
 std::span<const Command> commands();

@@ -1,5 +1,3 @@
-#include "cli/command.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,33 +5,62 @@
 #include <vector>
 
 #include "base/edit_distance.h"
+#include "cli/command.h"
 #include "toolkit/bundle.h"
 
 namespace assay::cli {
 namespace {
 
 constexpr Command kCommands[] = {
-    {"devices", "what kernels can be run on here, and why not on the rest", "[--format json]",
-     {"devices", "devices --format json"}, run_devices},
-    {"probe", "measure a device into a profile", "--device ID -o PROFILE.yaml [options]",
+    {"devices",
+     "what kernels can be run on here, and why not on the rest",
+     "[--format json]",
+     {"devices", "devices --format json"},
+     run_devices},
+    {"probe",
+     "measure a device into a profile",
+     "--device ID -o PROFILE.yaml [options]",
      {"probe --device cpu:0 --budget 40s -o profile.yaml --observations obs",
-      "probe --from obs -o profile.yaml"}, run_probe},
-    {"profile list", "the profiles that came with this build", "[--format json]",
-     {"profile list", "profile list --format json"}, run_profile_list},
-    {"profile show", "a profile's values with intervals and origins", "PROFILE [options]",
-     {"profile show profile.yaml", "profile show profile.yaml --set 'memory.dram.bandwidth*=2' --format yaml"},
+      "probe --from obs -o profile.yaml"},
+     run_probe},
+    {"profile list",
+     "the profiles that came with this build",
+     "[--format json]",
+     {"profile list", "profile list --format json"},
+     run_profile_list},
+    {"profile show",
+     "a profile's values with intervals and origins",
+     "PROFILE [options]",
+     {"profile show profile.yaml",
+      "profile show profile.yaml --set 'memory.dram.bandwidth*=2' --format yaml"},
      run_profile_show},
-    {"profile check", "what is wrong in a profile; exit 1 if anything is", "PROFILE [options]",
-     {"profile check profile.yaml", "profile check a100-sxm4-40gb --format json"}, run_profile_check},
-    {"profile diff", "where two profiles differ; exit 1 if they do", "LEFT RIGHT [options]",
-     {"profile diff old.yaml new.yaml", "profile diff a100-sxm4-40gb a100-wide"}, run_profile_diff},
-    {"compile", "choose programs for a model by asking a profile", "(MODEL.onnx | --op TEXT) --profile P -o DIR [options]",
+    {"profile check",
+     "what is wrong in a profile; exit 1 if anything is",
+     "PROFILE [options]",
+     {"profile check profile.yaml", "profile check a100-sxm4-40gb --format json"},
+     run_profile_check},
+    {"profile diff",
+     "where two profiles differ; exit 1 if they do",
+     "LEFT RIGHT [options]",
+     {"profile diff old.yaml new.yaml", "profile diff a100-sxm4-40gb a100-wide"},
+     run_profile_diff},
+    {"compile",
+     "choose programs for a model by asking a profile",
+     "(MODEL.onnx | --op TEXT) --profile P -o DIR [options]",
      {"compile resnet50.onnx --profile profile.yaml -o bundle",
-      "compile --op 'matmul m=1000 n=777 k=513' --profile profile.yaml -o bundle"}, run_compile},
-    {"run", "run a compiled model; predicted beside measured", "DIR [options]",
-     {"run bundle --device cpu:0 --repeat 30 --check", "run bundle --input input.bin --reference output.bin"}, run_run},
-    {"simulate", "what a compiled model or a program would cost", "DIR | PLAN.yaml | PROGRAM.yaml [options]",
-     {"simulate bundle --profile a100-sxm4-40gb", "simulate bundle --set 'memory.dram.bandwidth*=2' --explain"},
+      "compile --op 'matmul m=1000 n=777 k=513' --profile profile.yaml -o bundle"},
+     run_compile},
+    {"run",
+     "run a compiled model; predicted beside measured",
+     "DIR [options]",
+     {"run bundle --device cpu:0 --repeat 30 --check",
+      "run bundle --input input.bin --reference output.bin"},
+     run_run},
+    {"simulate",
+     "what a compiled model or a program would cost",
+     "DIR | PLAN.yaml | PROGRAM.yaml [options]",
+     {"simulate bundle --profile a100-sxm4-40gb",
+      "simulate bundle --set 'memory.dram.bandwidth*=2' --explain"},
      run_simulate},
 };
 
@@ -42,8 +69,10 @@ std::string overview() {
       "assay measures a chip into a profile, predicts from it how fast tensor programs run,\n"
       "and compiles models by asking that prediction.\n\nusage: assay COMMAND [options]\n\n";
   for (const Command& c : kCommands) out += fmt::format("  {:<15} {}\n", c.name, c.summary);
-  return out + "\n`assay COMMAND --help` explains one command; `assay --version` says which this is.\n"
-               "exit codes: 0 ok, 1 the answer is no, 2 bad input, 3 device unavailable, 70 internal, 130 interrupted\n";
+  return out +
+         "\n`assay COMMAND --help` explains one command; `assay --version` says which this is.\n"
+         "exit codes: 0 ok, 1 the answer is no, 2 bad input, 3 device unavailable, 70 internal, "
+         "130 interrupted\n";
 }
 
 // Names that fit what was typed: both words of `profile show`, or the second ones after `profile`.
@@ -70,15 +99,19 @@ std::string group_help(const std::string& group) {
   return out + "\n`assay " + group + " COMMAND --help` explains one.\n";
 }
 
-bool wants_help(const std::string& word) { return word == "--help" || word == "-h" || word == "help"; }
+bool wants_help(const std::string& word) {
+  return word == "--help" || word == "-h" || word == "help";
+}
 
 ExitCode unknown_command(std::span<const std::string> words) {
   std::string typed = words[0];
   if (is_group(typed) && words.size() > 1) typed += " " + words[1];
   const std::string near = nearest(typed, candidates(words));
   fmt::print(stderr, "assay: there is no command '{}'\n", typed);
-  if (near.empty()) fmt::print(stderr, "hint: `assay --help` lists the commands\n");
-  else fmt::print(stderr, "hint: did you mean '{}'?\n", near);
+  if (near.empty())
+    fmt::print(stderr, "hint: `assay --help` lists the commands\n");
+  else
+    fmt::print(stderr, "hint: did you mean '{}'?\n", near);
   return ExitCode::bad_input;
 }
 

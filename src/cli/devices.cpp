@@ -16,10 +16,15 @@ Json to_json(const runtime::Found& found) {
   for (const runtime::DeviceInfo& d : found.devices) {
     Json facts = Json::object();
     for (const auto& [key, value] : d.facts) facts[key] = value;
-    out["devices"].push_back({{"id", d.id}, {"name", d.name}, {"api", d.api}, {"units", d.units},
-                              {"memory_bytes", d.memory_bytes}, {"facts", facts}});
+    out["devices"].push_back({{"id", d.id},
+                              {"name", d.name},
+                              {"api", d.api},
+                              {"units", d.units},
+                              {"memory_bytes", d.memory_bytes},
+                              {"facts", facts}});
   }
-  for (const runtime::Absence& a : found.absent) out["absent"].push_back({{"id", a.id}, {"reason", a.reason}});
+  for (const runtime::Absence& a : found.absent)
+    out["absent"].push_back({{"id", a.id}, {"reason", a.reason}});
   return out;
 }
 
@@ -29,8 +34,10 @@ void print_text(const runtime::Found& found) {
                bytes(static_cast<double>(d.memory_bytes)));
     for (const auto& [key, value] : d.facts) fmt::print("{:<10} {}: {}\n", "", key, value);
   }
-  for (const runtime::Absence& a : found.absent) fmt::print("{:<10} not usable: {}\n", a.id, a.reason);
-  if (found.devices.empty()) fmt::print("no device here can run kernels; predicting and compiling need none\n");
+  for (const runtime::Absence& a : found.absent)
+    fmt::print("{:<10} not usable: {}\n", a.id, a.reason);
+  if (found.devices.empty())
+    fmt::print("no device here can run kernels; predicting and compiling need none\n");
 }
 
 }  // namespace
@@ -40,8 +47,10 @@ ExitCode run_devices(const Command& self, std::span<const std::string> arguments
   options.add_format();
   if (const auto stop = options.parse(arguments)) return *stop;
   const runtime::Found found = runtime::devices();
-  if (options.format() == Format::json) print_json(to_json(found));
-  else print_text(found);
+  if (options.format() == Format::json)
+    print_json(to_json(found));
+  else
+    print_text(found);
   return ExitCode::ok;
 }
 

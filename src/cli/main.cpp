@@ -1,12 +1,12 @@
 // The program `assay`: signals, exceptions and the one exit.
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
 #include <string>
 #include <vector>
-
-#include <unistd.h>
 
 #include "cli/command.h"
 
@@ -33,7 +33,8 @@ void install_handlers() {
   sigaction(SIGABRT, &abort, nullptr);
 }
 
-assay::cli::ExitCode guarded(const std::vector<std::string>& words, const assay::cli::Context& context) {
+assay::cli::ExitCode guarded(const std::vector<std::string>& words,
+                             const assay::cli::Context& context) {
   try {
     return assay::cli::run_words(words, context);
   } catch (const std::bad_alloc&) {

@@ -16,11 +16,15 @@ Options::Options(const Command& command) : command_(command) {
 void Options::add_format(bool yaml) {
   const std::vector<std::string> names = yaml ? std::vector<std::string>{"text", "yaml", "json"}
                                               : std::vector<std::string>{"text", "json"};
-  app_.add_option("--format", format_name_, yaml ? "text, yaml or json" : "text or json")->type_name("FORM")->check(CLI::IsMember(names));
+  app_.add_option("--format", format_name_, yaml ? "text, yaml or json" : "text or json")
+      ->type_name("FORM")
+      ->check(CLI::IsMember(names));
 }
 
 void Options::add_overrides(std::vector<std::string>& to) {
-  app_.add_option("--set", to, "change the profile: `path=value`, `path*=2`; any number")->type_name("CHANGE")->allow_extra_args(false);
+  app_.add_option("--set", to, "change the profile: `path=value`, `path*=2`; any number")
+      ->type_name("CHANGE")
+      ->allow_extra_args(false);
 }
 
 std::optional<ExitCode> Options::parse(std::span<const std::string> arguments) {
@@ -37,7 +41,9 @@ std::optional<ExitCode> Options::parse(std::span<const std::string> arguments) {
   } catch (const CLI::ParseError& e) {
     return complain(e.what());
   }
-  format_ = format_name_ == "json" ? Format::json : format_name_ == "yaml" ? Format::yaml : Format::text;
+  format_ = format_name_ == "json"   ? Format::json
+            : format_name_ == "yaml" ? Format::yaml
+                                     : Format::text;
   return std::nullopt;
 }
 
@@ -52,14 +58,16 @@ std::string value_name(const CLI::Option& o) {
 std::string first_column(const CLI::Option& o) {
   if (o.get_positional()) return o.get_name(true);
   std::string out = o.get_name(false, true);
-  for (size_t comma = out.find(','); comma != std::string::npos; comma = out.find(',', comma + 2)) out.insert(comma + 1, " ");
+  for (size_t comma = out.find(','); comma != std::string::npos; comma = out.find(',', comma + 2))
+    out.insert(comma + 1, " ");
   return o.get_expected_max() > 0 ? out + " " + value_name(o) : out;
 }
 
 }  // namespace
 
 std::string Options::help() const {
-  std::string out = fmt::format("usage: assay {} {}\n\n{}\n\n", command_.name, command_.arguments, command_.summary);
+  std::string out = fmt::format("usage: assay {} {}\n\n{}\n\n", command_.name, command_.arguments,
+                                command_.summary);
   for (const CLI::Option* o : app_.get_options()) {
     std::string text = o->get_description();
     if (!o->get_default_str().empty()) text += fmt::format(" (default {})", o->get_default_str());
@@ -76,7 +84,8 @@ ExitCode Options::complain(const std::string& message) const {
   std::string hint = fmt::format("`assay {} --help` explains the command", command_.name);
   std::string text = message;
   if (!extras.empty()) {
-    text = fmt::format("unknown {} '{}'", extras[0].starts_with("-") ? "option" : "argument", extras[0]);
+    text = fmt::format("unknown {} '{}'", extras[0].starts_with("-") ? "option" : "argument",
+                       extras[0]);
     std::vector<std::string> names;
     for (const CLI::Option* o : app_.get_options())
       for (const std::string& name : o->get_lnames()) names.push_back("--" + name);

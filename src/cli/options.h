@@ -1,4 +1,5 @@
-// Options of one command: CLI11 parses, we print. Help fits one screen, an unknown option gets a hint.
+// Options of one command: CLI11 parses, we print. Help fits one screen, an unknown option gets a
+// hint.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -18,7 +19,7 @@ class Options {  // invariant: `app_` holds the command's options and nothing is
   explicit Options(const Command& command);
 
   CLI::App& app() { return app_; }
-  void add_format(bool yaml = false);               // --format
+  void add_format(bool yaml = false);                // --format
   void add_overrides(std::vector<std::string>& to);  // --set, any number
 
   // nullopt: go on. Help: printed, ok. Faults: printed with a hint, bad_input.

@@ -1,7 +1,6 @@
 // assay probe
 #include <fmt/format.h>
 
-
 #include "base/quantity.h"
 #include "cli/options.h"
 #include "cli/report.h"
@@ -22,13 +21,21 @@ struct Request {
 
 void declare(Options& options, Request& r) {
   CLI::App& app = options.app();
-  app.add_option("--device", r.device, "see `assay devices`")->type_name("ID")->capture_default_str();
+  app.add_option("--device", r.device, "see `assay devices`")
+      ->type_name("ID")
+      ->capture_default_str();
   app.add_option("-o,--output", r.output, "the profile to write")->type_name("FILE")->required();
-  app.add_option("--budget", r.budget, "time for all experiments: 40s, 5min")->type_name("TIME")->capture_default_str();
-  app.add_option("--observations", r.probe.observations, "directory that keeps every raw sample")->type_name("DIR");
+  app.add_option("--budget", r.budget, "time for all experiments: 40s, 5min")
+      ->type_name("TIME")
+      ->capture_default_str();
+  app.add_option("--observations", r.probe.observations, "directory that keeps every raw sample")
+      ->type_name("DIR");
   app.add_flag("--resume", r.probe.resume, "go on with the experiments --observations lacks");
-  app.add_option("--from", r.from, "infer from these observations; no device is touched")->type_name("DIR");
-  app.add_option("--only", r.probe.only, "run only this experiment; any number")->type_name("NAME")->allow_extra_args(false);
+  app.add_option("--from", r.from, "infer from these observations; no device is touched")
+      ->type_name("DIR");
+  app.add_option("--only", r.probe.only, "run only this experiment; any number")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
   options.add_format();
 }
 
@@ -36,7 +43,8 @@ void declare(Options& options, Request& r) {
 Result<double> read_seconds(const std::string& text) {
   const size_t unit = text.find_first_not_of("0123456789.");
   const Result<double> number = parse_number(text.substr(0, unit));
-  std::string name = unit == std::string::npos ? "s" : text.substr(text.find_first_not_of(' ', unit));
+  std::string name =
+      unit == std::string::npos ? "s" : text.substr(text.find_first_not_of(' ', unit));
   const double factor = name == "s" ? 1 : name == "ms" ? 1e-3 : name == "min" ? 60 : 0;
   if (!number || factor == 0 || *number <= 0)
     return error("--budget '" + text + "' is not a time", "such as 40s or 5min");
@@ -64,18 +72,23 @@ void print_text(const probe::ProbeResult& result, const std::string& output) {
   int others = 0;
   for (const hwdesc::FieldRow& f : hwdesc::rows(result.profile)) {
     if (f.origin != "measured" || f.interval.empty()) continue;
-    if (rows.size() < 24) rows.push_back({f.path, rounded_quantity(f.value), rounded_interval(f.interval)});
-    else ++others;
+    if (rows.size() < 24)
+      rows.push_back({f.path, rounded_quantity(f.value), rounded_interval(f.interval)});
+    else
+      ++others;
   }
   fmt::print("{}\n{}", result.profile.name, table(rows));
   if (others > 0) fmt::print("and {} more: `assay profile show {}`\n", others, output);
-  if (result.seconds > 0) fmt::print("experiments {}, building kernels {}\n", duration(result.seconds), duration(result.build_seconds));
+  if (result.seconds > 0)
+    fmt::print("experiments {}, building kernels {}\n", duration(result.seconds),
+               duration(result.build_seconds));
   fmt::print("-> {}\n", output);
 }
 
 }  // namespace
 
-ExitCode run_probe(const Command& self, std::span<const std::string> arguments, const Context& context) {
+ExitCode run_probe(const Command& self, std::span<const std::string> arguments,
+                   const Context& context) {
   Request request;
   Options options(self);
   declare(options, request);
@@ -89,14 +102,20 @@ ExitCode run_probe(const Command& self, std::span<const std::string> arguments, 
   const Result<probe::ProbeResult> result =
       live ? toolkit::measure(request.device, request.probe) : toolkit::measure_again(request.from);
   progress.clear();
-  if (!result) return failed(result.diags(), context, live ? ExitCode::device_unavailable : ExitCode::bad_input);
+  if (!result)
+    return failed(result.diags(), context,
+                  live ? ExitCode::device_unavailable : ExitCode::bad_input);
   print_diags(result->warnings);
-  const Diags unwritten = toolkit::write_text(request.output, toolkit::print_profile_text(result->profile));
+  const Diags unwritten =
+      toolkit::write_text(request.output, toolkit::print_profile_text(result->profile));
   if (!unwritten.empty()) return failed(unwritten, context);
   if (options.format() == Format::json)
-    print_json({{"profile", result->profile.name}, {"file", request.output}, {"seconds", result->seconds},
+    print_json({{"profile", result->profile.name},
+                {"file", request.output},
+                {"seconds", result->seconds},
                 {"build_seconds", result->build_seconds}});
-  else print_text(*result, request.output);
+  else
+    print_text(*result, request.output);
   return ExitCode::ok;
 }
 

@@ -18,8 +18,13 @@ using toolkit::Json;
 Json to_json(const std::vector<hwdesc::FieldRow>& rows) {
   Json out = Json::array();
   for (const hwdesc::FieldRow& r : rows)
-    out.push_back({{"path", r.path}, {"value", r.value}, {"interval", r.interval}, {"source", r.origin},
-                   {"method", r.method}, {"ref", r.ref}, {"note", r.note}});
+    out.push_back({{"path", r.path},
+                   {"value", r.value},
+                   {"interval", r.interval},
+                   {"source", r.origin},
+                   {"method", r.method},
+                   {"ref", r.ref},
+                   {"note", r.note}});
   return out;
 }
 
@@ -31,7 +36,8 @@ void print_rows(const std::vector<hwdesc::FieldRow>& rows) {
     interval = std::max(interval, r.interval.size());
   }
   for (const hwdesc::FieldRow& r : rows) {
-    std::string line = fmt::format("{:<{}}  {:<{}}  {:<{}}  {}", r.path, path, r.value, value, r.interval, interval, r.origin);
+    std::string line = fmt::format("{:<{}}  {:<{}}  {:<{}}  {}", r.path, path, r.value, value,
+                                   r.interval, interval, r.origin);
     if (!r.ref.empty()) line += " [" + r.ref + "]";
     if (!r.note.empty()) line += "  " + r.note;
     while (line.back() == ' ') line.pop_back();
@@ -47,14 +53,19 @@ Result<hwdesc::Profile> load(const std::string& name, const std::vector<std::str
 Json to_json(const Diags& diags) {
   Json out = Json::array();
   for (const Diag& d : diags)
-    out.push_back({{"severity", d.severity == Severity::error ? "error" : "warning"}, {"file", d.file}, {"line", d.line},
-                   {"col", d.col}, {"message", d.message}, {"hint", d.hint}});
+    out.push_back({{"severity", d.severity == Severity::error ? "error" : "warning"},
+                   {"file", d.file},
+                   {"line", d.line},
+                   {"col", d.col},
+                   {"message", d.message},
+                   {"hint", d.hint}});
   return out;
 }
 
 }  // namespace
 
-ExitCode run_profile_list(const Command& self, std::span<const std::string> arguments, const Context& context) {
+ExitCode run_profile_list(const Command& self, std::span<const std::string> arguments,
+                          const Context& context) {
   Options options(self);
   options.add_format();
   if (const auto stop = options.parse(arguments)) return *stop;
@@ -67,13 +78,15 @@ ExitCode run_profile_list(const Command& self, std::span<const std::string> argu
     std::string apis;
     for (const hwdesc::Api& a : profile->apis) apis += (apis.empty() ? "" : ", ") + a.name;
     json.push_back({{"name", name}, {"class", profile->chip_class}, {"apis", apis}});
-    if (options.format() == Format::text) fmt::print("{:<32} {:<12} {}\n", name, profile->chip_class, apis);
+    if (options.format() == Format::text)
+      fmt::print("{:<32} {:<12} {}\n", name, profile->chip_class, apis);
   }
   if (options.format() == Format::json) print_json(json);
   return ExitCode::ok;
 }
 
-ExitCode run_profile_show(const Command& self, std::span<const std::string> arguments, const Context& context) {
+ExitCode run_profile_show(const Command& self, std::span<const std::string> arguments,
+                          const Context& context) {
   std::string name;
   std::vector<std::string> overrides;
   Options options(self);
@@ -83,13 +96,17 @@ ExitCode run_profile_show(const Command& self, std::span<const std::string> argu
   if (const auto stop = options.parse(arguments)) return *stop;
   const Result<hwdesc::Profile> profile = load(name, overrides);
   if (!profile) return failed(profile.diags(), context);
-  if (options.format() == Format::yaml) fmt::print("{}", toolkit::print_profile_text(*profile));
-  else if (options.format() == Format::json) print_json(to_json(hwdesc::rows(*profile)));
-  else print_rows(hwdesc::rows(*profile));
+  if (options.format() == Format::yaml)
+    fmt::print("{}", toolkit::print_profile_text(*profile));
+  else if (options.format() == Format::json)
+    print_json(to_json(hwdesc::rows(*profile)));
+  else
+    print_rows(hwdesc::rows(*profile));
   return ExitCode::ok;
 }
 
-ExitCode run_profile_check(const Command& self, std::span<const std::string> arguments, const Context& context) {
+ExitCode run_profile_check(const Command& self, std::span<const std::string> arguments,
+                           const Context& context) {
   std::string name;
   Options options(self);
   options.app().add_option("PROFILE", name, "a file, or a name of the library")->required();
@@ -99,26 +116,32 @@ ExitCode run_profile_check(const Command& self, std::span<const std::string> arg
   const Result<hwdesc::Profile> profile = toolkit::load_profile(name);
   const Diags diags = profile ? hwdesc::check(*profile) : profile.diags();
   if (!readable) return failed(diags, context);
-  if (options.format() == Format::json) print_json(to_json(diags));
-  else if (diags.empty()) fmt::print("{}: nothing is wrong\n", name);
-  else fmt::print("{}", render(diags));
+  if (options.format() == Format::json)
+    print_json(to_json(diags));
+  else if (diags.empty())
+    fmt::print("{}: nothing is wrong\n", name);
+  else
+    fmt::print("{}", render(diags));
   return has_error(diags) ? ExitCode::no : ExitCode::ok;
 }
 
-ExitCode run_profile_diff(const Command& self, std::span<const std::string> arguments, const Context& context) {
+ExitCode run_profile_diff(const Command& self, std::span<const std::string> arguments,
+                          const Context& context) {
   std::string left_name, right_name;
   Options options(self);
   options.app().add_option("LEFT", left_name, "a file, or a name of the library")->required();
   options.app().add_option("RIGHT", right_name, "the one to compare with")->required();
   options.add_format();
   if (const auto stop = options.parse(arguments)) return *stop;
-  const Result<hwdesc::Profile> left = toolkit::load_profile(left_name), right = toolkit::load_profile(right_name);
+  const Result<hwdesc::Profile> left = toolkit::load_profile(left_name),
+                                right = toolkit::load_profile(right_name);
   if (!left) return failed(left.diags(), context);
   if (!right) return failed(right.diags(), context);
   const std::vector<hwdesc::Difference> differences = hwdesc::diff(*left, *right);
   if (options.format() == Format::json) {
     Json json = Json::array();
-    for (const hwdesc::Difference& d : differences) json.push_back({{"path", d.path}, {"left", d.left}, {"right", d.right}});
+    for (const hwdesc::Difference& d : differences)
+      json.push_back({{"path", d.path}, {"left", d.left}, {"right", d.right}});
     print_json(json);
   } else {
     fmt::print("{}", hwdesc::print_diff(differences));

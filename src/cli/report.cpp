@@ -10,14 +10,17 @@
 namespace assay::cli {
 namespace {
 
-constexpr double kRedraw = 0.1, kNewLine = 10;   // seconds between lines, terminal or not
+constexpr double kRedraw = 0.1, kNewLine = 10;  // seconds between lines, terminal or not
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 std::string bar(int64_t done, int64_t total) {
   constexpr int64_t kWidth = 24;
   const int64_t full = total > 0 ? std::min(kWidth, done * kWidth / total) : 0;
-  return "[" + std::string(static_cast<size_t>(full), '=') + std::string(static_cast<size_t>(kWidth - full), ' ') + "]";
+  return "[" + std::string(static_cast<size_t>(full), '=') +
+         std::string(static_cast<size_t>(kWidth - full), ' ') + "]";
 }
 
 }  // namespace

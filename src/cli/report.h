@@ -8,8 +8,8 @@
 
 namespace assay::cli {
 
-void print_diags(const Diags& diags);                  // stderr
-void print_json(const toolkit::Json& json);            // stdout
+void print_diags(const Diags& diags);        // stderr
+void print_json(const toolkit::Json& json);  // stdout
 
 // Prints what went wrong; `code`, or `interrupted` when Ctrl-C was the reason.
 ExitCode failed(const Diags& diags, const Context& context, ExitCode code = ExitCode::bad_input);
@@ -22,7 +22,7 @@ class ProgressLine {  // invariant: shown_ says whether a line has to be cleared
   ProgressLine& operator=(const ProgressLine&) = delete;
   ~ProgressLine() { clear(); }
 
-  toolkit::Progress callback();   // valid as long as this object
+  toolkit::Progress callback();  // valid as long as this object
   void clear();
 
  private:

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 
 #include "cli/options.h"
 #include "cli/report.h"
@@ -26,13 +27,23 @@ struct Request {
 void declare(Options& options, Request& r) {
   CLI::App& app = options.app();
   app.add_option("DIR", r.bundle, "a bundle that `assay compile` wrote")->required();
-  app.add_option("--device", r.run.device, "see `assay devices`")->type_name("ID")->capture_default_str();
-  app.add_option("--repeat", r.run.repeat, "timed runs; their median is reported")->type_name("N")->capture_default_str()->check(CLI::Range(1, 1000000));
-  app.add_option("--warm-up", r.run.warm_up, "runs before those")->type_name("N")->capture_default_str()->check(CLI::Range(0, 1000000));
+  app.add_option("--device", r.run.device, "see `assay devices`")
+      ->type_name("ID")
+      ->capture_default_str();
+  app.add_option("--repeat", r.run.repeat, "timed runs; their median is reported")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000000));
+  app.add_option("--warm-up", r.run.warm_up, "runs before those")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1000000));
   app.add_flag("--check", r.check, "compare with a float64 evaluation; exit 1 if wrong");
   app.add_flag("--check-programs", r.check_programs, "check every program alone; exit 1 if wrong");
-  app.add_option("--reference", r.reference, "outputs to compare with, raw float32")->type_name("FILE");
-  app.add_option("--input", r.input, "inputs, raw float32; else random from --seed")->type_name("FILE");
+  app.add_option("--reference", r.reference, "outputs to compare with, raw float32")
+      ->type_name("FILE");
+  app.add_option("--input", r.input, "inputs, raw float32; else random from --seed")
+      ->type_name("FILE");
   app.add_option("--seed", r.seed, "of random inputs")->type_name("N")->capture_default_str();
   app.add_option("--summary", r.summary, "write the result as JSON here too")->type_name("FILE");
   options.add_format();
@@ -71,58 +82,77 @@ Diags device_fault(const toolkit::Bundle& bundle, const std::string& device) {
   return opened ? Diags{} : opened.diags();
 }
 
-Result<std::optional<toolkit::Verdict>> judge(const Request& r, const Ready& ready, const toolkit::Values& outputs) {
+Result<std::optional<toolkit::Verdict>> judge(const Request& r, const Ready& ready,
+                                              const toolkit::Values& outputs) {
   if (r.reference.empty() && !r.check) return std::optional<toolkit::Verdict>{};
-  Result<toolkit::Verdict> v = r.reference.empty()
-                                   ? toolkit::check_outputs(ready.bundle.graph, ready.inputs, outputs)
-                                   : toolkit::check_reference(ready.bundle.graph, r.reference, outputs);
+  Result<toolkit::Verdict> v =
+      r.reference.empty() ? toolkit::check_outputs(ready.bundle.graph, ready.inputs, outputs)
+                          : toolkit::check_reference(ready.bundle.graph, r.reference, outputs);
   if (!v) return v.diags();
   return std::optional<toolkit::Verdict>(std::move(*v));
 }
 
 std::vector<std::string> row(const std::string& name, double predicted, double low, double high,
                              const toolkit::Times& t, const std::string& bound) {
-  return {shortened(name, 32), duration(predicted), duration(low) + " .. " + duration(high), duration(t.median),
-          percent(toolkit::prediction_error(predicted, t.median)), bound};
+  return {shortened(name, 32),
+          duration(predicted),
+          duration(low) + " .. " + duration(high),
+          duration(t.median),
+          percent(toolkit::prediction_error(predicted, t.median)),
+          bound};
 }
 
 void print_verdict(const toolkit::Verdict& v) {
-  fmt::print("{}: {} values against {}, max relative error {:.2g}", v.verified ? "verified" : "WRONG", v.values, v.against,
-             v.max_relative_error);
+  fmt::print("{}: {} values against {}, max relative error {:.2g}",
+             v.verified ? "verified" : "WRONG", v.values, v.against, v.max_relative_error);
   if (v.wrong > 0) fmt::print(", {} beyond their bound", v.wrong);
   fmt::print("\n");
 }
 
 void print_text(const toolkit::Summary& s) {
-  std::vector<std::vector<std::string>> rows = {{"operator", "predicted", "interval", "measured", "error", "bound"}};
+  std::vector<std::vector<std::string>> rows = {
+      {"operator", "predicted", "interval", "measured", "error", "bound"}};
   for (const toolkit::OperatorSummary& o : s.operators)
     rows.push_back(row(o.name, o.predicted_s, o.low_s, o.high_s, o.measured, o.bound));
   rows.push_back(row("total", s.predicted_s, s.low_s, s.high_s, s.measured, ""));
   fmt::print("{} on {}\n{}", s.model, s.device, table(rows));
-  fmt::print("measured quartiles {} .. {}; chosen in {}, kernels {}\n", duration(s.measured.low), duration(s.measured.high),
-             duration(s.plan_s), s.build_s > 0 ? "built in " + duration(s.build_s) : "from the cache");
+  fmt::print("measured quartiles {} .. {}; chosen in {}, kernels {}\n", duration(s.measured.low),
+             duration(s.measured.high), duration(s.plan_s),
+             s.build_s > 0 ? "built in " + duration(s.build_s) : "from the cache");
   if (s.verdict) print_verdict(*s.verdict);
 }
 
-// Whether all programs are right.
-Result<bool> check_programs(const Request& r, const Ready& ready, Format format) {
-  const auto verdicts = toolkit::verify_programs(ready.bundle, r.run);
-  if (!verdicts) return verdicts.diags();
-  bool right = true;
-  std::vector<std::vector<std::string>> rows = {{"program", "values", "wrong", "max relative error"}};
-  for (const toolkit::ProgramVerdict& p : *verdicts) {
-    right = right && p.verdict.verified;
-    rows.push_back({shortened(p.program, 48), std::to_string(p.verdict.values), std::to_string(p.verdict.wrong),
+using Programs = std::vector<toolkit::ProgramVerdict>;
+
+void print_programs(const Programs& programs) {
+  std::vector<std::vector<std::string>> rows = {
+      {"program", "values", "wrong", "max relative error"}};
+  for (const toolkit::ProgramVerdict& p : programs)
+    rows.push_back({shortened(p.program, 48), std::to_string(p.verdict.values),
+                    std::to_string(p.verdict.wrong),
                     fmt::format("{:.2g}", p.verdict.max_relative_error)});
-  }
-  if (format == Format::text) fmt::print("{}", table(rows));
-  return right;
+  fmt::print("{}", table(rows));
 }
 
-Result<toolkit::Summary> execute(const Request& r, const Ready& ready) {
+toolkit::Json to_json(const Programs& programs) {
+  toolkit::Json out = toolkit::Json::array();
+  for (const toolkit::ProgramVerdict& p : programs)
+    out.push_back({{"name", p.program},
+                   {"verified", p.verdict.verified},
+                   {"values", p.verdict.values},
+                   {"wrong", p.verdict.wrong},
+                   {"max_relative_error", p.verdict.max_relative_error}});
+  return out;
+}
+
+struct Executed {
+  toolkit::Summary summary;
+  Diags notes;
+};
+
+Result<Executed> execute(const Request& r, const Ready& ready) {
   Result<toolkit::RunResult> ran = toolkit::run_bundle(ready.bundle, ready.inputs, r.run);
   if (!ran) return ran.diags();
-  print_diags(ran->notes);
   toolkit::report(r.run.progress, 0, 1, "checking");
   const auto verdict = judge(r, ready, ran->outputs);
   if (!verdict) return verdict.diags();
@@ -131,12 +161,48 @@ Result<toolkit::Summary> execute(const Request& r, const Ready& ready) {
     const Diags unwritten = toolkit::write_text(r.summary, to_json(summary).dump(2) + "\n");
     if (!unwritten.empty()) return unwritten;
   }
-  return summary;
+  return Executed{std::move(summary), std::move(ran->notes)};
+}
+
+void print(const toolkit::Summary& summary, const Programs& programs, Format format) {
+  if (format == Format::json) {
+    toolkit::Json json = to_json(summary);
+    if (!programs.empty()) json["programs"] = to_json(programs);
+    print_json(json);
+    return;
+  }
+  print_text(summary);
+  if (!programs.empty()) print_programs(programs);
+}
+
+bool all_right(const toolkit::Summary& summary, const Programs& programs) {
+  return (!summary.verdict || summary.verdict->verified) &&
+         std::all_of(programs.begin(), programs.end(),
+                     [](const auto& p) { return p.verdict.verified; });
+}
+
+ExitCode execute_and_print(Request& r, const Ready& ready, Format format, const Context& context) {
+  ProgressLine progress(context);
+  r.run.progress = progress.callback();
+  r.run.cancel = context.cancel;
+  const Result<Executed> executed = execute(r, ready);
+  if (!executed) {
+    progress.clear();
+    return failed(executed.diags(), context);
+  }
+  const Result<Programs> programs =
+      r.check_programs ? toolkit::verify_programs(ready.bundle, r.run) : Programs{};
+  progress.clear();
+  if (!programs) return failed(programs.diags(), context);
+  print_diags(executed->notes);
+  print(executed->summary, *programs, format);
+  return all_right(executed->summary, *programs) ? ExitCode::ok : ExitCode::no;
 }
 
 }  // namespace
 
-ExitCode run_run(const Command& self, std::span<const std::string> arguments, const Context& context) {
+ExitCode run_run(const Command& self, std::span<const std::string> arguments,
+                 const Context& context) {
   Request request;
   Options options(self);
   declare(options, request);
@@ -145,21 +211,7 @@ ExitCode run_run(const Command& self, std::span<const std::string> arguments, co
   if (!ready) return failed(ready.diags(), context);
   const Diags fault = device_fault(ready->bundle, request.run.device);
   if (!fault.empty()) return failed(fault, context, ExitCode::device_unavailable);
-  ProgressLine progress(context);
-  request.run.progress = progress.callback();
-  request.run.cancel = context.cancel;
-  const Result<toolkit::Summary> summary = execute(request, *ready);
-  progress.clear();
-  if (!summary) return failed(summary.diags(), context);
-  if (options.format() == Format::json) print_json(to_json(*summary));
-  else print_text(*summary);
-  bool right = !summary->verdict || summary->verdict->verified;
-  if (request.check_programs) {
-    const Result<bool> programs = check_programs(request, *ready, options.format());
-    if (!programs) return failed(programs.diags(), context);
-    right = right && *programs;
-  }
-  return right ? ExitCode::ok : ExitCode::no;
+  return execute_and_print(request, *ready, options.format(), context);
 }
 
 }  // namespace assay::cli

@@ -18,15 +18,19 @@ std::string three_digits(double v) {
   return fmt::format("{:.{}f}", v, decimals);
 }
 
-// Decimal prefixes of the units in which rates and times are printed, and the power each stands for.
+// Decimal prefixes of the units in which rates and times are printed, and the power each stands
+// for.
 constexpr std::string_view kPrefixes = "pnum kMGT";
 
 // The unit without its prefix, and what the prefix multiplies by; units that have none stay whole.
 std::pair<std::string, double> without_prefix(const std::string& unit) {
   for (const char* base : {"B/s", "Hz", "s"}) {
     if (unit == base) return {base, 1};
-    const size_t prefix = unit.size() == std::string_view(base).size() + 1 && unit.ends_with(base) ? kPrefixes.find(unit[0]) : std::string::npos;
-    if (prefix != std::string::npos) return {base, std::pow(1000.0, static_cast<double>(prefix) - 4)};
+    const size_t prefix = unit.size() == std::string_view(base).size() + 1 && unit.ends_with(base)
+                              ? kPrefixes.find(unit[0])
+                              : std::string::npos;
+    if (prefix != std::string::npos)
+      return {base, std::pow(1000.0, static_cast<double>(prefix) - 4)};
   }
   return {unit, 0};
 }
@@ -43,9 +47,11 @@ std::string rounded_quantity(const std::string& text) {
   if (unit == "B") return bytes(value);
   if (factor == 0) return three_digits(value) + " " + unit;
   size_t prefix = 4;
-  for (value *= factor; std::abs(value) >= 999.5 && prefix + 1 < kPrefixes.size(); value /= 1000) ++prefix;
+  for (value *= factor; std::abs(value) >= 999.5 && prefix + 1 < kPrefixes.size(); value /= 1000)
+    ++prefix;
   for (; value != 0 && std::abs(value) < 0.9995 && prefix > 0; value *= 1000) --prefix;
-  return three_digits(value) + " " + (kPrefixes[prefix] == ' ' ? "" : std::string(1, kPrefixes[prefix])) + unit;
+  return three_digits(value) + " " +
+         (kPrefixes[prefix] == ' ' ? "" : std::string(1, kPrefixes[prefix])) + unit;
 }
 
 std::string table(const std::vector<std::vector<std::string>>& rows) {
@@ -59,7 +65,8 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
   for (const auto& row : rows) {
     std::string line;
     for (size_t c = 0; c < row.size(); ++c)
-      line += (c > 0 ? "  " : "") + (c == 0 ? fmt::format("{:<{}}", row[c], widths[c]) : fmt::format("{:>{}}", row[c], widths[c]));
+      line += (c > 0 ? "  " : "") + (c == 0 ? fmt::format("{:<{}}", row[c], widths[c])
+                                            : fmt::format("{:>{}}", row[c], widths[c]));
     while (!line.empty() && line.back() == ' ') line.pop_back();
     out += line + "\n";
   }

@@ -10,9 +10,9 @@ namespace assay::cli {
 // right. The first row is the heading.
 std::string table(const std::vector<std::vector<std::string>>& rows);
 
-std::string duration(double seconds);          // 12.3 us, 1.23 ms, 4.56 s
-std::string percent(double ratio);             // +3.4 %
-std::string bytes(double count);               // 1.5 MiB
+std::string duration(double seconds);  // 12.3 us, 1.23 ms, 4.56 s
+std::string percent(double ratio);     // +3.4 %
+std::string bytes(double count);       // 1.5 MiB
 
 // A printed quantity with three digits and the prefix that suits it: `1939188 B` -> `1.85 MiB`,
 // `336160 MB/s` -> `336 GB/s`. Text that is no quantity stays as it is.

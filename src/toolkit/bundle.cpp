@@ -24,7 +24,8 @@ std::string hash_of(std::span<const std::byte> bytes) {
 
 std::vector<std::byte> constants_of(const ir::Graph& graph) {
   std::vector<std::byte> out;
-  for (const ir::Constant& c : graph.constants) out.insert(out.end(), c.bytes.begin(), c.bytes.end());
+  for (const ir::Constant& c : graph.constants)
+    out.insert(out.end(), c.bytes.begin(), c.bytes.end());
   return out;
 }
 
@@ -41,8 +42,10 @@ Json estimate_file(const Bundle& b, const Json& hashes) {
     step.update(to_json(b.estimates[i]));
     steps.push_back(std::move(step));
   }
-  return {{"assay", kVersion}, {"model", b.plan.name}, {"profile", b.profile.name}, {"api", b.api},
-          {"hashes", hashes}, {"no_kernels", b.no_kernels}, {"total", to_json(b.total)}, {"steps", steps}};
+  return {{"assay", kVersion},         {"model", b.plan.name},
+          {"profile", b.profile.name}, {"api", b.api},
+          {"hashes", hashes},          {"no_kernels", b.no_kernels},
+          {"total", to_json(b.total)}, {"steps", steps}};
 }
 
 void append(Diags& to, Diags more) { to.insert(to.end(), more.begin(), more.end()); }
@@ -78,7 +81,8 @@ Diag part_error(const std::string& directory, const std::string& part, std::stri
 
 class Reader {  // invariant: `diags` holds every fault found so far
  public:
-  Reader(std::string directory, Json hashes) : directory_(std::move(directory)), hashes_(std::move(hashes)) {}
+  Reader(std::string directory, Json hashes)
+      : directory_(std::move(directory)), hashes_(std::move(hashes)) {}
 
   std::string text(const std::string& part) {
     const std::vector<std::byte> b = bytes(part);
@@ -93,7 +97,8 @@ class Reader {  // invariant: `diags` holds every fault found so far
       return {};
     }
     if (!hashes_.contains(part) || hashes_[part] != hash_of(*read)) {
-      diags.push_back(part_error(directory_, part, "is not the file that was written with this bundle"));
+      diags.push_back(
+          part_error(directory_, part, "is not the file that was written with this bundle"));
       return {};
     }
     return std::move(*read);
@@ -101,8 +106,10 @@ class Reader {  // invariant: `diags` holds every fault found so far
 
   template <class T>
   void take(Result<T> from, T& to) {
-    if (from) to = std::move(*from);
-    else append(diags, from.diags());
+    if (from)
+      to = std::move(*from);
+    else
+      append(diags, from.diags());
   }
 
   std::string path(const std::string& part) const { return directory_ + "/" + part; }
@@ -120,10 +127,12 @@ void attach_constants(ir::Graph& graph, std::span<const std::byte> all, Reader& 
   std::vector<size_t> sizes(graph.constants.size(), 0);
   for (const ir::Tensor& t : graph.tensors)
     if (t.constant >= 0)
-      sizes[static_cast<size_t>(t.constant)] = static_cast<size_t>(ir::elements(t) * ir::bytes_of(t.dtype));
+      sizes[static_cast<size_t>(t.constant)] =
+          static_cast<size_t>(ir::elements(t) * ir::bytes_of(t.dtype));
   size_t at = 0;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    if (at + sizes[i] > all.size()) return reader.diags.push_back(error(reader.path(kConstantsFile) + " is too short"));
+    if (at + sizes[i] > all.size())
+      return reader.diags.push_back(error(reader.path(kConstantsFile) + " is too short"));
     const auto piece = all.subspan(at, sizes[i]);
     graph.constants[i].bytes.assign(piece.begin(), piece.end());
     at += sizes[i];
@@ -135,9 +144,11 @@ void read_estimates(const Json& json, Bundle& bundle, Reader& reader) {
     bundle.api = json.at("api").get<std::string>();
     bundle.no_kernels = json.at("no_kernels").get<std::string>();
     reader.take(estimate_from_json(json.at("total")), bundle.total);
-    for (const Json& step : json.at("steps")) reader.take(estimate_from_json(step), bundle.estimates.emplace_back());
+    for (const Json& step : json.at("steps"))
+      reader.take(estimate_from_json(step), bundle.estimates.emplace_back());
   } catch (const nlohmann::json::exception& e) {
-    reader.diags.push_back(part_error(reader.path(""), kEstimateFile, std::string("is not as it was written: ") + e.what()));
+    reader.diags.push_back(part_error(reader.path(""), kEstimateFile,
+                                      std::string("is not as it was written: ") + e.what()));
   }
 }
 
@@ -163,7 +174,8 @@ Result<Json> read_manifest(const std::string& directory) {
     return d;
   }
   if (!file_exists(path)) {
-    Diag d = error(std::string("is not a bundle: it has no ") + kEstimateFile, "`assay compile` makes one");
+    Diag d = error(std::string("is not a bundle: it has no ") + kEstimateFile,
+                   "`assay compile` makes one");
     d.file = directory;
     return d;
   }
@@ -193,7 +205,8 @@ Result<Bundle> read_bundle(const std::string& directory, const ReadOptions& opti
   if (!manifest) return manifest.diags();
   Bundle bundle;
   Reader reader(directory, (*manifest)["hashes"]);
-  const std::string plan = reader.text(kPlanFile), profile = reader.text(kProfileFile), graph = reader.text(kGraphFile);
+  const std::string plan = reader.text(kPlanFile), profile = reader.text(kProfileFile),
+                    graph = reader.text(kGraphFile);
   bundle.weights = reader.bytes(kWeightsFile);
   if (!reader.diags.empty()) return reader.diags;
   reader.take(ir::parse_plan(plan, reader.path(kPlanFile)), bundle.plan);
@@ -202,9 +215,11 @@ Result<Bundle> read_bundle(const std::string& directory, const ReadOptions& opti
   read_estimates(*manifest, bundle, reader);
   read_kernels(bundle, reader);
   read_build(reader.path(kBuildFile), bundle);
-  if (reader.diags.empty() && options.constants) attach_constants(bundle.graph, reader.bytes(kConstantsFile), reader);
+  if (reader.diags.empty() && options.constants)
+    attach_constants(bundle.graph, reader.bytes(kConstantsFile), reader);
   if (reader.diags.empty() && bundle.estimates.size() != bundle.plan.steps.size())
-    reader.diags.push_back(part_error(directory, kEstimateFile, "has not one estimate per step of the plan"));
+    reader.diags.push_back(
+        part_error(directory, kEstimateFile, "has not one estimate per step of the plan"));
   if (!reader.diags.empty()) return reader.diags;
   return bundle;
 }

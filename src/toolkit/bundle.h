@@ -1,10 +1,10 @@
 // The bundle: everything that is needed to run a compiled model, in memory and as a directory.
 //
 //   plan.yaml       what to run (ir::print_plan)            graph.yaml      the model as imported,
-//   profile.yaml    the profile it was chosen for           constants.bin   and its constants, row-major
-//   estimate.json   what it should cost, hashes, version    weights.bin     constants in their layouts
-//   kernels/        sources, for people                     <model>.h       inputs and outputs for C
-//   build.json      how long compiling took
+//   profile.yaml    the profile it was chosen for           constants.bin   and its constants,
+//   row-major estimate.json   what it should cost, hashes, version    weights.bin     constants in
+//   their layouts kernels/        sources, for people                     <model>.h       inputs
+//   and outputs for C build.json      how long compiling took
 //
 // The hashes in estimate.json tie the parts together: reading refuses a bundle whose parts are not
 // those that were written. Kernels are rendered again from the plan when it is run.
@@ -26,24 +26,24 @@ inline constexpr const char* kPlanFile = "plan.yaml";
 inline constexpr const char* kVersion = "0.1.0";
 
 struct KernelSource {
-  std::string name;      // file name inside kernels/
+  std::string name;  // file name inside kernels/
   std::string text;
   bool operator==(const KernelSource&) const = default;
 };
 
 struct Bundle {
-  ir::Graph graph;                          // as imported, constants included
+  ir::Graph graph;  // as imported, constants included
   hwdesc::Profile profile;
-  std::string api;                          // name of the profile's api it was compiled for
+  std::string api;  // name of the profile's api it was compiled for
   ir::Plan plan;
-  std::vector<model::Estimate> estimates;   // per step
+  std::vector<model::Estimate> estimates;  // per step
   model::Estimate total;
-  std::vector<std::byte> weights;           // plan.weights_bytes
+  std::vector<std::byte> weights;  // plan.weights_bytes
   std::vector<KernelSource> kernels;
-  std::string no_kernels;                   // why `kernels` is empty; "" when it is not
-  double plan_s = 0;                        // choosing; without the kernel compiler and packing
-  double build_s = 0;                       // the kernel compiler; 0: not built, or from the cache
-  Diags notes;                              // of compiling, not kept on disk
+  std::string no_kernels;  // why `kernels` is empty; "" when it is not
+  double plan_s = 0;       // choosing; without the kernel compiler and packing
+  double build_s = 0;      // the kernel compiler; 0: not built, or from the cache
+  Diags notes;             // of compiling, not kept on disk
   bool operator==(const Bundle&) const = default;
 };
 
@@ -51,7 +51,7 @@ struct Bundle {
 Diags write_bundle(const Bundle& bundle, const std::string& directory);
 
 struct ReadOptions {
-  bool constants = true;   // false: graph.constants stay empty (only a check needs their values)
+  bool constants = true;  // false: graph.constants stay empty (only a check needs their values)
 };
 
 // Errors: no bundle there, a part missing, unreadable or not the one that was written.

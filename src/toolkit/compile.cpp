@@ -19,12 +19,14 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-std::vector<std::byte> pack_weights(const ir::Plan& plan, const std::vector<ir::Constant>& constants) {
+std::vector<std::byte> pack_weights(const ir::Plan& plan,
+                                    const std::vector<ir::Constant>& constants) {
   std::vector<std::byte> out(static_cast<size_t>(plan.weights_bytes));
   for (size_t i = 0; i < plan.tensors.size(); ++i) {
     const ir::PlanTensor& t = plan.tensors[i];
     if (t.kind != ir::TensorKind::constant) continue;
-    const std::vector<std::byte> packed = pack(constants[i].bytes, ir::bytes_of(t.dtype), t.shape, t.layout);
+    const std::vector<std::byte> packed =
+        pack(constants[i].bytes, ir::bytes_of(t.dtype), t.shape, t.layout);
     ASSAY_CHECK(static_cast<size_t>(t.offset) + packed.size() <= out.size());
     std::memcpy(out.data() + t.offset, packed.data(), packed.size());
   }
@@ -32,8 +34,10 @@ std::vector<std::byte> pack_weights(const ir::Plan& plan, const std::vector<ir::
 }
 
 // One file per kernel, so that a person finds it; the runtime builds from the plan.
-Result<std::vector<KernelSource>> render_sources(std::span<const ir::Kernel> kernels, const std::string& dialect_name) {
-  const Result<codegen::Dialect> dialect = codegen::parse_dialect(codegen::dialect_text(dialect_name), dialect_name + ".yaml");
+Result<std::vector<KernelSource>> render_sources(std::span<const ir::Kernel> kernels,
+                                                 const std::string& dialect_name) {
+  const Result<codegen::Dialect> dialect =
+      codegen::parse_dialect(codegen::dialect_text(dialect_name), dialect_name + ".yaml");
   if (!dialect) return dialect.diags();
   std::vector<KernelSource> out;
   for (const ir::Kernel& k : kernels) {
@@ -45,8 +49,8 @@ Result<std::vector<KernelSource>> render_sources(std::span<const ir::Kernel> ker
 }
 
 // Fills the cache of built kernels by loading them once on the first device that runs this api.
-Diags build_kernels(Bundle& bundle, std::span<const ir::Kernel> kernels, const hwdesc::Target& target,
-                    const CompileOptions& options) {
+Diags build_kernels(Bundle& bundle, std::span<const ir::Kernel> kernels,
+                    const hwdesc::Target& target, const CompileOptions& options) {
   for (const runtime::DeviceInfo& info : runtime::devices().devices) {
     if (info.api != target.api.name) continue;
     Result<std::unique_ptr<runtime::Device>> device = open_ready(info.id, target);
@@ -68,17 +72,21 @@ Diags build_kernels(Bundle& bundle, std::span<const ir::Kernel> kernels, const h
   return {};
 }
 
-Result<compiler::Compiled> choose(const ir::Graph& graph, const hwdesc::Target& target, const CompileOptions& options) {
+Result<compiler::Compiled> choose(const ir::Graph& graph, const hwdesc::Target& target,
+                                  const CompileOptions& options) {
   compiler::Options o;
   o.keep = options.keep;
   o.cancel = options.cancel;
-  o.progress = [&](int done, int total, const std::string& what) { report(options.progress, done, total, what); };
+  o.progress = [&](int done, int total, const std::string& what) {
+    report(options.progress, done, total, what);
+  };
   return compiler::compile(graph, target, o);
 }
 
 Diags add_kernels(Bundle& bundle, const hwdesc::Target& target, const CompileOptions& options) {
   if (!target.dialect.known) {
-    bundle.no_kernels = "there is no dialect file '" + target.api.dialect + "' for api '" + target.api.name + "'";
+    bundle.no_kernels =
+        "there is no dialect file '" + target.api.dialect + "' for api '" + target.api.name + "'";
     return {};
   }
   const Result<std::vector<ir::Kernel>> kernels = lower_plan(bundle.plan, target);
@@ -111,7 +119,8 @@ Result<std::vector<ir::Kernel>> lower_plan(const ir::Plan& plan, const hwdesc::T
   return kernels;
 }
 
-Result<Bundle> compile_bundle(ir::Graph graph, const hwdesc::Profile& profile, const CompileOptions& options) {
+Result<Bundle> compile_bundle(ir::Graph graph, const hwdesc::Profile& profile,
+                              const CompileOptions& options) {
   const Result<hwdesc::Target> target = target_of(profile, options.api);
   if (!target) return target.diags();
   const auto start = std::chrono::steady_clock::now();

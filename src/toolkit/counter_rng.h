@@ -1,6 +1,6 @@
 // Uniform numbers as a pure function of (seed, name, index): the generator of
-// examples/models/counter_rng.py, bit for bit, so that two programs that share no code agree on every
-// input.
+// examples/models/counter_rng.py, bit for bit, so that two programs that share no code agree on
+// every input.
 //
 //   mix(z):    the finaliser of splitmix64
 //   key        = mix(fnv1a(name) ^ mix(seed))

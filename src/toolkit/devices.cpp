@@ -2,12 +2,14 @@
 
 namespace assay::toolkit {
 
-Result<std::unique_ptr<runtime::Device>> open_ready(const std::string& id, const hwdesc::Target& target) {
+Result<std::unique_ptr<runtime::Device>> open_ready(const std::string& id,
+                                                    const hwdesc::Target& target) {
   Result<std::unique_ptr<runtime::Device>> device = runtime::open(id);
   if (!device) return device;
   const std::string& runs = (*device)->info().api;
   if (runs != target.api.name)
-    return error("device " + id + " runs api '" + runs + "', the kernels are for api '" + target.api.name + "'",
+    return error("device " + id + " runs api '" + runs + "', the kernels are for api '" +
+                     target.api.name + "'",
                  "compile the model for a profile that has the api '" + runs + "'");
   const Result<std::unique_ptr<runtime::Module>> nothing = (*device)->load({}, target, {});
   if (!nothing) return nothing.diags();

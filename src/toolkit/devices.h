@@ -12,6 +12,7 @@ namespace assay::toolkit {
 
 // Errors: no such device; it runs another api than the target's; it cannot build kernels now (no
 // compiler, no place for what is built).
-Result<std::unique_ptr<runtime::Device>> open_ready(const std::string& id, const hwdesc::Target& target);
+Result<std::unique_ptr<runtime::Device>> open_ready(const std::string& id,
+                                                    const hwdesc::Target& target);
 
 }  // namespace assay::toolkit

@@ -6,14 +6,27 @@ namespace assay::toolkit {
 
 Json to_json(const model::Estimate& e) {
   Json terms = Json::array();
-  for (const model::Term& t : e.terms) terms.push_back({{"name", t.name}, {"seconds", t.seconds}, {"detail", t.detail}});
+  for (const model::Term& t : e.terms)
+    terms.push_back({{"name", t.name}, {"seconds", t.seconds}, {"detail", t.detail}});
   Json levels = Json::array();
   for (const model::LevelUse& l : e.levels)
-    levels.push_back({{"boundary", l.boundary}, {"read_bytes", l.read_bytes}, {"written_bytes", l.written_bytes},
-                      {"seconds", l.seconds}, {"working_set", l.working_set}});
-  return {{"seconds", e.seconds}, {"low", e.low}, {"high", e.high}, {"bound", e.bound},
-          {"bound_margin", e.bound_margin}, {"flops", e.flops}, {"groups", e.groups}, {"rounds", e.rounds},
-          {"balance", e.balance}, {"occupancy", e.occupancy}, {"terms", terms}, {"levels", levels},
+    levels.push_back({{"boundary", l.boundary},
+                      {"read_bytes", l.read_bytes},
+                      {"written_bytes", l.written_bytes},
+                      {"seconds", l.seconds},
+                      {"working_set", l.working_set}});
+  return {{"seconds", e.seconds},
+          {"low", e.low},
+          {"high", e.high},
+          {"bound", e.bound},
+          {"bound_margin", e.bound_margin},
+          {"flops", e.flops},
+          {"groups", e.groups},
+          {"rounds", e.rounds},
+          {"balance", e.balance},
+          {"occupancy", e.occupancy},
+          {"terms", terms},
+          {"levels", levels},
           {"assumed", e.assumed}};
 }
 
@@ -33,7 +46,8 @@ model::Estimate read(const Json& j) {
   j.at("occupancy").get_to(e.occupancy);
   j.at("assumed").get_to(e.assumed);
   for (const Json& t : j.at("terms"))
-    e.terms.push_back({t.at("name").get<std::string>(), t.at("seconds").get<double>(), t.at("detail").get<std::string>()});
+    e.terms.push_back({t.at("name").get<std::string>(), t.at("seconds").get<double>(),
+                       t.at("detail").get<std::string>()});
   for (const Json& l : j.at("levels"))
     e.levels.push_back({l.at("boundary").get<std::string>(), l.at("read_bytes").get<double>(),
                         l.at("written_bytes").get<double>(), l.at("seconds").get<double>(),

@@ -52,7 +52,8 @@ Result<Container> read_whole(const std::string& path, int64_t max_bytes) {
   if (file.get() < 0 || ::fstat(file.get(), &status) != 0) return cannot_read(path, errno);
   if (S_ISDIR(status.st_mode)) return file_error(path, "is a directory, a file was expected");
   const auto too_large = [&] {
-    return file_error(path, "is larger than the " + std::to_string(max_bytes >> 20) + " MiB that are read at most");
+    return file_error(path, "is larger than the " + std::to_string(max_bytes >> 20) +
+                                " MiB that are read at most");
   };
   if (status.st_size > max_bytes) return too_large();
   Container out;
@@ -121,7 +122,9 @@ Diags check_writable(const std::string& path) {
   if (path.ends_with('/')) parent = fs::path(parent).parent_path().string();
   if (parent.empty()) parent = ".";
   if (::access(parent.c_str(), W_OK | X_OK) == 0 && directory_exists(parent)) return {};
-  return {cannot_write(path, directory_exists(parent) ? EACCES : file_exists(parent) ? ENOTDIR : ENOENT)};
+  return {cannot_write(path, directory_exists(parent) ? EACCES
+                             : file_exists(parent)    ? ENOTDIR
+                                                      : ENOENT)};
 }
 
 std::span<const std::byte> bytes_of_text(std::string_view text) {
@@ -138,7 +141,9 @@ Diags write_file(const std::string& path, std::span<const std::byte> content) {
   return {cannot_write(path, code)};
 }
 
-Diags write_text(const std::string& path, std::string_view text) { return write_file(path, bytes_of_text(text)); }
+Diags write_text(const std::string& path, std::string_view text) {
+  return write_file(path, bytes_of_text(text));
+}
 
 NewDirectory::NewDirectory(std::string path, std::string temporary)
     : path_(std::move(path)), temporary_(std::move(temporary)) {}
@@ -157,7 +162,8 @@ Result<NewDirectory> NewDirectory::create(const std::string& path, const std::st
   if (fs::exists(status) && !fs::is_directory(status))
     return file_error(path, "is a file, a directory was expected", "name another place");
   if (fs::is_directory(status) && !fs::is_empty(path, code) && !file_exists(path + "/" + marker))
-    return file_error(path, "holds other files: only a directory with " + marker + " in it is replaced",
+    return file_error(path,
+                      "holds other files: only a directory with " + marker + " in it is replaced",
                       "name a new directory");
   const std::string temporary = sibling(path, "tmp");
   fs::remove_all(temporary, code);
@@ -168,7 +174,8 @@ Result<NewDirectory> NewDirectory::create(const std::string& path, const std::st
 Diags NewDirectory::add(const std::string& name, std::span<const std::byte> content) {
   const size_t slash = name.find('/');
   std::error_code code;
-  if (slash != std::string::npos) fs::create_directory(temporary_ + "/" + name.substr(0, slash), code);
+  if (slash != std::string::npos)
+    fs::create_directory(temporary_ + "/" + name.substr(0, slash), code);
   const int failed = code ? code.value() : write_whole(temporary_ + "/" + name, content);
   if (failed != 0) return {cannot_write(path_ + "/" + name, failed)};
   return {};

@@ -20,17 +20,25 @@ std::optional<Scalar> combined(ScalarOp op, const Scalar& a, const Scalar& b) {
 
 std::optional<Scalar> magnitude_of(const Scalar& s) {
   switch (s.op) {
-    case ScalarOp::read: return s;
-    case ScalarOp::constant: return ir::number(std::isfinite(s.value) ? std::abs(s.value) : 0);
+    case ScalarOp::read:
+      return s;
+    case ScalarOp::constant:
+      return ir::number(std::isfinite(s.value) ? std::abs(s.value) : 0);
     case ScalarOp::add:
-    case ScalarOp::sub: return combined(ScalarOp::add, s.args[0], s.args[1]);
-    case ScalarOp::mul: return combined(ScalarOp::mul, s.args[0], s.args[1]);
+    case ScalarOp::sub:
+      return combined(ScalarOp::add, s.args[0], s.args[1]);
+    case ScalarOp::mul:
+      return combined(ScalarOp::mul, s.args[0], s.args[1]);
     case ScalarOp::max:
-    case ScalarOp::min: return combined(ScalarOp::max, s.args[0], s.args[1]);
-    case ScalarOp::select: return combined(ScalarOp::max, s.args[1], s.args[2]);
+    case ScalarOp::min:
+      return combined(ScalarOp::max, s.args[0], s.args[1]);
+    case ScalarOp::select:
+      return combined(ScalarOp::max, s.args[1], s.args[2]);
     case ScalarOp::neg:
-    case ScalarOp::abs: return magnitude_of(s.args[0]);
-    default: return std::nullopt;
+    case ScalarOp::abs:
+      return magnitude_of(s.args[0]);
+    default:
+      return std::nullopt;
   }
 }
 
@@ -72,7 +80,8 @@ double terms_of(const ir::Graph& graph) {
   for (const ir::Node& n : graph.nodes) {
     double length = 1;
     for (size_t a = 0; a < n.axes.size(); ++a)
-      if (ir::is_reduce(graph, n, static_cast<int>(a))) length *= static_cast<double>(n.axes[a].extent);
+      if (ir::is_reduce(graph, n, static_cast<int>(a)))
+        length *= static_cast<double>(n.axes[a].extent);
     sum += length + operations_of(n.body);
   }
   return sum;

@@ -8,6 +8,8 @@ Result<probe::ProbeResult> measure(const std::string& device, const probe::Probe
   return probe::probe(**opened, options);
 }
 
-Result<probe::ProbeResult> measure_again(const std::string& observations) { return probe::infer_from(observations); }
+Result<probe::ProbeResult> measure_again(const std::string& observations) {
+  return probe::infer_from(observations);
+}
 
 }  // namespace assay::toolkit

@@ -8,7 +8,8 @@
 namespace assay::toolkit {
 namespace {
 
-using Tables = std::vector<std::vector<int64_t>>;  // [dimension][index]: share of the element offset
+using Tables =
+    std::vector<std::vector<int64_t>>;  // [dimension][index]: share of the element offset
 
 Tables offset_tables(std::span<const int64_t> shape, const ir::Layout& layout) {
   Tables tables;
@@ -57,8 +58,8 @@ int64_t product(std::span<const int64_t> shape) {
 
 }  // namespace
 
-std::vector<std::byte> pack(std::span<const std::byte> logical, int element_bytes, std::span<const int64_t> shape,
-                            const ir::Layout& layout) {
+std::vector<std::byte> pack(std::span<const std::byte> logical, int element_bytes,
+                            std::span<const int64_t> shape, const ir::Layout& layout) {
   const auto width = static_cast<size_t>(element_bytes);
   ASSAY_CHECK(logical.size() == static_cast<size_t>(product(shape)) * width);
   std::vector<std::byte> out(static_cast<size_t>(ir::physical_elements(layout, shape)) * width);
@@ -68,8 +69,8 @@ std::vector<std::byte> pack(std::span<const std::byte> logical, int element_byte
   return out;
 }
 
-std::vector<std::byte> unpack(std::span<const std::byte> physical, int element_bytes, std::span<const int64_t> shape,
-                              const ir::Layout& layout) {
+std::vector<std::byte> unpack(std::span<const std::byte> physical, int element_bytes,
+                              std::span<const int64_t> shape, const ir::Layout& layout) {
   const auto width = static_cast<size_t>(element_bytes);
   ASSAY_CHECK(physical.size() >= static_cast<size_t>(ir::physical_elements(layout, shape)) * width);
   std::vector<std::byte> out(static_cast<size_t>(product(shape)) * width);

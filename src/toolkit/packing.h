@@ -17,10 +17,10 @@
 namespace assay::toolkit {
 
 // `logical`: row-major, `element_bytes` each. Result: physical_elements(layout, shape) elements.
-std::vector<std::byte> pack(std::span<const std::byte> logical, int element_bytes, std::span<const int64_t> shape,
-                            const ir::Layout& layout);
-std::vector<std::byte> unpack(std::span<const std::byte> physical, int element_bytes, std::span<const int64_t> shape,
-                              const ir::Layout& layout);
+std::vector<std::byte> pack(std::span<const std::byte> logical, int element_bytes,
+                            std::span<const int64_t> shape, const ir::Layout& layout);
+std::vector<std::byte> unpack(std::span<const std::byte> physical, int element_bytes,
+                              std::span<const int64_t> shape, const ir::Layout& layout);
 
 // float32 values as elements of `dtype` and back; integers are rounded towards zero and saturate.
 std::vector<std::byte> bytes_from_floats(ir::DType dtype, std::span<const float> values);

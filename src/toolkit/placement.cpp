@@ -17,16 +17,19 @@ namespace {
 std::vector<std::byte> nan_bytes(int64_t bytes) {
   std::vector<std::byte> out(static_cast<size_t>(bytes));
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  for (size_t at = 0; at + sizeof nan <= out.size(); at += sizeof nan) std::memcpy(&out[at], &nan, sizeof nan);
+  for (size_t at = 0; at + sizeof nan <= out.size(); at += sizeof nan)
+    std::memcpy(&out[at], &nan, sizeof nan);
   return out;
 }
 
-runtime::Launch launch_of(const ir::Step& step, const Bundle& bundle, const Placement& p, int units) {
+runtime::Launch launch_of(const ir::Step& step, const Bundle& bundle, const Placement& p,
+                          int units) {
   runtime::Launch launch;
   launch.kernel = step.program;
   for (int argument : step.arguments) {
     const ir::PlanTensor& t = bundle.plan.tensors[static_cast<size_t>(argument)];
-    launch.arguments.push_back({t.kind == ir::TensorKind::constant ? p.weights : p.arena, t.offset});
+    launch.arguments.push_back(
+        {t.kind == ir::TensorKind::constant ? p.weights : p.arena, t.offset});
   }
   if (units == bundle.plan.units) launch.queues = step.queues;
   return launch;
@@ -34,14 +37,16 @@ runtime::Launch launch_of(const ir::Step& step, const Bundle& bundle, const Plac
 
 // Kernels are built from the plan; sources that were edited, or that another version printed, are
 // not used, and that is said.
-Diags compare_sources(const Bundle& bundle, std::span<const ir::Kernel> kernels, const std::string& dialect_name) {
+Diags compare_sources(const Bundle& bundle, std::span<const ir::Kernel> kernels,
+                      const std::string& dialect_name) {
   const auto dialect = codegen::parse_dialect(codegen::dialect_text(dialect_name), dialect_name);
   if (!dialect || bundle.kernels.size() != kernels.size()) return {};
   for (const ir::Kernel& k : kernels) {
     const Result<std::string> text = codegen::render(std::span(&k, 1), *dialect);
     for (const KernelSource& source : bundle.kernels) {
       if (source.name != k.name + "." + dialect_name || !text || *text == source.text) continue;
-      Diag d = error("kernels/" + source.name + " is not what this version prints for its program; it prints it anew");
+      Diag d = error("kernels/" + source.name +
+                     " is not what this version prints for its program; it prints it anew");
       d.severity = Severity::warning;
       return {d};
     }
@@ -63,7 +68,8 @@ Diags allocate(Placement& p, const Bundle& bundle) {
 
 }  // namespace
 
-Result<Placement> place(const Bundle& bundle, const std::string& device, const runtime::LoadOptions& options) {
+Result<Placement> place(const Bundle& bundle, const std::string& device,
+                        const runtime::LoadOptions& options) {
   if (!bundle.no_kernels.empty())
     return error("the bundle of " + bundle.plan.name + " has no kernels: " + bundle.no_kernels);
   const Result<hwdesc::Target> target = target_of(bundle.profile, bundle.api);

@@ -41,12 +41,15 @@ bool looks_like_path(const std::string& name) {
   return name.find('/') != std::string::npos || name.ends_with(".yaml") || name.ends_with(".yml");
 }
 
-std::string_view chip_of(const hwdesc::LibraryEntry& e) { return e.name.substr(e.name.rfind('/') + 1); }
+std::string_view chip_of(const hwdesc::LibraryEntry& e) {
+  return e.name.substr(e.name.rfind('/') + 1);
+}
 
 // By <vendor>/<chip>, the profile's own name, or the chip alone.
 std::optional<std::pair<std::string, std::string>> find_profile(const std::string& name) {
   for (const hwdesc::LibraryEntry& e : hwdesc::library())
-    if (e.kind == hwdesc::LibraryKind::profile && chip_of(e) == name) return hwdesc::library_profile(e.name);
+    if (e.kind == hwdesc::LibraryKind::profile && chip_of(e) == name)
+      return hwdesc::library_profile(e.name);
   return hwdesc::library_profile(name);
 }
 
@@ -54,10 +57,12 @@ Diag unknown_profile(const std::string& name) {
   std::vector<std::string> known;
   for (const hwdesc::LibraryEntry& e : hwdesc::library())
     if (e.kind == hwdesc::LibraryKind::profile)
-      known.insert(known.end(), {std::string(chip_of(e)), std::string(e.name), std::string(e.own_name)});
+      known.insert(known.end(),
+                   {std::string(chip_of(e)), std::string(e.name), std::string(e.own_name)});
   const std::string near = nearest(name, known);
   return error("there is no profile '" + name + "', neither as a file nor in the library",
-               near.empty() ? "`assay profile list` names those of the library" : "did you mean '" + near + "'?");
+               near.empty() ? "`assay profile list` names those of the library"
+                            : "did you mean '" + near + "'?");
 }
 
 }  // namespace
@@ -66,7 +71,8 @@ bool profile_exists(const std::string& name_or_path) {
   return file_exists(name_or_path) || find_profile(name_or_path).has_value();
 }
 
-Result<hwdesc::Profile> load_profile(const std::string& name_or_path, const LoadProfileOptions& options) {
+Result<hwdesc::Profile> load_profile(const std::string& name_or_path,
+                                     const LoadProfileOptions& options) {
   if (!file_exists(name_or_path)) {
     const auto found = find_profile(name_or_path);
     if (found) return parse_profile_text(found->first, found->second, options);
@@ -84,11 +90,13 @@ Result<hwdesc::Profile> parse_profile_text(const std::string& text, const std::s
   return hwdesc::parse_profile(text, file, lookup_beside(file), parse);
 }
 
-Result<hwdesc::Profile> apply_overrides(hwdesc::Profile profile, std::span<const std::string> overrides) {
+Result<hwdesc::Profile> apply_overrides(hwdesc::Profile profile,
+                                        std::span<const std::string> overrides) {
   Diags diags;
   for (const std::string& text : overrides) {
     Result<hwdesc::Profile> changed = hwdesc::apply_override(profile, text);
-    if (changed) profile = std::move(*changed);
+    if (changed)
+      profile = std::move(*changed);
     else
       for (Diag d : changed.diags()) {
         d.file = "--set";
@@ -101,12 +109,16 @@ Result<hwdesc::Profile> apply_overrides(hwdesc::Profile profile, std::span<const
   return profile;
 }
 
-std::string print_profile_text(const hwdesc::Profile& profile) { return hwdesc::print_profile(profile); }
+std::string print_profile_text(const hwdesc::Profile& profile) {
+  return hwdesc::print_profile(profile);
+}
 
 Result<hwdesc::Target> target_of(const hwdesc::Profile& profile, const std::string& api) {
   const auto& apis = profile.apis;
-  const auto it = std::find_if(apis.begin(), apis.end(), [&](const hwdesc::Api& a) { return api.empty() || a.name == api; });
-  const std::string_view dialect = it == apis.end() ? std::string_view{} : codegen::dialect_text(it->dialect);
+  const auto it = std::find_if(apis.begin(), apis.end(),
+                               [&](const hwdesc::Api& a) { return api.empty() || a.name == api; });
+  const std::string_view dialect =
+      it == apis.end() ? std::string_view{} : codegen::dialect_text(it->dialect);
   return hwdesc::select_target(profile, api, dialect);
 }
 

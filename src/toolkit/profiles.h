@@ -12,19 +12,22 @@
 namespace assay::toolkit {
 
 struct LoadProfileOptions {
-  bool consistent = true;   // also refuse contradictions inside the profile
+  bool consistent = true;  // also refuse contradictions inside the profile
 };
 
 bool profile_exists(const std::string& name_or_path);
 
-// A path if such a file exists, else a name of the library (`a100-wide`, `nvidia/a100-sxm4-40gb`). A parent (`extends`) is looked up beside the file, then in the library.
+// A path if such a file exists, else a name of the library: `<vendor>/<chip>`, the chip alone, or
+// the profile's own name. A parent (`extends`) is looked up beside the file, then in the library.
 // Errors: no such profile (names the nearest), everything that is wrong in it.
-Result<hwdesc::Profile> load_profile(const std::string& name_or_path, const LoadProfileOptions& options = {});
+Result<hwdesc::Profile> load_profile(const std::string& name_or_path,
+                                     const LoadProfileOptions& options = {});
 
 // `path op value`, in order; all errors are returned, those of text i with `--set` as their file.
-Result<hwdesc::Profile> apply_overrides(hwdesc::Profile profile, std::span<const std::string> overrides);
+Result<hwdesc::Profile> apply_overrides(hwdesc::Profile profile,
+                                        std::span<const std::string> overrides);
 
-std::string print_profile_text(const hwdesc::Profile& profile);   // canonical
+std::string print_profile_text(const hwdesc::Profile& profile);  // canonical
 Result<hwdesc::Profile> parse_profile_text(const std::string& text, const std::string& file,
                                            const LoadProfileOptions& options = {});
 

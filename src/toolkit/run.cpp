@@ -11,17 +11,19 @@
 namespace assay::toolkit {
 namespace {
 
-const ir::Tensor& tensor_of(const ir::Graph& graph, int id) { return graph.tensors[static_cast<size_t>(id)]; }
+const ir::Tensor& tensor_of(const ir::Graph& graph, int id) {
+  return graph.tensors[static_cast<size_t>(id)];
+}
 
-Result<Values> read_values(const ir::Graph& graph, const std::vector<int>& tensors, const std::string& path,
-                           const char* what) {
+Result<Values> read_values(const ir::Graph& graph, const std::vector<int>& tensors,
+                           const std::string& path, const char* what) {
   const Result<std::vector<std::byte>> bytes = read_bytes(path);
   if (!bytes) return bytes.diags();
   int64_t expected = 0;
   for (int id : tensors) expected += ir::elements(tensor_of(graph, id)) * int64_t{sizeof(float)};
   if (static_cast<int64_t>(bytes->size()) != expected) {
-    Diag d = error("holds " + std::to_string(bytes->size()) + " bytes, the " + what + " of " + graph.name + " are " +
-                       std::to_string(expected),
+    Diag d = error("holds " + std::to_string(bytes->size()) + " bytes, the " + what + " of " +
+                       graph.name + " are " + std::to_string(expected),
                    "raw little-endian float32, one tensor after the other");
     d.file = path;
     return d;
@@ -45,7 +47,8 @@ double quantile(const std::vector<double>& sorted, double q) {
 }
 
 // The plan's tensors that stand for the graph's inputs (outputs), by name.
-Result<std::vector<int>> plan_tensors(const Bundle& bundle, const std::vector<int>& graph_ids, ir::TensorKind kind) {
+Result<std::vector<int>> plan_tensors(const Bundle& bundle, const std::vector<int>& graph_ids,
+                                      ir::TensorKind kind) {
   std::vector<int> out;
   for (int id : graph_ids) {
     const ir::Tensor& wanted = tensor_of(bundle.graph, id);
@@ -53,25 +56,29 @@ Result<std::vector<int>> plan_tensors(const Bundle& bundle, const std::vector<in
     const auto it = std::find_if(all.begin(), all.end(), [&](const ir::PlanTensor& t) {
       return t.kind == kind && t.name == wanted.name && t.shape == wanted.shape;
     });
-    if (it == all.end()) return error("the plan of " + bundle.plan.name + " has no tensor '" + wanted.name + "'");
+    if (it == all.end())
+      return error("the plan of " + bundle.plan.name + " has no tensor '" + wanted.name + "'");
     out.push_back(static_cast<int>(it - all.begin()));
   }
   return out;
 }
 
-struct Ends {   // plan tensors by position of Graph::inputs and outputs
+struct Ends {  // plan tensors by position of Graph::inputs and outputs
   std::vector<int> inputs, outputs;
 };
 
 Result<Ends> ends_of(const Bundle& bundle) {
-  Result<std::vector<int>> inputs = plan_tensors(bundle, bundle.graph.inputs, ir::TensorKind::input);
+  Result<std::vector<int>> inputs =
+      plan_tensors(bundle, bundle.graph.inputs, ir::TensorKind::input);
   if (!inputs) return inputs.diags();
-  Result<std::vector<int>> outputs = plan_tensors(bundle, bundle.graph.outputs, ir::TensorKind::output);
+  Result<std::vector<int>> outputs =
+      plan_tensors(bundle, bundle.graph.outputs, ir::TensorKind::output);
   if (!outputs) return outputs.diags();
   return Ends{std::move(*inputs), std::move(*outputs)};
 }
 
-void write_inputs(const Placement& p, const Bundle& bundle, const Ends& ends, const Values& inputs) {
+void write_inputs(const Placement& p, const Bundle& bundle, const Ends& ends,
+                  const Values& inputs) {
   for (size_t i = 0; i < inputs.size(); ++i)
     write_tensor(p, bundle.plan.tensors[static_cast<size_t>(ends.inputs[i])], inputs[i]);
 }
@@ -91,7 +98,8 @@ Diags first_run(const Placement& p, const Bundle& bundle, const Ends& ends, cons
   write_inputs(p, bundle, ends, inputs);
   const auto ran = p.module->run(p.launches, {1, 0, options.cancel});
   if (!ran) return ran.diags();
-  for (int id : ends.outputs) out.outputs.push_back(read_tensor(p, bundle.plan.tensors[static_cast<size_t>(id)]));
+  for (int id : ends.outputs)
+    out.outputs.push_back(read_tensor(p, bundle.plan.tensors[static_cast<size_t>(id)]));
   return {};
 }
 
@@ -100,7 +108,8 @@ Diags first_run(const Placement& p, const Bundle& bundle, const Ends& ends, cons
 Values generate_inputs(const ir::Graph& graph, uint64_t seed) {
   Values out;
   for (int id : graph.inputs)
-    out.push_back(uniform(seed, "input/" + tensor_of(graph, id).name, ir::elements(tensor_of(graph, id))));
+    out.push_back(
+        uniform(seed, "input/" + tensor_of(graph, id).name, ir::elements(tensor_of(graph, id))));
   return out;
 }
 
@@ -118,7 +127,8 @@ Times times_of(std::vector<double> samples) {
   return {quantile(samples, 0.5), quantile(samples, 0.25), quantile(samples, 0.75)};
 }
 
-Result<RunResult> run_bundle(const Bundle& bundle, const Values& inputs, const RunOptions& options) {
+Result<RunResult> run_bundle(const Bundle& bundle, const Values& inputs,
+                             const RunOptions& options) {
   const Result<Ends> ends = ends_of(bundle);
   if (!ends) return ends.diags();
   runtime::LoadOptions load;
@@ -136,7 +146,8 @@ Result<RunResult> run_bundle(const Bundle& bundle, const Values& inputs, const R
   if (!failed.empty()) return failed;
   write_inputs(*placement, bundle, *ends, inputs);
   report(options.progress, 0, 1, "running");
-  const auto times = placement->module->run(placement->launches, {options.repeat, options.warm_up, options.cancel});
+  const auto times = placement->module->run(placement->launches,
+                                            {options.repeat, options.warm_up, options.cancel});
   if (!times) return times.diags();
   take_times(*times, out);
   report(options.progress, 1, 1, "running");

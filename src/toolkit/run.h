@@ -10,7 +10,7 @@
 
 namespace assay::toolkit {
 
-using Values = std::vector<std::vector<float>>;   // per tensor, row-major
+using Values = std::vector<std::vector<float>>;  // per tensor, row-major
 
 // Inputs by position of Graph::inputs: uniform in (-1, 1), the generator of
 // examples/models/counter_rng.py under the name "input/<tensor>".
@@ -22,7 +22,7 @@ Result<Values> read_inputs(const ir::Graph& graph, const std::string& path);
 Result<Values> read_outputs(const ir::Graph& graph, const std::string& path);
 
 struct Times {
-  double median = 0, low = 0, high = 0;   // seconds; low and high are quartiles
+  double median = 0, low = 0, high = 0;  // seconds; low and high are quartiles
   bool operator==(const Times&) const = default;
 };
 
@@ -33,23 +33,23 @@ struct RunOptions {
   std::string device = "cpu:0";
   int repeat = 10;
   int warm_up = 1;
-  bool guarded = false;       // zones around every buffer, checked after every run
-  std::string cache_dir;      // of built kernels; "": the runtime's choice
+  bool guarded = false;   // zones around every buffer, checked after every run
+  std::string cache_dir;  // of built kernels; "": the runtime's choice
   Progress progress;
   const CancelToken* cancel = nullptr;
 };
 
 struct RunResult {
-  std::string device;         // id and what people call it
-  Values outputs;             // by position of Graph::outputs, of the first run
-  std::vector<Times> steps;   // per step of the plan, over the repeats
+  std::string device;        // id and what people call it
+  Values outputs;            // by position of Graph::outputs, of the first run
+  std::vector<Times> steps;  // per step of the plan, over the repeats
   Times total;
-  double build_s = 0;         // the kernel compiler, this time; 0: from the cache
-  Diags notes;                // warnings
+  double build_s = 0;  // the kernel compiler, this time; 0: from the cache
+  Diags notes;         // warnings
 };
 
-// The first run starts from a poisoned arena and gives the outputs; then `warm_up` and `repeat` timed
-// runs. Errors: what place() says, cancelled, a guard zone that was written to.
+// The first run starts from a poisoned arena and gives the outputs; then `warm_up` and `repeat`
+// timed runs. Errors: what place() says, cancelled, a guard zone that was written to.
 Result<RunResult> run_bundle(const Bundle& bundle, const Values& inputs, const RunOptions& options);
 
 }  // namespace assay::toolkit

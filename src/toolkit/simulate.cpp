@@ -24,13 +24,15 @@ Simulation simulate_plan(const ir::Plan& plan, const model::Machine& machine) {
 }
 
 // Exact counts where the program can be lowered, else the closed forms.
-Simulation simulate_program(const ir::Program& p, const model::Machine& machine, const hwdesc::Target& target,
-                            bool cold) {
+Simulation simulate_program(const ir::Program& p, const model::Machine& machine,
+                            const hwdesc::Target& target, bool cold) {
   std::vector<int> keys(p.graph.tensors.size());
   std::iota(keys.begin(), keys.end(), 0);
   simulator::CacheState state;
   if (!cold) state = simulator::after(p, machine, {}, keys);
-  Result<ir::Kernel> kernel = lower::legal(p, target).empty() ? lower::lower(p, target) : Result<ir::Kernel>(error("not legal"));
+  Result<ir::Kernel> kernel = lower::legal(p, target).empty()
+                                  ? lower::lower(p, target)
+                                  : Result<ir::Kernel>(error("not legal"));
   lower::Counts counts;
   if (kernel) counts = lower::count(*kernel);
   Simulation s;
@@ -42,11 +44,14 @@ Simulation simulate_program(const ir::Program& p, const model::Machine& machine,
 }
 
 // A plan names its schema.
-bool is_plan(const std::string& text) { return text.find("schema: assay/plan/") != std::string::npos; }
+bool is_plan(const std::string& text) {
+  return text.find("schema: assay/plan/") != std::string::npos;
+}
 
 }  // namespace
 
-Result<Simulation> simulate(const std::string& path, const hwdesc::Profile& profile, const SimulateOptions& options) {
+Result<Simulation> simulate(const std::string& path, const hwdesc::Profile& profile,
+                            const SimulateOptions& options) {
   const std::string file = directory_exists(path) ? path + "/" + kPlanFile : path;
   const Result<std::string> text = read_text(file);
   if (!text) return text.diags();

@@ -15,21 +15,22 @@ namespace assay::toolkit {
 
 struct OperatorSummary {
   std::string name;
-  double predicted_s = 0, low_s = 0, high_s = 0;   // the model's interval
+  double predicted_s = 0, low_s = 0, high_s = 0;  // the model's interval
   Times measured;
   std::string bound;
 };
 
 struct Summary {
   std::string model, device;
-  std::optional<Verdict> verdict;                  // nullopt: not checked
+  std::optional<Verdict> verdict;  // nullopt: not checked
   double predicted_s = 0, low_s = 0, high_s = 0;
   Times measured;
   double plan_s = 0, build_s = 0;
   std::vector<OperatorSummary> operators;
 };
 
-Summary summarize(const Bundle& bundle, const RunResult& run, const std::optional<Verdict>& verdict);
+Summary summarize(const Bundle& bundle, const RunResult& run,
+                  const std::optional<Verdict>& verdict);
 
 // predicted / measured - 1
 double prediction_error(double predicted_s, double measured_s);

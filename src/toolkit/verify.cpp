@@ -21,7 +21,8 @@ double relative_error(const std::vector<float>& found, const std::vector<double>
   double error = 0, largest = 0;
   for (size_t i = 0; i < reference.size(); ++i) {
     const double difference = std::abs(static_cast<double>(found[i]) - reference[i]);
-    error = std::isnan(difference) ? std::numeric_limits<double>::infinity() : std::max(error, difference);
+    error = std::isnan(difference) ? std::numeric_limits<double>::infinity()
+                                   : std::max(error, difference);
     largest = std::max(largest, std::abs(reference[i]));
   }
   return largest > 0 ? error / largest : error;
@@ -82,11 +83,13 @@ Result<Verdict> check_outputs(const ir::Graph& graph, const Values& inputs, cons
   return v;
 }
 
-Result<Verdict> check_reference(const ir::Graph& graph, const std::string& path, const Values& outputs) {
+Result<Verdict> check_reference(const ir::Graph& graph, const std::string& path,
+                                const Values& outputs) {
   const Result<Values> reference = read_outputs(graph, path);
   if (!reference) return reference.diags();
   Wide wide;
-  for (const std::vector<float>& values : *reference) wide.emplace_back(values.begin(), values.end());
+  for (const std::vector<float>& values : *reference)
+    wide.emplace_back(values.begin(), values.end());
   Verdict v = compare(outputs, wide, {});
   v.against = path;
   return v;

@@ -25,7 +25,8 @@ ir::Graph open_graph(const ir::Program& p) {
 std::vector<std::byte> not_a_number(size_t bytes) {
   std::vector<std::byte> out(bytes);
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  for (size_t at = 0; at + sizeof nan <= bytes; at += sizeof nan) std::memcpy(&out[at], &nan, sizeof nan);
+  for (size_t at = 0; at + sizeof nan <= bytes; at += sizeof nan)
+    std::memcpy(&out[at], &nan, sizeof nan);
   return out;
 }
 
@@ -37,13 +38,14 @@ struct Operands {
   Diags add(int tensor, const std::vector<float>* values) {
     const ir::Tensor& t = program.graph.tensors[static_cast<size_t>(tensor)];
     const ir::Layout& layout = program.layouts[static_cast<size_t>(tensor)];
-    const auto size = static_cast<size_t>(ir::physical_elements(layout, t.shape) * ir::bytes_of(t.dtype));
+    const auto size =
+        static_cast<size_t>(ir::physical_elements(layout, t.shape) * ir::bytes_of(t.dtype));
     const Result<int> buffer = module.allocate(static_cast<int64_t>(size));
     if (!buffer) return buffer.diags();
     launch.arguments.push_back({*buffer, 0});
-    module.write({*buffer, 0}, values == nullptr
-                                   ? not_a_number(size)
-                                   : pack(bytes_from_floats(t.dtype, *values), ir::bytes_of(t.dtype), t.shape, layout));
+    module.write({*buffer, 0}, values == nullptr ? not_a_number(size)
+                                                 : pack(bytes_from_floats(t.dtype, *values),
+                                                        ir::bytes_of(t.dtype), t.shape, layout));
     return {};
   }
 
@@ -51,7 +53,8 @@ struct Operands {
     const int id = program.graph.outputs[0];
     const ir::Tensor& t = program.graph.tensors[static_cast<size_t>(id)];
     const ir::Layout& layout = program.layouts[static_cast<size_t>(id)];
-    std::vector<std::byte> raw(static_cast<size_t>(ir::physical_elements(layout, t.shape) * ir::bytes_of(t.dtype)));
+    std::vector<std::byte> raw(
+        static_cast<size_t>(ir::physical_elements(layout, t.shape) * ir::bytes_of(t.dtype)));
     module.read(launch.arguments.back(), raw);
     return floats_from_bytes(t.dtype, unpack(raw, ir::bytes_of(t.dtype), t.shape, layout));
   }
@@ -67,7 +70,8 @@ Result<Verdict> judge(const ir::Graph& graph, const Values& inputs, std::vector<
   return v;
 }
 
-Result<Verdict> verify_one(const ir::Program& p, int kernel, runtime::Module& module, const CancelToken* cancel) {
+Result<Verdict> verify_one(const ir::Program& p, int kernel, runtime::Module& module,
+                           const CancelToken* cancel) {
   const ir::Graph graph = open_graph(p);
   Values inputs = generate_inputs(graph, static_cast<uint64_t>(kernel));
   Operands operands{{kernel, {}, {}}, p, module};
@@ -84,7 +88,8 @@ Result<Verdict> verify_one(const ir::Program& p, int kernel, runtime::Module& mo
 
 }  // namespace
 
-Result<std::vector<ProgramVerdict>> verify_programs(const Bundle& bundle, const RunOptions& options) {
+Result<std::vector<ProgramVerdict>> verify_programs(const Bundle& bundle,
+                                                    const RunOptions& options) {
   runtime::LoadOptions load;
   load.cache_dir = options.cache_dir;
   load.cancel = options.cancel;

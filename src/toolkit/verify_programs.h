@@ -16,6 +16,7 @@ struct ProgramVerdict {
 };
 
 // One per program of the plan. Errors: what place() says, cancelled.
-Result<std::vector<ProgramVerdict>> verify_programs(const Bundle& bundle, const RunOptions& options);
+Result<std::vector<ProgramVerdict>> verify_programs(const Bundle& bundle,
+                                                    const RunOptions& options);
 
 }  // namespace assay::toolkit

@@ -22,8 +22,9 @@ std::string read_file(const std::string& path) {
   return out.str();
 }
 
-[[noreturn]] void become_assay(const std::vector<std::string>& arguments, const Environment& environment,
-                               const std::string& out, const std::string& err) {
+[[noreturn]] void become_assay(const std::vector<std::string>& arguments,
+                               const Environment& environment, const std::string& out,
+                               const std::string& err) {
   for (const auto& [key, value] : environment) setenv(key.c_str(), value.c_str(), 1);
   dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
   dup2(open(out.c_str(), O_WRONLY | O_CREAT, 0666), STDOUT_FILENO);
@@ -35,7 +36,8 @@ std::string read_file(const std::string& path) {
   _exit(127);
 }
 
-Outcome run(const std::vector<std::string>& arguments, const Environment& environment, int signal, double seconds) {
+Outcome run(const std::vector<std::string>& arguments, const Environment& environment, int signal,
+            double seconds) {
   const ScratchDirectory scratch;
   const pid_t child = fork();
   if (child == 0) become_assay(arguments, environment, scratch.at("out"), scratch.at("err"));
@@ -55,7 +57,8 @@ Outcome run_assay(const std::vector<std::string>& arguments, const Environment& 
   return run(arguments, environment, 0, 0);
 }
 
-Outcome run_assay_and_signal(const std::vector<std::string>& arguments, int signal, double seconds) {
+Outcome run_assay_and_signal(const std::vector<std::string>& arguments, int signal,
+                             double seconds) {
   return run(arguments, {}, signal, seconds);
 }
 

@@ -8,11 +8,11 @@
 namespace assay::test {
 
 struct Outcome {
-  int code = -1;          // exit code; 128 + signal when one ended it
+  int code = -1;  // exit code; 128 + signal when one ended it
   std::string out, err;
 };
 
-using Environment = std::map<std::string, std::string>;   // set on top of ours
+using Environment = std::map<std::string, std::string>;  // set on top of ours
 
 Outcome run_assay(const std::vector<std::string>& arguments, const Environment& environment = {});
 

@@ -29,27 +29,35 @@ void expect_bad(const Outcome& o, const std::string& message, int code = 2) {
 TEST(BadInput, MissingFiles) {
   const ScratchDirectory dir;
   const std::string out = dir.at("bundle");
-  expect_bad(run_assay({"compile", dir.at("no.onnx"), "--profile", kProfile, "-o", out}), "no.onnx: error: there is no such file");
-  expect_bad(run_assay({"compile", "--op", "matmul m=2 n=2 k=2", "--profile", dir.at("no.yaml"), "-o", out}), "there is no such file");
+  expect_bad(run_assay({"compile", dir.at("no.onnx"), "--profile", kProfile, "-o", out}),
+             "no.onnx: error: there is no such file");
+  expect_bad(run_assay({"compile", "--op", "matmul m=2 n=2 k=2", "--profile", dir.at("no.yaml"),
+                        "-o", out}),
+             "there is no such file");
   expect_bad(run_assay({"profile", "show", "a100-wid"}), "did you mean 'a100-wide'?");
   expect_bad(run_assay({"profile", "check", dir.at("no.yaml")}), "there is no such file");
   expect_bad(run_assay({"run", dir.at("none")}), "there is no such directory");
   expect_bad(run_assay({"run", dir.path()}), "is not a bundle");
-  expect_bad(run_assay({"simulate", dir.at("none.yaml"), "--profile", kProfile}), "there is no such file");
+  expect_bad(run_assay({"simulate", dir.at("none.yaml"), "--profile", kProfile}),
+             "there is no such file");
   expect_bad(run_assay({"probe", "--from", dir.at("none"), "-o", dir.at("p.yaml")}), "error:");
 }
 
 TEST(BadInput, MalformedFiles) {
   const ScratchDirectory dir;
   const std::string out = dir.at("bundle");
-  const std::string yaml = write(dir.at("bad.yaml"), "schema: assay/profile/1\nname: x\nclocks: {core: 3 GHZ\n");
+  const std::string yaml =
+      write(dir.at("bad.yaml"), "schema: assay/profile/1\nname: x\nclocks: {core: 3 GHZ\n");
   expect_bad(run_assay({"profile", "show", yaml}), "bad.yaml:");
-  const std::string misspelt = write(dir.at("misspelt.yaml"), "schema: assay/profile/1\nname: x\nclokcs: {core: 3 GHz}\n");
+  const std::string misspelt =
+      write(dir.at("misspelt.yaml"), "schema: assay/profile/1\nname: x\nclokcs: {core: 3 GHz}\n");
   expect_bad(run_assay({"profile", "show", misspelt}), "misspelt.yaml:3:1: error:");
   expect_bad(run_assay({"simulate", yaml, "--profile", kProfile}), "bad.yaml:");
   const std::string onnx = write(dir.at("cut.onnx"), std::string("\x08\x07\x12\x10py", 6));
   expect_bad(run_assay({"compile", onnx, "--profile", kProfile, "-o", out}), "cut.onnx");
-  expect_bad(run_assay({"compile", write(dir.at("empty.onnx"), ""), "--profile", kProfile, "-o", out}), "empty.onnx");
+  expect_bad(
+      run_assay({"compile", write(dir.at("empty.onnx"), ""), "--profile", kProfile, "-o", out}),
+      "empty.onnx");
   EXPECT_FALSE(std::filesystem::exists(out));
 }
 
@@ -57,44 +65,65 @@ TEST(BadInput, WrongOptions) {
   const ScratchDirectory dir;
   const std::string out = dir.at("bundle");
   expect_bad(run_assay({"compile", "-o", out}), "--profile is required");
-  expect_bad(run_assay({"compile", "--profile", kProfile, "-o", out}), "one of MODEL.onnx and --op is needed");
-  expect_bad(run_assay({"compile", "--op", "matmull m=2 n=2 k=2", "--profile", kProfile, "-o", out}), "matmull");
-  expect_bad(run_assay({"compile", "--op", "matmul m=2 n=2", "--profile", kProfile, "-o", out}), "error:");
-  expect_bad(run_assay({"compile", "--op", "matmul m=2 n=2 k=2", "--profile", kProfile, "--api", "metal", "-o", out}), "has no api 'metal'");
-  expect_bad(run_assay({"compile", "x.onnx", "--dim", "N", "--profile", kProfile, "-o", out}), "--dim 'N' is not NAME=NUMBER");
+  expect_bad(run_assay({"compile", "--profile", kProfile, "-o", out}),
+             "one of MODEL.onnx and --op is needed");
+  expect_bad(
+      run_assay({"compile", "--op", "matmull m=2 n=2 k=2", "--profile", kProfile, "-o", out}),
+      "matmull");
+  expect_bad(run_assay({"compile", "--op", "matmul m=2 n=2", "--profile", kProfile, "-o", out}),
+             "error:");
+  expect_bad(run_assay({"compile", "--op", "matmul m=2 n=2 k=2", "--profile", kProfile, "--api",
+                        "metal", "-o", out}),
+             "has no api 'metal'");
+  expect_bad(run_assay({"compile", "x.onnx", "--dim", "N", "--profile", kProfile, "-o", out}),
+             "--dim 'N' is not NAME=NUMBER");
   expect_bad(run_assay({"run", "x", "--repeat", "none"}), "--repeat");
   expect_bad(run_assay({"run", "x", "--repeat", "0"}), "--repeat");
   expect_bad(run_assay({"devices", "--format", "xml"}), "--format");
   expect_bad(run_assay({"profile", "show", kProfile, "--set", "clocks.cor=1 GHz"}), "--set:1:");
-  expect_bad(run_assay({"probe", "-o", dir.at("p.yaml"), "--budget", "soon"}), "--budget 'soon' is not a time");
-  expect_bad(run_assay({"probe", "-o", dir.at("p.yaml"), "--resume"}), "--resume needs --observations");
+  expect_bad(run_assay({"probe", "-o", dir.at("p.yaml"), "--budget", "soon"}),
+             "--budget 'soon' is not a time");
+  expect_bad(run_assay({"probe", "-o", dir.at("p.yaml"), "--resume"}),
+             "--resume needs --observations");
 }
 
 TEST(BadInput, UnwritableOutput) {
   const ScratchDirectory dir;
   const std::string deep = dir.at("no/such/place");
-  expect_bad(run_assay({"compile", "--op", "matmul m=2 n=2 k=2", "--profile", kProfile, "-o", deep}), "cannot be written");
+  expect_bad(
+      run_assay({"compile", "--op", "matmul m=2 n=2 k=2", "--profile", kProfile, "-o", deep}),
+      "cannot be written");
   expect_bad(run_assay({"probe", "-o", deep}), "cannot be written");
   const std::string file = write(dir.at("file"), "");
-  expect_bad(run_assay({"compile", "--op", "matmul m=2 n=2 k=2", "--profile", kProfile, "-o", file, "--no-build"}), "is a file, a directory was expected");
+  expect_bad(run_assay({"compile", "--op", "matmul m=2 n=2 k=2", "--profile", kProfile, "-o", file,
+                        "--no-build"}),
+             "is a file, a directory was expected");
   std::filesystem::create_directory(dir.at("mine"));
   write(dir.at("mine/thesis.tex"), "");
-  expect_bad(run_assay({"compile", "--op", "matmul m=2 n=2 k=2", "--profile", kProfile, "-o", dir.at("mine"), "--no-build"}), "only a directory with plan.yaml");
+  expect_bad(run_assay({"compile", "--op", "matmul m=2 n=2 k=2", "--profile", kProfile, "-o",
+                        dir.at("mine"), "--no-build"}),
+             "only a directory with plan.yaml");
 }
 
 TEST(BadInput, AbsentDevice) {
   const ScratchDirectory dir;
   const std::string bundle = dir.at("bundle");
-  ASSERT_EQ(run_assay({"compile", "--op", "matmul m=2 n=2 k=2", "--profile", kProfile, "-o", bundle, "--no-build"}).code, 0);
-  expect_bad(run_assay({"run", bundle, "--device", "opencl:7"}), "there is no device 'opencl:7'", 3);
-  expect_bad(run_assay({"probe", "--device", "opencl:7", "-o", dir.at("p.yaml")}), "there is no device 'opencl:7'", 3);
+  ASSERT_EQ(run_assay({"compile", "--op", "matmul m=2 n=2 k=2", "--profile", kProfile, "-o", bundle,
+                       "--no-build"})
+                .code,
+            0);
+  expect_bad(run_assay({"run", bundle, "--device", "opencl:7"}), "there is no device 'opencl:7'",
+             3);
+  expect_bad(run_assay({"probe", "--device", "opencl:7", "-o", dir.at("p.yaml")}),
+             "there is no device 'opencl:7'", 3);
 }
 
 TEST(BadInput, NoCompiler) {
   const ScratchDirectory dir;
   const std::string bundle = dir.at("bundle");
   const Environment none = {{"CXX", "missing-compiler"}, {"PATH", ""}};
-  const Outcome compiled = run_assay({"compile", "--op", "matmul m=2 n=2 k=2", "--profile", kProfile, "-o", bundle}, none);
+  const Outcome compiled = run_assay(
+      {"compile", "--op", "matmul m=2 n=2 k=2", "--profile", kProfile, "-o", bundle}, none);
   EXPECT_EQ(compiled.code, 0) << compiled.err;
   EXPECT_THAT(compiled.err, HasSubstr("missing-compiler"));
   expect_bad(run_assay({"run", bundle}, none), "missing-compiler", 3);
@@ -104,8 +133,12 @@ TEST(BadInput, NoCompiler) {
 TEST(BadInput, InputOfAnotherSize) {
   const ScratchDirectory dir;
   const std::string bundle = dir.at("bundle");
-  ASSERT_EQ(run_assay({"compile", "--op", "matmul m=2 n=2 k=2", "--profile", kProfile, "-o", bundle, "--no-build"}).code, 0);
-  expect_bad(run_assay({"run", bundle, "--input", write(dir.at("in.bin"), "1234")}), "holds 4 bytes, the inputs of operator:matmul are 32");
+  ASSERT_EQ(run_assay({"compile", "--op", "matmul m=2 n=2 k=2", "--profile", kProfile, "-o", bundle,
+                       "--no-build"})
+                .code,
+            0);
+  expect_bad(run_assay({"run", bundle, "--input", write(dir.at("in.bin"), "1234")}),
+             "holds 4 bytes, the inputs of operator:matmul are 32");
 }
 
 }  // namespace

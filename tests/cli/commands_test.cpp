@@ -31,7 +31,8 @@ TEST(Commands, Profiles) {
   const Outcome diff = run_assay({"profile", "diff", "a100-sxm4-40gb", "a100-wide"});
   EXPECT_EQ(diff.code, 1);
   EXPECT_THAT(diff.out, HasSubstr("memory.hbm.bandwidth.read: "));
-  const Outcome set = run_assay({"profile", "show", kProfile, "--set", "topology.unit.count=7", "--format", "json"});
+  const Outcome set = run_assay(
+      {"profile", "show", kProfile, "--set", "topology.unit.count=7", "--format", "json"});
   ASSERT_EQ(set.code, 0) << set.err;
   EXPECT_THAT(set.out, HasSubstr("\"value\": \"7\""));
 }
@@ -55,10 +56,13 @@ TEST(Commands, CompileRunCheckSummary) {
   const ScratchDirectory dir;
   const std::string bundle = dir.at("bundle"), summary = dir.at("summary.json");
   const Environment cache = {{"XDG_CACHE_HOME", dir.at("cache")}};
-  const Outcome compiled = run_assay({"compile", "--op", "matmul m=100 n=77 k=51", "--profile", kProfile, "-o", bundle}, cache);
+  const Outcome compiled = run_assay(
+      {"compile", "--op", "matmul m=100 n=77 k=51", "--profile", kProfile, "-o", bundle}, cache);
   ASSERT_EQ(compiled.code, 0) << compiled.err;
   EXPECT_THAT(compiled.out, HasSubstr("predicted"));
-  const Outcome run = run_assay({"run", bundle, "--device", "cpu:0", "--repeat", "3", "--check", "--check-programs", "--summary", summary}, cache);
+  const Outcome run = run_assay({"run", bundle, "--device", "cpu:0", "--repeat", "3", "--check",
+                                 "--check-programs", "--summary", summary},
+                                cache);
   ASSERT_EQ(run.code, 0) << run.err << run.out;
   EXPECT_THAT(run.out, HasSubstr("verified"));
   const json s = json::parse(std::ifstream(summary));
@@ -72,7 +76,10 @@ TEST(Commands, CompileRunCheckSummary) {
 TEST(Commands, AWrongReferenceAnswersNo) {
   const ScratchDirectory dir;
   const std::string bundle = dir.at("bundle");
-  ASSERT_EQ(run_assay({"compile", "--op", "matmul m=2 n=2 k=2", "--profile", kProfile, "-o", bundle}).code, 0);
+  ASSERT_EQ(
+      run_assay({"compile", "--op", "matmul m=2 n=2 k=2", "--profile", kProfile, "-o", bundle})
+          .code,
+      0);
   std::ofstream(dir.at("ref.bin")) << std::string(16, '\x42');
   const Outcome o = run_assay({"run", bundle, "--reference", dir.at("ref.bin")});
   EXPECT_EQ(o.code, 1);
@@ -82,27 +89,32 @@ TEST(Commands, AWrongReferenceAnswersNo) {
 TEST(Commands, SimulateAForeignChip) {
   const ScratchDirectory dir;
   const std::string bundle = dir.at("bundle");
-  const Outcome compiled = run_assay({"compile", "--op", "matmul m=512 n=512 k=512", "--profile", "a100-sxm4-40gb", "-o", bundle});
+  const Outcome compiled = run_assay(
+      {"compile", "--op", "matmul m=512 n=512 k=512", "--profile", "a100-sxm4-40gb", "-o", bundle});
   ASSERT_EQ(compiled.code, 0) << compiled.err;
   EXPECT_THAT(compiled.out, HasSubstr("kernels were not printed"));
   const Outcome as_is = run_assay({"simulate", bundle, "--format", "json"});
-  const Outcome faster = run_assay({"simulate", bundle, "--set", "memory.*.bandwidth*=2", "--format", "json"});
+  const Outcome faster =
+      run_assay({"simulate", bundle, "--set", "memory.*.bandwidth*=2", "--format", "json"});
   ASSERT_EQ(as_is.code, 0) << as_is.err;
   ASSERT_EQ(faster.code, 0) << faster.err;
-  EXPECT_LE(json::parse(faster.out)["total"]["seconds"].get<double>(), json::parse(as_is.out)["total"]["seconds"].get<double>());
+  EXPECT_LE(json::parse(faster.out)["total"]["seconds"].get<double>(),
+            json::parse(as_is.out)["total"]["seconds"].get<double>());
   EXPECT_EQ(run_assay({"simulate", bundle, "--explain"}).code, 0);
 }
 
 TEST(Commands, CtrlCEndsWith130) {
   const ScratchDirectory dir;
-  const Outcome o = run_assay_and_signal({"probe", "--device", "cpu:0", "--budget", "60s", "-o", dir.at("p.yaml")}, SIGINT, 2);
+  const Outcome o = run_assay_and_signal(
+      {"probe", "--device", "cpu:0", "--budget", "60s", "-o", dir.at("p.yaml")}, SIGINT, 2);
   EXPECT_EQ(o.code, 130) << o.err;
   EXPECT_FALSE(std::filesystem::exists(dir.at("p.yaml")));
 }
 
 TEST(Commands, AFailedCheckEndsWith70) {
   const ScratchDirectory dir;
-  const Outcome o = run_assay_and_signal({"probe", "--device", "cpu:0", "--budget", "60s", "-o", dir.at("p.yaml")}, SIGABRT, 0.5);
+  const Outcome o = run_assay_and_signal(
+      {"probe", "--device", "cpu:0", "--budget", "60s", "-o", dir.at("p.yaml")}, SIGABRT, 0.5);
   EXPECT_EQ(o.code, 70) << o.err;
 }
 

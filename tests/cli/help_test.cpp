@@ -12,8 +12,9 @@ namespace assay::test {
 namespace {
 
 const std::vector<std::vector<std::string>> kCommands = {
-    {"devices"}, {"probe"}, {"profile", "list"}, {"profile", "show"}, {"profile", "check"},
-    {"profile", "diff"}, {"compile"}, {"run"}, {"simulate"}};
+    {"devices"},          {"probe"},           {"profile", "list"}, {"profile", "show"},
+    {"profile", "check"}, {"profile", "diff"}, {"compile"},         {"run"},
+    {"simulate"}};
 
 void expect_golden(const std::string& name, const std::string& text) {
   const std::string path = std::string(ASSAY_SOURCE_DIR) + "/tests/cli/golden/" + name + ".txt";
@@ -58,7 +59,8 @@ TEST(Help, Version) {
 }
 
 TEST(Help, DidYouMean) {
-  EXPECT_EQ(run_assay({"complie"}).err, "assay: there is no command 'complie'\nhint: did you mean 'compile'?\n");
+  EXPECT_EQ(run_assay({"complie"}).err,
+            "assay: there is no command 'complie'\nhint: did you mean 'compile'?\n");
   EXPECT_EQ(run_assay({"profile", "shwo"}).err,
             "assay: there is no command 'profile shwo'\nhint: did you mean 'profile show'?\n");
   EXPECT_EQ(run_assay({"run", "x", "--repaet", "3"}).err,

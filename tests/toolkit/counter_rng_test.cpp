@@ -1,4 +1,5 @@
-// The same numbers as examples/models/counter_rng.py: the check values of tests/models/test_models.py.
+// The same numbers as examples/models/counter_rng.py: the check values of
+// tests/models/test_models.py.
 #include "toolkit/counter_rng.h"
 
 #include <gtest/gtest.h>
@@ -7,8 +8,8 @@ namespace assay::toolkit {
 namespace {
 
 TEST(CounterRng, KnownValues) {
-  const std::vector<float> expected = {-0.2831748127937317F, 0.8509249091148376F, -0.18590980768203735F,
-                                       -0.8674755692481995F};
+  const std::vector<float> expected = {-0.2831748127937317F, 0.8509249091148376F,
+                                       -0.18590980768203735F, -0.8674755692481995F};
   EXPECT_EQ(uniform(0, "x", 4), expected);
 }
 

@@ -30,10 +30,12 @@ TEST(Files, WhatIsWrittenIsRead) {
 TEST(Files, FaultsAreNamed) {
   const ScratchDirectory dir;
   ASSERT_EQ(write_text(dir.at("a"), "0123456789"), Diags{});
-  EXPECT_EQ(render(read_text(dir.at("b")).diags()), dir.at("b") + ": error: there is no such file\n");
+  EXPECT_EQ(render(read_text(dir.at("b")).diags()),
+            dir.at("b") + ": error: there is no such file\n");
   EXPECT_THAT(render(read_text(dir.path()).diags()), HasSubstr("is a directory"));
   EXPECT_THAT(render(read_text(dir.at("a"), 9).diags()), HasSubstr("is larger than"));
-  EXPECT_THAT(render(write_text(dir.at("no/such"), "")), HasSubstr("make the directory it lies in first"));
+  EXPECT_THAT(render(write_text(dir.at("no/such"), "")),
+              HasSubstr("make the directory it lies in first"));
   EXPECT_THAT(render(write_text(dir.path(), "")), HasSubstr("is a directory"));
   EXPECT_EQ(check_writable(dir.at("new")), Diags{});
   EXPECT_EQ(check_writable(dir.at("new/")), Diags{});
@@ -51,7 +53,9 @@ TEST(Files, ADirectoryAppearsWhole) {
     EXPECT_EQ(made->add("kernels/k.cpp", "k"), Diags{});
     EXPECT_EQ(made->commit(), Diags{});
   }
-  EXPECT_EQ(names_in(dir.path()), (std::vector<std::string>{"bundle", "bundle/kernels", "bundle/kernels/k.cpp", "bundle/plan.yaml"}));
+  EXPECT_EQ(names_in(dir.path()),
+            (std::vector<std::string>{"bundle", "bundle/kernels", "bundle/kernels/k.cpp",
+                                      "bundle/plan.yaml"}));
 }
 
 TEST(Files, AnAbandonedDirectoryLeavesNothing) {
@@ -70,7 +74,8 @@ TEST(Files, OnlyABundleIsReplaced) {
   ASSERT_EQ(write_text(dir.at("bundle/thesis.tex"), "years of work"), Diags{});
   const auto refused = NewDirectory::create(dir.at("bundle"), "plan.yaml");
   ASSERT_FALSE(refused.ok());
-  EXPECT_THAT(render(refused.diags()), HasSubstr("only a directory with plan.yaml in it is replaced"));
+  EXPECT_THAT(render(refused.diags()),
+              HasSubstr("only a directory with plan.yaml in it is replaced"));
   ASSERT_EQ(write_text(dir.at("bundle/plan.yaml"), ""), Diags{});
   auto made = NewDirectory::create(dir.at("bundle"), "plan.yaml");
   ASSERT_TRUE(made.ok());

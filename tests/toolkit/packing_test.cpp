@@ -21,7 +21,8 @@ Case random_case() {
   const int rank = *rc::gen::inRange(0, 5);
   std::vector<int> order(static_cast<size_t>(rank));
   std::iota(order.begin(), order.end(), 0);
-  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[*rc::gen::inRange<size_t>(0, i)]);
+  for (size_t i = order.size(); i > 1; --i)
+    std::swap(order[i - 1], order[*rc::gen::inRange<size_t>(0, i)]);
   for (int d = 0; d < rank; ++d) {
     c.shape.push_back(*rc::gen::inRange<int64_t>(1, 8));
     c.layout.pad.push_back({*rc::gen::inRange<int64_t>(0, 3), *rc::gen::inRange<int64_t>(0, 3)});
@@ -56,7 +57,8 @@ std::vector<int64_t> position(int64_t row, const std::vector<int64_t>& shape) {
 }
 
 std::vector<float> packed(const Case& c, const std::vector<float>& values) {
-  return floats_from_bytes(ir::DType::f32, pack(std::as_bytes(std::span(values)), 4, c.shape, c.layout));
+  return floats_from_bytes(ir::DType::f32,
+                           pack(std::as_bytes(std::span(values)), 4, c.shape, c.layout));
 }
 
 TEST(Packing, UnpackUndoesPack) {
@@ -77,7 +79,8 @@ TEST(Packing, ElementsLieWhereKernelsLookForThem) {
       std::vector<ir::Index> index;
       for (int64_t i : position(row, c.shape)) index.push_back(ir::constant(i));
       const ir::Index offset = ir::physical_offset(c.layout, c.shape, index, {});
-      RC_ASSERT(storage.at(static_cast<size_t>(ir::evaluate(offset, {}))) == values[static_cast<size_t>(row)]);
+      RC_ASSERT(storage.at(static_cast<size_t>(ir::evaluate(offset, {}))) ==
+                values[static_cast<size_t>(row)]);
     }
   }));
 }
@@ -87,7 +90,8 @@ TEST(Packing, EverythingElseIsZero) {
     const Case c = random_case();
     const std::vector<float> storage = packed(c, counting(product(c.shape)));
     RC_ASSERT(static_cast<int64_t>(storage.size()) == ir::physical_elements(c.layout, c.shape));
-    RC_ASSERT(std::count(storage.begin(), storage.end(), 0.0F) == static_cast<int64_t>(storage.size()) - product(c.shape));
+    RC_ASSERT(std::count(storage.begin(), storage.end(), 0.0F) ==
+              static_cast<int64_t>(storage.size()) - product(c.shape));
   }));
 }
 
@@ -97,7 +101,8 @@ TEST(Packing, ElementsOfAnyWidth) {
     const auto bytes = bytes_from_floats(type, values);
     const ir::Layout layout = ir::blocked(2, 1, 2);
     const std::vector<int64_t> shape = {2, 3};
-    const auto back = unpack(pack(bytes, ir::bytes_of(type), shape, layout), ir::bytes_of(type), shape, layout);
+    const auto back =
+        unpack(pack(bytes, ir::bytes_of(type), shape, layout), ir::bytes_of(type), shape, layout);
     EXPECT_EQ(floats_from_bytes(type, back), values) << ir::name_of(type);
   }
 }

@@ -15,10 +15,13 @@ namespace {
 ir::Graph dot(int64_t m, int64_t k) {
   ir::Graph g;
   g.name = "dot";
-  g.tensors = {{"a", ir::DType::f32, {m, k}, -1}, {"b", ir::DType::f32, {k}, -1}, {"c", ir::DType::f32, {m}, -1}};
+  g.tensors = {{"a", ir::DType::f32, {m, k}, -1},
+               {"b", ir::DType::f32, {k}, -1},
+               {"c", ir::DType::f32, {m}, -1}};
   ir::Node n{"dot", "matmul", {{"m", m}, {"k", k}}, 2, {}, {}, ir::Combiner::sum};
   n.reads = {{0, {ir::variable(0), ir::variable(1)}, false, 0}, {1, {ir::variable(1)}, false, 0}};
-  n.body = ir::apply(ir::ScalarOp::sub, {ir::read(0), ir::apply(ir::ScalarOp::mul, {ir::read(1), ir::read(0)})});
+  n.body = ir::apply(ir::ScalarOp::sub,
+                     {ir::read(0), ir::apply(ir::ScalarOp::mul, {ir::read(1), ir::read(0)})});
   g.nodes = {n};
   g.inputs = {0, 1};
   g.outputs = {2};

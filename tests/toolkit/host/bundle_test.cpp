@@ -29,7 +29,8 @@ Bundle compiled(const std::string& op, const ScratchDirectory& scratch) {
   CompileOptions options;
   options.build = false;
   options.cache_dir = scratch.at("cache");
-  return value_of(compile_bundle(value_of(operator_model(op)), value_of(load_profile(kProfile)), options));
+  return value_of(
+      compile_bundle(value_of(operator_model(op)), value_of(load_profile(kProfile)), options));
 }
 
 RunOptions run_options(const ScratchDirectory& scratch) {
@@ -53,15 +54,21 @@ TEST(Bundle, ReadsBackAsWritten) {
   EXPECT_EQ(back.api, bundle.api);
   EXPECT_EQ(to_json(back.total), to_json(bundle.total));
   ASSERT_EQ(back.estimates.size(), bundle.estimates.size());
-  for (size_t i = 0; i < back.estimates.size(); ++i) EXPECT_EQ(to_json(back.estimates[i]), to_json(bundle.estimates[i]));
+  for (size_t i = 0; i < back.estimates.size(); ++i)
+    EXPECT_EQ(to_json(back.estimates[i]), to_json(bundle.estimates[i]));
 }
 
 TEST(Bundle, SameInputSameBytes) {
   const ScratchDirectory scratch;
   for (const char* name : {"one", "two"})
-    ASSERT_EQ(render(write_bundle(compiled("conv c=8 h=9 w=9 o=16 r=3 s=3", scratch), scratch.at(name))), "");
-  for (const char* part : {"plan.yaml", "profile.yaml", "graph.yaml", "estimate.json", "weights.bin", "constants.bin"})
-    EXPECT_EQ(value_of(read_text(scratch.at(std::string("one/") + part))), value_of(read_text(scratch.at(std::string("two/") + part)))) << part;
+    ASSERT_EQ(
+        render(write_bundle(compiled("conv c=8 h=9 w=9 o=16 r=3 s=3", scratch), scratch.at(name))),
+        "");
+  for (const char* part :
+       {"plan.yaml", "profile.yaml", "graph.yaml", "estimate.json", "weights.bin", "constants.bin"})
+    EXPECT_EQ(value_of(read_text(scratch.at(std::string("one/") + part))),
+              value_of(read_text(scratch.at(std::string("two/") + part))))
+        << part;
 }
 
 TEST(Bundle, AChangedPartIsRefused) {
@@ -69,12 +76,15 @@ TEST(Bundle, AChangedPartIsRefused) {
   const std::string dir = scratch.at("bundle");
   const Bundle bundle = compiled("matmul m=8 n=16 k=4", scratch);
   ASSERT_EQ(render(write_bundle(bundle, dir)), "");
-  for (const std::string& part : {std::string("plan.yaml"), std::string("profile.yaml"), "kernels/" + bundle.kernels.at(0).name}) {
+  for (const std::string& part : {std::string("plan.yaml"), std::string("profile.yaml"),
+                                  "kernels/" + bundle.kernels.at(0).name}) {
     const std::string text = value_of(read_text(dir + "/" + part));
     ASSERT_EQ(write_text(dir + "/" + part, text + "\n"), Diags{});
     const auto read = read_bundle(dir);
     ASSERT_FALSE(read.ok()) << part;
-    EXPECT_EQ(render(read.diags()), dir + "/" + part + ": error: is not the file that was written with this bundle\nhint: compile the model again\n");
+    EXPECT_EQ(render(read.diags()), dir + "/" + part +
+                                        ": error: is not the file that was written with this "
+                                        "bundle\nhint: compile the model again\n");
     ASSERT_EQ(write_text(dir + "/" + part, text), Diags{});
   }
   EXPECT_TRUE(read_bundle(dir).ok());
@@ -82,8 +92,10 @@ TEST(Bundle, AChangedPartIsRefused) {
 
 TEST(Bundle, NoBundleIsSaidSo) {
   const ScratchDirectory scratch;
-  EXPECT_THAT(render(read_bundle(scratch.at("none")).diags()), HasSubstr("there is no such directory"));
-  EXPECT_THAT(render(read_bundle(scratch.path()).diags()), HasSubstr("is not a bundle: it has no estimate.json"));
+  EXPECT_THAT(render(read_bundle(scratch.at("none")).diags()),
+              HasSubstr("there is no such directory"));
+  EXPECT_THAT(render(read_bundle(scratch.path()).diags()),
+              HasSubstr("is not a bundle: it has no estimate.json"));
 }
 
 class Operators : public testing::TestWithParam<const char*> {};
@@ -94,9 +106,11 @@ TEST_P(Operators, RunAndAreRight) {
   const Values inputs = generate_inputs(bundle.graph, 0);
   const RunResult run = value_of(run_bundle(bundle, inputs, run_options(scratch)));
   const Verdict verdict = value_of(check_outputs(bundle.graph, inputs, run.outputs));
-  EXPECT_TRUE(verdict.verified) << verdict.wrong << " wrong of " << verdict.values << ", error " << verdict.max_relative_error;
+  EXPECT_TRUE(verdict.verified) << verdict.wrong << " wrong of " << verdict.values << ", error "
+                                << verdict.max_relative_error;
   for (const ProgramVerdict& p : value_of(verify_programs(bundle, run_options(scratch))))
-    EXPECT_TRUE(p.verdict.verified) << p.program << ": " << p.verdict.wrong << " wrong, error " << p.verdict.max_relative_error;
+    EXPECT_TRUE(p.verdict.verified)
+        << p.program << ": " << p.verdict.wrong << " wrong, error " << p.verdict.max_relative_error;
   const Json summary = to_json(summarize(bundle, run, verdict));
   EXPECT_EQ(summary["operators"].size(), bundle.plan.steps.size());
   EXPECT_TRUE(summary["verified"].get<bool>());
@@ -104,14 +118,17 @@ TEST_P(Operators, RunAndAreRight) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Host, Operators,
-                         testing::Values("matmul m=37 n=29 k=23", "matmul m=1 n=1 k=1", "matmul m=5 n=130 k=64", "relu n=1001", "reduce_sum rows=5 columns=77",
-                                         "depthwise c=16 h=8 w=9", "conv c=8 h=9 w=9 o=16 r=3 s=3"));
+                         testing::Values("matmul m=37 n=29 k=23", "matmul m=1 n=1 k=1",
+                                         "matmul m=5 n=130 k=64", "relu n=1001",
+                                         "reduce_sum rows=5 columns=77", "depthwise c=16 h=8 w=9",
+                                         "conv c=8 h=9 w=9 o=16 r=3 s=3"));
 
 TEST(Bundle, AForeignProfileIsPredictedAndNotRun) {
   const ScratchDirectory scratch;
   CompileOptions options;
-  const Bundle bundle = value_of(compile_bundle(value_of(operator_model("matmul m=64 n=64 k=64")),
-                                                value_of(load_profile("nvidia/a100-sxm4-40gb")), options));
+  const Bundle bundle =
+      value_of(compile_bundle(value_of(operator_model("matmul m=64 n=64 k=64")),
+                              value_of(load_profile("nvidia/a100-sxm4-40gb")), options));
   EXPECT_THAT(bundle.no_kernels, HasSubstr("there is no dialect file"));
   EXPECT_GT(bundle.total.seconds, 0);
   const auto run = run_bundle(bundle, generate_inputs(bundle.graph, 0), run_options(scratch));
