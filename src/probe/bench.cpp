@@ -12,7 +12,7 @@
 namespace assay::probe {
 namespace {
 
-constexpr double kWindow = 0.25;
+constexpr double kWindow = 0.2;
 constexpr double kSentinelSample = 40e-6;  // short: fits between two interruptions
 constexpr size_t kSentinelRuns = 3;
 

@@ -50,13 +50,13 @@ class Bench {  // invariant: a loaded module with the sentinel calibrated
   int64_t stack_bytes(const std::string& name) const;  // -1: not known
 
  private:
-  void look_at_others();  // renews foreign_ every quarter of a second
+  void look_at_others();  // renews foreign_ when a window is over
 
   runtime::Module& module_;
   std::map<std::string, int> kernels_;
   std::map<std::string, int64_t> amounts_;
   CpuTimes window_start_;
-  double foreign_ = 0;       // share of the machine others used in the last whole window
+  double foreign_ = 1;       // share of the machine others used in the last whole window; 1: none yet
 };
 
 // Every unit in [0, units) runs one counted group of its own.
