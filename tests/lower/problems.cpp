@@ -124,7 +124,8 @@ ir::Program shaken(ir::Program p, std::mt19937& rng) {
 
 float uniform(std::mt19937& rng) { return std::uniform_real_distribution<float>(-1, 1)(rng); }
 
-// Calls f(logical row-major position, physical offset) for every element.
+}  // namespace
+
 void each_element(const ir::Layout& layout, const std::vector<int64_t>& shape,
                   const std::function<void(size_t, size_t)>& f) {
   std::vector<ir::Index> index;
@@ -145,8 +146,6 @@ void each_element(const ir::Layout& layout, const std::vector<int64_t>& shape,
     }
   }
 }
-
-}  // namespace
 
 hwdesc::Target small_cpu(int width, int units) {
   hwdesc::Target t;

@@ -2,6 +2,7 @@
 // ones in their shapes, and every program that construction would consider for them.
 #pragma once
 
+#include <functional>
 #include <random>
 #include <string>
 #include <vector>
@@ -20,6 +21,10 @@ compiler::Problem random_problem(std::mt19937& rng, int width);
 
 // A random program for the problem: one of the choices of construction, or a random legal one.
 ir::Program random_program(const compiler::Problem& problem, const hwdesc::Target& target, std::mt19937& rng);
+
+// Calls f(logical row-major position, physical offset) for every element of a tensor.
+void each_element(const ir::Layout& layout, const std::vector<int64_t>& shape,
+                  const std::function<void(size_t, size_t)>& f);
 
 // What the program computes, by the float64 reference, and by interpreting its loop kernel on the
 // same inputs. `difference`: the largest |kernel - reference| / (|reference| + 1) over the output.

@@ -1,0 +1,128 @@
+// The whole way to machine code: 300 random operators (extents with primes and ones; matmul,
+// convolution, depthwise, elementwise, reductions; residual and activation epilogues), each by the
+// compiler's own first choice, built by the C++ compiler, run by the pool on poisoned and guarded
+// buffers, and held to the float64 reference by
+//   |y - ref| <= 4 K eps sum |a||b|      (K terms, eps of f32)
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include "../lower/problems.h"
+#include "compiler/construct.h"
+#include "lower/lower.h"
+#include "runtime/device.h"
+
+namespace assay::test {
+namespace {
+
+constexpr int kOperators = 300;
+
+struct Case {
+  ir::Program program;
+  std::vector<std::vector<float>> inputs;  // logical, by graph.inputs
+};
+
+std::string describe(const Case& c) { return ir::print_program(c.program); }
+
+std::vector<std::vector<double>> reference(const ir::Graph& g, std::vector<std::vector<float>> inputs, bool magnitudes) {
+  if (magnitudes)
+    for (auto& v : inputs)
+      for (float& x : v) x = std::abs(x);
+  auto r = ir::evaluate(g, inputs);
+  if (!r.ok()) throw std::runtime_error(render(r.diags()));
+  return *r;
+}
+
+double terms(const ir::Program& p) {
+  double k = 4;  // the epilogue's own roundings
+  const ir::Node& anchor = p.graph.nodes[0];
+  for (int a = ir::spatial_count(p.graph, anchor); a < static_cast<int>(anchor.axes.size()); ++a)
+    k += static_cast<double>(anchor.axes[static_cast<size_t>(a)].extent);
+  return k;
+}
+
+Case make_case(std::mt19937& rng, int i) {
+  const int width = i % 3 == 0 ? 4 : i % 3 == 1 ? 8 : 16;
+  const hwdesc::Target target = small_cpu(width, 1 + i % 2);
+  const compiler::Problem problem = random_problem(rng, width);
+  const model::Machine m = *model::prepare(target);
+  auto made = compiler::construct(problem, target, m, {}, {}, 2);
+  if (!made.ok()) throw std::runtime_error(render(made.diags()));
+  Case c;
+  c.program = made->best.front().program;
+  c.program.name = "operator_" + std::to_string(i);
+  std::uniform_real_distribution<float> d(-1, 1);
+  for (int t : c.program.graph.inputs) {
+    std::vector<float> v(static_cast<size_t>(ir::elements(c.program.graph.tensors[static_cast<size_t>(t)])));
+    for (float& x : v) x = d(rng);
+    c.inputs.push_back(std::move(v));
+  }
+  return c;
+}
+
+// Physical buffers of a case's arguments: inputs packed, the output poisoned.
+std::vector<std::vector<float>> physical(const Case& c) {
+  std::vector<std::vector<float>> out;
+  for (int t : ir::arguments_of(c.program)) {
+    const auto i = static_cast<size_t>(t);
+    const auto& shape = c.program.graph.tensors[i].shape;
+    std::vector<float> b(static_cast<size_t>(ir::physical_elements(c.program.layouts[i], shape)),
+                         t == c.program.graph.outputs[0] ? std::nanf("") : 0.0F);
+    for (size_t k = 0; k < c.inputs.size(); ++k)
+      if (c.program.graph.inputs[k] == t)
+        each_element(c.program.layouts[i], shape, [&](size_t from, size_t to) { b[to] = c.inputs[k][from]; });
+    out.push_back(std::move(b));
+  }
+  return out;
+}
+
+void check(const Case& c, const std::vector<float>& got) {
+  const auto o = static_cast<size_t>(c.program.graph.outputs[0]);
+  const auto want = reference(c.program.graph, c.inputs, false)[o], magnitude = reference(c.program.graph, c.inputs, true)[o];
+  const double eps = std::numeric_limits<float>::epsilon();
+  int wrong = 0;
+  each_element(c.program.layouts[o], c.program.graph.tensors[o].shape, [&](size_t logical, size_t at) {
+    const double error = std::abs(static_cast<double>(got[at]) - want[logical]);
+    if (!(error <= 4 * terms(c.program) * eps * magnitude[logical])) ++wrong;
+  });
+  EXPECT_EQ(wrong, 0) << describe(c);
+}
+
+TEST(RandomOperators, AreRightInMachineCode) {
+  std::mt19937 rng(2026);
+  std::vector<Case> cases;
+  std::vector<ir::Kernel> kernels;
+  for (int i = 0; i < kOperators; ++i) {
+    cases.push_back(make_case(rng, i));
+    auto kernel = lower::lower(cases.back().program, small_cpu(cases.back().program.vector_width, 1));
+    ASSERT_TRUE(kernel.ok()) << render(kernel.diags());
+    kernels.push_back(std::move(*kernel));
+  }
+  auto device = runtime::open("cpu:0");
+  ASSERT_TRUE(device.ok()) << render(device.diags());
+  runtime::LoadOptions options;
+  options.guarded = true;
+  hwdesc::Target target = small_cpu(16, 2);
+  auto module = (*device)->load(kernels, target, options);
+  ASSERT_TRUE(module.ok()) << render(module.diags());
+  for (size_t i = 0; i < cases.size(); ++i) {
+    runtime::Launch launch;
+    launch.kernel = static_cast<int>(i);
+    std::vector<std::vector<float>> buffers = physical(cases[i]);
+    for (const auto& b : buffers) {
+      const auto id = (*module)->allocate(static_cast<int64_t>(b.size() * sizeof(float)));
+      ASSERT_TRUE(id.ok());
+      (*module)->write({*id, 0}, std::as_bytes(std::span(b)));
+      launch.arguments.push_back({*id, 0});
+    }
+    const auto ran = (*module)->run(std::span(&launch, 1), {});
+    ASSERT_TRUE(ran.ok()) << render(ran.diags());
+    (*module)->read(launch.arguments.back(), std::as_writable_bytes(std::span(buffers.back())));
+    check(cases[i], buffers.back());
+  }
+}
+
+}  // namespace
+}  // namespace assay::test
