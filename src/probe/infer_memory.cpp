@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "probe/infer.h"
+#include "probe/join_levels.h"
 #include "probe/power_mean.h"
 #include "probe/values.h"
 
@@ -168,6 +169,9 @@ MemoryLevel level_of(Context c) {
 
 void infer_memory(const Observations& all, const Known& known, Profile& to) {
   for (size_t i = 0; i < known.levels.plateaus.size(); ++i) to.memory.push_back(level_of({all, known, i}));
+  const auto hertz = !to.clocks.empty() && to.clocks[0].max.known() ? to.clocks[0].max.value->v : 0.0;
+  const auto units = !to.topology.empty() && to.topology.back().count.known() ? to.topology.back().count.value->v : 1.0;
+  join_levels(to.memory, hertz, units);
 }
 
 }  // namespace assay::probe

@@ -35,8 +35,9 @@ model::Residency residency_of(const ir::Program& p, const model::Machine& m, con
       for (size_t l = 0; l < m.levels.size(); ++l) {
         const model::Level& level = m.levels[l];
         const double within = part_within(level.capacity.value * level.instances, newer, e.bytes);
-        // A private cache holds what its own unit used; another unit may have made this part.
-        out[t][l] = level.shared ? within : within / std::min(m.units, level.instances);
+        // A private cache holds what its own unit used. The schedule gives a unit the same part of
+        // the output's axes from step to step, so half of it (a convention) is taken to be its own.
+        out[t][l] = level.shared || level.instances <= 1 ? within : within / 2;
       }
       break;
     }

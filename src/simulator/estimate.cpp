@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "model/alignment.h"
 #include "model/bandwidth.h"
 #include "model/closed_form.h"
 #include "model/residual.h"
@@ -78,7 +79,8 @@ class Estimator {
   }
 
   void in_core() {
-    const double loads = counts_.loads(), stores = counts_.stores();
+    const auto [split_loads, split_stores] = straddled();
+    const double loads = counts_.loads() + split_loads, stores = counts_.stores() + split_stores;
     double moved_lanes = 0;  // lanes of gathers and scatters go through the vector pipe one by one
     for (const lower::AccessCount& a : counts_.buffers) moved_lanes += a.gathered_lanes + a.scattered_lanes;
     cost_.vector = at_rate(counts_.fma, m_.fma_rate) + at_rate(counts_.simple + moved_lanes, m_.alu_rate) +
@@ -101,6 +103,32 @@ class Estimator {
     add_term("store", cost_.store, [&] { return fmt::format("{:.4g} store instructions", stores); }, m_.store_rate.spread);
     add_term("issue", cost_.issue, [&] { return fmt::format("{:.4g} instructions", all); }, m_.issue_rate.spread);
     add_term("chain", cost_.chain, [] { return std::string("dependent accumulations"); }, m_.fma_latency.spread);
+  }
+
+  // Second accesses of vectors that straddle a line, per kind.
+  std::pair<double, double> straddled() const {
+    const std::vector<int> arguments = ir::arguments_of(p_);
+    const double line = m_.levels[0].line;
+    double loads = 0, stores = 0;
+    for (size_t b = 0; b < arguments.size(); ++b) {
+      const auto t = static_cast<size_t>(arguments[b]);
+      const lower::AccessCount& a = counts_.buffers[b];
+      if (a.vector_loads + a.vector_stores == 0) continue;
+      const double part = model::straddling(p_, p_.layouts[t], p_.graph.tensors[t], index_of(arguments[b]), line);
+      loads += part * a.vector_loads;
+      stores += part * a.vector_stores;
+    }
+    return {loads, stores};
+  }
+
+  // Where an argument is touched: its read's index, or the output's own axes.
+  std::vector<ir::Index> index_of(int tensor) const {
+    for (const ir::Node& n : p_.graph.nodes)
+      for (const ir::Read& r : n.reads)
+        if (r.tensor == tensor) return r.index;
+    std::vector<ir::Index> own;
+    for (size_t d = 0; d < p_.graph.tensors[static_cast<size_t>(tensor)].shape.size(); ++d) own.push_back(ir::variable(static_cast<int>(d)));
+    return own;
   }
 
   // Each accumulator is a chain of dependent operations; the accumulators of a tile run side by side.

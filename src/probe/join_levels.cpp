@@ -1,0 +1,70 @@
+#include "probe/join_levels.h"
+
+#include <fmt/format.h>
+
+#include "probe/knee.h"
+
+namespace assay::probe {
+namespace {
+
+using namespace hwdesc;
+
+constexpr double kSlower = 0.95;  // of the nearer level's bandwidth: less of a difference is noise
+
+struct Scale {
+  double core_hz = 0, units = 1;
+  double seconds(const Latency& l) const { return l.clock.empty() ? l.v : l.v / core_hz; }
+  double total(const MemoryLevel& level, const Bandwidth& b) const {
+    return b.v * (b.clock.empty() ? 1 : core_hz) * (level.per == "unit" ? units : 1);
+  }
+};
+
+bool indistinct(const MemoryLevel& near, const MemoryLevel& far, const Scale& s) {
+  if (near.latency.known() && far.latency.known() &&
+      s.seconds(*far.latency.value) < kMinStep * s.seconds(*near.latency.value))
+    return true;
+  if (!near.bandwidth.read.known()) return false;
+  if (!far.bandwidth.read.known()) return true;
+  return s.total(far, *far.bandwidth.read.value) > kSlower * s.total(near, *near.bandwidth.read.value);
+}
+
+bool has_more(const MemoryLevel& a, const MemoryLevel& b, const Scale& s) {
+  if (!a.bandwidth.read.known() || !b.bandwidth.read.known()) return a.bandwidth.read.known();
+  return s.total(a, *a.bandwidth.read.value) >= s.total(b, *b.bandwidth.read.value);
+}
+
+MemoryLevel join(const MemoryLevel& near, const MemoryLevel& far, const Scale& s) {
+  MemoryLevel out = has_more(near, far, s) ? near : far;   // bandwidths and whose they are
+  out.name = near.name;
+  out.capacity = far.capacity;
+  if (near.capacity.low) out.capacity.low = near.capacity.low;
+  out.capacity.note = fmt::format("{}{}a smeared knee: the latency curve has a step near {:.1f} MiB that bandwidth does not show",
+                                  far.capacity.note, far.capacity.note.empty() ? "" : "; ",
+                                  near.capacity.known() ? near.capacity.value->v / (1 << 20) : 0.0);
+  out.knee.from = near.knee.from;
+  out.knee.to = far.knee.to;
+  out.latency = near.latency;
+  if (far.latency.known() && out.latency.known() && far.latency.high) out.latency.high = far.latency.high;
+  out.write = far.write;
+  return out;
+}
+
+bool joinable(const MemoryLevel& l) { return l.managed == Managed::automatic; }
+
+}  // namespace
+
+void join_levels(std::vector<MemoryLevel>& memory, double core_hz, double units) {
+  const Scale s{core_hz, units};
+  for (size_t i = 0; core_hz > 0 && i + 1 < memory.size();) {
+    if (!joinable(memory[i]) || !joinable(memory[i + 1]) || !indistinct(memory[i], memory[i + 1], s)) {
+      ++i;
+      continue;
+    }
+    memory[i] = join(memory[i], memory[i + 1], s);
+    memory.erase(memory.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+  }
+  for (size_t i = 0; i < memory.size(); ++i)
+    if (joinable(memory[i])) memory[i].name = fmt::format("l{}", i + 1);
+}
+
+}  // namespace assay::probe

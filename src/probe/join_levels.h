@@ -1,0 +1,20 @@
+// Caches that the latency curve shows but nothing else does are one cache.
+//
+// A sliced, hashed or shared last-level cache smears its knee over a decade, and address translation
+// adds steps of its own: the curve then has plateaus that no program would notice. Two neighbouring
+// cache levels are joined when the farther one is not slower in any way that counts:
+//   latency less than kMinStep times the nearer one's, or bandwidth that is unknown or not smaller
+// (all units together). The joined level begins to miss where the nearer did and ends where the
+// farther did; between its knees the model blends.
+#pragma once
+
+#include <vector>
+
+#include "hwdesc/profile.h"
+
+namespace assay::probe {
+
+// `core_hz`: of the clock that ticks refer to; `units`: in the device. Names follow the new order.
+void join_levels(std::vector<hwdesc::MemoryLevel>& memory, double core_hz, double units);
+
+}  // namespace assay::probe

@@ -1,0 +1,62 @@
+#include "probe/join_levels.h"
+
+#include <gtest/gtest.h>
+
+namespace assay::probe {
+namespace {
+
+using namespace hwdesc;
+
+MemoryLevel cache(const std::string& name, double kib, double nanoseconds, double gigabytes, const std::string& per = "device") {
+  MemoryLevel l;
+  l.name = name;
+  l.per = per;
+  l.capacity.value = Bytes{kib * 1024};
+  l.knee.from.value = Bytes{kib * 900};
+  l.knee.to.value = Bytes{kib * 1200};
+  l.latency.value = Latency{nanoseconds * 1e-9, ""};
+  if (gigabytes > 0) l.bandwidth.read.value = Bandwidth{gigabytes * 1e9, ""};
+  return l;
+}
+
+std::vector<std::string> names(const std::vector<MemoryLevel>& m) {
+  std::vector<std::string> out;
+  for (const MemoryLevel& l : m) out.push_back(l.name);
+  return out;
+}
+
+TEST(JoinLevels, DistinctLevelsStay) {
+  std::vector<MemoryLevel> m = {cache("l1", 48, 1, 900, "unit"), cache("l2", 2048, 4, 300, "unit"), cache("l3", 32768, 30, 90)};
+  const std::vector<MemoryLevel> before = m;
+  join_levels(m, 4e9, 2);
+  EXPECT_EQ(m, before);
+}
+
+TEST(JoinLevels, NearLatencyOrNoLessOrUnknownBandwidthIsOneCache) {
+  std::vector<MemoryLevel> m = {cache("l1", 48, 1, 900, "unit"), cache("l2", 2048, 4, 300, "unit"), cache("l3", 4096, 33, 37),
+                                cache("l4", 9000, 36, 0), cache("l5", 43000, 60, 58)};
+  MemoryLevel far = cache("dram", 1e7, 140, 34);
+  far.managed = Managed::explicit_;
+  m.push_back(far);
+  join_levels(m, 4e9, 2);
+  ASSERT_EQ(names(m), (std::vector<std::string>{"l1", "l2", "l3", "dram"}));
+  EXPECT_DOUBLE_EQ(m[2].capacity.value->v, 43000.0 * 1024);
+  EXPECT_DOUBLE_EQ(m[2].knee.from.value->v, 4096.0 * 900);
+  EXPECT_DOUBLE_EQ(m[2].knee.to.value->v, 43000.0 * 1200);
+  EXPECT_DOUBLE_EQ(m[2].bandwidth.read.value->v, 58e9);
+}
+
+TEST(JoinLevels, TicksAndUnitsAreTakenIntoAccount) {
+  MemoryLevel near = cache("l1", 48, 1, 0, "unit"), far = cache("l2", 2048, 4, 0, "unit");
+  near.bandwidth.read.value = Bandwidth{32, "core"};   // 2 units x 32 x 4 GHz = 256 GB/s
+  far.bandwidth.read.value = Bandwidth{16, "core"};
+  std::vector<MemoryLevel> m = {near, far, cache("l3", 32768, 30, 120)};
+  join_levels(m, 4e9, 2);
+  EXPECT_EQ(m.size(), 3U);
+  m[2].bandwidth.read.value = Bandwidth{140e9, ""};
+  join_levels(m, 4e9, 2);
+  EXPECT_EQ(m.size(), 2U);
+}
+
+}  // namespace
+}  // namespace assay::probe
