@@ -148,7 +148,7 @@ std::vector<Choice> dense_choices(const Space& s) {
             c.register_tile = tile;
             c.group_tile = group;
             c.vector_axis_outer = outer;
-            c.prefetch = 8;
+            c.prefetch = 16;
             if (v.cost.must_stage.empty()) out.push_back(c);
             std::vector<int> copied = v.cost.must_stage;
             for (int r = 0; r < static_cast<int>(s.anchor.reads.size()) && copied.empty(); ++r) {

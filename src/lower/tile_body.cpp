@@ -291,10 +291,12 @@ void TileBody::emit_begin(ir::Block& out) {
 
 void TileBody::emit_prefetch(const Place& place, const std::vector<int64_t>& reduce_offset, ir::Block& out) {
   if (s_.p.prefetch == 0 || s_.nest.first_inner == s_.nest.loops.size()) return;
+  // Straight on in memory, not along the axis: operands are stored in the order in which the nest
+  // reads them, and the innermost loop may be a short strip of its axis.
   const Loop& inner = s_.nest.loops.back();
-  Place ahead = place;
-  auto& at = ahead.at[static_cast<size_t>(inner.axis)];
-  at = at + inner.tile * s_.p.prefetch;
+  int step = -1;  // the innermost loop's variable: the newest in the axis' position
+  for (const ir::Term& t : place.at[static_cast<size_t>(inner.axis)].terms) step = std::max(step, t.var);
+  if (step < 0) return;
   for (size_t r = 0; r < s_.anchor.reads.size(); ++r) {
     const int read = static_cast<int>(r);
     if (!reads_axis(s_.p, read, s_.p.vector_axis) || !reads_axis(s_.p, read, inner.axis)) continue;
@@ -306,8 +308,9 @@ void TileBody::emit_prefetch(const Place& place, const std::vector<int64_t>& red
       if (pt.row != 0) break;
       std::vector<int64_t> offset = pt.offset;
       for (size_t a = 0; a < offset.size(); ++a) offset[a] += reduce_offset[a];
-      const ir::Value v = read_anchor(read, ahead, offset, pt.count);
-      if (v.op == ir::ValueOp::load) append(out, ir::Prefetch{v.id, v.index});
+      const ir::Value v = read_anchor(read, place, offset, pt.count);
+      const std::optional<int64_t> stride = v.op == ir::ValueOp::load ? ir::stride_of(v.index, step) : std::nullopt;
+      if (stride) append(out, ir::Prefetch{v.id, v.index + *stride * s_.p.prefetch});
     }
   }
 }

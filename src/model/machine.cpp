@@ -60,10 +60,11 @@ class Resolver {
   double hertz(const std::string& clock) const {
     for (const hwdesc::Clock& c : p_.clocks) {
       if (c.name != clock) continue;
+      const double max = c.max.known() ? c.max.value->v : 0;
       for (const char* load : {"fma", "all"})
-        for (const auto& [name, value] : c.sustained)
-          if (name == load && value.known()) return value.value->v;
-      if (c.max.known()) return c.max.value->v;
+        for (const auto& [name, value] : c.sustained)  // never above the clock without load
+          if (name == load && value.known()) return max > 0 ? std::min(max, value.value->v) : value.value->v;
+      return max;
     }
     return 0;
   }

@@ -22,7 +22,8 @@ using model::Term;
 
 // Everything that one unit pays, in seconds of the busiest unit.
 struct UnitCost {
-  double vector = 0, load = 0, store = 0, issue = 0, chain = 0, data = 0;
+  double vector = 0, load = 0, store = 0, issue = 0, chain = 0;
+  double near = 0, far = 0;   // transfers between private caches, and from shared memories
 };
 
 class Estimator {
@@ -156,14 +157,20 @@ class Estimator {
     return users / model::shared_bandwidth(users, alone, limit, level.sharpness);
   }
 
-  // The hierarchy hands lines on: what level l+1 costs beyond level l itself.
+  // The hierarchy hands lines on: what level l+1 costs beyond level l itself. From a core's own caches
+  // to shared memory nothing is taken off, since that time adds to all else (compose_simd); taking it
+  // off would make a faster private cache look slower.
+  double beyond(size_t l, bool write) const {
+    const bool leaves_core = m_.levels[l + 1].shared && !m_.levels[l].shared;
+    return std::max(0.0, seconds_per_byte(l + 1, write) - (leaves_core ? 0 : seconds_per_byte(l, write)));
+  }
+
   void data() {
     for (size_t l = 0; l < traffic_.size(); ++l) {
       const model::LevelTraffic& t = traffic_[l];
-      const double read = t.read / active_ * std::max(0.0, seconds_per_byte(l + 1, false) - seconds_per_byte(l, false));
-      const double write = t.written / active_ * std::max(0.0, seconds_per_byte(l + 1, true) - seconds_per_byte(l, true));
+      const double read = t.read / active_ * beyond(l, false), write = t.written / active_ * beyond(l, true);
       const std::string name = m_.levels[l].name + "<-" + m_.levels[l + 1].name;
-      cost_.data += read + write;
+      (m_.levels[l + 1].shared ? cost_.far : cost_.near) += read + write;
       note_assumed(m_.levels[l + 1].read, read);
       note_assumed(m_.levels[l + 1].write, write);
       add_term(name, read + write, [&] { return fmt::format("{:.4g} B in, {:.4g} B out", t.read, t.written); },
@@ -172,16 +179,17 @@ class Estimator {
     }
   }
 
-  // ECM: arithmetic overlaps everything, data transfers add to each other and to the loads; the
-  // two join by a p-norm, since overlap is never perfect near the tie.
+  // ECM: arithmetic overlaps transfers between a core's own caches, which add to each other and to
+  // the loads; the two join by a p-norm, since overlap is never perfect near the tie. Lines from
+  // memories that units share take longer than a core can look ahead: that time is not hidden.
   double compose_simd() {
     out_.rounds = std::ceil(groups_ / m_.units);
     const double overlapping = std::max({cost_.vector, cost_.issue, cost_.chain});
-    const double transfers = std::max(cost_.load, cost_.store) + cost_.data;
+    const double transfers = std::max(cost_.load, cost_.store) + cost_.near;
     const double p = model::kOverlapSharpness;
     const double top = std::max(overlapping, transfers);
-    if (top <= 0) return 0;
-    return top * std::pow(std::pow(overlapping / top, p) + std::pow(transfers / top, p), 1 / p);
+    if (top <= 0) return cost_.far;
+    return cost_.far + top * std::pow(std::pow(overlapping / top, p) + std::pow(transfers / top, p), 1 / p);
   }
 
   // Groups resident together on a unit: limited by explicit memory and registers.
@@ -227,7 +235,7 @@ class Estimator {
       if (l.reduce && l.level + 1 < static_cast<int>(p_.tiles.size())) steps *= static_cast<double>(l.trips);
     const double per_unit = std::max(1.0, std::ceil(groups_ / m_.units));
     const double tc = std::max({cost_.vector, cost_.load, cost_.store, cost_.issue}) / per_unit / steps;
-    const double tm = cost_.data / per_unit / steps;
+    const double tm = (cost_.near + cost_.far) / per_unit / steps;
     const double lat = m_.levels.back().latency.value;
     double total = 0;
     double left = per_unit;
