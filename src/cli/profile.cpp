@@ -114,7 +114,8 @@ ExitCode run_profile_check(const Command& self, std::span<const std::string> arg
   if (const auto stop = options.parse(arguments)) return *stop;
   const bool readable = toolkit::profile_exists(name);
   const Result<hwdesc::Profile> profile = toolkit::load_profile(name);
-  const Diags diags = profile ? hwdesc::check(*profile) : profile.diags();
+  const bool parsed = profile.ok();
+  const Diags diags = parsed ? hwdesc::check(*profile) : profile.diags();
   if (!readable) return failed(diags, context);
   if (options.format() == Format::json)
     print_json(to_json(diags));
@@ -122,6 +123,8 @@ ExitCode run_profile_check(const Command& self, std::span<const std::string> arg
     fmt::print("{}: nothing is wrong\n", name);
   else
     fmt::print("{}", render(diags));
+  // A text that is no profile is bad input; a profile that lacks or contradicts something answers no.
+  if (!parsed) return ExitCode::bad_input;
   return has_error(diags) ? ExitCode::no : ExitCode::ok;
 }
 

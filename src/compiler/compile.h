@@ -16,7 +16,7 @@
 namespace assay::compiler {
 
 struct Options {
-  int keep = 4;               // best programs per tile-graph that are lowered and counted again
+  int keep = 2;               // best programs per tile-graph that are lowered and counted again
   std::function<void(int done, int total, const std::string& what)> progress;  // may be empty
   const std::atomic<bool>* cancel = nullptr;
 };

@@ -13,6 +13,8 @@ namespace {
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
+constexpr double kOneUnitPoints = 1 << 20;
+
 struct VectorChoice {
   int axis = -1;
   int width = 1;
@@ -118,9 +120,11 @@ std::vector<std::vector<int64_t>> group_tiles(const Space& s, const std::vector<
   std::vector<std::vector<int64_t>> out{whole};
   const auto units = static_cast<int64_t>(s.machine.units);
   if (units == 1) return out;
+  // Work that is worth more than a launch is never left to one unit.
+  if (ir::points_of(s.anchor) > kOneUnitPoints) out.clear();
   std::set<std::vector<int64_t>> seen;
   for (int a = 0; a < s.spatial; ++a) {
-    for (int64_t parts : {units, 2 * units, 4 * units}) {
+    for (int64_t parts : {units, 2 * units}) {
       const auto i = static_cast<size_t>(a);
       const int64_t tile = round_up(ceil_div(s.extent(a), parts), register_tile[i]);
       if (tile >= s.extent(a)) continue;
@@ -129,6 +133,7 @@ std::vector<std::vector<int64_t>> group_tiles(const Space& s, const std::vector<
       if (seen.insert(t).second) out.push_back(std::move(t));
     }
   }
+  if (out.empty()) out.push_back(whole);  // nothing can be split
   return out;
 }
 
@@ -190,7 +195,7 @@ std::vector<Choice> plain_choices(const Space& s) {
 Choice scalar_choice(const Space& s) {
   Choice c = unit_choice(s);
   const std::vector<std::vector<int64_t>> groups = group_tiles(s, c.register_tile, 1);
-  if (groups.size() > 1) c.group_tile = groups[1];
+  c.group_tile = groups.back();
   return c;
 }
 

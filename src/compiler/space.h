@@ -57,7 +57,7 @@ std::vector<Choice> plain_choices(const Space& s);
 std::vector<Choice> scratchpad_choices(const Space& s);
 Choice scalar_choice(const Space& s);
 
-// Group tiles that split one axis over the units in a few ways, or nothing.
+// Group tiles that split one axis over the units in a few ways; small work also undivided.
 std::vector<std::vector<int64_t>> group_tiles(const Space& s, const std::vector<int64_t>& register_tile, int width);
 
 }  // namespace assay::compiler

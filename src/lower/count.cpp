@@ -1,6 +1,7 @@
 #include "lower/count.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/check.h"
@@ -113,18 +114,28 @@ class Counter {
   // Runs `body` with `var` = 0..trips-1; once and scaled when nothing inside depends on it.
   void repeat(int var, int64_t trips, const ir::Block& body, Counts& out) {
     if (trips <= 0) return;
-    std::set<int> vars;
-    deciding(body, vars);
+    const std::set<int>& vars = deciding_in(body);
     int64_t& value = values_[static_cast<size_t>(var)];
     if (!vars.contains(var)) {
       value = 0;
-      add_scaled(out, block(body), static_cast<double>(trips));
+      add_scaled(out, vars.empty() ? counted_once(body) : block(body), static_cast<double>(trips));
       return;
     }
     for (value = 0; value < trips; ++value) add_scaled(out, block(body), 1);
   }
 
  private:
+  // What decides inside a block, and the count of a block in which nothing does: the same each time.
+  const std::set<int>& deciding_in(const ir::Block& b) {
+    const auto [it, fresh] = deciding_.try_emplace(&b);
+    if (fresh) deciding(b, it->second);
+    return it->second;
+  }
+  const Counts& counted_once(const ir::Block& b) {
+    const auto it = counts_.find(&b);
+    return it != counts_.end() ? it->second : counts_.emplace(&b, block(b)).first->second;
+  }
+
   void statement(const ir::Stmt& s, Counts& out) {
     std::visit([&](const auto& node) { visit(node, out); }, s.node);
   }
@@ -141,7 +152,8 @@ class Counter {
       const int64_t v = ir::evaluate(c.index, values_);
       return c.low <= v && v <= c.high;
     });
-    add_scaled(out, block(holds ? i.then_body : i.else_body), 1);
+    const ir::Block& body = holds ? i.then_body : i.else_body;
+    add_scaled(out, deciding_in(body).empty() ? counted_once(body) : block(body), 1);
   }
   void visit(const ir::LetIndex& let, Counts&) {
     values_[static_cast<size_t>(let.var)] = ir::evaluate(let.value, values_);
@@ -161,6 +173,8 @@ class Counter {
 
   std::vector<int64_t> values_;
   size_t buffers_;
+  std::map<const ir::Block*, std::set<int>> deciding_;
+  std::map<const ir::Block*, Counts> counts_;
 };
 
 }  // namespace

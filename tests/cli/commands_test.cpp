@@ -52,6 +52,14 @@ TEST(Commands, ABrokenProfileAnswersNo) {
   EXPECT_THAT(o.out, HasSubstr("error:"));
 }
 
+TEST(Commands, ATextThatIsNoProfileIsBadInput) {
+  const ScratchDirectory dir;
+  std::ofstream(dir.at("p.yaml")) << "schema: assay/profile/1\nname: x\nclocks: {core: {max: 3 GHzz}}\n";
+  const Outcome o = run_assay({"profile", "check", dir.at("p.yaml")});
+  EXPECT_EQ(o.code, 2);
+  EXPECT_THAT(o.out, HasSubstr("did you mean 'GHz'?"));
+}
+
 TEST(Commands, CompileRunCheckSummary) {
   const ScratchDirectory dir;
   const std::string bundle = dir.at("bundle"), summary = dir.at("summary.json");
