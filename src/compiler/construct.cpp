@@ -21,6 +21,7 @@ std::vector<Choice> choices_for(const Space& s) {
 // Exact counts when the program lowers; without a known dialect the closed form stands.
 bool rescore(Candidate& c, const hwdesc::Target& target, const model::Machine& m, const simulator::CacheState& before,
              std::span<const int> keys, Diags& why) {
+  if (!c.program.workers.empty()) return true;  // predicted only: the closed form stands
   const Result<ir::Kernel> kernel = lower::lower(c.program, target);
   if (!kernel.ok()) {
     why = kernel.diags();
@@ -43,7 +44,7 @@ Result<Constructed> construct(const Problem& problem, const hwdesc::Target& targ
   Diags why;
   for (const Choice& c : choices_for(space)) {
     Candidate candidate{build(space, c), {}};
-    if (Diags over = lower::over_limits(candidate.program, target); !over.empty()) {
+    if (Diags over = lower::over_limits(candidate.program, target); candidate.program.workers.empty() && !over.empty()) {
       why = std::move(over);
       ++out.pruned;
       continue;

@@ -222,6 +222,10 @@ ir::Program build(const Space& s, const Choice& c) {
   p.vector_width = c.vector_width;
   p.prefetch = c.prefetch;
   p.pipeline_stages = c.pipeline_stages;
+  for (size_t a = 0; c.wave_groups && a < c.group_tile.size(); ++a) {
+    const bool spatial_axis = static_cast<int>(a) < s.spatial;
+    p.workers.push_back(spatial_axis ? static_cast<int>((c.group_tile[a] + c.register_tile[a] - 1) / c.register_tile[a]) : 1);
+  }
   const std::map<int, int64_t> blocks = reduce_blocks(s);
   const std::vector<int> spatial = spatial_order(s, c);
 

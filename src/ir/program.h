@@ -57,7 +57,9 @@ struct Program {
   int prefetch = 0;                // reduce steps ahead to prefetch the vector operand; 0: none
   int pipeline_stages = 1;
   int split_k = 1;
-  std::vector<int> workers;        // SIMT: threads per axis inside a group; empty: one worker
+  // Waves per axis that compute a group's register tiles side by side, each keeping its accumulators
+  // while the group's reduction goes on; empty: one worker walks all tiles.
+  std::vector<int> workers;
   std::string instruction;         // matrix instruction, empty: none
   bool operator==(const Program&) const = default;
 };

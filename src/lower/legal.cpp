@@ -71,6 +71,7 @@ Diags over_limits(const ir::Program& p, const hwdesc::Target& target) {
   if (simd && registers.count.known() && static_cast<double>(live_vectors(p)) > registers.count.value->v)
     out.push_back(error(p.name + ": " + std::to_string(live_vectors(p)) + " live vectors exceed the " +
                         std::to_string(static_cast<int64_t>(registers.count.value->v)) + " registers"));
+  if (!p.workers.empty()) out.push_back(error(p.name + ": groups of several workers are predicted, not yet printed"));
   if (p.split_k != 1) out.push_back(error(p.name + ": split-k is not supported"));
   return out;
 }

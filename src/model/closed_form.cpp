@@ -87,6 +87,7 @@ class ClosedForm {
   // Tiles of the reduce axes that loops outside the accumulators walk: passes over the output.
   double output_passes() const {
     double n = 1;
+    if (!p_.workers.empty()) return n;  // every worker keeps its accumulators
     for (size_t a = static_cast<size_t>(spatial_); a < steps_.size(); ++a) {
       int level = -1;
       for (size_t i = 0; i < nest_.first_inner; ++i)

@@ -111,7 +111,8 @@ Streams streams_of(const ir::Program& p) {
   Stream output;
   output.tensor = p.graph.outputs[0];
   output.written = true;
-  output.read = lower::has_partial_sums(out.nest);
+  output.once = !p.workers.empty();
+  output.read = lower::has_partial_sums(out.nest) && !output.once;
   output.moves.assign(anchor.axes.size(), 0);
   std::fill(output.moves.begin(), output.moves.begin() + static_cast<ptrdiff_t>(spatial), char{1});
   output.until = out.nest.first_inner;

@@ -18,7 +18,7 @@ struct Stream {
   bool read = true;
   int node = 0;                 // node that touches it
   std::vector<char> moves;      // per anchor axis: does the address change with it
-  size_t inside = 0;            // touched only by code inside this many loops of the nest
+  bool once = false;            // every element is touched exactly once, whatever the loops
   size_t until = 0;             // loops from this depth on do not touch it (copies); nest size: all do
 };
 

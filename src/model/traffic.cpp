@@ -72,6 +72,7 @@ class Traffic {
   // outside depth j, so nothing of it survives.
   double reused(const View& v, size_t i, size_t j) const {
     const Stream& st = s_.streams[i];
+    if (st.once) return v.footprint[i][0];
     if (j > st.until) return v.footprint[i][st.until] * product(v.trips, st.until);
     size_t d = j;
     while (d > 0 && !st.moves[static_cast<size_t>(s_.nest.loops[d - 1].axis)]) --d;
@@ -116,7 +117,7 @@ class Traffic {
     for (size_t i = 0; i < s_.streams.size(); ++i) {
       const Stream& st = s_.streams[i];
       const bool copy = st.staging >= 0;
-      const double bytes = copy ? 0 : device_.footprint[i][st.until] * product(device_.trips, st.until);
+      const double bytes = copy ? 0 : st.once ? device_.footprint[i][0] : device_.footprint[i][st.until] * product(device_.trips, st.until);
       out.streams.push_back(split(i, bytes, l, device_.footprint[i][0]));
     }
     for (size_t i = 0; i < s_.streams.size(); ++i)
