@@ -86,6 +86,9 @@ class Traffic {
     return 1 - std::log(working_set / from) / std::log(to / from);
   }
 
+  // The part of a written tensor that a cache still holds at the end of the program.
+  double stays(double size, const Level& cache) const { return fits(size, cache.capacity.value, cache.knee_end); }
+
   LevelTraffic automatic_level(size_t l) const {
     const Level& cache = m_.levels[l];
     const bool shared = cache.shared;
@@ -106,7 +109,7 @@ class Traffic {
       left *= 1 - h;
     }
     const double units = shared ? 1 : std::min(m_.units, static_cast<double>(ir::group_count(p_)));
-    for (size_t i = 0; i < bytes.size(); ++i) out.streams.push_back(split(i, bytes[i] * units, l, v.footprint[i][0] * units));
+    for (size_t i = 0; i < bytes.size(); ++i) out.streams.push_back(split(i, bytes[i] * units, l, v.footprint[i][0] * units, stays(v.footprint[i][0] / instances, cache)));
     total(out);
     return out;
   }
@@ -118,7 +121,7 @@ class Traffic {
       const Stream& st = s_.streams[i];
       const bool copy = st.staging >= 0;
       const double bytes = copy ? 0 : st.once ? device_.footprint[i][0] : device_.footprint[i][st.until] * product(device_.trips, st.until);
-      out.streams.push_back(split(i, bytes, l, device_.footprint[i][0]));
+      out.streams.push_back(split(i, bytes, l, device_.footprint[i][0], 0));
     }
     for (size_t i = 0; i < s_.streams.size(); ++i)
       if (s_.streams[i].staging >= 0) out.working_set += device_.footprint[i][s_.nest.loops.size() == 0 ? 0 : staged_depth(i)];
@@ -133,7 +136,9 @@ class Traffic {
 
   // What is already in the cache is not read again the first time round. Scratch is never read from
   // beyond before it was written; what falls out of the cache goes both ways.
-  StreamTraffic split(size_t i, double bytes, size_t l, double once) const {
+  // What was written stays where it fits until a later program reads or overwrites it: `kept` of it is
+  // not written back.
+  StreamTraffic split(size_t i, double bytes, size_t l, double once, double kept) const {
     const Stream& st = s_.streams[i];
     StreamTraffic t;
     if (st.staging >= 0) {
@@ -143,7 +148,7 @@ class Traffic {
       return t;
     }
     if (st.written) {
-      t.written = bytes;
+      t.written = std::max(0.0, bytes - once * kept);
       t.read = st.read ? std::max(0.0, bytes - once) : 0;
       return t;
     }
