@@ -113,8 +113,7 @@ void add_staged(const Space& s, const Choice& base, const std::vector<int>& read
 
 }  // namespace
 
-std::vector<std::vector<int64_t>> group_tiles(const Space& s, const std::vector<int64_t>& register_tile, int width) {
-  (void)width;
+std::vector<std::vector<int64_t>> group_tiles(const Space& s, const std::vector<int64_t>& register_tile) {
   std::vector<int64_t> whole;
   for (size_t a = 0; a < s.anchor.axes.size(); ++a) whole.push_back(s.extent(static_cast<int>(a)));
   std::vector<std::vector<int64_t>> out{whole};
@@ -145,7 +144,7 @@ std::vector<Choice> dense_choices(const Space& s) {
       for (std::vector<int64_t> tile : row_tiles(s, v.axis, accumulator_limit(s, vectors))) {
         const auto va = static_cast<size_t>(v.axis);
         tile[va] = std::min(vectors * v.width, s.extent(v.axis));
-        for (const std::vector<int64_t>& group : group_tiles(s, tile, v.width)) {
+        for (const std::vector<int64_t>& group : group_tiles(s, tile)) {
           for (bool outer : {true, false}) {
             Choice c = unit_choice(s);
             c.vector_axis = v.axis;
@@ -178,7 +177,7 @@ std::vector<Choice> plain_choices(const Space& s) {
       const int64_t limit = s.reduces ? std::min<int64_t>(16 / vectors, accumulator_limit(s, vectors)) : std::max<int64_t>(1, 8 / vectors);
       for (std::vector<int64_t> tile : row_tiles(s, v.axis, std::max<int64_t>(1, limit))) {
         tile[static_cast<size_t>(v.axis)] = std::min(vectors * v.width, s.extent(v.axis));
-        for (const std::vector<int64_t>& group : group_tiles(s, tile, v.width)) {
+        for (const std::vector<int64_t>& group : group_tiles(s, tile)) {
           Choice c = unit_choice(s);
           c.vector_axis = v.axis;
           c.vector_width = v.width;
@@ -194,7 +193,7 @@ std::vector<Choice> plain_choices(const Space& s) {
 
 Choice scalar_choice(const Space& s) {
   Choice c = unit_choice(s);
-  const std::vector<std::vector<int64_t>> groups = group_tiles(s, c.register_tile, 1);
+  const std::vector<std::vector<int64_t>> groups = group_tiles(s, c.register_tile);
   c.group_tile = groups.back();
   return c;
 }

@@ -189,10 +189,9 @@ ir::Layout packed_layout(const Space& s, const Choice& c, const ir::Read& r, con
 
 // A staged copy: panels of the vector axis' tile when the operand moves with it, else rows with the
 // contiguous dimension last.
-ir::Layout staged_layout(const Space& s, const Choice& c, const ir::Read& r) {
+ir::Layout staged_layout(const Choice& c, const ir::Read& r) {
   const int dim = own_dim(r, c.vector_axis);
   const int rank = static_cast<int>(r.index.size());
-  (void)s;
   if (dim < 0) return ir::row_major(rank);
   const int64_t panel = (c.register_tile[static_cast<size_t>(c.vector_axis)] + c.vector_width - 1) / c.vector_width * c.vector_width;
   ir::Layout out;
@@ -269,7 +268,7 @@ ir::Program build(const Space& s, const Choice& c) {
     const auto t = static_cast<size_t>(read.tensor);
     if (s.reduces && s.problem.packable[t] && c.vector_axis >= 0) p.layouts[t] = packed_layout(s, c, read, p.layouts[t], blocks);
   }
-  for (int r : c.staged) p.staging.push_back({r, c.block_tile.empty() ? 0 : 1, staged_layout(s, c, s.anchor.reads[static_cast<size_t>(r)])});
+  for (int r : c.staged) p.staging.push_back({r, c.block_tile.empty() ? 0 : 1, staged_layout(c, s.anchor.reads[static_cast<size_t>(r)])});
   return p;
 }
 

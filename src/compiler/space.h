@@ -58,6 +58,6 @@ std::vector<Choice> scratchpad_choices(const Space& s);
 Choice scalar_choice(const Space& s);
 
 // Group tiles that split one axis over the units in a few ways; small work also undivided.
-std::vector<std::vector<int64_t>> group_tiles(const Space& s, const std::vector<int64_t>& register_tile, int width);
+std::vector<std::vector<int64_t>> group_tiles(const Space& s, const std::vector<int64_t>& register_tile);
 
 }  // namespace assay::compiler

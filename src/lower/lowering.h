@@ -82,8 +82,7 @@ class TileBody {  // invariant: accumulators stand for one tile class at one pla
   ir::Value load(int tensor, const ir::Layout& layout, std::vector<int64_t> shape, int buffer,
                  const std::vector<ir::Index>& index, int count, double fill) const;
   ir::Value read_anchor(int read, const Place& place, const std::vector<int64_t>& offset, int count) const;
-  ir::Value read_external(const ir::Node& node, const ir::Read& r, const std::vector<ir::Index>& at,
-                          int count) const;
+  ir::Value read_external(const ir::Read& r, const std::vector<ir::Index>& at, int count) const;
   ir::Value guarded(const ir::Read& r, int tensor, const std::vector<ir::Index>& index,
                     ir::Value value) const;
   ir::Value scalar_value(const ir::Scalar& e, const std::vector<ir::Value>& reads,

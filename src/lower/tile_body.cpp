@@ -156,9 +156,7 @@ ir::Value TileBody::guarded(const ir::Read& r, int tensor, const std::vector<ir:
   return g;
 }
 
-ir::Value TileBody::read_external(const ir::Node& node, const ir::Read& r, const std::vector<ir::Index>& at,
-                                  int count) const {
-  (void)node;
+ir::Value TileBody::read_external(const ir::Read& r, const std::vector<ir::Index>& at, int count) const {
   std::vector<ir::Index> index;
   for (const ir::Index& i : r.index)
     index.push_back(ir::simplify(ir::substitute(i, [&](int a) { return at[static_cast<size_t>(a)]; }), s_.ranges));
@@ -172,7 +170,7 @@ ir::Value TileBody::read_anchor(int read, const Place& place, const std::vector<
   const ir::Read& r = s_.anchor.reads[static_cast<size_t>(read)];
   const auto it = s_.staged.find(read);
   const std::vector<ir::Index> at = position(place, offset);
-  if (it == s_.staged.end()) return read_external(s_.anchor, r, at, count);
+  if (it == s_.staged.end()) return read_external(r, at, count);
   const StagedBuffer& staged = it->second;
   const auto level = static_cast<size_t>(staged.staging.level);
   std::vector<ir::Range> tile_ranges;
@@ -337,7 +335,7 @@ ir::Value TileBody::epilogue(const Place& place, const Point& pt, ir::Value valu
     const ir::Node& node = s_.p.graph.nodes[n];
     std::vector<ir::Value> reads;
     for (const ir::Read& r : node.reads)
-      reads.push_back(r.tensor == s_.p.graph.nodes[n - 1].output ? value : read_external(node, r, at, pt.count));
+      reads.push_back(r.tensor == s_.p.graph.nodes[n - 1].output ? value : read_external(r, at, pt.count));
     value = scalar_value(node.body, reads, at);
   }
   return value;

@@ -184,7 +184,6 @@ class Resolver {
   void resolve_launch() {
     const std::string base = "apis." + api_.name;
     m_.launch = time_or(api_.launch.stream, m_.simt ? 3e-6 : 1e-6, base + ".launch.stream");
-    m_.barrier = time_or(api_.device_barrier, 1e-6, base + ".device_barrier");
     m_.group_start = time_or(api_.group_start, 50e-9, base + ".group_start");
   }
 

@@ -1,6 +1,6 @@
 // How far the model has been from the clock, by class of operator and regime: the part of an
-// estimate's interval that no profile can explain. Recorded from the operators of ResNet-50
-// on an x86 machine (docs/RESULTS.md), where nine of ten errors lay inside; not fitted per chip.
+// estimate's interval that no profile can explain. Round figures set after the errors of ResNet-50's
+// operators on one x86 machine; what they really cover stands in docs/RESULTS.md. Not fitted per chip.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace assay::model {
 inline constexpr double kOverlapSharpness = 4;
 
 struct Residual {
-  double half_width = 0.25;   // of the 90 % band, relative
+  double half_width = 0.25;   // relative; meant as a 90 % band
 };
 
 Residual residual_of(const std::string& op, double seconds);

@@ -21,11 +21,6 @@ struct CacheState {
   std::vector<Entry> recent;
 };
 
-struct ProgramEstimate {
-  model::Estimate estimate;
-  CacheState after;
-};
-
 // Ranking hundreds of programs needs no words.
 enum class Words { none, full };
 
