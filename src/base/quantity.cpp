@@ -145,7 +145,12 @@ std::string list_hint(Dimension d) {
 
 // Words people write for a unit of the table.
 std::string unit_hint(std::string_view unit, Dimension d) {
-  if (unit.starts_with("KB")) return "kB is 1000 B, KiB is 1024 B";
+  if (unit.starts_with("KB") || unit == "K" || unit == "k") return "kB is 1000 B, KiB is 1024 B";
+  if (unit.ends_with("bps") || unit.ends_with("bit/s") || unit.ends_with("b/s") || unit == "Mb" || unit == "Gb")
+    return "a byte is 8 bits; " + list_hint(d);
+  for (const char* tick : {"clk", "clock", "clocks", "cyc", "FLOP/cycle", "op/cycle", "ops/cycle", "B/clk", "B/clock"})
+    if (unit == tick)
+      return std::string("write ") + (d == Dimension::bandwidth ? "B/cycle@core" : d == Dimension::rate ? "/cycle@core" : "cycles@core");
   for (const std::string& known : units_of(d))
     if (lower(known) == lower(std::string(unit))) return "did you mean '" + known + "'?";
   const std::string near = nearest(unit, units_of(d));

@@ -3,22 +3,14 @@
 #include <algorithm>
 #include <set>
 
+#include "hwdesc/check_memory.h"
 #include "hwdesc/reader.h"
+#include "hwdesc/spellings.h"
 #include "hwdesc/walk.h"
 
 namespace assay::hwdesc {
 
 namespace {
-
-using Findings = std::vector<Finding>;
-
-void add(Findings& out, Severity severity, std::string path, std::string message, std::string hint = "") {
-  out.push_back({severity, std::move(path), std::move(message), std::move(hint)});
-}
-
-void fault(Findings& out, std::string path, std::string message, std::string hint = "") {
-  add(out, Severity::error, std::move(path), std::move(message), std::move(hint));
-}
 
 template <class List>
 std::vector<std::string> keys_of(const List& list) {
@@ -35,11 +27,11 @@ bool contains(const std::vector<std::string>& list, const std::string& word) {
 }
 
 struct Declared {
-  std::vector<std::string> places, clocks, pipes, memories, references;
+  std::vector<std::string> places, clocks, modes, pipes, memories, references;
 };
 
 Declared declared(const Profile& p) {
-  Declared d{keys_of(p.topology), keys_of(p.clocks), keys_of(p.pipes), keys_of(p.memory), keys_of(p.references)};
+  Declared d{keys_of(p.topology), keys_of(p.clocks), keys_of(p.execution.lanes.modes), keys_of(p.pipes), keys_of(p.memory), keys_of(p.references)};
   d.places.insert(d.places.begin(), {"device", "host"});
   return d;
 }
@@ -62,6 +54,7 @@ class LeafChecks {  // leaf: what can be said of one value or one word
         must_be(path, member, declared_.places, "is not a level of topology");
       if (path.back() == "pipe" && !member.empty())
         must_be(path, member, declared_.pipes, "is not one of pipes");
+      if (path.front() == "compute") check_op(path, member);
       if (path.back() == "backed_by" && !member.empty())
         must_be(path, member, declared_.memories, "is not one of memory");
       if (path.front() == "movers" && (path.back() == "from" || path.back() == "to"))
@@ -73,6 +66,13 @@ class LeafChecks {  // leaf: what can be said of one value or one word
   }
 
  private:
+  // Operations and element types are free words, but one thing has one name.
+  void check_op(const Path& path, const std::string& word) {
+    const std::string instead = spelling_of_word(path.back(), word);
+    if (!instead.empty()) fault(out_, dotted(path), "'" + word + "' has another name here", "write " + instead);
+    if (path.back() == "mode" && !word.empty()) must_be(path, word, declared_.modes, "is not one of execution.lanes.modes");
+  }
+
   void must_be(const Path& path, const std::string& word, const std::vector<std::string>& known,
                const char* complaint) {
     if (!contains(known, word)) fault(out_, dotted(path), "'" + word + "' " + complaint, did_you_mean(word, known));
@@ -156,6 +156,13 @@ void check_places(Findings& out, const Profile& p) {
   for (const char* name : {"device", "host"})
     if (contains(keys_of(p.topology), name))
       fault(out, join_path("topology", name), std::string(name) + " is implied", "leave it out");
+  for (const LaneMode& m : p.execution.lanes.modes) {
+    const std::string path = "execution.lanes.modes." + key_of(m);
+    needs_per(out, path + ".registers", m.registers);
+    needs_per(out, path + ".resident", m.resident);
+    needs_per(out, path + ".issue", m.issue);
+    check_keys(out, path + ".pipes", m.pipes);
+  }
   needs_per(out, "execution.registers", p.execution.registers);
   needs_per(out, "execution.resident", p.execution.resident);
   needs_per(out, "execution.issue", p.execution.issue);
@@ -167,43 +174,6 @@ void check_places(Findings& out, const Profile& p) {
   }
 }
 
-bool is_far(const MemoryLevel& m) {
-  return m.managed == Managed::explicit_ && (m.per == "device" || m.per == "host");
-}
-
-void check_memory(Findings& out, const MemoryLevel& m) {
-  const std::string path = "memory." + m.name;
-  if (m.backed_by == m.name && !m.name.empty()) fault(out, path + ".backed_by", "a memory can not lie in itself");
-  if (is_far(m) && m.latency.known() && !m.latency.value->clock.empty())
-    fault(out, path + ".latency", "far memory does not tick with '" + m.latency.value->clock + "'",
-          "give its latency in ns");
-  if (m.knee.from.known() && m.knee.to.known() && m.knee.from.value->v > m.knee.to.value->v)
-    fault(out, path + ".knee", "from is above to");
-  if (m.line.known() && m.transaction.known() && m.transaction.value->v > m.line.value->v)
-    add(out, Severity::warning, path + ".transaction", "a transaction larger than a line");
-}
-
-// Warnings: a memory further away is as a rule slower and larger. Scratchpads stand beside caches,
-// so only memories managed alike are compared.
-void check_order(Findings& out, const Profile& p) {
-  for (size_t i = 0; i < p.memory.size(); ++i) {
-    const MemoryLevel& far = p.memory[i];
-    for (size_t k = i; k-- > 0;) {
-      const MemoryLevel& near = p.memory[k];
-      if (near.managed != far.managed) continue;
-      const std::string path = "memory." + far.name;
-      if (near.latency.known() && far.latency.known() && near.latency.value->clock == far.latency.value->clock &&
-          far.latency.value->v < near.latency.value->v)
-        add(out, Severity::warning, path + ".latency", "shorter than that of '" + near.name + "', which is listed nearer",
-            "memory is listed near to far");
-      if (near.capacity.known() && far.capacity.known() && far.capacity.value->v < near.capacity.value->v && far.per != "host")
-        add(out, Severity::warning, path + ".capacity", "smaller than that of '" + near.name + "', which is listed nearer",
-            "memory is listed near to far");
-      break;
-    }
-  }
-}
-
 }  // namespace
 
 std::vector<Finding> inconsistencies(const Profile& p) {
@@ -212,8 +182,7 @@ std::vector<Finding> inconsistencies(const Profile& p) {
   const Declared names = declared(p);
   walk(p, LeafChecks(names, out));
   check_places(out, p);
-  for (const MemoryLevel& m : p.memory) check_memory(out, m);
-  check_order(out, p);
+  check_memory(out, p);
   return out;
 }
 

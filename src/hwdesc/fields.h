@@ -28,16 +28,6 @@ template <class V> void fields(V& v, Is<TopologyLevel> auto& x) {
   v("count", x.count, "how many in each parent", Need::optional);
 }
 
-template <class V> void fields(V& v, Is<LaneMode> auto& x) {
-  v("name", x.name, "avx512, wave64, ...; needed where there are several", Need::optional);
-  v("width", x.width, "lanes of 32 bits that issue together", Need::optional);
-}
-
-template <class V> void fields(V& v, Is<Lanes> auto& x) {
-  v("style", x.style, "simt: lanes are threads; simd: explicit vectors", Need::shown);
-  v("modes", x.modes, "the widths the chip can run in", Need::optional);
-}
-
 template <class V> void fields(V& v, Is<Granule> auto& x) {
   v("regs", x.regs, "registers are given out in multiples of this", Need::optional);
   v("per", x.per, "wave, thread or group", Need::optional);
@@ -63,6 +53,29 @@ template <class V> void fields(V& v, Is<Issue> auto& x) {
   v("rate", x.rate, "wave or vector instructions per tick", Need::optional);
 }
 
+template <class V> void fields(V& v, Is<Pipe> auto& x) {
+  v("name", x.name, "free word; usual: fma, sfu, lsu, load, store", Need::required);
+  v("per", x.per, "topology level that has one", Need::required);
+  v("rate", x.rate, "lane-slots (elements of 4 bytes) per tick", Need::optional);
+}
+
+template <class V> void fields(V& v, Is<LaneMode> auto& x) {
+  v("name", x.name, "avx512, wave64, ...; needed where there are several", Need::optional);
+  v("width", x.width, "lanes of 32 bits that issue together", Need::optional);
+  v.group("threads_per_group", "limits of one group in this mode", [&](auto& w) {
+    w("max", x.threads_per_group_max, "most threads in one group", Need::optional);
+  });
+  v("resident", x.resident, "what can be in flight in this mode, where it differs", Need::optional);
+  v("registers", x.registers, "the register file in this mode, where it differs", Need::optional);
+  v("issue", x.issue, "instructions issued per tick in this mode, where it differs", Need::optional);
+  v("pipes", x.pipes, "pipes whose rate differs in this mode", Need::optional);
+}
+
+template <class V> void fields(V& v, Is<Lanes> auto& x) {
+  v("style", x.style, "simt: lanes are threads; simd: explicit vectors", Need::shown);
+  v("modes", x.modes, "the widths the chip can run in", Need::optional);
+}
+
 template <class V> void fields(V& v, Is<Execution> auto& x) {
   v("lanes", x.lanes, "how lanes are grouped and programmed", Need::optional);
   v.group("threads_per_group", "limits of one group", [&](auto& w) {
@@ -73,10 +86,9 @@ template <class V> void fields(V& v, Is<Execution> auto& x) {
   v("issue", x.issue, "instructions issued per tick", Need::optional);
 }
 
-template <class V> void fields(V& v, Is<Pipe> auto& x) {
-  v("name", x.name, "free word; usual: fma, sfu, lsu, load, store", Need::required);
-  v("per", x.per, "topology level that has one", Need::required);
-  v("rate", x.rate, "lane-slots (elements of 4 bytes) per tick", Need::optional);
+template <class V> void fields(V& v, Is<ShapePoint> auto& x) {
+  v("units", x.units, "active units as a fraction of all", Need::required);
+  v("reaches", x.reaches, "bandwidth they reach as a fraction of `read`", Need::required);
 }
 
 template <class V> void fields(V& v, Is<MemoryBandwidth> auto& x) {
@@ -85,6 +97,8 @@ template <class V> void fields(V& v, Is<MemoryBandwidth> auto& x) {
   v("copy", x.copy, "all users copying, bytes read plus bytes written", Need::optional);
   v("per_unit", x.per_unit, "what one unit alone reaches, reading", Need::optional);
   v("sharpness", x.sharpness, "p of ((n b1)^-p + B^-p)^(-1/p) for n active units", Need::optional);
+  v("shape", x.shape, "bandwidth against active units, both as fractions, where that formula does not fit",
+    Need::optional);
 }
 
 template <class V> void fields(V& v, Is<Knee> auto& x) {
@@ -142,6 +156,11 @@ template <class V> void fields(V& v, Is<Mover> auto& x) {
   v("async", x.async, "whether code runs on while it copies", Need::optional);
 }
 
+template <class V> void fields(V& v, Is<Block> auto& x) {
+  v("width", x.width, "texels in a row", Need::optional);
+  v("height", x.height, "rows", Need::optional);
+}
+
 template <class V> void fields(V& v, Is<AccessPath> auto& x) {
   v("name", x.name, "free word: texture, constant", Need::required);
   v("through", x.through, "memories it passes, near to far", Need::optional);
@@ -151,11 +170,14 @@ template <class V> void fields(V& v, Is<AccessPath> auto& x) {
     w("width", x.max_width, "texels in a row", Need::optional);
     w("height", x.max_height, "rows", Need::optional);
   });
+  v("block", x.block, "texels that are fetched together", Need::optional);
+  v("border", x.border, "what a read outside the image gives", Need::optional);
 }
 
 template <class V> void fields(V& v, Is<ComputeOp> auto& x) {
   v("op", x.op, "fma, add, mul, div, sqrt, exp, load, store, ...", Need::required);
   v("dtype", x.dtype, "element type: f32, f16, ...", Need::required);
+  v("mode", x.mode, "lane mode this entry is for; without it, every mode that has no entry of its own", Need::optional);
   v("pipe", x.pipe, "the pipe it issues to", Need::required);
   v("slots", x.slots, "lane-slots per element; unknown counts as 1", Need::optional);
   v("latency", x.latency, "until its result can be used", Need::optional);
@@ -180,12 +202,19 @@ template <class V> void fields(V& v, Is<Launch> auto& x) {
   v("graph", x.graph, "one kernel more in a recorded graph", Need::optional);
 }
 
+template <class V> void fields(V& v, Is<ApiLimits> auto& x) {
+  v("threads_per_group", x.threads_per_group, "most threads in one group", Need::optional);
+  v("group_memory", x.group_memory, "most memory that one group may share", Need::optional);
+  v("allocation", x.allocation, "largest single buffer", Need::optional);
+}
+
 template <class V> void fields(V& v, Is<Api> auto& x) {
   v("dialect", x.dialect, "kernel language, a file of dialects/", Need::required);
   v("launch", x.launch, "cost per kernel by mode", Need::optional);
   v("group_start", x.group_start, "cost per group on the unit that runs it", Need::optional);
   v("device_barrier", x.device_barrier, "between steps of one schedule", Need::optional);
   v("coresident_groups", x.coresident_groups, "whether all groups up to residency run at once", Need::optional);
+  v("limits", x.limits, "where this api allows less than the chip has", Need::optional);
   v("features", x.features, "what `when:` of the dialect may ask for", Need::optional);
   v("forms", x.forms, "the fastest spelling of an operation", Need::optional);
 }

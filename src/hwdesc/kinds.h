@@ -81,7 +81,10 @@ template <class T>
 std::string key_of(const T& entry) { return entry.name; }
 inline std::string key_of(const TlbLevel& t) { return std::to_string(t.depth); }
 inline std::string key_of(const Instruction& i) { return i.use; }
-inline std::string key_of(const ComputeOp& c) { return c.dtype.empty() ? c.op : c.op + "." + c.dtype; }
+inline std::string key_of(const ComputeOp& c) {
+  return c.op + (c.dtype.empty() ? "" : "." + c.dtype) + (c.mode.empty() ? "" : "." + c.mode);
+}
+inline std::string key_of(const ShapePoint& s) { return s.units.known() ? text_of(*s.units.value) : ""; }
 inline std::string key_of(const LaneMode& m) {
   if (!m.name.empty() || !m.width.known()) return m.name;
   return text_of(*m.width.value);

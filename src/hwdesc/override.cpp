@@ -113,6 +113,8 @@ class Apply {  // leaf: changes what the override names
     }
     if constexpr (AValue<M>) {
       AnyValue any = to_any(member);
+      // Fractions and exponents describe a shape; scaling what they belong to leaves it as it is.
+      if (m == Match::above && any.dimension == Dimension::ratio) return;
       change_value(any);
       member = from_any<typename ValueTraits<M>::Quantity>(any);
     } else if (m == Match::leaf) {
@@ -143,7 +145,7 @@ class Apply {  // leaf: changes what the override names
   template <class M>
   void change_word(const Path& path, M& member) {
     if (change_.op != Op::set) return fail(1, "'" + dotted(path) + "' is a word and can only be set with =");
-    for (const char* key : {"name", "op", "dtype", "use"})
+    for (const char* key : {"name", "op", "dtype", "mode", "use"})
       if (path.size() > 1 && path.back() == key) return fail(1, "'" + dotted(path) + "': an entry keeps its name");
     ++changed_;
     if constexpr (AWord<M>) {

@@ -2,7 +2,7 @@
 // `memory.*.latency+=10 ns`. The same in `overrides:` of a file, on the command line, in sweeps.
 //
 //   =   sets a value, word, choice or fact; `=unknown` forgets a value
-//   *=  multiplies; on a structure all its known numbers, intervals too
+//   *=  multiplies; on a structure all its known numbers, intervals too, but not its ratios
 //   +=  adds a quantity of the same unit
 //   *   as a whole path segment stands for any key
 //

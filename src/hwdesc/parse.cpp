@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "hwdesc/canonical.h"
 #include "hwdesc/check.h"
 #include "hwdesc/override.h"
 #include "hwdesc/reader.h"
@@ -153,7 +154,7 @@ Result<Profile> parse_profile(std::string_view text, std::string_view file, cons
     for (const Finding& f : inconsistencies(profile))
       if (f.severity == Severity::error) reading.diags.push_back(placed(reading, f));
   if (has_error(reading.diags)) return reading.diags;
-  return profile;
+  return canonical(std::move(profile));
 }
 
 }  // namespace assay::hwdesc

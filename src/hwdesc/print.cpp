@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/yaml.h"
 #include "hwdesc/any_value.h"
+#include "hwdesc/canonical.h"
 #include "hwdesc/fields.h"
 #include "hwdesc/words.h"
 
@@ -103,7 +104,8 @@ std::string print_profile(const Profile& profile) {
   yaml::Node root = yaml::map();
   put(root, "schema", yaml::scalar("assay/profile/1"));
   FieldWriter writer(root);
-  fields(writer, profile);
+  const Profile ordered = canonical(profile);
+  fields(writer, ordered);
   return yaml::print(root);
 }
 

@@ -31,18 +31,6 @@ struct TopologyLevel {
 
 enum class LaneStyle { simt, simd };  // simd: explicit vectors
 
-struct LaneMode {
-  Value<Count> width;  // 32-bit lanes that issue together (warp, wavefront, vector)
-  std::string name;    // how the tool names it: avx512, wave64; may be empty
-  bool operator==(const LaneMode&) const = default;
-};
-
-struct Lanes {
-  LaneStyle style = LaneStyle::simt;
-  std::vector<LaneMode> modes;
-  bool operator==(const Lanes&) const = default;
-};
-
 struct Granule {
   Value<Count> regs;
   std::string per;
@@ -70,6 +58,33 @@ struct Issue {
   bool operator==(const Issue&) const = default;
 };
 
+// An execution pipe. `rate` counts lane-slots (elements of 4 bytes) per tick and instance.
+struct Pipe {
+  std::string name;  // free word; the usual ones: fma, sfu, lsu, load, store
+  std::string per;
+  Value<Rate> rate;
+  bool operator==(const Pipe&) const = default;
+};
+
+// A width the chip can run in, and what differs in it from what `execution` and `pipes` say: AVX2
+// and AVX-512, wave 64 and wave 128 have registers, limits and rates of their own.
+struct LaneMode {
+  Value<Count> width;  // 32-bit lanes that issue together (warp, wavefront, vector)
+  std::string name;    // how the tool names it: avx512, wave64; may be empty
+  Value<Count> threads_per_group_max;  // YAML: threads_per_group: {max: ...}
+  Resident resident;
+  Registers registers;
+  Issue issue;
+  std::vector<Pipe> pipes;
+  bool operator==(const LaneMode&) const = default;
+};
+
+struct Lanes {
+  LaneStyle style = LaneStyle::simt;
+  std::vector<LaneMode> modes;
+  bool operator==(const Lanes&) const = default;
+};
+
 struct Execution {
   Lanes lanes;
   Value<Count> threads_per_group_max;  // YAML: threads_per_group: {max: ...}
@@ -79,22 +94,23 @@ struct Execution {
   bool operator==(const Execution&) const = default;
 };
 
-// An execution pipe. `rate` counts lane-slots (elements of 4 bytes) per tick and instance.
-struct Pipe {
-  std::string name;  // free word; the usual ones: fma, sfu, lsu, load, store
-  std::string per;
-  Value<Rate> rate;
-  bool operator==(const Pipe&) const = default;
-};
-
 enum class Managed { automatic, explicit_ };            // cache | code copies
 enum class WritePolicy { unknown, through, around, allocate };
 enum class CacheRole { unknown, inclusive, victim, memory_side };
+
+// One point of bandwidth against active units, both as fractions of the whole, so that it stays
+// meaningful when an override changes the number of units or the bandwidth.
+struct ShapePoint {
+  Value<Ratio> units;    // active units / all units
+  Value<Ratio> reaches;  // bandwidth they reach / bandwidth of all
+  bool operator==(const ShapePoint&) const = default;
+};
 
 struct MemoryBandwidth {
   Value<Bandwidth> read, write, copy;
   Value<Bandwidth> per_unit;  // what one unit alone reaches, reading
   Value<Ratio> sharpness;     // p of ((n b1)^-p + B^-p)^(-1/p), n active units
+  std::vector<ShapePoint> shape;  // the same law as measured, where it is not of that form
   bool operator==(const MemoryBandwidth&) const = default;
 };
 
@@ -156,12 +172,21 @@ struct Mover {                // asynchronous copy engine
   bool operator==(const Mover&) const = default;
 };
 
+enum class Border { unknown, zero, clamp };  // what a read outside an image gives
+
+struct Block {                // texels that are fetched together
+  Value<Count> width, height;
+  bool operator==(const Block&) const = default;
+};
+
 struct AccessPath {           // another way to read memory (texture)
   std::string name;
   std::vector<std::string> through;
   std::string form;
   Value<Count> texel;
   Value<Count> max_width, max_height;  // YAML: limits: {width: ..., height: ...}
+  Block block;
+  Border border = Border::unknown;
   bool operator==(const AccessPath&) const = default;
 };
 
@@ -172,6 +197,7 @@ struct ComputeOp {
   std::string pipe;
   Value<Count> slots;         // unknown: 1
   Value<Latency> latency;
+  std::string mode = "";      // lane mode it holds for; empty: every mode without an entry of its own
   bool operator==(const ComputeOp&) const = default;
 };
 
@@ -194,6 +220,13 @@ struct Launch {
   bool operator==(const Launch&) const = default;
 };
 
+struct ApiLimits {            // where the way in allows less than the chip has
+  Value<Count> threads_per_group;
+  Value<Bytes> group_memory;  // of one group
+  Value<Bytes> allocation;    // of one buffer
+  bool operator==(const ApiLimits&) const = default;
+};
+
 struct Api {
   std::string name;           // cpp, opencl, cuda, ...
   std::string dialect;        // file dialects/<dialect>.yaml
@@ -201,6 +234,7 @@ struct Api {
   Value<Seconds> group_start;     // per group, on the unit that runs it
   Value<Seconds> device_barrier;  // between steps of one schedule
   Fact coresident_groups = Fact::unknown;
+  ApiLimits limits;
   std::vector<std::string> features;
   std::vector<NamedText> forms;
   bool operator==(const Api&) const = default;

@@ -1,6 +1,7 @@
 #include "hwdesc/reader.h"
 
 #include "base/edit_distance.h"
+#include "hwdesc/spellings.h"
 
 namespace assay::hwdesc {
 
@@ -27,6 +28,16 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   std::string all;
   for (const std::string& k : known) all += (all.empty() ? "" : ", ") + k;
   return all.empty() ? "" : "one of: " + all;
+}
+
+std::string hint_for_key(std::string_view path, std::string_view key, const std::vector<std::string>& known) {
+  const std::string instead = spelling_of_key(path, key);
+  return instead.empty() ? did_you_mean(key, known) : "write " + instead;
+}
+
+std::string hint_for_word(std::string_view field, std::string_view word, const std::vector<std::string>& known) {
+  const std::string instead = spelling_of_word(field, word);
+  return instead.empty() ? did_you_mean(word, known) : "write " + instead;
 }
 
 bool is_removal(ReadContext& ctx, const yaml::Node& node) {
@@ -131,7 +142,7 @@ void read_field(ReadContext& ctx, const yaml::Entry& e, AnyValue& out, const std
   else if (e.key == "note") read_word(ctx, e.value, out.note, here);
   else if (e.key != "n")
     ctx.complain(e.line, e.col, path + ": unknown key '" + e.key + "'",
-                 did_you_mean(e.key, {"value", "low", "high", "n", "source", "method", "ref", "note"}));
+                 hint_for_key("=", e.key, {"value", "low", "high", "n", "source", "method", "ref", "note"}));
 }
 
 }  // namespace
@@ -161,7 +172,7 @@ void FieldReader::finish() {
   for (const yaml::Entry& e : map_.entries)
     if (std::find(known_.begin(), known_.end(), e.key) == known_.end())
       ctx_.complain(e.line, e.col, prefixed(path_, "unknown key '" + e.key + "'"),
-                    did_you_mean(e.key, known_));
+                    hint_for_key(path_, e.key, known_));
 }
 
 }  // namespace assay::hwdesc

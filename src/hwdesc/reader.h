@@ -34,6 +34,9 @@ struct ReadContext {
 
 std::string join_path(const std::string& path, const std::string& key);
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known);
+// The hint for a key that the map at `path` does not have, for a word that `field` does not have.
+std::string hint_for_key(std::string_view path, std::string_view key, const std::vector<std::string>& known);
+std::string hint_for_word(std::string_view field, std::string_view word, const std::vector<std::string>& known);
 
 // Each reads one kind of node; false after a complaint.
 bool is_removal(ReadContext& ctx, const yaml::Node& node);  // complains about other tags
@@ -183,8 +186,9 @@ void read_choice(ReadContext& ctx, const yaml::Node& node, E& out, const std::st
   std::string word;
   if (!read_word(ctx, node, word, path)) return;
   const auto e = from_word<E>(word);
+  const std::string field = std::same_as<E, Fact> ? "fact" : path.substr(path.rfind('.') + 1);
   if (e) out = *e;
-  else ctx.complain(node, path + ": '" + word + "' is not expected", did_you_mean(word, words<E>()));
+  else ctx.complain(node, path + ": '" + word + "' is not expected", hint_for_word(field, word, words<E>()));
 }
 
 template <class M>

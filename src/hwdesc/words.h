@@ -63,6 +63,12 @@ struct Words<CacheRole> {
        {CacheRole::memory_side, "memory_side"}}};
 };
 
+template <>
+struct Words<Border> {
+  static constexpr std::array<std::pair<Border, const char*>, 3> list{
+      {{Border::unknown, "unknown"}, {Border::zero, "zero"}, {Border::clamp, "clamp"}}};
+};
+
 template <class E>
 std::string word_of(E value) {
   for (const auto& [e, word] : Words<E>::list)

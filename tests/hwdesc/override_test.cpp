@@ -115,5 +115,18 @@ TEST(Diff, lists_what_either_side_lacks) {
   EXPECT_EQ(print_diff(diff(small(), small())), "");
 }
 
+TEST(Override, a_scaled_structure_keeps_its_shape) {
+  const std::string text = varied("read: 50 GB/s", "read: 50 GB/s, sharpness: 4, shape: [{units: 0.5, reaches: 0.9}]");
+  const auto p = parse_profile(text, "p.yaml", no_library);
+  ASSERT_TRUE(p.ok()) << render(p.diags());
+  const auto doubled = apply_override(*p, "memory.dram.bandwidth*=2");
+  ASSERT_TRUE(doubled.ok()) << render(doubled.diags());
+  const MemoryBandwidth &was = p->memory[1].bandwidth, &is = doubled->memory[1].bandwidth;
+  EXPECT_EQ(is.read.value->v, 2 * was.read.value->v);
+  EXPECT_EQ(is.sharpness, was.sharpness);
+  EXPECT_EQ(is.shape, was.shape);
+  EXPECT_EQ(apply_override(*p, "memory.dram.bandwidth.sharpness*=2")->memory[1].bandwidth.sharpness.value->v, 8);
+}
+
 }  // namespace
 }  // namespace assay::hwdesc

@@ -1,0 +1,10 @@
+// What can be wrong with memories: each for itself, and with their order.
+#pragma once
+
+#include "hwdesc/findings.h"
+
+namespace assay::hwdesc {
+
+void check_memory(Findings& out, const Profile& profile);
+
+}  // namespace assay::hwdesc
