@@ -44,8 +44,12 @@ int64_t scratch_piece(const ir::Buffer& b) {
 }
 
 struct Frame {
-  std::string parameters, arguments;
+  std::string parameters, entry_parameters, arguments;
 };
+
+void append_item(std::string& list, const std::string& item) {
+  list += (list.empty() ? "" : ", ") + item;
+}
 
 // Parameters of the body and what the entry passes for them.
 Frame frame_of(Printer& p) {
@@ -61,6 +65,9 @@ Frame frame_of(Printer& p) {
                                         {"position", {std::to_string(position)}},
                                         {"offset", {std::to_string(offset)}}};
     f.parameters += p.spell("parameter_" + kind, fillings).text + ", ";
+    const std::string own = "entry_parameter_" + kind;
+    append_item(f.entry_parameters,
+                p.spell(p.has(own) ? own : "parameter_" + kind, fillings).text);
     f.arguments += p.spell("argument_" + kind, fillings).text + ", ";
     if (scratch)
       offset += scratch_piece(b);
@@ -80,7 +87,7 @@ void print_kernel(Printer& p) {
   const bool streams = p.used.words.contains("store_stream") && p.has("stream_fence");
   p.out += p.spell("entry", {{"name", {p.kernel.name}},
                              {"body", {body}},
-                             {"parameters", {frame.parameters}},
+                             {"entry_parameters", {frame.entry_parameters}},
                              {"arguments", {frame.arguments}},
                              {"group", {p.index_names[0]}},
                              {"fence", {streams ? p.spell("stream_fence", {}).text : ""}}})

@@ -33,10 +33,12 @@ constexpr SpellingRow kRows[] = {
     {"keep", {"name"}, kOptional}, {"unroll", {"n"}, kOptional},
     {"parameter_in", {"scalar", "name"}}, {"parameter_out", {"scalar", "name"}},
     {"parameter_scratch", {"scalar", "name"}}, {"parameter_group", {"name"}},
+    {"entry_parameter_in", {"scalar", "name"}, kOptional}, {"entry_parameter_out", {"scalar", "name"}, kOptional},
+    {"entry_parameter_scratch", {"scalar", "name"}, kOptional},  // without them: as the body's
     {"body", {"name", "parameters"}},
     {"argument_in", {"scalar", "name", "position"}}, {"argument_out", {"scalar", "name", "position"}},
     {"argument_scratch", {"scalar", "name", "offset"}},
-    {"entry", {"name", "body", "parameters", "arguments", "group", "fence"}},
+    {"entry", {"name", "body", "entry_parameters", "arguments", "group", "fence"}},
 };
 // clang-format on
 

@@ -6,6 +6,7 @@
 #include "base/edit_distance.h"
 #include "runtime/cpu/device.h"
 #include "runtime/device.h"
+#include "runtime/opencl/device.h"
 
 namespace assay::runtime {
 namespace {
@@ -22,6 +23,7 @@ constexpr Kind kKinds[] = {
        return Found{{cpu::describe()}, {}};
      },
      [](const std::string&) { return cpu::open(); }},
+    {"opencl", opencl::find, opencl::open},
 };
 
 }  // namespace

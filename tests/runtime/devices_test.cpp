@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/cpu/cpu_info.h"
-#include "runtime/cpu/memory.h"
+#include "runtime/memory.h"
 #include "runtime/cpu/process.h"
 #include "runtime/device.h"
 
@@ -46,18 +46,18 @@ TEST(Process, programs_run_by_argument_list) {
 
 TEST(Memory, large_pieces_lie_on_huge_page_boundaries) {
   for (const int64_t bytes : {0, 1, 4096, (2 << 20) - 1, 2 << 20, 5 << 20}) {
-    const auto m = cpu::Memory::allocate(bytes, false);
+    const auto m = Memory::allocate(bytes, false);
     ASSERT_TRUE(m.ok());
     EXPECT_EQ(static_cast<int64_t>(m->bytes().size()), bytes);
     const auto address = reinterpret_cast<uintptr_t>(m->bytes().data());
     EXPECT_EQ(address % (bytes >= (2 << 20) ? size_t{2} << 20 : 4096), 0u) << bytes;
   }
-  EXPECT_THAT(render(cpu::Memory::allocate(int64_t{1} << 60, false).diags()),
+  EXPECT_THAT(render(Memory::allocate(int64_t{1} << 60, false).diags()),
               HasSubstr("out of memory"));
 }
 
 TEST(Memory, guards_notice_writes) {
-  const auto m = cpu::Memory::allocate(100, true);
+  const auto m = Memory::allocate(100, true);
   ASSERT_TRUE(m.ok());
   EXPECT_TRUE(m->intact());
   m->bytes().data()[100] = std::byte{0};

@@ -11,7 +11,7 @@
 #include "codegen/dialect.h"
 #include "ir/kernel.h"
 #include "runtime/cpu/compiler.h"
-#include "runtime/cpu/kernel_cache.h"
+#include "runtime/kernel_cache.h"
 #include "runtime/device.h"
 
 namespace assay::runtime::cpu {

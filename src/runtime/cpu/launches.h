@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "runtime/cpu/library.h"
-#include "runtime/cpu/memory.h"
+#include "runtime/memory.h"
 #include "runtime/cpu/pool.h"
 #include "runtime/device.h"
 

@@ -1,7 +1,7 @@
 // Built kernels on disk, each under the hash of its source, compiler, flags and processor.
 //
-//   <root>/entries/<hash>     one line: library file, its size and hash, stack bytes of the kernel
-//   <root>/libraries/<name>   shared objects, several kernels each
+//   <root>/entries/<hash>     one line: library file, its hash, stack bytes of the kernel
+//   <root>/libraries/<name>   shared objects, program binaries: several kernels each
 //   <root>/work.<pid>.<n>/    sources, logs and objects of a build that is going on
 //
 // Files are written under another name and renamed, so that a reader sees all or nothing. An entry
@@ -16,7 +16,7 @@
 
 #include "base/result.h"
 
-namespace assay::runtime::cpu {
+namespace assay::runtime {
 
 struct CachedKernel {
   std::filesystem::path library;
@@ -33,7 +33,7 @@ class KernelCache {  // invariant: root_ is a folder this process can write to
   // Each library's hash is checked once.
   std::optional<CachedKernel> find(const std::string& hash);
 
-  // Takes the library file in (it moves) and returns its name for add().
+  // Takes the library file in (it moves) and returns its name for add(): hash and ending.
   Result<std::string> add_library(const std::filesystem::path& built);
   void add(const std::string& hash, const std::string& library, int64_t stack_bytes);
 
@@ -54,4 +54,4 @@ class KernelCache {  // invariant: root_ is a folder this process can write to
 std::optional<std::string> read_file(const std::filesystem::path& path);
 bool write_file(const std::filesystem::path& path, const std::string& text);
 
-}  // namespace assay::runtime::cpu
+}  // namespace assay::runtime

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 
-namespace assay::runtime::cpu {
+namespace assay::runtime {
 
 inline constexpr int64_t kGuardBytes = 4096;
 
@@ -41,4 +41,4 @@ class Memory {  // invariant: owns one mapping (or none); the guard zones, if an
   bool guarded_ = false;
 };
 
-}  // namespace assay::runtime::cpu
+}  // namespace assay::runtime

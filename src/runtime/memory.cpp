@@ -1,4 +1,4 @@
-#include "runtime/cpu/memory.h"
+#include "runtime/memory.h"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace assay::runtime::cpu {
+namespace assay::runtime {
 namespace {
 
 constexpr size_t kPage = 4096, kHugePage = size_t{2} << 20;
@@ -64,4 +64,4 @@ bool Memory::intact() const {
          all_guard(data_ + size_, data_ + size_ + kGuardBytes);
 }
 
-}  // namespace assay::runtime::cpu
+}  // namespace assay::runtime

@@ -1,4 +1,4 @@
-#include "runtime/cpu/kernel_cache.h"
+#include "runtime/kernel_cache.h"
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 
 #include "base/hash.h"
 
-namespace assay::runtime::cpu {
+namespace assay::runtime {
 namespace {
 
 namespace fs = std::filesystem;
@@ -102,7 +102,7 @@ std::optional<CachedKernel> KernelCache::find(const std::string& hash) {
 Result<std::string> KernelCache::add_library(const fs::path& built) {
   const auto bytes = read_file(built);
   if (!bytes) return error(fmt::format("the built library '{}' can not be read", built.string()));
-  const std::string name = hash_hex(*bytes) + ".so";
+  const std::string name = hash_hex(*bytes) + built.extension().string();
   std::error_code fault;
   fs::rename(built, root_ / "libraries" / name, fault);
   if (fault)
@@ -134,4 +134,4 @@ Result<fs::path> KernelCache::make_work_folder() {
   return folder;
 }
 
-}  // namespace assay::runtime::cpu
+}  // namespace assay::runtime

@@ -1,0 +1,34 @@
+// Loop kernels -> OpenCL programs. What was built is kept as the driver's binary, under the hash of
+// source, options and driver; only kernels that are not in the cache are compiled.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "codegen/dialect.h"
+#include "ir/kernel.h"
+#include "runtime/device.h"
+#include "runtime/kernel_cache.h"
+#include "runtime/opencl/session.h"
+
+namespace assay::runtime::opencl {
+
+struct Build {
+  std::vector<Owned<cl_program>> programs;
+  std::vector<Owned<cl_kernel>> kernels;  // as given; each of one of the programs
+  double seconds = 0;                     // 0: everything came from the cache
+};
+
+struct BuildRequest {
+  std::span<const ir::Kernel> kernels;
+  const codegen::Dialect& dialect;
+  const Session& session;
+  const LoadOptions& options;
+};
+
+// Errors: what the dialect can not spell; a kernel the driver does not build (its log, with the
+// file and line of the kernel's source, which is kept beside the cache); cancelled.
+Result<Build> build(const BuildRequest& request, KernelCache& cache);
+
+}  // namespace assay::runtime::opencl

@@ -1,0 +1,130 @@
+#include "runtime/opencl/device.h"
+
+#include <fmt/format.h>
+
+#include "base/hash.h"
+#include "codegen/dialect.h"
+#include "runtime/opencl/build.h"
+#include "runtime/opencl/module.h"
+#include "runtime/opencl/session.h"
+
+namespace assay::runtime::opencl {
+namespace {
+
+constexpr const char* kDialect = "opencl";
+
+std::string class_of(cl_device_type type) {
+  if ((type & CL_DEVICE_TYPE_GPU) != 0) return "gpu";
+  if ((type & CL_DEVICE_TYPE_CPU) != 0) return "cpu";
+  return "accelerator";
+}
+
+DeviceInfo describe(const Api& api, const Place& at, size_t number) {
+  DeviceInfo d;
+  d.id = fmt::format("opencl:{}", number);
+  d.name = text_of(api, at.device, CL_DEVICE_NAME);
+  d.api = kDialect;
+  d.units = static_cast<int>(number_of<cl_uint>(api, at.device, CL_DEVICE_MAX_COMPUTE_UNITS));
+  d.memory_bytes =
+      static_cast<int64_t>(number_of<cl_ulong>(api, at.device, CL_DEVICE_GLOBAL_MEM_SIZE));
+  const auto local = number_of<cl_device_local_mem_type>(api, at.device, CL_DEVICE_LOCAL_MEM_TYPE);
+  d.facts = {
+      {"class", class_of(number_of<cl_device_type>(api, at.device, CL_DEVICE_TYPE))},
+      {"platform", text_of(api, at.platform, CL_PLATFORM_NAME)},
+      {"version", text_of(api, at.device, CL_DEVICE_VERSION)},
+      {"driver", text_of(api, at.device, CL_DRIVER_VERSION)},
+      {"group_threads", std::to_string(number_of<size_t>(api, at.device, CL_DEVICE_MAX_WORK_GROUP_SIZE))},
+      {"group_memory", std::to_string(number_of<cl_ulong>(api, at.device, CL_DEVICE_LOCAL_MEM_SIZE))},
+      {"group_memory_type", local == CL_LOCAL ? "on chip" : "global"},
+      {"largest_buffer", std::to_string(number_of<cl_ulong>(api, at.device, CL_DEVICE_MAX_MEM_ALLOC_SIZE))},
+      {"images", number_of<cl_bool>(api, at.device, CL_DEVICE_IMAGE_SUPPORT) != 0 ? "yes" : "no"},
+      {"extensions", text_of(api, at.device, CL_DEVICE_EXTENSIONS)}};
+  return d;
+}
+
+Result<Session> start(const Api& api, const Place& at, const std::string& id) {
+  Session s{api, at, id, "", {}};
+  s.fingerprint = hash_hex(text_of(api, at.platform, CL_PLATFORM_VERSION) + '\n' +
+                           text_of(api, at.device, CL_DEVICE_NAME) + '\n' +
+                           text_of(api, at.device, CL_DEVICE_VERSION) + '\n' +
+                           text_of(api, at.device, CL_DRIVER_VERSION));
+  s.limits.buffer_bytes = number_of<cl_ulong>(api, at.device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+  s.limits.group_bytes = number_of<cl_ulong>(api, at.device, CL_DEVICE_LOCAL_MEM_SIZE);
+  s.limits.shares_memory = number_of<cl_bool>(api, at.device, CL_DEVICE_HOST_UNIFIED_MEMORY) != 0;
+  cl_int status = CL_SUCCESS;
+  const cl_context_properties properties[] = {
+      CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(at.platform), 0};
+  s.context = {api.clCreateContext(properties, 1, &at.device, nullptr, nullptr, &status),
+               api.clReleaseContext};
+  if (status != CL_SUCCESS) return failure("clCreateContext", status);
+  s.queue = {api.clCreateCommandQueue(s.context.get(), at.device, CL_QUEUE_PROFILING_ENABLE, &status),
+             api.clReleaseCommandQueue};
+  if (status != CL_SUCCESS) return failure("clCreateCommandQueue", status);
+  return s;
+}
+
+class OpenclDevice final : public Device {  // invariant: session_ is open
+ public:
+  OpenclDevice(DeviceInfo info, Session session, codegen::Dialect dialect)
+      : info_(std::move(info)),
+        session_(std::make_shared<Session>(std::move(session))),
+        dialect_(std::move(dialect)) {}
+
+  const DeviceInfo& info() const override { return info_; }
+
+  Result<std::unique_ptr<Module>> load(std::span<const ir::Kernel> kernels,
+                                       const hwdesc::Target& target,
+                                       const LoadOptions& options) override {
+    const std::string& wanted = target.api.dialect;
+    if (!wanted.empty() && wanted != kDialect)
+      return error(
+          fmt::format("{} runs dialect '{}', the target is for '{}'", info_.id, kDialect, wanted));
+    Diags warnings;
+    auto cache = KernelCache::open(options.cache_dir, warnings);
+    if (!cache) return cache.diags();
+    auto built = build({kernels, dialect_, *session_, options}, *cache);
+    if (!built) return built.diags();
+    return OpenclModule::make(session_, kernels, std::move(built).value(), options.guarded,
+                              std::move(warnings));
+  }
+
+ private:
+  DeviceInfo info_;
+  std::shared_ptr<Session> session_;
+  codegen::Dialect dialect_;
+};
+
+}  // namespace
+
+Found find() {
+  Found found;
+  const auto api = load_api();
+  if (!api) return {{}, {{"opencl", api.diags()[0].message}}};
+  const auto places = list_devices(**api);
+  if (!places) return {{}, {{"opencl", places.diags()[0].message}}};
+  if (places->empty()) return {{}, {{"opencl", "its drivers list no device"}}};
+  for (size_t i = 0; i < places->size(); ++i)
+    found.devices.push_back(describe(**api, (*places)[i], i));
+  return found;
+}
+
+Result<std::unique_ptr<Device>> open(const std::string& id) {
+  const auto api = load_api();
+  if (!api) return api.diags();
+  const auto places = list_devices(**api);
+  if (!places) return places.diags();
+  auto dialect = codegen::parse_dialect(codegen::dialect_text(kDialect),
+                                        fmt::format("dialects/{}.yaml", kDialect));
+  if (!dialect) return dialect.diags();
+  for (size_t i = 0; i < places->size(); ++i) {
+    DeviceInfo info = describe(**api, (*places)[i], i);
+    if (info.id != id) continue;
+    auto session = start(**api, (*places)[i], id);
+    if (!session) return session.diags();
+    return std::unique_ptr<Device>(std::make_unique<OpenclDevice>(
+        std::move(info), std::move(session).value(), std::move(dialect).value()));
+  }
+  return error(fmt::format("{} has gone", id), "`assay devices` lists those there are");
+}
+
+}  // namespace assay::runtime::opencl

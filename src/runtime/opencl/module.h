@@ -1,0 +1,52 @@
+// The runtime::Module of an OpenCL device: built kernels, buffers, launches in order.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/memory.h"
+#include "runtime/opencl/build.h"
+
+namespace assay::runtime::opencl {
+
+class OpenclModule final : public Module {  // invariant: kernels_[i] is of definitions_[i]
+ public:
+  // Errors: a kernel that needs more group memory than the device has.
+  static Result<std::unique_ptr<Module>> make(std::shared_ptr<Session> session,
+                                              std::span<const ir::Kernel> kernels, Build build,
+                                              bool guarded, Diags warnings);
+
+  Result<int> allocate(int64_t bytes) override;
+  void write(BufferRange to, std::span<const std::byte> data) override;
+  void read(BufferRange from, std::span<std::byte> data) const override;
+  Result<RunTimes> run(std::span<const Launch> launches, const RunOptions& options) override;
+  const std::vector<KernelReport>& reports() const override { return reports_; }
+  double build_seconds() const override { return build_.seconds; }
+  const Diags& warnings() const override { return warnings_; }
+
+ private:
+  struct Buffer {
+    Memory pages;  // its storage, where the device shares the host's memory
+    Owned<cl_mem> memory;
+    int64_t bytes = 0;  // without the guard zones
+  };
+
+  int64_t guard() const { return guarded_ ? kGuardBytes : 0; }
+  Diags check(std::span<const Launch> launches) const;
+  // Enqueues all, waits, and appends the times (unless null). `failed`: a call and its status.
+  Diags run_once(std::span<const Launch> launches, RunTimes* times);
+  cl_int set_arguments(const Launch& launch);
+  Diags read_times(std::span<const Owned<cl_event>> events, RunTimes& times) const;
+  Diags check_guards() const;
+
+  std::shared_ptr<Session> session_;
+  std::vector<ir::Kernel> definitions_;
+  Build build_;
+  std::vector<Buffer> buffers_;
+  std::vector<KernelReport> reports_;
+  bool guarded_ = false;
+  Diags warnings_;
+  mutable Diags lost_;  // a read or write that failed: the next run reports it
+};
+
+}  // namespace assay::runtime::opencl

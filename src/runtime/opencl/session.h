@@ -1,0 +1,26 @@
+// One device in use: its context and its queue, shared by the modules that run on it.
+#pragma once
+
+#include <string>
+
+#include "runtime/device.h"
+#include "runtime/opencl/api.h"
+
+namespace assay::runtime::opencl {
+
+struct Limits {
+  size_t buffer_bytes = 0;  // of one allocation
+  size_t group_bytes = 0;   // local memory of one group
+  bool shares_memory = false;  // with the host: buffers are made of host pages
+};
+
+struct Session {
+  const Api& api;
+  Place place;
+  std::string id, fingerprint;  // of device, driver and compiler: what built programs depend on
+  Limits limits;
+  Owned<cl_context> context{};
+  Owned<cl_command_queue> queue{};  // in order, with timestamps
+};
+
+}  // namespace assay::runtime::opencl
