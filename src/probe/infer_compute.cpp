@@ -23,7 +23,10 @@ void add_lanes(const Observations& all, Profile& to) {
     best = r.elements_per_second;
     auto width = known_value(Count{double(r.lanes)}, Origin::measured, "throughput of multiply-adds by vector width",
                              fmt::format("{:.0f} G multiply-adds/s with {} chains", best * 1e-9, r.chains));
-    lanes.modes.push_back({std::move(width), fmt::format("v{}", r.lanes * 32)});
+    LaneMode mode;
+    mode.width = std::move(width);
+    mode.name = fmt::format("v{}", r.lanes * 32);
+    lanes.modes.push_back(std::move(mode));
   }
 }
 
