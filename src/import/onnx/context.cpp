@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ir/element.h"
 #include "ir/limits.h"
 
@@ -26,6 +28,11 @@ int Context::input(int i) const {
   const std::optional<int> id = value(node_->input(i));
   if (!id) refuse(fmt::format("input {} is not defined", node_->input(i)));
   return *id;
+}
+
+bool Context::folds() const {
+  return std::all_of(node_->input().begin(), node_->input().end(),
+                     [&](const std::string& name) { return name.empty() || is_constant(*value(name)); });
 }
 
 const std::vector<std::byte>& Context::bytes(int id) const {

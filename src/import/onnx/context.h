@@ -52,6 +52,7 @@ class Context {  // invariant: values_ maps each ONNX name to a tensor of `graph
   int input_count() const { return node_->input_size(); }
   bool has_input(int i) const;
   int input(int i) const;  // tensor; refuses when it is missing
+  bool folds() const;      // every operand is constant: what is emitted is computed now, integers exactly
 
   // Attributes of the current node; the wrong type is refused.
   bool has_attribute(std::string_view name) const { return find_attribute(name) != nullptr; }

@@ -10,6 +10,7 @@
 #include "base/edit_distance.h"
 #include "import/onnx/fold.h"
 #include "import/onnx/indexing.h"
+#include "import/onnx/narrow.h"
 #include "import/onnx/operators.h"
 #include "import/onnx/prune.h"
 
@@ -37,6 +38,7 @@ class Importer {  // invariant: a name is in failed_ when the node that defines 
     for (const onnx::ValueInfoProto& v : graph_.output()) attempt([&] { add_output(v.name()); }, v.name());
     if (has_error(diags_)) return std::move(diags_);
     prune(c_.graph);
+    for (Diag& d : narrow(c_.graph)) report(d.message, d.hint);
     for (Diag& d : ir::verify(c_.graph)) report(d.message, d.hint);
     if (has_error(diags_)) return std::move(diags_);
     return std::move(c_.graph);
@@ -144,18 +146,12 @@ class Importer {  // invariant: a name is in failed_ when the node that defines 
     try {
       c_.enter(n);
       op->import(c_);
-      if (reads_constants_only(n)) fold_nodes(c_, first);
+      if (c_.folds()) fold_nodes(c_, first);
     } catch (const Refusal& refusal) {
       report(fmt::format("{}: {}", describe(n), refusal.message), refusal.hint);
       c_.graph.nodes.resize(first);
       fail(n);
     }
-  }
-
-  bool reads_constants_only(const onnx::NodeProto& n) const {
-    return std::all_of(n.input().begin(), n.input().end(), [&](const std::string& name) {
-      return name.empty() || c_.is_constant(*c_.value(name));
-    });
   }
 
   // Outputs are computed by nodes: what is an input, a constant or an output already is copied.

@@ -91,5 +91,32 @@ ir::Scalar div(ir::Scalar a, ir::Scalar b) { return ir::apply(ScalarOp::div, {st
 ir::Scalar max(ir::Scalar a, ir::Scalar b) { return ir::apply(ScalarOp::max, {std::move(a), std::move(b)}); }
 ir::Scalar min(ir::Scalar a, ir::Scalar b) { return ir::apply(ScalarOp::min, {std::move(a), std::move(b)}); }
 ir::Scalar call(ScalarOp op, ir::Scalar a) { return ir::apply(op, {std::move(a)}); }
+ir::Scalar power(ir::Scalar a, ir::Scalar b) { return ir::apply(ScalarOp::pow, {std::move(a), std::move(b)}); }
+ir::Scalar less(ir::Scalar a, ir::Scalar b) { return ir::apply(ScalarOp::less, {std::move(a), std::move(b)}); }
+ir::Scalar equal(ir::Scalar a, ir::Scalar b) { return ir::apply(ScalarOp::equal, {std::move(a), std::move(b)}); }
+
+ir::Scalar choose(ir::Scalar condition, ir::Scalar yes, ir::Scalar no) {
+  return ir::apply(ScalarOp::select, {std::move(condition), std::move(yes), std::move(no)});
+}
+
+ir::Scalar truncated(ir::Scalar a) {
+  return choose(less(a, ir::number(0)), call(ScalarOp::ceil, a), call(ScalarOp::floor, a));
+}
+
+ir::Scalar axis_value(size_t axis) {
+  ir::Scalar s;
+  s.op = ScalarOp::axis;
+  s.operand = static_cast<int>(axis);
+  return s;
+}
+
+Expression pointwise(std::string op, const Shape& shape, ir::DType dtype, std::string suffix) {
+  Expression e;
+  e.op = std::move(op);
+  e.suffix = std::move(suffix);
+  e.spatial = axes_for(shape);
+  e.dtype = dtype;
+  return e;
+}
 
 }  // namespace assay::import

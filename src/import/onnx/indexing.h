@@ -36,6 +36,12 @@ ir::Read guarded_read(int tensor, std::vector<ir::Index> index, double fill);
 // One variable per dimension, 0 .. rank-1.
 std::vector<ir::Index> identity_index(size_t rank);
 
+// The same elements in another shape; refuses another count of them.
+int reshaped(Context& c, int tensor, const Shape& to);
+
+// What a run-time value of `dtype` keeps of the exact result `x`: 8-bit integers wrap around.
+ir::Scalar wrapped(const Context& c, ir::DType dtype, ir::Scalar x);
+
 // Scalar operations by short names.
 ir::Scalar add(ir::Scalar a, ir::Scalar b);
 ir::Scalar sub(ir::Scalar a, ir::Scalar b);
@@ -44,5 +50,14 @@ ir::Scalar div(ir::Scalar a, ir::Scalar b);
 ir::Scalar max(ir::Scalar a, ir::Scalar b);
 ir::Scalar min(ir::Scalar a, ir::Scalar b);
 ir::Scalar call(ir::ScalarOp op, ir::Scalar a);
+ir::Scalar power(ir::Scalar a, ir::Scalar b);
+ir::Scalar less(ir::Scalar a, ir::Scalar b);
+ir::Scalar equal(ir::Scalar a, ir::Scalar b);
+ir::Scalar choose(ir::Scalar condition, ir::Scalar yes, ir::Scalar no);
+ir::Scalar truncated(ir::Scalar a);   // towards zero
+ir::Scalar axis_value(size_t axis);   // the point's coordinate along an axis of the node
+
+// An expression over the points of `shape`; `suffix` as in Expression.
+Expression pointwise(std::string op, const Shape& shape, ir::DType dtype, std::string suffix = "");
 
 }  // namespace assay::import

@@ -1,4 +1,4 @@
-// Operators that move elements: transposes, concatenation, slices, padding, repetition.
+// Operators that move elements: transposes, concatenation, slices, repetition.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -158,53 +158,6 @@ void import_split(Context& c) {
     start += size;
   }
   if (start != shape[axis]) refuse(fmt::format("the parts hold {} of {} elements", start, shape[axis]));
-}
-
-namespace {
-
-// Elements before each dimension, then after each; with an axes input only those dimensions.
-Shape pad_amounts(const Context& c, size_t rank) {
-  Shape pads = c.opset >= 11 ? c.integers(c.input(1)) : c.ints_attribute(c.opset < 2 ? "paddings" : "pads");
-  Shape axes(rank);
-  std::iota(axes.begin(), axes.end(), 0);
-  if (c.has_input(3)) axes = c.integers(c.input(3));
-  normal_axes(axes, rank);
-  if (pads.size() != 2 * axes.size())
-    refuse(fmt::format("{} pads for {} dimensions, expected {}", pads.size(), axes.size(), 2 * axes.size()));
-  Shape all(2 * rank, 0);
-  for (size_t i = 0; i < axes.size(); ++i) {
-    const size_t d = normal_axis(axes[i], rank);
-    all[d] = pads[i];
-    all[rank + d] = pads[axes.size() + i];
-  }
-  for (int64_t v : all)
-    if (v < -ir::kMaxExtent || v > ir::kMaxExtent) refuse("pads are out of bounds");
-  return all;
-}
-
-}  // namespace
-
-void import_pad(Context& c) {
-  const int x = c.input(0);
-  const Shape from = c.shape(x);
-  if (const std::string mode = c.string_attribute("mode", "constant"); mode != "constant")
-    refuse(fmt::format("mode {} is not supported, only constant", mode));
-  double value = c.float_attribute("value", 0);
-  if (c.opset >= 11 && c.has_input(2)) {
-    const std::optional<double> given = c.single(c.input(2));
-    if (!given) refuse("the padding value must be a constant with one element");
-    value = *given;
-  }
-  const Shape pads = pad_amounts(c, from.size());
-  Shape to;
-  std::vector<ir::Index> at;
-  for (size_t d = 0; d < from.size(); ++d) {
-    to.push_back(from[d] + pads[d] + pads[from.size() + d]);
-    at.push_back(ir::variable(static_cast<int>(d)) + -pads[d]);
-  }
-  const bool grows = std::any_of(pads.begin(), pads.end(), [](int64_t v) { return v > 0; });
-  c.check_shape(to);
-  c.bind(0, c.emit(copy("pad", to, grows ? guarded_read(x, at, value) : plain_read(x, at))));
 }
 
 void import_expand(Context& c) {

@@ -1,4 +1,4 @@
-// BatchNormalization, Softmax, LogSoftmax, LRN, LayerNormalization: each as few expressions.
+// BatchNormalization, Softmax, LogSoftmax, LRN: each as few expressions.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 
 #include "import/onnx/indexing.h"
 #include "import/onnx/operators.h"
+#include "import/onnx/reduction.h"
 
 namespace assay::import {
 namespace {
@@ -71,37 +72,6 @@ void import_batch_normalization(Context& c) {
 
 namespace {
 
-// A reduction of x over `axes`, which are dropped from the shape; `kept_index` reads it at a point
-// of x.
-struct Reduced {
-  int tensor = -1;
-  std::vector<ir::Index> at;
-};
-
-Reduced reduce(Context& c, int x, const std::vector<size_t>& axes, ir::Combiner combine, ir::Scalar body,
-               std::string op, std::string suffix) {
-  const Shape shape = c.shape(x);
-  Expression e;
-  e.op = std::move(op);
-  e.suffix = std::move(suffix);
-  e.combine = combine;
-  e.body = std::move(body);
-  Reduced r;
-  std::vector<ir::Index> index(shape.size());
-  const std::vector<ir::Axis> names = axes_for(shape);
-  const int kept = static_cast<int>(shape.size() - axes.size());
-  for (size_t d = 0; d < shape.size(); ++d) {
-    const bool reduces = std::binary_search(axes.begin(), axes.end(), d);
-    std::vector<ir::Axis>& to = reduces ? e.reduce : e.spatial;
-    index[d] = ir::variable(static_cast<int>(to.size()) + (reduces ? kept : 0));
-    to.push_back(names[d]);
-    if (!reduces) r.at.push_back(ir::variable(static_cast<int>(d)));
-  }
-  e.reads = {plain_read(x, std::move(index))};
-  r.tensor = c.emit(std::move(e));
-  return r;
-}
-
 // Until opset 12 the input is seen as a matrix: all dimensions from `axis` on are one.
 std::vector<size_t> softmax_axes(const Context& c, size_t rank) {
   if (rank == 0) refuse("a scalar has no axis");
@@ -112,24 +82,18 @@ std::vector<size_t> softmax_axes(const Context& c, size_t rank) {
   return axes;
 }
 
-Expression with(Context& c, int x, const Reduced& r, std::string op) {
-  Expression e = over(c, x, op, op);
-  e.reads.push_back(plain_read(r.tensor, r.at));
-  return e;
-}
-
 }  // namespace
 
 // exp(x - max) / sum(exp(x - max)), in four expressions.
 void import_softmax(Context& c) {
   const int x = c.input(0);
   const std::vector<size_t> axes = softmax_axes(c, c.shape(x).size());
-  const Reduced top = reduce(c, x, axes, ir::Combiner::max, ir::read(0), "softmax_max", "softmax_max");
-  Expression shifted = with(c, x, top, "softmax_exp");
+  const Reduced top = reduce(c, x, axes, {"softmax_max", ir::Combiner::max, ir::read(0)});
+  Expression shifted = with_reduced(c, x, top, "softmax_exp");
   shifted.body = call(ScalarOp::exp, sub(ir::read(0), ir::read(1)));
   const int powers = c.emit(std::move(shifted));
-  const Reduced sum = reduce(c, powers, axes, ir::Combiner::sum, ir::read(0), "softmax_sum", "softmax_sum");
-  Expression quotient = with(c, powers, sum, "softmax_div");
+  const Reduced sum = reduce(c, powers, axes, {"softmax_sum", ir::Combiner::sum, ir::read(0)});
+  Expression quotient = with_reduced(c, powers, sum, "softmax_div");
   quotient.body = div(ir::read(0), ir::read(1));
   c.bind(0, c.emit(std::move(quotient)));
 }
@@ -138,13 +102,12 @@ void import_softmax(Context& c) {
 void import_log_softmax(Context& c) {
   const int x = c.input(0);
   const std::vector<size_t> axes = softmax_axes(c, c.shape(x).size());
-  const Reduced top = reduce(c, x, axes, ir::Combiner::max, ir::read(0), "softmax_max", "softmax_max");
-  Expression shifted = with(c, x, top, "softmax_sub");
+  const Reduced top = reduce(c, x, axes, {"softmax_max", ir::Combiner::max, ir::read(0)});
+  Expression shifted = with_reduced(c, x, top, "softmax_sub");
   shifted.body = sub(ir::read(0), ir::read(1));
   const int difference = c.emit(std::move(shifted));
-  const Reduced sum = reduce(c, difference, axes, ir::Combiner::sum, call(ScalarOp::exp, ir::read(0)), "softmax_sum",
-                             "softmax_sum");
-  Expression out = with(c, difference, sum, "softmax_log");
+  const Reduced sum = reduce(c, difference, axes, {"softmax_sum", ir::Combiner::sum, call(ScalarOp::exp, ir::read(0))});
+  Expression out = with_reduced(c, difference, sum, "softmax_log");
   out.body = sub(ir::read(0), call(ScalarOp::log, ir::read(1)));
   c.bind(0, c.emit(std::move(out)));
 }
@@ -168,41 +131,6 @@ void import_lrn(Context& c) {
   const double scale = c.float_attribute("alpha", static_cast<double>(1e-4F)) / static_cast<double>(size);
   ir::Scalar base = add(number(c.float_attribute("bias", 1)), mul(number(scale), ir::read(1)));
   e.body = div(ir::read(0), ir::apply(ScalarOp::pow, {std::move(base), number(c.float_attribute("beta", 0.75))}));
-  c.bind(0, c.emit(std::move(e)));
-}
-
-namespace {
-
-double count_over(const Shape& shape, const std::vector<size_t>& axes) {
-  double count = 1;
-  for (size_t axis : axes) count *= static_cast<double>(shape[axis]);
-  return count;
-}
-
-}  // namespace
-
-// (x - mean) / sqrt(variance + epsilon) * scale + bias over the dimensions from `axis` on.
-void import_layer_normalization(Context& c) {
-  const int x = c.input(0);
-  const Shape shape = c.shape(x);
-  std::vector<size_t> axes;
-  for (size_t d = normal_axis(c.int_attribute("axis", -1), shape.size()); d < shape.size(); ++d) axes.push_back(d);
-  const double share = 1 / count_over(shape, axes);
-  const Reduced mean = reduce(c, x, axes, ir::Combiner::sum, mul(ir::read(0), number(share)), "mean", "mean");
-  Expression centred = with(c, x, mean, "centre");
-  centred.body = sub(ir::read(0), ir::read(1));
-  const int difference = c.emit(std::move(centred));
-  const Reduced variance = reduce(c, difference, axes, ir::Combiner::sum,
-                                  mul(mul(ir::read(0), ir::read(0)), number(share)), "variance", "variance");
-  Expression e = with(c, difference, variance, "layer_norm");
-  const double epsilon = c.float_attribute("epsilon", static_cast<double>(1e-5F));
-  e.body = div(ir::read(0), call(ScalarOp::sqrt, add(ir::read(1), number(epsilon))));
-  for (int i = 1; i <= 2; ++i) {
-    if (!c.has_input(i)) continue;
-    if (broadcast(shape, c.shape(c.input(i))) != shape) refuse("scale or bias can not be broadcast to the input");
-    ir::Scalar value = broadcast_operand(c, c.input(i), shape, e.reads);
-    e.body = i == 1 ? mul(std::move(e.body), std::move(value)) : add(std::move(e.body), std::move(value));
-  }
   c.bind(0, c.emit(std::move(e)));
 }
 

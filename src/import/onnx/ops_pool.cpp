@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "import/onnx/indexing.h"
 #include "import/onnx/operators.h"
@@ -71,10 +72,40 @@ std::vector<double> reciprocals(const std::vector<std::vector<double>>& counts) 
 
 }  // namespace
 
+namespace {
+
+// Where in the whole input the element of the window lies that the pool chose: the flat position of
+// the first that is equal to it. storage_order = 1: the last two dimensions count column by column.
+int pooled_place(Context& c, int x, const Window& w, int pooled) {
+  const Shape& shape = c.shape(x);
+  if (static_cast<double>(ir::elements(c.tensor(x))) > 0x1p24)
+    refuse("the places in more than 2^24 elements are not exact as f32");
+  Expression e = pool(c, x, w, "max_pool_place", ir::Combiner::min, -std::numeric_limits<double>::infinity());
+  e.suffix = "place";
+  e.dtype = ir::DType::i64;
+  e.reads.push_back(plain_read(pooled, identity_index(e.spatial.size())));
+  std::vector<size_t> order(w.in.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  if (c.int_attribute("storage_order", 0) != 0 && order.size() > 1) std::swap(order.back(), order[order.size() - 2]);
+  ir::Scalar flat = add(mul(axis_value(0), ir::number(static_cast<double>(shape[1]))), axis_value(1));
+  for (size_t d : order) {
+    ir::Scalar at = add(mul(axis_value(2 + d), ir::number(static_cast<double>(w.stride[d]))),
+                        mul(axis_value(e.spatial.size() + d), ir::number(static_cast<double>(w.dilation[d]))));
+    at = sub(std::move(at), ir::number(static_cast<double>(w.before[d])));
+    flat = add(mul(std::move(flat), ir::number(static_cast<double>(w.in[d]))), std::move(at));
+  }
+  e.body = choose(equal(ir::read(0), ir::read(1)), std::move(flat), ir::number(std::numeric_limits<double>::infinity()));
+  return c.emit(std::move(e));
+}
+
+}  // namespace
+
 void import_max_pool(Context& c) {
   const int x = c.input(0);
   const Window w = read_window(c, spatial_shape(c, x), {});
-  c.bind(0, c.emit(pool(c, x, w, "max_pool", ir::Combiner::max, -std::numeric_limits<double>::infinity())));
+  const int pooled = c.emit(pool(c, x, w, "max_pool", ir::Combiner::max, -std::numeric_limits<double>::infinity()));
+  c.bind(0, pooled);
+  if (c.node().output_size() > 1 && !c.node().output(1).empty()) c.bind(1, pooled_place(c, x, w, pooled));
 }
 
 void import_average_pool(Context& c) {
@@ -122,6 +153,34 @@ void import_global_average_pool(Context& c) {
   for (const ir::Axis& axis : e.reduce) count *= static_cast<double>(axis.extent);
   e.body = mul(ir::read(0), ir::number(1 / count));
   c.bind(0, c.emit(std::move(e)));
+}
+
+namespace {
+
+// (sum |x|^p) ^ (1/p): the powers are the reduction's, the root is a node behind it.
+void emit_lp(Context& c, Expression e, int64_t p) {
+  if (p < 1 || p > 64) refuse(fmt::format("p = {} is out of bounds", p));
+  const ir::Scalar magnitude = call(ir::ScalarOp::abs, ir::read(0));
+  e.body = p == 1 ? magnitude : p == 2 ? mul(ir::read(0), ir::read(0)) : power(magnitude, ir::number(static_cast<double>(p)));
+  e.suffix = "powers";
+  const int powers = c.emit(std::move(e));
+  if (p == 1) return c.bind(0, powers);
+  Expression root = pointwise("lp_root", c.shape(powers), c.tensor(powers).dtype);
+  root.reads = {plain_read(powers, identity_index(c.shape(powers).size()))};
+  root.body = p == 2 ? call(ir::ScalarOp::sqrt, ir::read(0)) : power(ir::read(0), ir::number(1.0 / static_cast<double>(p)));
+  c.bind(0, c.emit(std::move(root)));
+}
+
+}  // namespace
+
+void import_lp_pool(Context& c) {
+  const int x = c.input(0);
+  const Window w = read_window(c, spatial_shape(c, x), {});
+  emit_lp(c, pool(c, x, w, "lp_pool", ir::Combiner::sum, 0), c.int_attribute("p", 2));
+}
+
+void import_global_lp_pool(Context& c) {
+  emit_lp(c, global_pool(c, c.input(0), "global_lp_pool", ir::Combiner::sum), c.int_attribute("p", 2));
 }
 
 void import_global_max_pool(Context& c) {

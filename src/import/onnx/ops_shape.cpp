@@ -27,17 +27,25 @@ ir::Index flat_index(const Shape& shape) {
   return flat;
 }
 
+void reshape_to(Context& c, int x, const Shape& to) { c.bind(0, reshaped(c, x, to)); }
+
+// The axes of Squeeze and Unsqueeze: an attribute until opset 12, then an input.
+Shape axes_argument(const Context& c) { return c.has_input(1) ? c.integers(c.input(1)) : c.ints_attribute("axes"); }
+
+}  // namespace
+
 // Reads x at the flattened position of the output: per dimension (flat / stride) % extent, which
 // simplifies to plain axes where only ones come and go.
-void reshape_to(Context& c, int x, const Shape& to) {
+int reshaped(Context& c, int x, const Shape& to) {
   c.check_shape(to);
   const Shape from = c.shape(x);
-  if (from == to) return c.bind(0, x);
+  if (from == to) return x;
   if (count_of(from) != count_of(to))
     refuse(fmt::format("[{}] can not be reshaped to [{}]: {} and {} elements", fmt::join(from, ", "),
                        fmt::join(to, ", "), count_of(from), count_of(to)));
   Expression e;
   e.op = "reshape";
+  e.suffix = "reshaped";
   e.spatial = axes_for(to);
   const std::vector<ir::Range> ranges = ranges_of(e.spatial);
   const ir::Index flat = flat_index(to);
@@ -49,13 +57,8 @@ void reshape_to(Context& c, int x, const Shape& to) {
   }
   e.reads = {plain_read(x, std::move(at))};
   e.body = ir::read(0);
-  c.bind(0, c.emit(std::move(e)));
+  return c.emit(std::move(e));
 }
-
-// The axes of Squeeze and Unsqueeze: an attribute until opset 12, then an input.
-Shape axes_argument(const Context& c) { return c.has_input(1) ? c.integers(c.input(1)) : c.ints_attribute("axes"); }
-
-}  // namespace
 
 void import_reshape(Context& c) {
   const int x = c.input(0);
@@ -119,13 +122,20 @@ void import_unsqueeze(Context& c) {
   reshape_to(c, x, to);
 }
 
-// Also Dropout at inference, whose mask nobody may read.
-void import_identity(Context& c) {
-  if (c.node().op_type() == "Dropout" && c.has_input(2)) {
-    const int training = c.input(2);
-    if (!c.is_constant(training) || c.single(training) != 0.0) refuse("training mode", "export the model for inference");
-  }
-  c.bind(0, c.input(0));
+void import_identity(Context& c) { c.bind(0, c.input(0)); }
+
+// At inference nothing is dropped; the mask says so. Training that drops nothing is the same.
+void import_dropout(Context& c) {
+  const int x = c.input(0);
+  const std::optional<double> ratio = c.has_input(1) ? c.single(c.input(1)) : 0.5;
+  const std::optional<double> training = c.has_input(2) ? c.single(c.input(2)) : 0;
+  if ((!training || *training != 0) && (!ratio || *ratio != 0))
+    refuse("training mode", "export the model for inference");
+  c.bind(0, x);
+  if (c.node().output_size() < 2 || c.node().output(1).empty()) return;
+  const ir::DType mask = c.opset >= 10 ? ir::DType::boolean : c.tensor(x).dtype;
+  c.check_constant_size(mask, c.shape(x));
+  c.bind(1, c.add_numbers(mask, c.shape(x), std::vector<double>(static_cast<size_t>(count_of(c.shape(x))), 1)));
 }
 
 void import_shape(Context& c) {

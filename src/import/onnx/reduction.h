@@ -1,0 +1,36 @@
+// Reductions over dimensions of one tensor, as reductions themselves and as parts of normalisations.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "import/onnx/context.h"
+
+namespace assay::import {
+
+// The tensor a reduction gave, and the index that reads it at a point of what was reduced.
+struct Reduced {
+  int tensor = -1;
+  std::vector<ir::Index> at;
+};
+
+struct Reduction {
+  std::string op;                 // the node's class, and the suffix of its names unless `suffix` is given
+  ir::Combiner combine = ir::Combiner::sum;
+  ir::Scalar body;                // read(0) is the element
+  std::optional<ir::DType> dtype = {};  // none: the operand's
+  bool keep = false;              // the reduced dimensions stay, with extent 1
+};
+
+// Over `axes`, which are sorted. With no axes at all the body alone is applied.
+Reduced reduce(Context& c, int x, const std::vector<size_t>& axes, Reduction r);
+
+// The sorted dimensions from `first` on.
+std::vector<size_t> axes_from(size_t first, size_t rank);
+
+double count_over(const Shape& shape, const std::vector<size_t>& axes);
+
+// An expression over the points of x whose read(0) is x and read(1) is the reduced value there.
+Expression with_reduced(const Context& c, int x, const Reduced& r, std::string op);
+
+}  // namespace assay::import
