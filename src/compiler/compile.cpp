@@ -4,11 +4,9 @@
 #include <map>
 
 #include "compiler/construct.h"
-#include "compiler/fuse.h"
-#include "compiler/layout.h"
 #include "compiler/place.h"
+#include "compiler/problems.h"
 #include "compiler/schedule.h"
-#include "compiler/simplify.h"
 
 namespace assay::compiler {
 
@@ -78,16 +76,6 @@ class PlanBuilder {
   std::map<std::pair<int, std::string>, int> tensors_;
 };
 
-Problem problem_of(const LaidOut& laid, const ChainGraph& chain) {
-  Problem p;
-  p.graph = chain.graph;
-  for (int t : chain.tensors) {
-    p.layouts.push_back(laid.layouts[static_cast<size_t>(t)]);
-    p.packable.push_back(laid.graph.tensors[static_cast<size_t>(t)].constant >= 0);
-  }
-  return p;
-}
-
 // Equal problems have equal answers: the key under which construction is remembered.
 std::string key_of(const Problem& p) {
   std::string key = ir::print_graph(p.graph);
@@ -95,36 +83,29 @@ std::string key_of(const Problem& p) {
   return key;
 }
 
-// A graph of one operator has no neighbours: its inputs and outputs take the layout it likes best.
-bool free_layouts(const ir::Graph& g) { return g.nodes.size() <= 2 && g.name.starts_with("operator:"); }
-
 }  // namespace
 
 Result<Compiled> compile(const ir::Graph& graph, const hwdesc::Target& target, const Options& options) {
   const Result<model::Machine> machine = model::prepare(target);
   if (!machine.ok()) return machine.diags();
-  const bool vectors = !machine->simt;
-  const ir::Graph simple = simplify(graph);
-  const LaidOut laid = choose_layouts(simple, vectors ? machine->native_width : 1, free_layouts(graph));
-  const std::vector<NodeChain> chains = fuse(laid.graph);
+  const Problems problems = problems_of(graph, *machine);
+  const std::vector<TileGraph>& parts = problems.tile_graphs;
 
-  PlanBuilder builder(laid, *machine);
+  PlanBuilder builder(problems.laid, *machine);
   std::map<std::string, Constructed> known;
   simulator::CacheState caches;
   int64_t evaluated = 0, pruned = 0;
-  for (size_t i = 0; i < chains.size(); ++i) {
+  for (size_t i = 0; i < parts.size(); ++i) {
     if (options.cancel != nullptr && *options.cancel) return error("compilation was interrupted");
-    const ir::Node& anchor = laid.graph.nodes[static_cast<size_t>(chains[i][0])];
-    if (options.progress) options.progress(static_cast<int>(i), static_cast<int>(chains.size()), anchor.name);
-    const ChainGraph chain = extract(laid.graph, chains[i]);
-    const Problem problem = problem_of(laid, chain);
+    const auto& [name, chain, problem] = parts[i];
+    if (options.progress) options.progress(static_cast<int>(i), static_cast<int>(parts.size()), name);
     const std::string key = key_of(problem);
     auto found = known.find(key);
     if (found == known.end()) {
       Result<Constructed> made = construct(problem, target, *machine, caches, chain.tensors, options.keep);
       if (!made.ok()) {
         Diags diags = made.diags();
-        diags.insert(diags.begin(), error("no program can compute node " + anchor.name + " (" + anchor.op + ")"));
+        diags.insert(diags.begin(), error("no program can compute node " + name + " (" + problem.graph.nodes[0].op + ")"));
         return diags;
       }
       evaluated += made->evaluated;
@@ -132,7 +113,7 @@ Result<Compiled> compile(const ir::Graph& graph, const hwdesc::Target& target, c
       found = known.emplace(key, std::move(*made)).first;
     }
     const ir::Program& program = found->second.best.front().program;
-    builder.add_step(chain, anchor.name, program);
+    builder.add_step(chain, name, program);
     caches = simulator::after(program, *machine, std::move(caches), chain.tensors);
   }
   Compiled out = builder.finish();

@@ -11,13 +11,6 @@ namespace assay::compiler {
 
 namespace {
 
-std::vector<Choice> choices_for(const Space& s) {
-  const bool scratchpad = std::any_of(s.machine.levels.begin(), s.machine.levels.end(),
-                                      [](const model::Level& l) { return l.on_chip_explicit; });
-  if (scratchpad) return scratchpad_choices(s);
-  return s.dense ? dense_choices(s) : plain_choices(s);
-}
-
 // Exact counts when the program lowers; without a known dialect the closed form stands.
 bool rescore(Candidate& c, const hwdesc::Target& target, const model::Machine& m, const simulator::CacheState& before,
              std::span<const int> keys, Diags& why) {
@@ -35,6 +28,13 @@ bool rescore(Candidate& c, const hwdesc::Target& target, const model::Machine& m
 bool faster(const Candidate& a, const Candidate& b) { return a.estimate.seconds < b.estimate.seconds; }
 
 }  // namespace
+
+std::vector<Choice> choices_for(const Space& s) {
+  const bool scratchpad = std::any_of(s.machine.levels.begin(), s.machine.levels.end(),
+                                      [](const model::Level& l) { return l.on_chip_explicit; });
+  if (scratchpad) return scratchpad_choices(s);
+  return s.dense ? dense_choices(s) : plain_choices(s);
+}
 
 Result<Constructed> construct(const Problem& problem, const hwdesc::Target& target, const model::Machine& m,
                               const simulator::CacheState& before, std::span<const int> keys, int keep) {

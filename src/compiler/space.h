@@ -57,6 +57,9 @@ std::vector<Choice> plain_choices(const Space& s);
 std::vector<Choice> scratchpad_choices(const Space& s);
 Choice scalar_choice(const Space& s);
 
+// Those of the policy that suits the machine's memories and the problem: what construction considers.
+std::vector<Choice> choices_for(const Space& s);
+
 // Group tiles that split one axis over the units in a few ways; small work also undivided.
 std::vector<std::vector<int64_t>> group_tiles(const Space& s, const std::vector<int64_t>& register_tile);
 

@@ -1,0 +1,28 @@
+// A graph cut into the tile-graphs that are compiled one by one: simplify -> layout -> fuse, each
+// chain with what construction has to know about it.
+#pragma once
+
+#include <vector>
+
+#include "compiler/construct.h"
+#include "compiler/fuse.h"
+#include "compiler/layout.h"
+#include "ir/graph.h"
+#include "model/machine.h"
+
+namespace assay::compiler {
+
+struct TileGraph {
+  std::string name;    // the anchor's name in the graph
+  ChainGraph chain;
+  Problem problem;
+};
+
+struct Problems {
+  LaidOut laid;                        // the graph after simplify and layout
+  std::vector<TileGraph> tile_graphs;  // in an order in which they can run
+};
+
+Problems problems_of(const ir::Graph& graph, const model::Machine& m);
+
+}  // namespace assay::compiler
