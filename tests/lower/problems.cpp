@@ -157,7 +157,7 @@ hwdesc::Target small_cpu(int width, int units) {
   p.clocks = {core};
   p.topology = {{"unit", count(units)}};
   p.execution.lanes.style = hwdesc::LaneStyle::simd;
-  p.execution.lanes.modes = {{count(width), ""}};
+  p.execution.lanes.modes.emplace_back().width = count(width);
   p.execution.registers.per = "unit";
   p.execution.registers.count = count(32);
   hwdesc::Pipe fma{"fma", "unit", {}}, load{"load", "unit", {}}, store{"store", "unit", {}};
