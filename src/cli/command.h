@@ -46,6 +46,7 @@ ExitCode run_probe(const Command&, std::span<const std::string>, const Context&)
 ExitCode run_profile_list(const Command&, std::span<const std::string>, const Context&);
 ExitCode run_profile_show(const Command&, std::span<const std::string>, const Context&);
 ExitCode run_profile_check(const Command&, std::span<const std::string>, const Context&);
+ExitCode run_profile_schema(const Command&, std::span<const std::string>, const Context&);
 ExitCode run_profile_diff(const Command&, std::span<const std::string>, const Context&);
 ExitCode run_compile(const Command&, std::span<const std::string>, const Context&);
 ExitCode run_run(const Command&, std::span<const std::string>, const Context&);

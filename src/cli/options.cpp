@@ -13,12 +13,37 @@ Options::Options(const Command& command) : command_(command) {
   app_.add_flag("-h,--help", help_wanted_, "this text");
 }
 
-void Options::add_format(bool yaml) {
-  const std::vector<std::string> names = yaml ? std::vector<std::string>{"text", "yaml", "json"}
-                                              : std::vector<std::string>{"text", "json"};
-  app_.add_option("--format", format_name_, yaml ? "text, yaml or json" : "text or json")
-      ->type_name("FORM")
-      ->check(CLI::IsMember(names));
+namespace {
+
+constexpr std::pair<Format, const char*> kFormats[] = {{Format::text, "text"},
+                                                       {Format::json, "json"},
+                                                       {Format::yaml, "yaml"},
+                                                       {Format::hash, "hash"},
+                                                       {Format::markdown, "markdown"}};
+
+std::string name_of(Format format) {
+  for (const auto& [f, name] : kFormats)
+    if (f == format) return name;
+  return "";
+}
+
+Format format_of(const std::string& name) {
+  for (const auto& [f, known] : kFormats)
+    if (name == known) return f;
+  return Format::text;
+}
+
+}  // namespace
+
+void Options::add_format(std::vector<Format> forms) {
+  std::vector<std::string> names;
+  std::string description;
+  for (size_t i = 0; i < forms.size(); ++i) {
+    names.push_back(name_of(forms[i]));
+    description += (i == 0 ? "" : i + 1 == forms.size() ? " or " : ", ") + names.back();
+  }
+  format_name_ = names.front();
+  app_.add_option("--format", format_name_, description)->type_name("FORM")->check(CLI::IsMember(names));
 }
 
 void Options::add_overrides(std::vector<std::string>& to) {
@@ -41,9 +66,7 @@ std::optional<ExitCode> Options::parse(std::span<const std::string> arguments) {
   } catch (const CLI::ParseError& e) {
     return complain(e.what());
   }
-  format_ = format_name_ == "json"   ? Format::json
-            : format_name_ == "yaml" ? Format::yaml
-                                     : Format::text;
+  format_ = format_of(format_name_);
   return std::nullopt;
 }
 

@@ -12,14 +12,14 @@
 
 namespace assay::cli {
 
-enum class Format { text, json, yaml };
+enum class Format { text, json, yaml, hash, markdown };
 
 class Options {  // invariant: `app_` holds the command's options and nothing is parsed twice
  public:
   explicit Options(const Command& command);
 
   CLI::App& app() { return app_; }
-  void add_format(bool yaml = false);                // --format
+  void add_format(std::vector<Format> forms = {Format::text, Format::json});  // --format; the first is the default
   void add_overrides(std::vector<std::string>& to);  // --set, any number
 
   // nullopt: go on. Help: printed, ok. Faults: printed with a hint, bad_input.
@@ -33,7 +33,7 @@ class Options {  // invariant: `app_` holds the command's options and nothing is
 
   const Command& command_;
   CLI::App app_;
-  std::string format_name_ = "text";
+  std::string format_name_;
   Format format_ = Format::text;
   bool help_wanted_ = false;
 };

@@ -1,4 +1,4 @@
-// assay profile list | show | check | diff
+// assay profile list | show | check | diff | schema
 #include <fmt/format.h>
 
 #include "cli/options.h"
@@ -7,7 +7,11 @@
 #include "hwdesc/check.h"
 #include "hwdesc/diff.h"
 #include "hwdesc/library.h"
+#include "hwdesc/print.h"
+#include "hwdesc/reference.h"
+#include "hwdesc/schema.h"
 #include "hwdesc/show.h"
+#include "model/machine.h"
 #include "toolkit/profiles.h"
 
 namespace assay::cli {
@@ -62,6 +66,27 @@ Json to_json(const Diags& diags) {
   return out;
 }
 
+// What the model makes of a profile: the same numbers that estimates rest on.
+struct Summary {
+  double units = 0;
+  double flops = 0;      // f32, multiply-adds counted as two, without matrix instructions
+  double bandwidth = 0;  // bytes/s read from the furthest memory
+  std::string apis;
+};
+
+Result<Summary> summary_of(const hwdesc::Profile& profile) {
+  const Result<hwdesc::Target> target = toolkit::target_of(profile, "");
+  if (!target) return target.diags();
+  const Result<model::Machine> machine = model::prepare(*target);
+  if (!machine) return machine.diags();
+  Summary out;
+  out.units = machine->units;
+  out.flops = 2 * machine->fma_rate.value * machine->native_width * machine->units;
+  out.bandwidth = machine->levels.back().read.value;
+  for (const hwdesc::Api& a : profile.apis) out.apis += (out.apis.empty() ? "" : ", ") + a.name;
+  return out;
+}
+
 }  // namespace
 
 ExitCode run_profile_list(const Command& self, std::span<const std::string> arguments,
@@ -70,16 +95,24 @@ ExitCode run_profile_list(const Command& self, std::span<const std::string> argu
   options.add_format();
   if (const auto stop = options.parse(arguments)) return *stop;
   Json json = Json::array();
+  if (options.format() == Format::text)
+    fmt::print("{:<30} {:<11} {:>6} {:>15} {:>10}  {}\n", "profile", "class", "units", "peak f32", "memory", "apis");
   for (const hwdesc::LibraryEntry& entry : hwdesc::library()) {
     if (entry.kind != hwdesc::LibraryKind::profile) continue;
     const std::string name(entry.name);
     const Result<hwdesc::Profile> profile = toolkit::load_profile(name);
     if (!profile) return failed(profile.diags(), context, ExitCode::internal);
-    std::string apis;
-    for (const hwdesc::Api& a : profile->apis) apis += (apis.empty() ? "" : ", ") + a.name;
-    json.push_back({{"name", name}, {"class", profile->chip_class}, {"apis", apis}});
+    const Result<Summary> s = summary_of(*profile);
+    if (!s) return failed(s.diags(), context, ExitCode::internal);
+    json.push_back({{"name", name},
+                    {"class", profile->chip_class},
+                    {"apis", s->apis},
+                    {"units", s->units},
+                    {"peak_f32_flops", s->flops},
+                    {"memory_bytes_per_s", s->bandwidth}});
     if (options.format() == Format::text)
-      fmt::print("{:<32} {:<12} {}\n", name, profile->chip_class, apis);
+      fmt::print("{:<30} {:<11} {:>6} {:>8.0f} GFLOP/s {:>5.0f} GB/s  {}\n", name, profile->chip_class, s->units,
+                 s->flops / 1e9, s->bandwidth / 1e9, s->apis);
   }
   if (options.format() == Format::json) print_json(json);
   return ExitCode::ok;
@@ -92,12 +125,14 @@ ExitCode run_profile_show(const Command& self, std::span<const std::string> argu
   Options options(self);
   options.app().add_option("PROFILE", name, "a file, or a name of the library")->required();
   options.add_overrides(overrides);
-  options.add_format(true);
+  options.add_format({Format::text, Format::yaml, Format::json, Format::hash});
   if (const auto stop = options.parse(arguments)) return *stop;
   const Result<hwdesc::Profile> profile = load(name, overrides);
   if (!profile) return failed(profile.diags(), context);
   if (options.format() == Format::yaml)
     fmt::print("{}", toolkit::print_profile_text(*profile));
+  else if (options.format() == Format::hash)
+    fmt::print("{}\n", hwdesc::hash_of(*profile));
   else if (options.format() == Format::json)
     print_json(to_json(hwdesc::rows(*profile)));
   else
@@ -150,6 +185,21 @@ ExitCode run_profile_diff(const Command& self, std::span<const std::string> argu
     fmt::print("{}", hwdesc::print_diff(differences));
   }
   return differences.empty() ? ExitCode::ok : ExitCode::no;
+}
+
+ExitCode run_profile_schema(const Command& self, std::span<const std::string> arguments,
+                            const Context& context) {
+  Options options(self);
+  options.add_format({Format::json, Format::markdown});
+  if (const auto stop = options.parse(arguments)) return *stop;
+  if (options.format() == Format::json) {
+    fmt::print("{}", hwdesc::profile_schema());
+    return ExitCode::ok;
+  }
+  const Result<hwdesc::Profile> example = toolkit::load_profile(hwdesc::kReferenceExample);
+  if (!example) return failed(example.diags(), context, ExitCode::internal);
+  fmt::print("{}", hwdesc::reference_page(*example));
+  return ExitCode::ok;
 }
 
 }  // namespace assay::cli

@@ -27,11 +27,11 @@ bool contains(const std::vector<std::string>& list, const std::string& word) {
 }
 
 struct Declared {
-  std::vector<std::string> places, clocks, modes, pipes, memories, references;
+  std::vector<std::string> places, clocks, modes, pipes, memories, paths, references;
 };
 
 Declared declared(const Profile& p) {
-  Declared d{keys_of(p.topology), keys_of(p.clocks), keys_of(p.execution.lanes.modes), keys_of(p.pipes), keys_of(p.memory), keys_of(p.references)};
+  Declared d{keys_of(p.topology), keys_of(p.clocks), keys_of(p.execution.lanes.modes), keys_of(p.pipes), keys_of(p.memory), keys_of(p.paths), keys_of(p.references)};
   d.places.insert(d.places.begin(), {"device", "host"});
   return d;
 }
@@ -57,6 +57,8 @@ class LeafChecks {  // leaf: what can be said of one value or one word
       if (path.front() == "compute") check_op(path, member);
       if (path.back() == "backed_by" && !member.empty())
         must_be(path, member, declared_.memories, "is not one of memory");
+      if (path.front() == "memory" && path.back() == "path" && !member.empty())
+        must_be(path, member, declared_.paths, "is not one of paths");
       if (path.front() == "movers" && (path.back() == "from" || path.back() == "to"))
         must_be(path, member, declared_.memories, "is not one of memory");
     } else if constexpr (WordList<M>) {

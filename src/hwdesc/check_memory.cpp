@@ -61,13 +61,13 @@ void check_level(Findings& out, const MemoryLevel& m, Origin otherwise) {
 }
 
 // Warnings: a memory further away is as a rule slower and larger. Scratchpads stand beside caches,
-// so only memories managed alike are compared.
+// so only memories managed alike are compared, and only those on one path.
 void check_order(Findings& out, const Profile& p) {
   for (size_t i = 0; i < p.memory.size(); ++i) {
     const MemoryLevel& far = p.memory[i];
     for (size_t k = i; k-- > 0;) {
       const MemoryLevel& near = p.memory[k];
-      if (near.managed != far.managed) continue;
+      if (near.managed != far.managed || near.path != far.path) continue;
       const std::string path = "memory." + far.name;
       if (near.latency.known() && far.latency.known() && near.latency.value->clock == far.latency.value->clock &&
           far.latency.value->v < near.latency.value->v)

@@ -127,6 +127,8 @@ template <class V> void fields(V& v, Is<MemoryLevel> auto& x) {
   v("managed", x.managed, "automatic: a cache; explicit: code copies", Need::shown);
   v("backed_by", x.backed_by, "the memory it really lies in, when not on chip", Need::optional);
   v("link", x.link, "how host memory is reached: pcie, ...", Need::optional);
+  v("path", x.path, "the one of `paths` that alone reaches it, such as a texture cache; without it plain loads do",
+    Need::optional);
   v("capacity", x.capacity, "nominal size of one instance", Need::optional);
   v("knee", x.knee, "where the hit rate falls", Need::optional);
   v("latency", x.latency, "load to use; far memory in ns", Need::optional);

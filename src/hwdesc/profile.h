@@ -143,6 +143,7 @@ struct MemoryLevel {          // near to far in Profile::memory
   Managed managed = Managed::automatic;
   std::string backed_by;      // name of the memory it really lies in, when not on chip
   std::string link;           // for host memory: pcie, ...
+  std::string path;           // the one of `paths` that alone reaches it (a texture cache); empty: loads do
   Value<Bytes> capacity;      // nominal, per instance
   Knee knee;
   MemoryBandwidth bandwidth;  // per instance

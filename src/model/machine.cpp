@@ -194,7 +194,7 @@ class Resolver {
   }
 
   void resolve_level(const hwdesc::MemoryLevel& l) {
-    if (l.per == "host" || !l.link.empty()) return;
+    if (l.per == "host" || !l.link.empty() || !l.path.empty()) return;  // programs load from buffers
     Level out;
     const std::string base = "memory." + l.name;
     out.name = l.name;
