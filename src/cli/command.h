@@ -51,5 +51,6 @@ ExitCode run_profile_diff(const Command&, std::span<const std::string>, const Co
 ExitCode run_compile(const Command&, std::span<const std::string>, const Context&);
 ExitCode run_run(const Command&, std::span<const std::string>, const Context&);
 ExitCode run_simulate(const Command&, std::span<const std::string>, const Context&);
+ExitCode run_validate(const Command&, std::span<const std::string>, const Context&);
 
 }  // namespace assay::cli

@@ -67,6 +67,12 @@ constexpr Command kCommands[] = {
      {"simulate bundle --profile a100-sxm4-40gb",
       "simulate bundle --set 'memory.dram.bandwidth*=2' --explain"},
      run_simulate},
+    {"validate",
+     "how far predictions are from the clock, over many programs",
+     "--profile P -o TABLE.csv [options]",
+     {"validate --profile profile.yaml --suite quick -o table.csv",
+      "validate --profile profile.yaml -o table.csv --resume --format json"},
+     run_validate},
 };
 
 std::string overview() {

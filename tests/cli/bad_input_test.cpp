@@ -43,6 +43,23 @@ TEST(BadInput, MissingFiles) {
   expect_bad(run_assay({"probe", "--from", dir.at("none"), "-o", dir.at("p.yaml")}), "error:");
 }
 
+TEST(BadInput, Validate) {
+  const ScratchDirectory dir;
+  const std::string table = dir.at("t.csv");
+  expect_bad(run_assay({"validate", "--profile", kProfile, "--suite", "operatorz", "-o", table}),
+             "the library has operators, quick");
+  expect_bad(run_assay({"validate", "--profile", kProfile, "-o", table, "--resume"}), "there is no journal");
+  expect_bad(run_assay({"validate", "--profile", kProfile, "-o", table, "--programs", "1"}), "--programs");
+  expect_bad(run_assay({"validate", "--profile", kProfile, "-o", dir.at("none/t.csv")}), "error:");
+  expect_bad(run_assay({"validate", "--profile", kProfile, "-o", table, "--device", "tpu:0"}), "tpu:0", 3);
+  expect_bad(run_assay({"validate", "--profile", "a100-sxm4-40gb", "-o", table}), "runs api 'cpp'", 3);
+  const std::string suite = write(dir.at("s.yaml"), "schema: assay/suite/1\nname: x\noperators: [relu m=4]\n");
+  expect_bad(run_assay({"validate", "--profile", kProfile, "--suite", suite, "-o", table}), "s.yaml:3:13: error:");
+  const std::string journal = write(dir.at("t.journal"), "{\"kind\":\"run\"}\n");
+  expect_bad(run_assay({"validate", "--profile", kProfile, "--suite", "quick", "-o", table, "--resume"}),
+             "the journal of another run");
+}
+
 TEST(BadInput, MalformedFiles) {
   const ScratchDirectory dir;
   const std::string out = dir.at("bundle");

@@ -111,6 +111,28 @@ TEST(Commands, SimulateAForeignChip) {
   EXPECT_EQ(run_assay({"simulate", bundle, "--explain"}).code, 0);
 }
 
+TEST(Commands, ValidateWritesTablePictureAndJournal) {
+  const ScratchDirectory dir;
+  const Environment cache = {{"XDG_CACHE_HOME", dir.at("cache")}};
+  std::ofstream(dir.at("s.yaml")) << "schema: assay/suite/1\nname: tiny\noperators: [matmul m=16 n=16 k=8]\n";
+  std::vector<std::string> words = {"validate", "--profile", kProfile, "--suite", dir.at("s.yaml"), "-o",
+                                    dir.at("t.csv"), "--programs", "4", "--repeat", "1", "--format", "json"};
+  const Outcome o = run_assay(words, cache);
+  ASSERT_EQ(o.code, 0) << o.err << o.out;
+  const json j = json::parse(o.out);
+  for (const char* key : {"mape", "mape_all", "coverage", "half_width_median", "regret_geomean"})
+    EXPECT_TRUE(j.at(key).is_number()) << key;
+  EXPECT_TRUE(j.contains("spearman_median") && j.contains("kendall_good_median"));
+  EXPECT_EQ(j["wrong"], 0);
+  EXPECT_EQ(j["operators"][0]["programs"], 4);
+  for (const char* file : {"t.csv", "t.svg", "t.journal"}) EXPECT_TRUE(std::filesystem::exists(dir.at(file))) << file;
+  words.back() = "text";
+  words.push_back("--resume");
+  const Outcome again = run_assay(words, cache);
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_THAT(again.out, HasSubstr("1 of 1 operators"));
+}
+
 TEST(Commands, CtrlCEndsWith130) {
   const ScratchDirectory dir;
   const Outcome o = run_assay_and_signal(

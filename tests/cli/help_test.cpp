@@ -14,7 +14,7 @@ namespace {
 const std::vector<std::vector<std::string>> kCommands = {
     {"devices"},          {"probe"},           {"profile", "list"}, {"profile", "show"},
     {"profile", "check"}, {"profile", "diff"}, {"profile", "schema"}, {"compile"},
-    {"run"},              {"simulate"}};
+    {"run"},              {"simulate"},         {"validate"}};
 
 void expect_golden(const std::string& name, const std::string& text) {
   const std::string path = std::string(ASSAY_SOURCE_DIR) + "/tests/cli/golden/" + name + ".txt";

@@ -1,0 +1,179 @@
+// assay validate
+#include "toolkit/validate.h"
+
+#include <fmt/format.h>
+
+#include "cli/options.h"
+#include "cli/report.h"
+#include "cli/table.h"
+#include "toolkit/devices.h"
+#include "toolkit/files.h"
+#include "toolkit/profiles.h"
+#include "toolkit/validate_plot.h"
+#include "toolkit/validate_score.h"
+
+namespace assay::cli {
+namespace {
+
+using toolkit::Figure;
+
+struct Request {
+  std::string profile, suite = "operators", output;
+  std::vector<std::string> overrides;
+  toolkit::ValidateOptions validate;
+};
+
+void declare(Options& options, Request& r) {
+  CLI::App& app = options.app();
+  app.add_option("--profile", r.profile, "a file, or a name of the library")
+      ->type_name("PROFILE")
+      ->required();
+  app.add_option("--device", r.validate.device, "see `assay devices`")
+      ->type_name("ID")
+      ->capture_default_str();
+  app.add_option("--suite", r.suite, "operators, quick, or a file of your own")
+      ->type_name("SUITE")
+      ->capture_default_str();
+  app.add_option("-o,--output", r.output, "the table to write; .svg and .journal go beside it")
+      ->type_name("FILE.csv")
+      ->required();
+  app.add_option("--programs", r.validate.programs, "per operator")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(2, 10000));
+  app.add_option("--repeat", r.validate.repeat, "samples per program")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10000));
+  app.add_option("--seed", r.validate.seed, "of the programs that are drawn")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--api", r.validate.api, "of the profile; its first when not given")
+      ->type_name("NAME");
+  app.add_flag("--resume", r.validate.resume, "go on with the operators the journal lacks");
+  options.add_overrides(r.overrides);
+  options.add_format();
+}
+
+std::string beside(const std::string& output, const std::string& ending) {
+  return (output.ends_with(".csv") ? output.substr(0, output.size() - 4) : output) + ending;
+}
+
+struct Ready {
+  hwdesc::Profile profile;
+  toolkit::Suite suite;
+};
+
+Result<Ready> prepare(Request& r) {
+  if (const Diags unwritable = toolkit::check_writable(r.output); !unwritable.empty())
+    return unwritable;
+  r.validate.journal = beside(r.output, ".journal");
+  if (r.validate.resume && !toolkit::file_exists(r.validate.journal))
+    return error("--resume: there is no journal " + r.validate.journal,
+                 "leave it out to measure anew");
+  Result<hwdesc::Profile> profile = toolkit::load_profile(r.profile);
+  if (profile) profile = toolkit::apply_overrides(std::move(*profile), r.overrides);
+  if (!profile) return profile.diags();
+  Result<toolkit::Suite> suite = toolkit::load_suite(r.suite);
+  if (!suite) return suite.diags();
+  return Ready{std::move(*profile), std::move(*suite)};
+}
+
+Diags device_fault(const Ready& ready, const toolkit::ValidateOptions& options) {
+  const Result<hwdesc::Target> target = toolkit::target_of(ready.profile, options.api);
+  if (!target) return {};  // said by validate itself
+  const auto opened = toolkit::open_ready(options.device, *target);
+  return opened ? Diags{} : opened.diags();
+}
+
+std::string plain(const Figure& f) { return f ? fmt::format("{:.2f}", *f) : "-"; }
+std::string share(const Figure& f) { return f ? fmt::format("{:.1f} %", *f * 100) : "-"; }
+std::string signed_share(const Figure& f) { return f ? percent(*f) : "-"; }
+
+std::vector<std::string> row(const toolkit::OperatorScore& o) {
+  return {shortened(o.name, 44),
+          duration(o.first_s),
+          signed_share(o.first_error),
+          share(o.all.mape),
+          signed_share(o.all.bias),
+          plain(o.spearman),
+          plain(o.kendall_good) + fmt::format(" ({})", o.good),
+          plain(o.regret),
+          share(o.all.coverage),
+          share(o.all.half_width)};
+}
+
+std::vector<std::string> row(const std::string& name, const toolkit::Errors& e) {
+  return {name,           std::to_string(e.programs), share(e.mape),     share(e.median),
+          share(e.p90),   signed_share(e.bias),       share(e.coverage), share(e.half_width)};
+}
+
+void print_text(const toolkit::Validation& v, const toolkit::Score& s) {
+  std::vector<std::vector<std::string>> rows = {{"operator", "first choice", "error", "MAPE all", "bias",
+                                                 "Spearman", "Kendall good", "regret", "coverage",
+                                                 "half-width"}};
+  for (const toolkit::OperatorScore& o : s.operators) rows.push_back(row(o));
+  rows.push_back({"total", "", share(s.first.mape), share(s.all.mape), signed_share(s.all.bias),
+                  plain(s.spearman_median), plain(s.kendall_good_median), plain(s.regret_geomean),
+                  share(s.all.coverage), share(s.all.half_width)});
+  fmt::print("{} on {}, profile {}\n{}\n", v.suite, v.device, v.profile, table(rows));
+  rows = {{"programs", "n", "MAPE", "median", "90th", "bias", "coverage", "half-width"}};
+  rows.push_back(row("first choices", s.first));
+  rows.push_back(row("model's best tenth", s.best_tenth));
+  rows.push_back(row("drawn from all legal", s.uniform));
+  for (const toolkit::Regime& r : s.regimes) rows.push_back(row(r.name + ", all", r.all));
+  for (const toolkit::Regime& r : s.regimes) rows.push_back(row(r.name + ", first", r.first));
+  fmt::print("{}\n{} of {} operators, {} programs measured, {} with wrong values\n", table(rows),
+             v.operators.size(), v.total, s.measured, s.wrong);
+  fmt::print("choosing {}, references {}, building kernels {}, running {}; others disturbed {:.0f} % of the samples\n",
+             duration(s.spent.choose), duration(s.spent.reference), duration(s.spent.build),
+             duration(s.spent.run), s.disturbed * 100);
+}
+
+Diags write_files(const toolkit::Validation& v, const std::string& output) {
+  if (Diags unwritten = toolkit::write_text(output, toolkit::print_csv(v)); !unwritten.empty())
+    return unwritten;
+  return toolkit::write_text(beside(output, ".svg"), toolkit::plot_svg(v));
+}
+
+ExitCode conclude(const toolkit::Validation& v, const Request& r, Format format,
+                  const Context& context) {
+  const toolkit::Score score = toolkit::score_of(v);
+  if (!v.operators.empty()) {
+    const Diags unwritten = write_files(v, r.output);
+    if (!unwritten.empty()) return failed(unwritten, context);
+    if (format == Format::json)
+      print_json(to_json(v, score));
+    else
+      print_text(v, score);
+  }
+  if (static_cast<int>(v.operators.size()) == v.total)
+    return score.wrong == 0 ? ExitCode::ok : ExitCode::no;
+  std::fflush(stdout);
+  fmt::print(stderr, "interrupted after {} of {} operators; --resume goes on\n", v.operators.size(), v.total);
+  return ExitCode::interrupted;
+}
+
+}  // namespace
+
+ExitCode run_validate(const Command& self, std::span<const std::string> arguments,
+                      const Context& context) {
+  Request request;
+  Options options(self);
+  declare(options, request);
+  if (const auto stop = options.parse(arguments)) return *stop;
+  const Result<Ready> ready = prepare(request);
+  if (!ready) return failed(ready.diags(), context);
+  const Diags fault = device_fault(*ready, request.validate);
+  if (!fault.empty()) return failed(fault, context, ExitCode::device_unavailable);
+  ProgressLine progress(context);
+  request.validate.progress = progress.callback();
+  request.validate.cancel = context.cancel;
+  const Result<toolkit::Validation> validation =
+      toolkit::validate(ready->profile, ready->suite, request.validate);
+  progress.clear();
+  if (!validation) return failed(validation.diags(), context);
+  return conclude(*validation, request, options.format(), context);
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,67 @@
+// Running the trials of one operator on a device: all kernels in one module, operands shared by
+// those that store them alike, every result looked at, then samples in rounds over the programs, so
+// that a clock that drifts drifts for all.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/device.h"
+#include "toolkit/run.h"
+#include "toolkit/validate_draw.h"
+
+namespace assay::toolkit {
+
+// What every program of the tile-graph must compute, in float64, from random operands.
+struct Expected {
+  Values inputs;  // by position of the graph's inputs
+  std::vector<std::vector<double>> outputs, bound;
+};
+
+Result<Expected> expect(const ir::Graph& graph, uint64_t seed);
+
+struct BenchOptions {
+  int repeat = 9;
+  std::string cache_dir;
+  Progress progress;
+  const CancelToken* cancel = nullptr;
+};
+
+class TrialBench {  // invariant: a module with the trials' kernels, and a launch for each
+ public:
+  static Result<TrialBench> load(runtime::Device& device, const hwdesc::Target& target,
+                                 std::span<Trial> trials, const Expected& expected,
+                                 const BenchOptions& options);
+
+  // Fills each row's `wrong`, times and samples. Errors: cancelled, a run that fails.
+  Diags measure();
+
+  double build_seconds() const { return module_->build_seconds(); }
+
+ private:
+  struct Samples {
+    double estimate = 0;  // seconds of the one run whose values were looked at
+    int launches = 1, warm_up = 1, rounds = 1;
+    std::vector<double> quiet, disturbed;
+  };
+
+  Diags add_operands(const Trial& trial);
+  Result<int> buffer_of(const ir::Program& p, int tensor);
+  Diags check(size_t trial);
+  void plan_samples();
+  Diags sample(size_t trial);
+  void conclude(size_t trial);
+
+  std::span<Trial> trials_;
+  const Expected* expected_ = nullptr;
+  BenchOptions options_;
+  std::unique_ptr<runtime::Module> module_;
+  std::map<std::pair<int, std::string>, int> buffers_;  // (tensor, layout)
+  std::vector<runtime::Launch> launches_;
+  std::vector<Samples> samples_;
+};
+
+}  // namespace assay::toolkit

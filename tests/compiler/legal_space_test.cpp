@@ -1,0 +1,127 @@
+// Draws from the legal space: right values, the right frequencies, and steps that lead to neighbours.
+#include "compiler/legal_space.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "../lower/problems.h"
+#include "compiler/compile.h"
+#include "compiler/point.h"
+#include "compiler/problems.h"
+#include "lower/legal.h"
+
+namespace assay::test {
+namespace {
+
+using compiler::LegalSpace;
+
+model::Machine machine_of(const hwdesc::Target& target) { return *model::prepare(target); }
+
+TEST(LegalSpace, DrawnProgramsComputeTheRightValues) {
+  std::mt19937 rng(11);
+  std::mt19937_64 draws(12);
+  const hwdesc::Target target = small_cpu(4, 2);
+  const model::Machine machine = machine_of(target);
+  int judged = 0, staged = 0, swapped = 0;
+  for (int i = 0; i < 150; ++i) {
+    const compiler::Problem problem = random_problem(rng, 4);
+    const LegalSpace space(problem, target, machine);
+    const std::optional<ir::Program> p = space.draw(draws);
+    ASSERT_TRUE(p.has_value());
+    ASSERT_TRUE(lower::legal(*p, target).empty());
+    if (!space.lowered(*p)) continue;
+    const Comparison c = compare(*p, target, rng);
+    ASSERT_EQ(c.fault, "") << ir::print_program(*p);
+    ASSERT_LT(c.difference, 1e-3) << ir::print_program(*p);
+    ++judged;
+    staged += p->staging.empty() ? 0 : 1;
+    swapped += std::is_sorted(p->tiles.back().order.begin(), p->tiles.back().order.end()) ? 0 : 1;
+  }
+  EXPECT_GT(judged, 100);
+  EXPECT_GT(staged, 10);
+  EXPECT_GT(swapped, 10);
+}
+
+// One axis of 6, scalar code: every chain of three extents that the rule allows, counted by hand and
+// met equally often.
+TEST(LegalSpace, ExtentsAreDrawnUniformly) {
+  hwdesc::Target target = small_cpu(1, 1);
+  const model::Machine machine = machine_of(target);
+  const auto problems = compiler::problems_of(*compiler::parse_operator("relu n=6"), machine);
+  const LegalSpace space(problems.tile_graphs[0].problem, target, machine);
+  const auto inside = [](int64_t inner, int64_t outer) { return inner <= outer && (outer == 6 || outer % inner == 0); };
+  std::map<std::vector<int64_t>, int> met;
+  for (int64_t a = 1; a <= 6; ++a)
+    for (int64_t b = 1; b <= 6; ++b)
+      for (int64_t c = 1; c <= 6; ++c)
+        if (inside(b, a) && inside(c, b)) met[{a, b, c}] = 0;
+  std::mt19937_64 rng(3);
+  const int draws = 20000;
+  for (int i = 0; i < draws; ++i) {
+    const std::optional<ir::Program> p = space.draw(rng);
+    ASSERT_TRUE(p.has_value());
+    std::vector<int64_t> chain;
+    for (const ir::TileLevel& t : p->tiles) chain.push_back(t.extent[0]);
+    ASSERT_TRUE(met.contains(chain));
+    ++met[chain];
+  }
+  double chi2 = 0;
+  const double expected = static_cast<double>(draws) / static_cast<double>(met.size());
+  for (const auto& [chain, n] : met) chi2 += (n - expected) * (n - expected) / expected;
+  const auto freedom = static_cast<double>(met.size() - 1);
+  EXPECT_LT(chi2, freedom + 5 * std::sqrt(2 * freedom)) << met.size() << " chains";
+}
+
+TEST(LegalSpace, APointIsItsProgram) {
+  std::mt19937 rng(21);
+  std::mt19937_64 draws(22);
+  const hwdesc::Target target = small_cpu(4, 2);
+  const model::Machine machine = machine_of(target);
+  for (int i = 0; i < 60; ++i) {
+    const compiler::Problem problem = random_problem(rng, 4);
+    const compiler::Space s(problem, machine);
+    const LegalSpace space(problem, target, machine);
+    std::vector<ir::Program> programs = space.constructed();
+    if (programs.size() > 5) programs.resize(5);
+    if (auto drawn = space.draw(draws)) programs.push_back(*drawn);
+    for (const ir::Program& p : programs) {
+      const ir::Program back = compiler::program_of(s, compiler::point_of(s, p));
+      const auto a = space.lowered(p), b = space.lowered(back);
+      ASSERT_EQ(a.has_value(), b.has_value());
+      if (!a) continue;
+      ASSERT_EQ(ir::hash_of(*a), ir::hash_of(*b)) << ir::print_program(p);
+    }
+  }
+}
+
+TEST(LegalSpace, NeighboursAreLegalAndRight) {
+  std::mt19937 rng(31);
+  std::mt19937_64 draws(32);
+  const hwdesc::Target target = small_cpu(4, 2);
+  const model::Machine machine = machine_of(target);
+  int judged = 0;
+  for (int i = 0; i < 12; ++i) {
+    const compiler::Problem problem = random_problem(rng, 4);
+    const LegalSpace space(problem, target, machine);
+    const std::optional<ir::Program> p = space.draw(draws);
+    ASSERT_TRUE(p.has_value());
+    const std::vector<ir::Program> near = space.neighbours(*p);
+    EXPECT_GE(near.size(), 4U);
+    for (size_t n = static_cast<size_t>(i) % 5; n < near.size(); n += 5) {  // a fifth of them: interpreting is slow
+      const ir::Program& q = near[n];
+      EXPECT_NE(q, *p);
+      if (!space.lowered(q)) continue;
+      const Comparison c = compare(q, target, rng);
+      ASSERT_EQ(c.fault, "") << ir::print_program(q);
+      ASSERT_LT(c.difference, 1e-3) << ir::print_program(q);
+      ++judged;
+    }
+  }
+  EXPECT_GT(judged, 40);
+}
+
+}  // namespace
+}  // namespace assay::test

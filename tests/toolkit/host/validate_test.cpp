@@ -1,0 +1,86 @@
+// A validation on this machine's CPU: rows as asked for, right values, and a journal to go on from.
+#include "toolkit/validate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "../scratch_directory.h"
+#include "toolkit/profiles.h"
+#include "toolkit/validate_score.h"
+
+namespace assay::toolkit {
+namespace {
+
+using test::ScratchDirectory;
+using testing::HasSubstr;
+
+const Suite kSuite = {"small", {"matmul m=24 n=40 k=16", "softmax rows=16 columns=33"}};
+
+ValidateOptions options_in(const ScratchDirectory& scratch) {
+  ValidateOptions o;
+  o.programs = 6;
+  o.repeat = 2;
+  o.journal = scratch.at("t.journal");
+  o.cache_dir = scratch.at("cache");
+  return o;
+}
+
+Result<Validation> run(const Suite& suite, const ValidateOptions& o) {
+  return validate(*load_profile("generic/x86-avx512-2core"), suite, o);
+}
+
+TEST(Validate, MeasuresAndGoesOn) {
+  const ScratchDirectory scratch;
+  ValidateOptions options = options_in(scratch);
+  CancelToken cancel{false};
+  options.cancel = &cancel;
+  options.progress = [&](int64_t done, int64_t, const std::string&) { cancel = done == 2; };
+  const Result<Validation> part = run(kSuite, options);
+  ASSERT_TRUE(part.ok()) << render(part.diags());
+  ASSERT_EQ(part->operators.size(), 2U) << "interrupted in the third tile-graph";
+  EXPECT_EQ(part->total, 4);
+
+  options.cancel = nullptr;
+  options.resume = true;
+  std::vector<int64_t> worked_on;
+  options.progress = [&](int64_t done, int64_t, const std::string&) { worked_on.push_back(done); };
+  const Result<Validation> whole = run(kSuite, options);
+  ASSERT_TRUE(whole.ok()) << render(whole.diags());
+  ASSERT_EQ(whole->operators.size(), 4U);
+  EXPECT_EQ(whole->taken_over, 2);
+  EXPECT_EQ(worked_on.front(), 2) << "what the journal has is not measured again";
+  for (size_t o = 0; o < 2; ++o)
+    for (size_t i = 0; i < part->operators[o].rows.size(); ++i)
+      EXPECT_EQ(whole->operators[o].rows[i].measured, part->operators[o].rows[i].measured);
+  for (const OperatorRows& o : whole->operators) {
+    int drawn = 0, first = 0;
+    for (const ProgramRow& r : o.rows) {
+      drawn += r.drawn != Drawn::neighbour ? 1 : 0;
+      first += r.first ? 1 : 0;
+      EXPECT_FALSE(r.wrong) << o.name << ": " << r.parameters;
+      EXPECT_GT(r.measured, 0);
+      EXPECT_LE(r.quick, r.measured);
+      EXPECT_LE(r.measured, r.slow);
+    }
+    EXPECT_EQ(drawn, 6) << o.name;
+    EXPECT_EQ(first, 1) << o.name;
+    EXPECT_GT(o.rows.size(), 6U) << o.name << ": neighbours";
+  }
+  EXPECT_GE(*score_of(*whole).regret_geomean, 1);
+
+  options.seed = 2;
+  const Result<Validation> other = run(kSuite, options);
+  ASSERT_FALSE(other.ok());
+  EXPECT_THAT(render(other.diags()), HasSubstr("seed was 1, now it is 2"));
+}
+
+TEST(Validate, ADeviceOfAnotherApiIsRefused) {
+  const ScratchDirectory scratch;
+  ValidateOptions options = options_in(scratch);
+  const Result<Validation> v = validate(*load_profile("nvidia/a100-sxm4-40gb"), kSuite, options);
+  ASSERT_FALSE(v.ok());
+  EXPECT_THAT(render(v.diags()), HasSubstr("cpu:0 runs api 'cpp'"));
+}
+
+}  // namespace
+}  // namespace assay::toolkit

@@ -1,0 +1,178 @@
+// The bench on a made-up device: kernels are interpreted, times are what the test says, one kernel
+// writes wrong values.
+#include "toolkit/validate_bench.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "codegen/interpret.h"
+#include "compiler/compile.h"
+#include "lower/legal.h"
+#include "toolkit/profiles.h"
+#include "toolkit/validate_score.h"
+
+namespace assay::toolkit {
+namespace {
+
+struct Made {  // what the device does with kernel i
+  double seconds = 10e-6;
+  bool wrong = false;
+  bool silent = false;  // writes nothing
+};
+
+class MadeModule final : public runtime::Module {  // invariant: made_[i] belongs to kernels_[i]
+ public:
+  MadeModule(std::vector<ir::Kernel> kernels, std::vector<Made> made, std::vector<int64_t>& launches)
+      : kernels_(std::move(kernels)), made_(std::move(made)), launches_(launches) {
+    launches_.assign(kernels_.size(), 0);
+  }
+
+  Result<int> allocate(int64_t bytes) override {
+    buffers_.emplace_back(static_cast<size_t>(bytes) / sizeof(float), 0.0F);
+    return static_cast<int>(buffers_.size()) - 1;
+  }
+  void write(runtime::BufferRange to, std::span<const std::byte> data) override {
+    std::memcpy(buffers_[static_cast<size_t>(to.buffer)].data(), data.data(), data.size());
+  }
+  void read(runtime::BufferRange from, std::span<std::byte> data) const override {
+    std::memcpy(data.data(), buffers_[static_cast<size_t>(from.buffer)].data(), data.size());
+  }
+
+  Result<runtime::RunTimes> run(std::span<const runtime::Launch> launches, const runtime::RunOptions& options) override {
+    const auto k = static_cast<size_t>(launches[0].kernel);
+    launches_[k] += options.repeat + options.warm_up;
+    std::vector<std::vector<float>> arguments;
+    for (const runtime::BufferRange& b : launches[0].arguments) arguments.push_back(buffers_[static_cast<size_t>(b.buffer)]);
+    const auto ran = codegen::interpret(kernels_[k], arguments);
+    if (!ran) return ran.diags();
+    if (made_[k].wrong) arguments.back()[arguments.back().size() / 2] += 0.5F;
+    if (!made_[k].silent) buffers_[static_cast<size_t>(launches[0].arguments.back().buffer)] = arguments.back();
+    runtime::RunTimes times;
+    times.steps.assign(static_cast<size_t>(options.repeat), {made_[k].seconds});
+    times.total.assign(static_cast<size_t>(options.repeat), made_[k].seconds);
+    return times;
+  }
+
+  const std::vector<runtime::KernelReport>& reports() const override { return reports_; }
+  double build_seconds() const override { return 0; }
+  const Diags& warnings() const override { return warnings_; }
+
+ private:
+  std::vector<ir::Kernel> kernels_;
+  std::vector<Made> made_;
+  std::vector<int64_t>& launches_;
+  std::vector<std::vector<float>> buffers_;
+  std::vector<runtime::KernelReport> reports_;
+  Diags warnings_;
+};
+
+class MadeDevice final : public runtime::Device {
+ public:
+  std::vector<Made> made;
+  std::vector<int64_t> launches;  // of each kernel, warm-up included
+
+  const runtime::DeviceInfo& info() const override { return info_; }
+  Result<std::unique_ptr<runtime::Module>> load(std::span<const ir::Kernel> kernels, const hwdesc::Target&,
+                                                const runtime::LoadOptions&) override {
+    made.resize(kernels.size());
+    return std::unique_ptr<runtime::Module>(
+        std::make_unique<MadeModule>(std::vector<ir::Kernel>(kernels.begin(), kernels.end()), made, launches));
+  }
+
+ private:
+  runtime::DeviceInfo info_;
+};
+
+struct Prepared {
+  hwdesc::Target target;
+  model::Machine machine;
+  compiler::TileGraph tile_graph;
+};
+
+Prepared prepared(const std::string& op) {
+  Prepared p;
+  p.target = *target_of(*load_profile("generic/x86-avx512-2core"), "");
+  p.machine = *model::prepare(p.target);
+  p.tile_graph = compiler::problems_of(*compiler::parse_operator(op), p.machine).tile_graphs.at(0);
+  return p;
+}
+
+ir::Program some_choice(const Prepared& p) {
+  return compiler::LegalSpace(p.tile_graph.problem, p.target, p.machine).constructed().at(0);
+}
+
+TEST(TrialDrawer, DrawsDistinctProgramsInHalvesAndTheSameAgain) {
+  for (const char* op : {"matmul m=20 n=37 k=9", "depthwise c=16 h=6 w=6", "transpose rows=19 columns=32"}) {
+    const Prepared p = prepared(op);
+    const ir::Program choice = some_choice(p);
+    TrialDrawer drawer(p.tile_graph, p.target, p.machine, 5);
+    const std::vector<Trial> trials = drawer.draw(choice, 20);
+    ASSERT_EQ(trials.size(), 20U) << op;
+    std::set<std::string> ids;
+    int uniform = 0;
+    for (const Trial& t : trials) {
+      ids.insert(t.row.id);
+      uniform += t.row.drawn == Drawn::uniform ? 1 : 0;
+      EXPECT_GT(t.row.estimate.seconds, 0);
+      EXPECT_TRUE(lower::legal(t.program, p.target).empty());
+      const Result<ir::Program> back = ir::parse_program(t.row.program, "row");
+      ASSERT_TRUE(back.ok());
+      EXPECT_EQ(*back, t.program);
+    }
+    EXPECT_EQ(ids.size(), 20U) << op;
+    EXPECT_GE(uniform, 10) << op;
+    EXPECT_TRUE(trials[0].row.first);
+    for (const Trial& t : drawer.neighbours(trials[3].program)) EXPECT_TRUE(ids.insert(t.row.id).second) << op;
+
+    TrialDrawer again(p.tile_graph, p.target, p.machine, 5), other(p.tile_graph, p.target, p.machine, 6);
+    const std::vector<Trial> same = again.draw(choice, 20), others = other.draw(choice, 20);
+    for (size_t i = 0; i < same.size(); ++i) EXPECT_EQ(same[i].row.id, trials[i].row.id) << op;
+    int differ = 0;
+    for (size_t i = 0; i < others.size(); ++i) differ += others[i].row.id != trials[i].row.id ? 1 : 0;
+    EXPECT_GT(differ, 10) << op;
+  }
+}
+
+TEST(TrialBench, MeasuresWhatTheDeviceTakesAndFindsWrongValues) {
+  const Prepared p = prepared("matmul m=20 n=37 k=9");
+  TrialDrawer drawer(p.tile_graph, p.target, p.machine, 1);
+  std::vector<Trial> trials = drawer.draw(some_choice(p), 8);
+  ASSERT_EQ(trials.size(), 8U);
+  const Result<Expected> expected = expect(p.tile_graph.problem.graph, 1);
+  ASSERT_TRUE(expected.ok());
+  MadeDevice device;
+  device.made.resize(8);
+  for (size_t i = 0; i < 8; ++i) device.made[i].seconds = 20e-6 * static_cast<double>(i + 1);
+  device.made[2].wrong = true;
+  device.made[4].silent = true;
+  device.made[7].seconds = 0.3;
+  BenchOptions options;
+  options.repeat = 3;
+  Result<TrialBench> bench = TrialBench::load(device, p.target, trials, *expected, options);
+  ASSERT_TRUE(bench.ok()) << render(bench.diags());
+  ASSERT_EQ(bench->measure(), Diags{});
+  for (size_t i = 0; i < 8; ++i) {
+    EXPECT_DOUBLE_EQ(trials[i].row.measured, device.made[i].seconds) << i;
+    EXPECT_EQ(trials[i].row.wrong, i == 2 || i == 4) << i;
+  }
+  EXPECT_EQ(device.launches[7], 2) << "one to look at the values, one sample: it is awfully slow";
+  EXPECT_GE(device.launches[0], 3 * 50) << "samples of a millisecond";
+}
+
+TEST(TrialBench, JudgesByTheExpectedValues) {
+  const Prepared p = prepared("relu n=100");
+  TrialDrawer drawer(p.tile_graph, p.target, p.machine, 1);
+  std::vector<Trial> trials = drawer.draw(some_choice(p), 2);
+  Expected expected = *expect(p.tile_graph.problem.graph, 1);
+  expected.inputs[0].assign(100, 1.0F);  // not what the expected outputs were made of
+  MadeDevice device;
+  Result<TrialBench> bench = TrialBench::load(device, p.target, trials, expected, {});
+  ASSERT_TRUE(bench.ok());
+  ASSERT_EQ(bench->measure(), Diags{});
+  for (const Trial& t : trials) EXPECT_TRUE(t.row.wrong);
+}
+
+}  // namespace
+}  // namespace assay::toolkit
