@@ -74,11 +74,11 @@ class ModelBuilder {
     model.mutable_graph()->set_name("test");
   }
 
-  ModelBuilder& input(const std::string& name, const Shape& shape, Floats values = {}) {
+  ModelBuilder& input(const std::string& name, const Shape& shape, Floats values = {}, int element = onnx::TensorProto::FLOAT) {
     onnx::ValueInfoProto* v = model.mutable_graph()->add_input();
     v->set_name(name);
     onnx::TypeProto::Tensor* type = v->mutable_type()->mutable_tensor_type();
-    type->set_elem_type(onnx::TensorProto::FLOAT);
+    type->set_elem_type(element);
     type->mutable_shape();
     for (int64_t extent : shape) type->mutable_shape()->add_dim()->set_dim_value(extent);
     inputs.push_back(std::move(values));

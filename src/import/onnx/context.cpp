@@ -81,6 +81,14 @@ int Context::add_constant(DType dtype, Shape shape, std::vector<std::byte> data,
   return id;
 }
 
+// It can not be a tensor of the graph, so it is a constant with extent 0 that nothing may read.
+int Context::add_empty(DType dtype) {
+  graph.tensors.push_back({unique(base_ + ".empty"), dtype, {0}, -1});
+  const int id = static_cast<int>(graph.tensors.size()) - 1;
+  make_constant(id, {});
+  return id;
+}
+
 void Context::make_constant(int id, std::vector<std::byte> data) {
   constant_bytes_ += static_cast<int64_t>(data.size());
   graph.tensors[static_cast<size_t>(id)].constant = static_cast<int>(graph.constants.size());

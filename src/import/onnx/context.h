@@ -77,6 +77,7 @@ class Context {  // invariant: values_ maps each ONNX name to a tensor of `graph
   int add_constant(ir::DType dtype, Shape shape, std::vector<std::byte> bytes, std::string suffix = "const");
   int add_numbers(ir::DType dtype, Shape shape, const std::vector<double>& values, std::string suffix = "const");
   int add_integers(ir::DType dtype, Shape shape, const std::vector<int64_t>& values);
+  int add_empty(ir::DType dtype);  // a list without elements: an operand that names no shape, no axes
   int emit(Expression e);
   void bind(int output, int tensor);            // names the tensor when it is new
 

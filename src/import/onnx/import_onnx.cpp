@@ -90,6 +90,8 @@ class Importer {  // invariant: a name is in failed_ when the node that defines 
     if (!v.type().has_tensor_type() || !v.type().tensor_type().has_shape()) refuse("the input is not a tensor with a shape");
     const onnx::TypeProto::Tensor& type = v.type().tensor_type();
     ir::Tensor t{c_.unique(v.name()), dtype_of(type.elem_type()), {}, -1};
+    if (t.dtype == ir::DType::f64)
+      refuse("an input of f64 would lose its precision and range", "elements are f32 when a program runs; export the model in f32");
     for (const auto& d : type.shape().dim()) t.shape.push_back(extent_of(d));
     c_.check_shape(t.shape);
     c_.define(v.name(), static_cast<int>(c_.graph.tensors.size()));

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
 #include "ir/element.h"
 
 namespace assay::import {
@@ -20,6 +24,11 @@ std::optional<int64_t> inexact(DType t, const std::vector<std::byte>& bytes) {
   return std::nullopt;
 }
 
+bool overflows(const std::vector<double>& values) {
+  return std::any_of(values.begin(), values.end(),
+                     [](double v) { return std::isfinite(v) && !std::isfinite(static_cast<float>(v)); });
+}
+
 }  // namespace
 
 Diags narrow(ir::Graph& g) {
@@ -28,10 +37,12 @@ Diags narrow(ir::Graph& g) {
     if (t.dtype == DType::f32) continue;
     if (t.constant >= 0) {
       std::vector<std::byte>& bytes = g.constants[static_cast<size_t>(t.constant)].bytes;
-      if (ir::is_integer(t.dtype))
-        if (const std::optional<int64_t> value = inexact(t.dtype, bytes))
-          faults.push_back(error(fmt::format("value {}: the integer {} is not exact as f32", t.name, *value),
-                                 "elements are f32 when a program runs: integers up to 2^24 are exact"));
+      const std::optional<int64_t> value = ir::is_integer(t.dtype) ? inexact(t.dtype, bytes) : std::nullopt;
+      if (value)
+        faults.push_back(error(fmt::format("value {}: the integer {} is not exact as f32", t.name, *value),
+                               "elements are f32 when a program runs: integers up to 2^24 are exact"));
+      if (t.dtype == DType::f64 && overflows(ir::doubles_of(t.dtype, bytes)))
+        faults.push_back(error(fmt::format("value {}: it holds numbers beyond the range of f32", t.name)));
       bytes = ir::bytes_of_doubles(DType::f32, ir::doubles_of(t.dtype, bytes));
     }
     t.dtype = DType::f32;

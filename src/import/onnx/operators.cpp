@@ -124,6 +124,7 @@ constexpr auto kOperators = std::to_array<Operator>({
     {"Squeeze", import_squeeze},
     {"Sub", import_binary},
     {"Sum", import_variadic},
+    {"Swish", import_unary},
     {"Tan", import_tan},
     {"Tanh", import_unary},
     {"ThresholdedRelu", import_unary},

@@ -46,12 +46,14 @@ Scalar raised(const Context& c, DType t, Scalar a, Scalar b) {
   return call(ScalarOp::floor, add(std::move(result), number(0.5)));
 }
 
-Scalar shifted(const Context& c, DType, Scalar a, Scalar b) {
+// Nothing is left of eight bits that are moved by eight and more.
+Scalar shifted(const Context& c, DType t, Scalar a, Scalar b) {
   const std::string direction = c.string_attribute("direction", "");
-  Scalar factor = power(number(2), std::move(b));
-  if (direction == "LEFT") return mul(std::move(a), std::move(factor));
-  if (direction == "RIGHT") return call(ScalarOp::floor, div(std::move(a), std::move(factor)));
-  refuse(fmt::format("direction {} is not known", direction));
+  if (t != DType::u8) refuse(fmt::format("bits of {} are not shifted, only those of u8", ir::name_of(t)));
+  if (direction != "LEFT" && direction != "RIGHT") refuse(fmt::format("direction {} is not known", direction));
+  Scalar factor = power(number(2), b);
+  Scalar moved = direction == "LEFT" ? mul(std::move(a), std::move(factor)) : call(ScalarOp::floor, div(std::move(a), std::move(factor)));
+  return choose(less(std::move(b), number(8)), std::move(moved), number(0));
 }
 
 using Binary = Scalar (*)(const Context&, DType, Scalar, Scalar);

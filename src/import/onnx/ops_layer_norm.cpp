@@ -143,6 +143,7 @@ void import_rms_normalization(Context& c) {
 }
 
 // x / norm along one axis, the norm being the sum of magnitudes (p = 1) or the root of squares (p = 2).
+// Where all elements are 0 they stay 0.
 void import_lp_normalization(Context& c) {
   const int x = c.input(0);
   const int64_t p = c.int_attribute("p", 2);
@@ -151,7 +152,8 @@ void import_lp_normalization(Context& c) {
   const Reduced sum = reduce(c, x, {axis}, {"lp_sum", Combiner::sum,
                                             p == 1 ? call(ScalarOp::abs, ir::read(0)) : mul(ir::read(0), ir::read(0))});
   Expression e = with_reduced(c, x, sum, "lp_norm");
-  e.body = div(ir::read(0), p == 1 ? ir::read(1) : call(ScalarOp::sqrt, ir::read(1)));
+  Scalar quotient = div(ir::read(0), p == 1 ? ir::read(1) : call(ScalarOp::sqrt, ir::read(1)));
+  e.body = choose(equal(ir::read(1), number(0)), number(0), std::move(quotient));
   c.bind(0, c.emit(std::move(e)));
 }
 

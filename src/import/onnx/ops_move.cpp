@@ -42,27 +42,30 @@ void import_transpose(Context& c) {
   c.bind(0, c.emit(copy("transpose", to, plain_read(x, std::move(at)))));
 }
 
-// The sum of one guarded read per input: outside its part each gives 0.
+// The sum of one guarded read per input: outside its part each gives 0. Empty lists add nothing.
 void import_concat(Context& c) {
-  const int first = c.input(0);
-  Shape to = c.shape(first);
+  std::vector<int> parts;
+  for (int i = 0; i < c.input_count(); ++i)
+    if (c.shape(c.input(i)) != Shape{0}) parts.push_back(c.input(i));
+  if (parts.empty()) return c.bind(0, c.input(0));
+  Shape to = c.shape(parts[0]);
   if (to.empty()) refuse("scalars can not be concatenated");
   const size_t axis = normal_axis(c.int_attribute("axis", 1), to.size());
-  if (c.input_count() == 1) return c.bind(0, first);
-  if (c.input_count() > 128) refuse("more than 128 operands");
+  if (parts.size() == 1) return c.bind(0, parts[0]);
+  if (parts.size() > 128) refuse("more than 128 operands");
   to[axis] = 0;
   Expression e;
   e.op = "concat";
-  for (int i = 0; i < c.input_count(); ++i) {
-    const Shape part = c.shape(c.input(i));
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const Shape part = c.shape(parts[i]);
     if (part.size() != to.size()) refuse("the operands have different ranks");
     for (size_t d = 0; d < to.size(); ++d)
       if (d != axis && part[d] != to[d])
         refuse(fmt::format("operand {} has extent {} in dimension {}, the first has {}", i, part[d], d, to[d]));
     std::vector<ir::Index> at = identity_index(to.size());
     at[axis] = std::move(at[axis]) + -to[axis];
-    e.reads.push_back(guarded_read(c.input(i), std::move(at), 0));
-    e.body = i == 0 ? ir::read(0) : add(std::move(e.body), ir::read(i));
+    e.reads.push_back(guarded_read(parts[i], std::move(at), 0));
+    e.body = i == 0 ? ir::read(0) : add(std::move(e.body), ir::read(static_cast<int>(i)));
     to[axis] += part[axis];
     c.check_shape(to);
   }
@@ -135,6 +138,7 @@ void import_slice(Context& c) {
     const size_t d = normal_axis(axes[i], shape.size());
     cuts[d] = cut_of(starts[i], ends[i], steps[i], shape[d]);
   }
+  if (c.folds() && cuts.size() == 1 && cuts[0].count == 0) return c.bind(0, c.add_empty(c.tensor(x).dtype));
   c.bind(0, emit_slice(c, x, cuts, ""));
 }
 

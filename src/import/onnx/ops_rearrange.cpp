@@ -23,6 +23,12 @@ int64_t block_of(const Context& c, const Shape& shape) {
   return block;
 }
 
+bool depth_first(const Context& c) {
+  const std::string mode = c.string_attribute("mode", "DCR");
+  if (mode != "DCR" && mode != "CRD") refuse(fmt::format("mode {} is not known", mode));
+  return mode == "DCR";
+}
+
 void emit_move(Context& c, std::string op, int x, const Shape& to, std::vector<Index> at) {
   Expression e = pointwise(std::move(op), to, c.tensor(x).dtype);
   const std::vector<ir::Range> ranges = ranges_of(e.spatial);
@@ -34,18 +40,16 @@ void emit_move(Context& c, std::string op, int x, const Shape& to, std::vector<I
 
 }  // namespace
 
-// The place in the block selects the channel: before the channel (DCR) or behind it (CRD).
+// The place in the block selects the channel: before the channel itself (DCR) or behind it (CRD).
 void import_depth_to_space(Context& c) {
   const int x = c.input(0);
   const Shape s = c.shape(x);
   const int64_t block = block_of(c, s), channels = s[1] / (block * block);
   if (channels * block * block != s[1]) refuse(fmt::format("{} channels are not a multiple of {}", s[1], block * block));
-  const std::string mode = c.string_attribute("mode", "DCR");
-  if (mode != "DCR" && mode != "CRD") refuse(fmt::format("mode {} is not known", mode));
-  const bool depth_first = mode == "DCR";
-  const int64_t unit = depth_first ? channels : 1;
+  const bool first = depth_first(c);
+  const int64_t unit = first ? channels : 1;
   Index channel = part(2, 1, block, unit * block) + part(3, 1, block, unit);
-  channel = std::move(channel) + ir::variable(1, depth_first ? 1 : block * block);
+  channel = std::move(channel) + ir::variable(1, first ? 1 : block * block);
   emit_move(c, "depth_to_space", x, {s[0], channels, s[2] * block, s[3] * block},
             {ir::variable(0), std::move(channel), part(2, block, 0), part(3, block, 0)});
 }
@@ -55,9 +59,11 @@ void import_space_to_depth(Context& c) {
   const Shape s = c.shape(x);
   const int64_t block = block_of(c, s);
   if (s[2] % block != 0 || s[3] % block != 0) refuse(fmt::format("{} x {} elements are not a multiple of {}", s[2], s[3], block));
+  const bool first = depth_first(c);
+  const int64_t unit = first ? s[1] : 1;
   emit_move(c, "space_to_depth", x, {s[0], s[1] * block * block, s[2] / block, s[3] / block},
-            {ir::variable(0), part(1, 1, s[1]), ir::variable(2, block) + part(1, s[1] * block, 0),
-             ir::variable(3, block) + part(1, s[1], block)});
+            {ir::variable(0), first ? part(1, 1, s[1]) : part(1, block * block, 0),
+             ir::variable(2, block) + part(1, unit * block, first ? 0 : block), ir::variable(3, block) + part(1, unit, block)});
 }
 
 // Keeps what lies on and above (upper) or below the diagonal `k`, which runs at column - row = k.

@@ -52,6 +52,19 @@ void stretch_to_sizes(std::vector<Stretch>& all, const std::vector<size_t>& axes
   }
 }
 
+// The same scale in all dimensions: the smallest that the sizes ask for, or the largest.
+void keep_aspect_ratio(std::vector<Stretch>& all, const std::vector<size_t>& axes, const std::string& policy) {
+  if (policy == "stretch" || axes.empty()) return;
+  if (policy != "not_larger" && policy != "not_smaller") refuse(fmt::format("keep_aspect_ratio_policy {} is not known", policy));
+  double scale = all[axes[0]].scale;
+  for (size_t axis : axes) scale = policy == "not_larger" ? std::min(scale, all[axis].scale) : std::max(scale, all[axis].scale);
+  for (size_t axis : axes) {
+    Stretch& d = all[axis];
+    d.scale = scale;
+    d.out = std::max<int64_t>(1, static_cast<int64_t>(std::floor(scale * static_cast<double>(d.in) + 0.5)));
+  }
+}
+
 ir::Index base_of(const Taps& t, int axis, const std::vector<ir::Range>& ranges) {
   return ir::divide(ir::variable(axis, t.slope_p) + t.offset, t.slope_d, ranges);
 }
@@ -63,6 +76,20 @@ int move(Context& c, int x, const Shape& to, const std::vector<Taps>& taps) {
   for (size_t d = 0; d < to.size(); ++d) at.push_back(base_of(taps[d], static_cast<int>(d), ranges));
   e.reads = {plain_read(x, std::move(at))};
   e.body = ir::read(0);
+  return c.emit(std::move(e));
+}
+
+// Outputs that no tap reaches lie outside the part of the input that is seen: they are `value`.
+int extrapolate(Context& c, int x, size_t d, const Taps& taps, double value) {
+  std::vector<double> addend;
+  for (auto at = taps.weights.begin(); at != taps.weights.end(); at += taps.count)
+    addend.push_back(std::all_of(at, at + taps.count, [](double w) { return w == 0; }) ? value : 0);
+  if (value == 0 || std::all_of(addend.begin(), addend.end(), [](double v) { return v == 0; })) return x;
+  const Shape shape = c.shape(x);
+  Expression e = pointwise("extrapolate", shape, c.tensor(x).dtype, fmt::format("outside{}", d));
+  const int outside = c.add_numbers(ir::DType::f32, {shape[d]}, addend, "addend");
+  e.reads = {plain_read(x, identity_index(shape.size())), plain_read(outside, {ir::variable(static_cast<int>(d))})};
+  e.body = add(ir::read(0), ir::read(1));
   return c.emit(std::move(e));
 }
 
@@ -82,7 +109,7 @@ int interpolate(Context& c, int x, size_t d, int64_t out, const Taps& taps) {
   return c.emit(std::move(e));
 }
 
-void resample(Context& c, const Sampling& s, const std::vector<Stretch>& all) {
+void resample(Context& c, const Sampling& s, const std::vector<Stretch>& all, double value = 0) {
   int x = c.input(0);
   if (const std::string fault = fault_of(s); !fault.empty()) refuse(fault + " is not known");
   Shape to;
@@ -95,7 +122,7 @@ void resample(Context& c, const Sampling& s, const std::vector<Stretch>& all) {
   c.check_shape(to);
   if (std::all_of(taps.begin(), taps.end(), [](const Taps& t) { return t.plain(); })) return c.bind(0, move(c, x, to, taps));
   for (size_t d = 0; d < taps.size(); ++d)
-    if (!taps[d].weights.empty()) x = interpolate(c, x, d, all[d].out, taps[d]);
+    if (!taps[d].weights.empty()) x = extrapolate(c, interpolate(c, x, d, all[d].out, taps[d]), d, taps[d], value);
   c.bind(0, x);
 }
 
@@ -132,17 +159,15 @@ void import_resize(Context& c) {
   s.nearest = c.string_attribute("nearest_mode", s.nearest);
   s.cubic_a = c.float_attribute("cubic_coeff_a", s.cubic_a);
   s.exclude_outside = c.int_attribute("exclude_outside", 0) != 0;
-  if (c.int_attribute("antialias", 0) != 0) refuse("antialias is not supported");
-  if (const std::string policy = c.string_attribute("keep_aspect_ratio_policy", "stretch"); policy != "stretch")
-    refuse(fmt::format("keep_aspect_ratio_policy {} is not supported, only stretch", policy));
+  s.antialias = c.int_attribute("antialias", 0) != 0;
   if (const auto scales = numbers_of(c, 2))
     stretch_by_scales(all, axes, *scales);
   else if (c.has_input(3))
     stretch_to_sizes(all, axes, c.integers(c.input(3)));
   else
     refuse("neither scales nor sizes are given");
+  if (c.has_input(3)) keep_aspect_ratio(all, axes, c.string_attribute("keep_aspect_ratio_policy", "stretch"));
   if (s.coordinates == "tf_crop_and_resize") {
-    if (c.float_attribute("extrapolation_value", 0) != 0) refuse("an extrapolation_value other than 0 is not supported");
     const auto roi = numbers_of(c, 1);
     check_counts("roi", roi ? roi->size() : 0, 2 * axes.size());
     for (size_t i = 0; i < axes.size(); ++i) {
@@ -150,7 +175,7 @@ void import_resize(Context& c) {
       all[axes[i]].end = (*roi)[axes.size() + i];
     }
   }
-  resample(c, s, all);
+  resample(c, s, all, c.float_attribute("extrapolation_value", 0));
 }
 
 void import_upsample(Context& c) {

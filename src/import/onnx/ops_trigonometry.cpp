@@ -2,7 +2,7 @@
 //
 // Sine: x = k pi + r, |r| <= pi/2, sin(x) = (-1)^k sin(r); pi is subtracted in three parts whose
 // products with k are exact as f32 (Cody and Waite, Software manual for the elementary functions,
-// 1980), for |x| up to about 10^4; sin(r) is its Taylor series. Arctangent: its argument is halved twice,
+// 1980), for |x| up to about 10^4; sin(r) is its Taylor series. Arctangent: its angle is halved three times,
 //   atan(x) = 2 atan(x / (1 + sqrt(1 + x^2)))
 // then the series at no more than tan(pi/16) is short.
 #include <array>
@@ -59,9 +59,8 @@ Scalar halved(const Scalar& x) { return div(x, add(number(1), call(ScalarOp::sqr
 // `factor` * atan(x)
 int arctangent(Context& c, int x, double factor) {
   static constexpr std::array kSeries = {1.0, -1.0 / 3, 1.0 / 5, -1.0 / 7, 1.0 / 9, -1.0 / 11};
-  const int half = emit_over(c, x, "half_angle", "half", halved(ir::read(0)));
-  const int quarter = emit_over(c, half, "half_angle", "quarter", halved(ir::read(0)));
-  return emit_over(c, quarter, "atan", "atan", mul(number(4 * factor), odd_series(kSeries)));
+  for (const char* suffix : {"half", "quarter", "eighth"}) x = emit_over(c, x, "half_angle", suffix, halved(ir::read(0)));
+  return emit_over(c, x, "atan", "atan", mul(number(8 * factor), odd_series(kSeries)));
 }
 
 // asin(x) = 2 atan(x / (1 + sqrt(1 - x^2)))

@@ -153,6 +153,10 @@ constexpr auto kUnary = std::to_array<UnaryRow>({
     {"Softsign", "softsign",
      [](const Context&, Scalar x) { return div(x, add(number(1), call(ScalarOp::abs, x))); }},
     {"Sqrt", "sqrt", plain<ScalarOp::sqrt>},
+    {"Swish", "swish",
+     [](const Context& c, Scalar x) {
+       return div(x, add(number(1), exp(mul(number(-alpha_of(c, 1)), x))));
+     }},
     {"Tanh", "tanh", plain<ScalarOp::tanh>},
     {"ThresholdedRelu", "thresholded_relu", thresholded_relu},
 });

@@ -52,6 +52,10 @@ double cubic(double a, double t) {
 
 using Weights = std::map<int64_t, double>;  // input position -> weight
 
+double weight_at(const Sampling& s, double distance) {
+  return s.mode == "cubic" ? cubic(s.cubic_a, distance) : std::max(0.0, 1 - std::abs(distance));
+}
+
 // Positions beyond the border are the border's, unless they are excluded: then the rest is scaled up.
 Weights weights_at(const Sampling& s, const Stretch& d, int64_t x) {
   const double at = coordinate(s.coordinates, d, x);
@@ -60,16 +64,16 @@ Weights weights_at(const Sampling& s, const Stretch& d, int64_t x) {
   if (s.mode == "nearest") return {{inside(nearest(s.nearest, at)), 1.0}};
   Weights weights;
   double sum = 0;
-  const int reach = s.mode == "cubic" ? 2 : 1;
+  const double shrink = s.antialias ? std::min(d.scale, 1.0) : 1;
+  const int reach = static_cast<int>(std::min(std::ceil((s.mode == "cubic" ? 2 : 1) / shrink), 0x1p24));
   for (int k = 1 - reach; k <= reach; ++k) {
-    const double place = std::floor(at) + k, distance = at - place;
-    const double weight = s.mode == "cubic" ? cubic(s.cubic_a, distance) : 1 - std::abs(distance);
+    const double place = std::floor(at) + k, weight = weight_at(s, (at - place) * shrink);
     const bool outside = place < 0 || place > static_cast<double>(d.in - 1);
     if (weight == 0 || (s.exclude_outside && outside)) continue;
     weights[inside(place)] += weight;
     sum += weight;
   }
-  if (s.exclude_outside)
+  if (s.exclude_outside || s.antialias)
     for (auto& [place, weight] : weights) weight /= sum;
   return weights;
 }

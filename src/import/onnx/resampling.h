@@ -17,6 +17,7 @@ struct Sampling {
   std::string nearest = "round_prefer_floor";
   double cubic_a = -0.75;
   bool exclude_outside = false;
+  bool antialias = false;  // when shrinking, the weights are stretched by 1 / scale
 };
 
 // One dimension: extents, scale = out / in up to rounding, and the part of the input that is seen

@@ -88,13 +88,7 @@ int add_tensor_proto(Context& c, const TensorProto& t, std::string suffix) {
   if (t.has_segment()) refuse(fmt::format("tensor {} is split into segments", t.name()));
   const DType dtype = dtype_of(t.data_type());
   const Shape shape = shape_of(t);
-  // An empty list is a legitimate argument (the shape of a scalar, no axes); it can not be a tensor
-  // of the graph, so it is kept as a constant with extent 0 that nothing may read.
-  if (shape == Shape{0}) {
-    c.graph.tensors.push_back({c.unique(t.name() + ".empty"), dtype, shape, -1});
-    c.make_constant(static_cast<int>(c.graph.tensors.size()) - 1, {});
-    return static_cast<int>(c.graph.tensors.size()) - 1;
-  }
+  if (shape == Shape{0}) return c.add_empty(dtype);  // the shape of a scalar, no axes
   c.check_constant_size(dtype, shape);
   int64_t count = 1;
   for (int64_t extent : shape) count *= extent;

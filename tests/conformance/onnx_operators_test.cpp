@@ -1,0 +1,172 @@
+// Every case of ONNX's operator test data: imported, evaluated in float64, compiled by the compiler's
+// own first choice and run in machine code on every device of this machine, each compared with the
+// outputs of ONNX's reference by its own runner's rule, |y - want| <= 1e-7 + 1e-3 |want|.
+//
+// What is not supported stands in onnx_unsupported.yaml with its reason and what the importer says; a
+// case that is listed and works fails, as does one that is refused and not listed.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+
+#include "base/yaml.h"
+#include "import/onnx/import_onnx.h"
+#include "onnx_data.h"
+#include "onnx_machine.h"
+
+namespace assay::test {
+namespace {
+
+constexpr double kRelative = 1e-3, kAbsolute = 1e-7;
+
+struct Refused {
+  std::string reason, says;
+};
+
+std::map<std::string, Refused> unsupported_cases() {
+  const std::string path = std::string(ASSAY_SOURCE_DIR) + "/tests/conformance/onnx_unsupported.yaml";
+  std::ifstream in(path);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const auto document = yaml::parse(text, path);
+  if (!document.ok()) throw std::runtime_error(render(document.diags()));
+  std::map<std::string, Refused> refused;
+  for (const yaml::Node& entry : document->root.items)
+    for (const yaml::Node& name : entry.find("cases")->items)
+      if (!refused.try_emplace(name.scalar, Refused{entry.find("reason")->scalar, entry.find("says")->scalar}).second)
+        throw std::runtime_error(name.scalar + " is listed twice");
+  return refused;
+}
+
+bool near(double got, double want) {
+  if (std::isnan(want)) return std::isnan(got);
+  return got == want || std::abs(got - want) <= kAbsolute + kRelative * std::abs(want);
+}
+
+// What differs between the outputs found and wanted; empty: nothing.
+std::string difference(const std::vector<std::vector<double>>& found, const std::vector<OnnxTensor>& want) {
+  if (found.size() < want.size()) return "there are fewer outputs";
+  for (size_t o = 0; o < want.size(); ++o) {
+    if (found[o].size() != want[o].values.size()) return "output " + std::to_string(o) + " has another size";
+    for (size_t i = 0; i < found[o].size(); ++i)
+      if (!near(found[o][i], want[o].values[i]))
+        return "output " + std::to_string(o) + " at " + std::to_string(i) + ": " + std::to_string(found[o][i]) +
+               " instead of " + std::to_string(want[o].values[i]);
+  }
+  return "";
+}
+
+std::vector<float> floats_of(const OnnxTensor& t) { return {t.values.begin(), t.values.end()}; }
+
+// Zeros for what nothing reads: operands that only lend their type have data of any size.
+std::vector<float> input_of(const ir::Graph& g, size_t i, const onnx::TensorProto& data) {
+  const int id = g.inputs[i];
+  if (!ir::consumers_of(g, id).empty()) return floats_of(decode(data));
+  return std::vector<float>(static_cast<size_t>(ir::elements(g.tensors[static_cast<size_t>(id)])), 0);
+}
+
+// A case that was imported, with the values of each of its sets.
+struct Imported {
+  std::string name;
+  ir::Graph graph;
+  std::vector<MachineRun> runs;              // per set: inputs
+  std::vector<std::vector<OnnxTensor>> want;  // per set
+};
+
+struct Outcome {
+  std::vector<Imported> imported;
+  std::map<std::string, std::string> refused;  // case -> what the importer said
+};
+
+Outcome import_all() {
+  Outcome outcome;
+  for (const OnnxCase& c : onnx_cases()) {
+    onnx::ModelProto model = c.model;
+    const std::vector<int> stay = fix_shape_operands(model, onnx_tensors(c, 0, "input"));
+    const std::string bytes = model.SerializeAsString();
+    auto graph = import::import_onnx(std::as_bytes(std::span(bytes)), c.name + "/model.onnx");
+    if (!graph.ok()) {
+      outcome.refused[c.name] = render(graph.diags());
+      continue;
+    }
+    Imported imported{c.name, std::move(*graph), {}, {}};
+    for (int set = 0; set < onnx_set_count(c); ++set) {
+      const std::vector<onnx::TensorProto> inputs = onnx_tensors(c, set, "input");
+      MachineRun run;
+      for (size_t i = 0; i < stay.size(); ++i)
+        run.inputs.push_back(input_of(imported.graph, i, inputs[static_cast<size_t>(stay[i])]));
+      imported.runs.push_back(std::move(run));
+      imported.want.emplace_back();
+      for (const onnx::TensorProto& t : onnx_tensors(c, set, "output")) imported.want.back().push_back(decode(t));
+    }
+    outcome.imported.push_back(std::move(imported));
+  }
+  return outcome;
+}
+
+const Outcome& outcome() {
+  static const Outcome all = import_all();
+  return all;
+}
+
+class OnnxOperators : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_GT(outcome().imported.size() + outcome().refused.size(), 1000u)
+        << "there is no test data at " << kOnnxData << ": install libonnx-testdata (scripts/bootstrap.sh does)";
+  }
+};
+
+TEST_F(OnnxOperators, AreRefusedForTheListedReason) {
+  const std::map<std::string, Refused> listed = unsupported_cases();
+  for (const auto& [name, said] : outcome().refused) {
+    const auto row = listed.find(name);
+    if (row == listed.end()) ADD_FAILURE() << name << " is refused and not listed:\n" << said;
+    else EXPECT_NE(said.find(row->second.says), std::string::npos) << name << " is refused for another reason:\n" << said;
+    EXPECT_NE(said.find(name + "/model.onnx: error: "), std::string::npos) << said;
+  }
+  for (const auto& [name, row] : listed)
+    EXPECT_TRUE(outcome().refused.contains(name)) << name << " is listed (" << row.reason << ") and is not refused";
+}
+
+TEST_F(OnnxOperators, HaveTheShapesOfTheReference) {
+  for (const Imported& c : outcome().imported)
+    for (size_t o = 0; o < c.want[0].size(); ++o) {
+      const auto id = static_cast<size_t>(c.graph.outputs[o]);
+      EXPECT_EQ(c.graph.tensors[id].shape, c.want[0][o].shape) << c.name << " output " << o;
+    }
+}
+
+TEST_F(OnnxOperators, AreRightInFloat64) {
+  for (const Imported& c : outcome().imported)
+    for (size_t set = 0; set < c.runs.size(); ++set) {
+      const auto values = ir::evaluate(c.graph, c.runs[set].inputs);
+      if (!values.ok()) {
+        ADD_FAILURE() << c.name << ": " << render(values.diags());
+        continue;
+      }
+      std::vector<std::vector<double>> found;
+      for (int id : c.graph.outputs) found.push_back((*values)[static_cast<size_t>(id)]);
+      EXPECT_EQ(difference(found, c.want[set]), "") << c.name;
+    }
+}
+
+TEST_F(OnnxOperators, AreRightInMachineCode) {
+  std::vector<MachineCase> cases;
+  for (const Imported& c : outcome().imported) cases.push_back({c.name, &c.graph, c.runs});
+  const std::vector<std::string> devices = machine_devices();
+  ASSERT_NE(std::find(devices.begin(), devices.end(), "cpu:0"), devices.end());
+  for (const std::string& device : devices) {
+    for (MachineCase& c : cases)
+      for (MachineRun& run : c.runs) run.outputs.clear();
+    const Diags faults = run_in_machine_code(device, cases);
+    EXPECT_FALSE(has_error(faults)) << device << ": " << render(faults);
+    for (size_t i = 0; i < cases.size(); ++i)
+      for (size_t set = 0; set < cases[i].runs.size(); ++set)
+        EXPECT_EQ(difference(cases[i].runs[set].outputs, outcome().imported[i].want[set]), "") << cases[i].name << " on " << device;
+  }
+}
+
+}  // namespace
+}  // namespace assay::test
