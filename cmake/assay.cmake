@@ -12,6 +12,10 @@ function(assay_flags target)
     target_compile_options(${target} PUBLIC -fsanitize=address,undefined -fno-omit-frame-pointer)
     target_link_options(${target} PUBLIC -fsanitize=address,undefined)
   endif()
+  if(ASSAY_FUZZ)  # clang knows other warnings
+    target_compile_options(${target} PUBLIC -fsanitize=fuzzer-no-link,address -Wno-error -Wno-unknown-warning-option)
+    target_link_options(${target} PUBLIC -fsanitize=address)
+  endif()
 endfunction()
 
 function(assay_library name)
