@@ -34,7 +34,7 @@ template <class V> void fields(V& v, Is<Granule> auto& x) {
 }
 
 template <class V> void fields(V& v, Is<Registers> auto& x) {
-  v("per", x.per, "topology level that owns one file", Need::optional);
+  v("per", x.per, "topology level that owns one file", Need::required);
   v("count", x.count, "registers of `width` in one file", Need::optional);
   v("width", x.width, "4 B for files of threads, the vector's size for CPUs", Need::optional);
   v("per_thread_max", x.per_thread_max, "most registers of one thread", Need::optional);
@@ -42,14 +42,14 @@ template <class V> void fields(V& v, Is<Registers> auto& x) {
 }
 
 template <class V> void fields(V& v, Is<Resident> auto& x) {
-  v("per", x.per, "topology level that holds them", Need::optional);
+  v("per", x.per, "topology level that holds them", Need::required);
   v("threads", x.threads, "most threads at once", Need::optional);
   v("groups", x.groups, "most groups at once", Need::optional);
   v("waves", x.waves, "most waves at once", Need::optional);
 }
 
 template <class V> void fields(V& v, Is<Issue> auto& x) {
-  v("per", x.per, "topology level that has one issuer", Need::optional);
+  v("per", x.per, "topology level that has one issuer", Need::required);
   v("rate", x.rate, "wave or vector instructions per tick", Need::optional);
 }
 
@@ -112,7 +112,7 @@ template <class V> void fields(V& v, Is<Banks> auto& x) {
 }
 
 template <class V> void fields(V& v, Is<Outstanding> auto& x) {
-  v("per", x.per, "topology level that has one queue", Need::optional);
+  v("per", x.per, "topology level that has one queue", Need::required);
   v("lines", x.lines, "most misses in flight", Need::optional);
 }
 
