@@ -104,14 +104,14 @@ std::vector<std::string> row(const toolkit::OperatorScore& o) {
 }
 
 std::vector<std::string> row(const std::string& name, const toolkit::Errors& e) {
-  return {name,           std::to_string(e.programs), share(e.mape),     share(e.median),
-          share(e.p90),   signed_share(e.bias),       share(e.coverage), share(e.half_width)};
+  return {name,         std::to_string(e.programs), share(e.mape),     share(e.median),
+          share(e.p90), signed_share(e.bias),       share(e.coverage), share(e.half_width)};
 }
 
 void print_text(const toolkit::Validation& v, const toolkit::Score& s) {
-  std::vector<std::vector<std::string>> rows = {{"operator", "first choice", "error", "MAPE all", "bias",
-                                                 "Spearman", "Kendall good", "regret", "coverage",
-                                                 "half-width"}};
+  std::vector<std::vector<std::string>> rows = {{"operator", "first choice", "error", "MAPE all",
+                                                 "bias", "Spearman", "Kendall good", "regret",
+                                                 "coverage", "half-width"}};
   for (const toolkit::OperatorScore& o : s.operators) rows.push_back(row(o));
   rows.push_back({"total", "", share(s.first.mape), share(s.all.mape), signed_share(s.all.bias),
                   plain(s.spearman_median), plain(s.kendall_good_median), plain(s.regret_geomean),
@@ -125,9 +125,11 @@ void print_text(const toolkit::Validation& v, const toolkit::Score& s) {
   for (const toolkit::Regime& r : s.regimes) rows.push_back(row(r.name + ", first", r.first));
   fmt::print("{}\n{} of {} operators, {} programs measured, {} with wrong values\n", table(rows),
              v.operators.size(), v.total, s.measured, s.wrong);
-  fmt::print("choosing {}, references {}, building kernels {}, running {}; others disturbed {:.0f} % of the samples\n",
-             duration(s.spent.choose), duration(s.spent.reference), duration(s.spent.build),
-             duration(s.spent.run), s.disturbed * 100);
+  fmt::print(
+      "choosing {}, references {}, building kernels {}, running {}; others disturbed {:.0f} % of "
+      "the samples\n",
+      duration(s.spent.choose), duration(s.spent.reference), duration(s.spent.build),
+      duration(s.spent.run), s.disturbed * 100);
 }
 
 Diags write_files(const toolkit::Validation& v, const std::string& output) {
@@ -150,7 +152,8 @@ ExitCode conclude(const toolkit::Validation& v, const Request& r, Format format,
   if (static_cast<int>(v.operators.size()) == v.total)
     return score.wrong == 0 ? ExitCode::ok : ExitCode::no;
   std::fflush(stdout);
-  fmt::print(stderr, "interrupted after {} of {} operators; --resume goes on\n", v.operators.size(), v.total);
+  fmt::print(stderr, "interrupted after {} of {} operators; --resume goes on\n", v.operators.size(),
+             v.total);
   return ExitCode::interrupted;
 }
 

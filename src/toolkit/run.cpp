@@ -1,12 +1,12 @@
 #include "toolkit/run.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "toolkit/counter_rng.h"
 #include "toolkit/files.h"
 #include "toolkit/packing.h"
 #include "toolkit/placement.h"
+#include "toolkit/statistics.h"
 
 namespace assay::toolkit {
 namespace {
@@ -36,14 +36,6 @@ Result<Values> read_values(const ir::Graph& graph, const std::vector<int>& tenso
     at += size;
   }
   return out;
-}
-
-double quantile(const std::vector<double>& sorted, double q) {
-  const double at = q * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<size_t>(at);
-  const size_t above = std::min(below + 1, sorted.size() - 1);
-  const double part = at - std::floor(at);
-  return sorted[below] * (1 - part) + sorted[above] * part;
 }
 
 // The plan's tensors that stand for the graph's inputs (outputs), by name.
@@ -123,8 +115,7 @@ Result<Values> read_outputs(const ir::Graph& graph, const std::string& path) {
 
 Times times_of(std::vector<double> samples) {
   ASSAY_CHECK(!samples.empty());
-  std::sort(samples.begin(), samples.end());
-  return {quantile(samples, 0.5), quantile(samples, 0.25), quantile(samples, 0.75)};
+  return {quantile_of(samples, 0.5), quantile_of(samples, 0.25), quantile_of(samples, 0.75)};
 }
 
 Result<RunResult> run_bundle(const Bundle& bundle, const Values& inputs,

@@ -51,19 +51,19 @@ Result<std::vector<Case>> cases_of(const Suite& suite, const hwdesc::Target& tar
     ASSAY_CHECK(plan.steps.size() == parts.size());
     for (size_t i = 0; i < parts.size(); ++i) {
       const std::string name = parts.size() == 1 ? text : text + " / " + parts[i].name;
-      out.push_back({name, std::move(parts[i]), plan.programs[static_cast<size_t>(plan.steps[i].program)]});
+      out.push_back(
+          {name, std::move(parts[i]), plan.programs[static_cast<size_t>(plan.steps[i].program)]});
     }
   }
   return out;
 }
 
 size_t fastest(const std::vector<Trial>& trials) {
-  return static_cast<size_t>(
-      std::min_element(trials.begin(), trials.end(),
-                       [](const Trial& a, const Trial& b) {
-                         return a.row.measured < b.row.measured;
-                       }) -
-      trials.begin());
+  return static_cast<size_t>(std::min_element(trials.begin(), trials.end(),
+                                              [](const Trial& a, const Trial& b) {
+                                                return a.row.measured < b.row.measured;
+                                              }) -
+                             trials.begin());
 }
 
 class Validator {  // invariant: refers to the parts of one validation, which outlive it
@@ -139,17 +139,26 @@ RunIdentity identity_of(const hwdesc::Profile& profile, const Suite& suite,
                         const hwdesc::Target& target, const ValidateOptions& o) {
   std::string operators;
   for (const std::string& text : suite.operators) operators += text + "\n";
-  return {hash_hex(hwdesc::print_profile(profile)), hash_hex(operators), o.device,
-          target.api.name, kVersion, o.programs, o.repeat, o.seed};
+  return {hash_hex(hwdesc::print_profile(profile)),
+          hash_hex(operators),
+          o.device,
+          target.api.name,
+          kVersion,
+          o.programs,
+          o.repeat,
+          o.seed};
 }
 
 }  // namespace
 
 const char* name_of(Drawn d) {
   switch (d) {
-    case Drawn::uniform: return "uniform";
-    case Drawn::best_tenth: return "best_tenth";
-    case Drawn::neighbour: return "neighbour";
+    case Drawn::uniform:
+      return "uniform";
+    case Drawn::best_tenth:
+      return "best_tenth";
+    case Drawn::neighbour:
+      return "neighbour";
   }
   ASSAY_CHECK(false);
 }
@@ -184,7 +193,8 @@ Result<Validation> validate(const hwdesc::Profile& profile, const Suite& suite,
   for (size_t i = 0; i < cases->size(); ++i) {
     if (cancelled(options.cancel)) break;
     const Case& c = (*cases)[i];
-    const auto known = std::find_if(kept.begin(), kept.end(), [&](const OperatorRows& o) { return o.name == c.name; });
+    const auto known = std::find_if(kept.begin(), kept.end(),
+                                    [&](const OperatorRows& o) { return o.name == c.name; });
     if (known != kept.end()) {
       out.operators.push_back(*known);
       continue;

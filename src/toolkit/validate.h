@@ -1,12 +1,13 @@
-// How far predictions are from the clock: many programs of many operators, each estimated, then run.
+// How far predictions are from the clock: many programs of many operators, each estimated, then
+// run.
 //
 // Per operator (a tile-graph of one of the suite's graphs) half of the programs are drawn uniformly
 // from the legal ones and half from the model's best tenth; the compiler's first choice is one of
-// those. Then the one-step neighbours of the fastest measured are run as well. Programs are distinct
-// as loop kernels. Estimates are written to the journal before anything runs.
+// those. Then the one-step neighbours of the fastest measured are run as well. Programs are
+// distinct as loop kernels. Estimates are written to the journal before anything runs.
 //
-// Cache state: warm, in both. An estimate finds the caches as the same program left them; a sample is
-// the program run again and again on its own operands, after a run that is not timed.
+// Cache state: warm, in both. An estimate finds the caches as the same program left them; a sample
+// is the program run again and again on its own operands, after a run that is not timed.
 #pragma once
 
 #include <string>

@@ -14,10 +14,11 @@ namespace assay::toolkit {
 namespace {
 
 constexpr double kSampleSeconds = 1e-3;   // one sample at least
-constexpr double kProgramSeconds = 0.4;   // all samples of a slow program together
-constexpr double kMuchSlower = 100;       // than the fastest: one sample is enough
-constexpr double kDisturbed = 0.02;       // share of a sample's time that others may take
-constexpr double kFaster = 0.25;          // quantile: the median of the faster half
+constexpr double kProgramSeconds = 0.15;  // all samples of a slow program together
+constexpr double kColdAnyway = 20e-3;  // so long that what the caches hold at its start is nothing
+constexpr double kMuchSlower = 100;    // than the fastest: one sample is enough
+constexpr double kDisturbed = 0.02;    // share of a sample's time that others may take
+constexpr double kFaster = 0.25;       // quantile: the median of the faster half
 constexpr int kMostLaunches = 4000;
 
 size_t storage_bytes(const ir::Program& p, int tensor) {
@@ -56,8 +57,8 @@ Result<int> TrialBench::buffer_of(const ir::Program& p, int tensor) {
   const std::vector<int>& inputs = p.graph.inputs;
   for (size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i] == tensor)
-      module_->write({*buffer, 0}, pack(std::as_bytes(std::span(expected_->inputs[i])), sizeof(float),
-                                        p.graph.tensors[t].shape, p.layouts[t]));
+      module_->write({*buffer, 0}, pack(std::as_bytes(std::span(expected_->inputs[i])),
+                                        sizeof(float), p.graph.tensors[t].shape, p.layouts[t]));
   return buffer;
 }
 
@@ -109,8 +110,8 @@ Diags TrialBench::check(size_t i) {
   module_->read(output, raw);
   const std::vector<std::byte> values =
       unpack(raw, sizeof(float), p.graph.tensors[t].shape, p.layouts[t]);
-  const Verdict v = compare({floats_from_bytes(ir::DType::f32, values)}, expected_->outputs,
-                            expected_->bound);
+  const Verdict v =
+      compare({floats_from_bytes(ir::DType::f32, values)}, expected_->outputs, expected_->bound);
   trials_[i].row.wrong = !v.verified;
   return {};
 }
@@ -120,9 +121,11 @@ void TrialBench::plan_samples() {
   for (const Samples& s : samples_) best = std::min(best, s.estimate);
   for (Samples& s : samples_) {
     const double t = std::max(s.estimate, 1e-9);
-    s.launches = static_cast<int>(std::clamp(std::ceil(kSampleSeconds / t), 1.0, double{kMostLaunches}));
+    s.launches =
+        static_cast<int>(std::clamp(std::ceil(kSampleSeconds / t), 1.0, double{kMostLaunches}));
     s.warm_up = s.launches / 4 + 1;
     s.rounds = static_cast<int>(std::clamp(kProgramSeconds / t, 1.0, double(options_.repeat)));
+    if (t > kColdAnyway) s.warm_up = 0;
     if (t <= kMuchSlower * best) continue;
     s.rounds = 1;
     s.warm_up = 0;  // the run that was checked left its operands in the caches

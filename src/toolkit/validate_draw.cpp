@@ -98,8 +98,9 @@ std::vector<Trial> TrialDrawer::neighbours(const ir::Program& of) {
 std::string parameters_of(const ir::Program& p) {
   const std::vector<ir::Axis>& axes = p.graph.nodes[0].axes;
   const auto name = [&](int a) { return axes[static_cast<size_t>(a)].name; };
-  std::string out =
-      p.vector_axis < 0 ? "scalar" : fmt::format("vector {}:{}", name(p.vector_axis), p.vector_width);
+  std::string out = p.vector_axis < 0
+                        ? "scalar"
+                        : fmt::format("vector {}:{}", name(p.vector_axis), p.vector_width);
   for (const ir::TileLevel& tile : p.tiles) {
     std::string extents, order;
     for (size_t a = 0; a < axes.size(); ++a)
@@ -108,7 +109,8 @@ std::string parameters_of(const ir::Program& p) {
       if (axes[static_cast<size_t>(a)].extent > 1) order += (order.empty() ? "" : " ") + name(a);
     out += fmt::format(" |{} ({})", extents, order);
   }
-  for (const ir::Staging& s : p.staging) out += fmt::format(" | copy of read {} at {}", s.read, s.level);
+  for (const ir::Staging& s : p.staging)
+    out += fmt::format(" | copy of read {} at {}", s.read, s.level);
   for (size_t t = 0; t < p.layouts.size(); ++t)
     if (p.layouts[t].dims.size() > p.graph.tensors[t].shape.size())
       out += fmt::format(" | {} {}", p.graph.tensors[t].name, ir::print(p.layouts[t]));

@@ -42,7 +42,8 @@ class TrialDrawer {  // invariant: refers to a tile-graph, a target and a machin
   std::set<std::string> seen_;  // ids of kernels
 };
 
-// Tiles, orders, copies, vectors on one line: `vector n:16 | m8 n32 k512 | m8 n32 k1 (m n k) | ...`.
+// Tiles, orders, copies, vectors on one line: `vector n:16 | m8 n32 k512 | m8 n32 k1 (m n k) |
+// ...`.
 std::string parameters_of(const ir::Program& p);
 
 }  // namespace assay::toolkit

@@ -16,9 +16,9 @@ constexpr const char* kSchema = "assay/validation/1";
 constexpr Drawn kDrawn[] = {Drawn::uniform, Drawn::best_tenth, Drawn::neighbour};
 
 Json to_json(const RunIdentity& r) {
-  return {{"kind", "run"},         {"schema", kSchema},   {"profile", r.profile},
-          {"suite", r.suite},      {"device", r.device},  {"api", r.api},
-          {"version", r.version},  {"programs", r.programs}, {"repeat", r.repeat},
+  return {{"kind", "run"},        {"schema", kSchema},      {"profile", r.profile},
+          {"suite", r.suite},     {"device", r.device},     {"api", r.api},
+          {"version", r.version}, {"programs", r.programs}, {"repeat", r.repeat},
           {"seed", r.seed}};
 }
 
@@ -40,16 +40,19 @@ Json predicted_line(const std::string& op, const ProgramRow& row) {
 }
 
 Json measured_line(const std::string& op, const ProgramRow& row) {
-  return {{"kind", "measured"}, {"operator", op},       {"id", row.id},
-          {"seconds", row.measured}, {"quick", row.quick}, {"slow", row.slow},
-          {"samples", row.samples}, {"disturbed", row.disturbed}, {"wrong", row.wrong}};
+  return {{"kind", "measured"},     {"operator", op},
+          {"id", row.id},           {"seconds", row.measured},
+          {"quick", row.quick},     {"slow", row.slow},
+          {"samples", row.samples}, {"disturbed", row.disturbed},
+          {"wrong", row.wrong}};
 }
 
 Json done_line(const OperatorRows& rows) {
   const Spent& s = rows.spent;
   return {{"kind", "done"},
           {"operator", rows.name},
-          {"spent", {{"choose", s.choose}, {"reference", s.reference}, {"build", s.build}, {"run", s.run}}}};
+          {"spent",
+           {{"choose", s.choose}, {"reference", s.reference}, {"build", s.build}, {"run", s.run}}}};
 }
 
 Drawn drawn_from(const std::string& name) {
@@ -110,10 +113,14 @@ struct Reader {
 
   void add(const Json& j) {
     const auto kind = j.at("kind").get<std::string>();
-    if (kind == "predicted") add_predicted(j);
-    else if (kind == "measured") add_measured(j);
-    else if (kind == "done") add_done(j);
-    else throw std::runtime_error("'" + kind + "' is no kind of journal line");
+    if (kind == "predicted")
+      add_predicted(j);
+    else if (kind == "measured")
+      add_measured(j);
+    else if (kind == "done")
+      add_done(j);
+    else
+      throw std::runtime_error("'" + kind + "' is no kind of journal line");
   }
 };
 
@@ -123,8 +130,8 @@ Diags check_identity(const Json& found, const RunIdentity& run, const std::strin
   for (const auto& [key, value] : wanted.items()) {
     const Json there = found.is_object() && found.contains(key) ? found.at(key) : Json(nullptr);
     if (there == value) continue;
-    Diag d = error("is the journal of another run: " + key + " was " + there.dump() + ", now it is " +
-                       value.dump(),
+    Diag d = error("is the journal of another run: " + key + " was " + there.dump() +
+                       ", now it is " + value.dump(),
                    "leave out --resume to measure anew, or write to another file");
     d.file = path;
     d.line = 1;
@@ -150,7 +157,8 @@ Result<std::vector<OperatorRows>> read_validation(const std::string& path, const
   for (int number = 1;; ++number) {
     const size_t end = rest.find('\n');
     if (end == std::string_view::npos) {
-      if (number == 1) return at_line(path, 1, "is not the journal of a validation: it has no whole line");
+      if (number == 1)
+        return at_line(path, 1, "is not the journal of a validation: it has no whole line");
       return std::move(reader.done);
     }
     try {
@@ -161,7 +169,8 @@ Result<std::vector<OperatorRows>> read_validation(const std::string& path, const
         return other;
       }
     } catch (const std::exception& e) {
-      return at_line(path, number, std::string("is no line of a validation's journal: ") + e.what());
+      return at_line(path, number,
+                     std::string("is no line of a validation's journal: ") + e.what());
     }
     rest.remove_prefix(end + 1);
   }
@@ -181,7 +190,8 @@ Result<ValidationJournal> ValidationJournal::start(const std::string& path, cons
   std::string text = to_json(run).dump() + "\n";
   for (const OperatorRows& rows : kept) {
     for (const ProgramRow& r : rows.rows)
-      text += predicted_line(rows.name, r).dump() + "\n" + measured_line(rows.name, r).dump() + "\n";
+      text +=
+          predicted_line(rows.name, r).dump() + "\n" + measured_line(rows.name, r).dump() + "\n";
     text += done_line(rows).dump() + "\n";
   }
   if (Diags unwritten = write_text(path, text); !unwritten.empty()) return unwritten;

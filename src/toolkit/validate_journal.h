@@ -25,8 +25,8 @@ struct RunIdentity {
   bool operator==(const RunIdentity&) const = default;
 };
 
-// Operators with a `done` line, in order. A last line that was cut off is dropped. Errors: unreadable,
-// not a journal (with the line), of another run (says in what).
+// Operators with a `done` line, in order. A last line that was cut off is dropped. Errors:
+// unreadable, not a journal (with the line), of another run (says in what).
 Result<std::vector<OperatorRows>> read_validation(const std::string& path, const RunIdentity& run);
 
 class ValidationJournal {  // invariant: an open file to append to, or none (then nothing is kept)

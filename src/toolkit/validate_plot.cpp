@@ -30,33 +30,45 @@ const char* fill_of(Drawn d) {
 
 std::string escaped(const std::string& text) {
   std::string out;
-  for (char c : text)
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
+  for (char c : text) switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
     }
   return out;
 }
 
 std::string text_at(double x, double y, const std::string& what, const char* anchor = "start",
                     const char* more = "") {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y, anchor, more,
-                     escaped(what));
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y,
+                     anchor, more, escaped(what));
 }
 
 std::string line_at(double x1, double y1, double x2, double y2, const char* style) {
-  return fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" {}/>\n", x1, y1, x2, y2, style);
+  return fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" {}/>\n", x1, y1,
+                     x2, y2, style);
 }
 
 std::string dot(double x, double y, const ProgramRow& r) {
   if (r.first)
-    return fmt::format("<path d=\"M{:.1f} {:.1f}l5 5l-5 5l-5 -5z\" fill=\"#c0392b\" stroke=\"#fff\" stroke-width=\"0.7\"/>\n",
-                       x, y - 5);
-  return fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.4\" fill=\"{}\" fill-opacity=\"0.75\"/>\n", x, y,
-                     fill_of(r.drawn));
+    return fmt::format(
+        "<path d=\"M{:.1f} {:.1f}l5 5l-5 5l-5 -5z\" fill=\"#c0392b\" stroke=\"#fff\" "
+        "stroke-width=\"0.7\"/>\n",
+        x, y - 5);
+  return fmt::format(
+      "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.4\" fill=\"{}\" fill-opacity=\"0.75\"/>\n", x, y,
+      fill_of(r.drawn));
 }
 
 std::string decade_name(int power) {
@@ -109,7 +121,8 @@ class Scatter {  // invariant: from_ and to_ are whole decades around all times
       out += text_at(x(at), kTop + kSquare + 18, decade_name(p), "middle");
       out += text_at(kLeft - 8, y(at) + 4, decade_name(p), "end");
     }
-    out += line_at(kLeft, kTop + kSquare, kLeft + kSquare, kTop, "stroke=\"#333\" stroke-dasharray=\"5 4\"");
+    out += line_at(kLeft, kTop + kSquare, kLeft + kSquare, kTop,
+                   "stroke=\"#333\" stroke-dasharray=\"5 4\"");
     out += text_at(kLeft + kSquare / 2, kTop + kSquare + 40, "measured", "middle");
     out += text_at(kLeft, kTop - 10, "predicted, with its interval");
     return out;
@@ -131,7 +144,8 @@ std::string strip(const Validation& v) {
                    ratio == 1 ? "stroke=\"#333\" stroke-dasharray=\"5 4\"" : "stroke=\"#e3e5e8\"");
     out += text_at(strip_x(ratio), bottom + 18, fmt::format("{:g}", ratio), "middle");
   }
-  out += text_at(kStripLeft + kStripWidth / 2, bottom + 40, "predicted / measured; beyond the ends: at the ends", "middle");
+  out += text_at(kStripLeft + kStripWidth / 2, bottom + 40,
+                 "predicted / measured; beyond the ends: at the ends", "middle");
   for (size_t i = 0; i < v.operators.size(); ++i) {
     const double y = kTop + kRow * (static_cast<double>(i) + 0.5);
     out += text_at(kStripLeft - 10, y + 4, v.operators[i].name, "end");
@@ -147,7 +161,8 @@ std::string legend(double y) {
   double x = kLeft;
   std::string out;
   for (const Colour& c : kColours) {
-    out += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" fill=\"{}\"/>\n", x, y - 4, c.fill);
+    out += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" fill=\"{}\"/>\n", x, y - 4,
+                       c.fill);
     out += text_at(x + 9, y, c.label);
     x += 20 + 6.6 * static_cast<double>(std::string_view(c.label).size());
   }
@@ -161,11 +176,13 @@ std::string plot_svg(const Validation& v) {
   const double rows = kRow * static_cast<double>(v.operators.size());
   const double height = kTop + std::max(kSquare, rows) + 88;
   std::string out = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1470\" height=\"{0:.0f}\" viewBox=\"0 0 1470 {0:.0f}\" "
-      "font-family=\"sans-serif\" font-size=\"12\" fill=\"#333\">\n<rect width=\"1470\" height=\"{0:.0f}\" fill=\"#fff\"/>\n",
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1470\" height=\"{0:.0f}\" viewBox=\"0 0 "
+      "1470 {0:.0f}\" "
+      "font-family=\"sans-serif\" font-size=\"12\" fill=\"#333\">\n<rect width=\"1470\" "
+      "height=\"{0:.0f}\" fill=\"#fff\"/>\n",
       height);
-  out += text_at(kLeft, 24, fmt::format("{} on {}, profile {}", v.suite, v.device, v.profile), "start",
-                 " font-size=\"15\" font-weight=\"bold\"");
+  out += text_at(kLeft, 24, fmt::format("{} on {}, profile {}", v.suite, v.device, v.profile),
+                 "start", " font-size=\"15\" font-weight=\"bold\"");
   return out + Scatter(v).draw(v) + strip(v) + legend(height - 14) + "</svg>\n";
 }
 

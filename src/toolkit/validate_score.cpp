@@ -25,7 +25,8 @@ Rows rows_where(const Rows& of, const Keep& keep) {
 Rows drawn_rows(const OperatorRows& o) {
   Rows all;
   for (const ProgramRow& r : o.rows) all.push_back(&r);
-  return rows_where(all, [](const ProgramRow& r) { return r.drawn != Drawn::neighbour && !r.wrong; });
+  return rows_where(all,
+                    [](const ProgramRow& r) { return r.drawn != Drawn::neighbour && !r.wrong; });
 }
 
 Errors errors_of(const Rows& rows) {
@@ -96,8 +97,10 @@ std::vector<Regime> regimes_of(const Rows& rows) {
                                        {"> 50 us", 50e-6, std::numeric_limits<double>::infinity()}};
   std::vector<Regime> out;
   for (const Bounds& b : kBounds) {
-    const Rows in = rows_where(rows, [&](const ProgramRow& r) { return r.measured >= b.from && r.measured < b.to; });
-    out.push_back({b.name, errors_of(in), errors_of(rows_where(in, [](const ProgramRow& r) { return r.first; }))});
+    const Rows in = rows_where(
+        rows, [&](const ProgramRow& r) { return r.measured >= b.from && r.measured < b.to; });
+    out.push_back({b.name, errors_of(in),
+                   errors_of(rows_where(in, [](const ProgramRow& r) { return r.first; }))});
   }
   return out;
 }
@@ -105,8 +108,12 @@ std::vector<Regime> regimes_of(const Rows& rows) {
 Json or_null(const Figure& f) { return f && std::isfinite(*f) ? Json(*f) : Json(nullptr); }
 
 Json to_json(const Errors& e) {
-  return {{"programs", e.programs},   {"mape", or_null(e.mape)},         {"median", or_null(e.median)},
-          {"p90", or_null(e.p90)},    {"bias", or_null(e.bias)},         {"coverage", or_null(e.coverage)},
+  return {{"programs", e.programs},
+          {"mape", or_null(e.mape)},
+          {"median", or_null(e.median)},
+          {"p90", or_null(e.p90)},
+          {"bias", or_null(e.bias)},
+          {"coverage", or_null(e.coverage)},
           {"half_width_median", or_null(e.half_width)}};
 }
 
@@ -158,8 +165,10 @@ Score score_of(const Validation& v) {
   }
   s.all = errors_of(rows);
   s.first = errors_of(rows_where(rows, [](const ProgramRow& r) { return r.first; }));
-  s.best_tenth = errors_of(rows_where(rows, [](const ProgramRow& r) { return r.drawn == Drawn::best_tenth; }));
-  s.uniform = errors_of(rows_where(rows, [](const ProgramRow& r) { return r.drawn == Drawn::uniform; }));
+  s.best_tenth =
+      errors_of(rows_where(rows, [](const ProgramRow& r) { return r.drawn == Drawn::best_tenth; }));
+  s.uniform =
+      errors_of(rows_where(rows, [](const ProgramRow& r) { return r.drawn == Drawn::uniform; }));
   s.regimes = regimes_of(rows);
   s.spearman_median = median(spearmans);
   s.kendall_good_median = median(kendalls);
@@ -205,10 +214,12 @@ std::string print_csv(const Validation& v) {
       "bound,samples,disturbed,wrong,parameters\n";
   for (const OperatorRows& o : v.operators)
     for (const ProgramRow& r : o.rows)
-      out += fmt::format("{},{},{},{:d},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.4f},{},{},{:.2f},{:d},\"{}\"\n",
-                         o.name, r.id, name_of(r.drawn), r.first, r.estimate.seconds, r.estimate.low,
-                         r.estimate.high, r.measured, r.quick, r.slow, error_of(r), r.estimate.bound,
-                         r.samples, r.disturbed, r.wrong, r.parameters);
+      out += fmt::format(
+          "{},{},{},{:d},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.4f},{},{},{:.2f},{:d},\"{}"
+          "\"\n",
+          o.name, r.id, name_of(r.drawn), r.first, r.estimate.seconds, r.estimate.low,
+          r.estimate.high, r.measured, r.quick, r.slow, error_of(r), r.estimate.bound, r.samples,
+          r.disturbed, r.wrong, r.parameters);
   return out;
 }
 

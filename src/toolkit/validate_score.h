@@ -3,9 +3,9 @@
 //   e            predicted / measured - 1
 //   spearman     rank correlation over the drawn programs
 //   kendall_good tau-b among those within 1.5x of the fastest drawn; needs three
-//   regret       time of the first choice / fastest of all measured, neighbours of the best included
-//   coverage     share of the drawn programs whose time lies within the estimate's interval
-//   half_width   (high - low) / 2 / predicted, median
+//   regret       time of the first choice / fastest of all measured, neighbours of the best
+//   included coverage     share of the drawn programs whose time lies within the estimate's
+//   interval half_width   (high - low) / 2 / predicted, median
 //
 // `mape` is the mean |e| over the first choices, one per operator: what a compiler's user sees.
 // `mape_all` is over all drawn programs, where a program that nobody would choose counts as much as

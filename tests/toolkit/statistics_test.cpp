@@ -77,7 +77,10 @@ TEST(Statistics, TiesCountByTheirGroups) {
       square_y += (rank_y[i] - 5.5) * (rank_y[i] - 5.5);
     }
     const double pairs = 12 * 11 / 2;
-    ASSERT_NEAR(*kendall(x, y), (concordant - discordant) / std::sqrt((pairs - tied_pairs(x)) * (pairs - tied_pairs(y))), 1e-12);
+    ASSERT_NEAR(
+        *kendall(x, y),
+        (concordant - discordant) / std::sqrt((pairs - tied_pairs(x)) * (pairs - tied_pairs(y))),
+        1e-12);
     ASSERT_NEAR(*spearman(x, y), product / std::sqrt(square_x * square_y), 1e-12);
   }
 }

@@ -31,13 +31,16 @@ TEST(Suites, FaultsHaveTheirPlace) {
   const std::string head = "schema: assay/suite/1\nname: x\noperators:\n";
   EXPECT_THAT(refused(head + "  - matmul m=2 n=2 k=2\n  - matmul m=2 nn=2 k=2\n"),
               HasSubstr("s.yaml:5:5: error: operator matmul has no parameter 'nn'"));
-  EXPECT_THAT(refused(head + "  - relu n=4\n  - relu n=4\n"), HasSubstr("s.yaml:5:5: error: the operator 'relu n=4' is listed twice"));
-  EXPECT_THAT(refused(head + "  - {op: relu}\n"), HasSubstr("s.yaml:4:5: error: an operator is a text"));
+  EXPECT_THAT(refused(head + "  - relu n=4\n  - relu n=4\n"),
+              HasSubstr("s.yaml:5:5: error: the operator 'relu n=4' is listed twice"));
+  EXPECT_THAT(refused(head + "  - {op: relu}\n"),
+              HasSubstr("s.yaml:4:5: error: an operator is a text"));
   EXPECT_THAT(refused("schema: assay/suite/2\nname: x\noperators: [relu n=4]\n"),
               HasSubstr("s.yaml:1:9: error: schema 'assay/suite/2', expected assay/suite/1"));
   EXPECT_THAT(refused("schema: assay/suite/1\nname: x\noperatos: [relu n=4]\n"),
               HasSubstr("s.yaml:3:1: error: 'operatos' is no key of a suite"));
-  EXPECT_THAT(refused("schema: assay/suite/1\nname: x\noperators: []\n"), HasSubstr("'operators' is missing"));
+  EXPECT_THAT(refused("schema: assay/suite/1\nname: x\noperators: []\n"),
+              HasSubstr("'operators' is missing"));
   EXPECT_THAT(refused("- a\n"), HasSubstr("a suite is a map"));
   const Result<Suite> none = load_suite("operatorz");
   ASSERT_FALSE(none.ok());

@@ -24,7 +24,8 @@ struct Made {  // what the device does with kernel i
 
 class MadeModule final : public runtime::Module {  // invariant: made_[i] belongs to kernels_[i]
  public:
-  MadeModule(std::vector<ir::Kernel> kernels, std::vector<Made> made, std::vector<int64_t>& launches)
+  MadeModule(std::vector<ir::Kernel> kernels, std::vector<Made> made,
+             std::vector<int64_t>& launches)
       : kernels_(std::move(kernels)), made_(std::move(made)), launches_(launches) {
     launches_.assign(kernels_.size(), 0);
   }
@@ -40,15 +41,18 @@ class MadeModule final : public runtime::Module {  // invariant: made_[i] belong
     std::memcpy(data.data(), buffers_[static_cast<size_t>(from.buffer)].data(), data.size());
   }
 
-  Result<runtime::RunTimes> run(std::span<const runtime::Launch> launches, const runtime::RunOptions& options) override {
+  Result<runtime::RunTimes> run(std::span<const runtime::Launch> launches,
+                                const runtime::RunOptions& options) override {
     const auto k = static_cast<size_t>(launches[0].kernel);
     launches_[k] += options.repeat + options.warm_up;
     std::vector<std::vector<float>> arguments;
-    for (const runtime::BufferRange& b : launches[0].arguments) arguments.push_back(buffers_[static_cast<size_t>(b.buffer)]);
+    for (const runtime::BufferRange& b : launches[0].arguments)
+      arguments.push_back(buffers_[static_cast<size_t>(b.buffer)]);
     const auto ran = codegen::interpret(kernels_[k], arguments);
     if (!ran) return ran.diags();
     if (made_[k].wrong) arguments.back()[arguments.back().size() / 2] += 0.5F;
-    if (!made_[k].silent) buffers_[static_cast<size_t>(launches[0].arguments.back().buffer)] = arguments.back();
+    if (!made_[k].silent)
+      buffers_[static_cast<size_t>(launches[0].arguments.back().buffer)] = arguments.back();
     runtime::RunTimes times;
     times.steps.assign(static_cast<size_t>(options.repeat), {made_[k].seconds});
     times.total.assign(static_cast<size_t>(options.repeat), made_[k].seconds);
@@ -74,11 +78,12 @@ class MadeDevice final : public runtime::Device {
   std::vector<int64_t> launches;  // of each kernel, warm-up included
 
   const runtime::DeviceInfo& info() const override { return info_; }
-  Result<std::unique_ptr<runtime::Module>> load(std::span<const ir::Kernel> kernels, const hwdesc::Target&,
+  Result<std::unique_ptr<runtime::Module>> load(std::span<const ir::Kernel> kernels,
+                                                const hwdesc::Target&,
                                                 const runtime::LoadOptions&) override {
     made.resize(kernels.size());
-    return std::unique_ptr<runtime::Module>(
-        std::make_unique<MadeModule>(std::vector<ir::Kernel>(kernels.begin(), kernels.end()), made, launches));
+    return std::unique_ptr<runtime::Module>(std::make_unique<MadeModule>(
+        std::vector<ir::Kernel>(kernels.begin(), kernels.end()), made, launches));
   }
 
  private:
@@ -104,7 +109,8 @@ ir::Program some_choice(const Prepared& p) {
 }
 
 TEST(TrialDrawer, DrawsDistinctProgramsInHalvesAndTheSameAgain) {
-  for (const char* op : {"matmul m=20 n=37 k=9", "depthwise c=16 h=6 w=6", "transpose rows=19 columns=32"}) {
+  for (const char* op :
+       {"matmul m=20 n=37 k=9", "depthwise c=16 h=6 w=6", "transpose rows=19 columns=32"}) {
     const Prepared p = prepared(op);
     const ir::Program choice = some_choice(p);
     TrialDrawer drawer(p.tile_graph, p.target, p.machine, 5);
@@ -124,13 +130,16 @@ TEST(TrialDrawer, DrawsDistinctProgramsInHalvesAndTheSameAgain) {
     EXPECT_EQ(ids.size(), 20U) << op;
     EXPECT_GE(uniform, 10) << op;
     EXPECT_TRUE(trials[0].row.first);
-    for (const Trial& t : drawer.neighbours(trials[3].program)) EXPECT_TRUE(ids.insert(t.row.id).second) << op;
+    for (const Trial& t : drawer.neighbours(trials[3].program))
+      EXPECT_TRUE(ids.insert(t.row.id).second) << op;
 
-    TrialDrawer again(p.tile_graph, p.target, p.machine, 5), other(p.tile_graph, p.target, p.machine, 6);
+    TrialDrawer again(p.tile_graph, p.target, p.machine, 5),
+        other(p.tile_graph, p.target, p.machine, 6);
     const std::vector<Trial> same = again.draw(choice, 20), others = other.draw(choice, 20);
     for (size_t i = 0; i < same.size(); ++i) EXPECT_EQ(same[i].row.id, trials[i].row.id) << op;
     int differ = 0;
-    for (size_t i = 0; i < others.size(); ++i) differ += others[i].row.id != trials[i].row.id ? 1 : 0;
+    for (size_t i = 0; i < others.size(); ++i)
+      differ += others[i].row.id != trials[i].row.id ? 1 : 0;
     EXPECT_GT(differ, 10) << op;
   }
 }

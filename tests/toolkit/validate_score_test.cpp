@@ -124,7 +124,8 @@ TEST(Plot, HoldsEveryProgramAndEscapesNames) {
   v.operators[0].name = "a < b & c";
   const std::string svg = plot_svg(v);
   size_t dots = 0;
-  for (size_t at = svg.find("<circle"); at != std::string::npos; at = svg.find("<circle", at + 1)) ++dots;
+  for (size_t at = svg.find("<circle"); at != std::string::npos; at = svg.find("<circle", at + 1))
+    ++dots;
   // 38 drawn in both panels (first choices are diamonds), 2 neighbours in one, 3 of the legend.
   EXPECT_EQ(dots, 2U * 38 + 2 + 3);
   EXPECT_THAT(svg, HasSubstr("a &lt; b &amp; c"));
@@ -138,8 +139,10 @@ void expect_same(const OperatorRows& a, const OperatorRows& b) {
   ASSERT_EQ(a.rows.size(), b.rows.size());
   for (size_t i = 0; i < a.rows.size(); ++i) {
     const ProgramRow &x = a.rows[i], &y = b.rows[i];
-    EXPECT_EQ(std::tie(x.id, x.parameters, x.program, x.drawn, x.first, x.measured, x.quick, x.slow, x.samples, x.disturbed, x.wrong),
-              std::tie(y.id, y.parameters, y.program, y.drawn, y.first, y.measured, y.quick, y.slow, y.samples, y.disturbed, y.wrong));
+    EXPECT_EQ(std::tie(x.id, x.parameters, x.program, x.drawn, x.first, x.measured, x.quick, x.slow,
+                       x.samples, x.disturbed, x.wrong),
+              std::tie(y.id, y.parameters, y.program, y.drawn, y.first, y.measured, y.quick, y.slow,
+                       y.samples, y.disturbed, y.wrong));
     EXPECT_EQ(x.estimate.seconds, y.estimate.seconds);
     EXPECT_EQ(x.estimate.low, y.estimate.low);
     EXPECT_EQ(x.estimate.high, y.estimate.high);
@@ -185,7 +188,8 @@ TEST(Journal, OfAnotherRunIsRefused) {
   EXPECT_THAT(render(read.diags()), HasSubstr("seed was 1, now it is 2"));
   EXPECT_THAT(render(read.diags()), HasSubstr("profile was \"profile\", now it is \"faster\""));
   ASSERT_EQ(write_text(path, "{}\nnonsense\n"), Diags{});
-  EXPECT_THAT(render(read_validation(path, identity()).diags()), HasSubstr("the journal of another run"));
+  EXPECT_THAT(render(read_validation(path, identity()).diags()),
+              HasSubstr("the journal of another run"));
   ASSERT_EQ(write_text(path, ""), Diags{});
   EXPECT_THAT(render(read_validation(path, identity()).diags()), HasSubstr("is not the journal"));
 }
