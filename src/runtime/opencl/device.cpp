@@ -44,6 +44,7 @@ DeviceInfo describe(const Api& api, const Place& at, size_t number) {
 
 Result<Session> start(const Api& api, const Place& at, const std::string& id) {
   Session s{api, at, id, "", {}};
+  s.units = describe(api, at, 0).units;
   s.fingerprint = hash_hex(text_of(api, at.platform, CL_PLATFORM_VERSION) + '\n' +
                            text_of(api, at.device, CL_DEVICE_NAME) + '\n' +
                            text_of(api, at.device, CL_DEVICE_VERSION) + '\n' +

@@ -34,6 +34,12 @@ Result<std::unique_ptr<Module>> OpenclModule::make(std::shared_ptr<Session> sess
   m->build_ = std::move(build);
   m->guarded_ = guarded;
   m->warnings_ = std::move(warnings);
+  auto claims = m->make_buffer(sizeof(cl_uint), 0);
+  if (!claims) return claims.diags();
+  m->claims_ = std::move(claims).value();
+  auto queues = m->make_buffer(4096, 0);
+  if (!queues) return queues.diags();
+  m->queues_ = std::move(queues).value();
   for (size_t i = 0; i < kernels.size(); ++i) {
     cl_ulong bytes = 0;
     const bool known = m->session_->api.clGetKernelWorkGroupInfo(
@@ -44,9 +50,8 @@ Result<std::unique_ptr<Module>> OpenclModule::make(std::shared_ptr<Session> sess
   return std::unique_ptr<Module>(std::move(m));
 }
 
-Result<int> OpenclModule::allocate(int64_t bytes) {
-  ASSAY_CHECK(bytes >= 0);
-  const auto size = static_cast<size_t>(std::max<int64_t>(bytes, 1) + 2 * guard());
+Result<OpenclModule::Buffer> OpenclModule::make_buffer(int64_t bytes, int64_t guard) const {
+  const auto size = static_cast<size_t>(std::max<int64_t>(bytes, 1) + 2 * guard);
   const auto out_of_memory = [&](const std::string& why) {
     return error(fmt::format("out of memory: {} bytes for one buffer of {}: {}", bytes, session_->id, why),
                  "a smaller model or batch, or a device with more memory");
@@ -68,14 +73,19 @@ Result<int> OpenclModule::allocate(int64_t bytes) {
               session_->api.clReleaseMemObject};
   if (status != CL_SUCCESS) return out_of_memory(name_of(status));
   std::vector<std::byte> fill(size);
-  if (guarded_) {
-    std::fill_n(fill.begin(), guard(), std::byte{0xFF});
-    std::fill_n(fill.end() - guard(), guard(), std::byte{0xFF});
-  }
+  std::fill_n(fill.begin(), guard, std::byte{0xFF});
+  std::fill_n(fill.end() - guard, guard, std::byte{0xFF});
   status = session_->api.clEnqueueWriteBuffer(session_->queue.get(), b.memory.get(), CL_TRUE, 0, size,
                                               fill.data(), 0, nullptr, nullptr);
   if (status != CL_SUCCESS) return out_of_memory(name_of(status));
-  buffers_.push_back(std::move(b));
+  return b;
+}
+
+Result<int> OpenclModule::allocate(int64_t bytes) {
+  ASSAY_CHECK(bytes >= 0);
+  auto buffer = make_buffer(bytes, guard());
+  if (!buffer) return buffer.diags();
+  buffers_.push_back(std::move(buffer).value());
   return static_cast<int>(buffers_.size()) - 1;
 }
 
@@ -128,15 +138,42 @@ Diags OpenclModule::check(std::span<const Launch> launches) const {
         fail(l, fmt::format("argument '{}' needs {} bytes at {}, buffer {} has {}", wanted[i]->name,
                             needed, r.offset, r.buffer, size));
     }
-    int64_t queued = launch.queues.empty() ? k.groups : 0;
-    for (const ir::Queue& q : launch.queues) queued += q.end - q.begin;
-    if (queued != k.groups)
-      fail(l, fmt::format("its queues hold {} groups of {}; the driver runs all of them", queued, k.groups));
+    for (const ir::Queue& q : launch.queues)
+      if (q.begin < 0 || q.end > k.groups || q.begin > q.end)
+        fail(l, fmt::format("a queue holds groups {} to {} of {}", q.begin, q.end, k.groups));
   }
   return diags;
 }
 
-cl_int OpenclModule::set_arguments(const Launch& launch) {
+// The first queues of all units come first: who claims early gets what its unit should run.
+Diags OpenclModule::write_queues(std::span<const Launch> launches) {
+  std::vector<cl_long> all;
+  std::vector<QueueRange> ranges;
+  for (const Launch& l : launches) {
+    std::vector<ir::Queue> queues = l.queues;
+    const int64_t groups = definitions_[static_cast<size_t>(l.kernel)].groups;
+    for (int u = 0; l.queues.empty() && u < session_->units; ++u)
+      queues.push_back({u, groups * u / session_->units, groups * (u + 1) / session_->units});
+    std::erase_if(queues, [](const ir::Queue& q) { return q.begin == q.end; });
+    ranges.push_back({static_cast<int64_t>(all.size()), static_cast<cl_uint>(queues.size())});
+    for (const ir::Queue& q : queues) all.insert(all.end(), {q.begin, q.end});
+  }
+  queue_ranges_ = std::move(ranges);
+  if (all == written_queues_) return {};
+  const size_t bytes = all.size() * sizeof(cl_long);
+  if (static_cast<int64_t>(bytes) > queues_.bytes) {
+    auto larger = make_buffer(static_cast<int64_t>(2 * bytes), 0);
+    if (!larger) return larger.diags();
+    queues_ = std::move(larger).value();
+  }
+  const cl_int status = session_->api.clEnqueueWriteBuffer(
+      session_->queue.get(), queues_.memory.get(), CL_TRUE, 0, bytes, all.data(), 0, nullptr, nullptr);
+  if (status != CL_SUCCESS) return {failure("clEnqueueWriteBuffer", status)};
+  written_queues_ = std::move(all);
+  return {};
+}
+
+cl_int OpenclModule::set_arguments(const Launch& launch, const QueueRange& queues) {
   const ir::Kernel& k = definitions_[static_cast<size_t>(launch.kernel)];
   const cl_kernel kernel = build_.kernels[static_cast<size_t>(launch.kernel)].get();
   cl_uint position = 0;
@@ -153,6 +190,15 @@ cl_int OpenclModule::set_arguments(const Launch& launch) {
     if (const cl_int s = session_->api.clSetKernelArg(kernel, position++, sizeof memory, &memory)) return s;
     if (const cl_int s = session_->api.clSetKernelArg(kernel, position++, sizeof first, &first)) return s;
   }
+  const cl_mem claims = claims_.memory.get(), rows = queues_.memory.get();
+  const cl_long first = queues.first;
+  const std::pair<size_t, const void*> rest[] = {{sizeof claims, &claims},
+                                                 {sizeof rows, &rows},
+                                                 {sizeof first, &first},
+                                                 {sizeof claimed_, &claimed_},
+                                                 {sizeof queues.count, &queues.count}};
+  for (const auto& [size, value] : rest)
+    if (const cl_int s = session_->api.clSetKernelArg(kernel, position++, size, value)) return s;
   return CL_SUCCESS;
 }
 
@@ -185,21 +231,22 @@ Diags OpenclModule::read_times(std::span<const Owned<cl_event>> events, RunTimes
 Diags OpenclModule::run_once(std::span<const Launch> launches, RunTimes* times) {
   const Api& api = session_->api;
   std::vector<Owned<cl_event>> events;
-  const size_t one = 1;
+  const size_t one = 1, items = slots();
   cl_int status = CL_SUCCESS;
   const char* call = "";
   for (size_t l = 0; l < launches.size() && status == CL_SUCCESS; ++l) {
-    const auto groups =
-        static_cast<size_t>(definitions_[static_cast<size_t>(launches[l].kernel)].groups);
     call = "clSetKernelArg";
-    status = set_arguments(launches[l]);
+    status = set_arguments(launches[l], queue_ranges_[l]);
     if (status != CL_SUCCESS) break;
     call = "clEnqueueNDRangeKernel";
     cl_event event = nullptr;
+    const size_t wanted = std::max<size_t>(items, queue_ranges_[l].count);
     status = api.clEnqueueNDRangeKernel(session_->queue.get(),
                                         build_.kernels[static_cast<size_t>(launches[l].kernel)].get(), 1,
-                                        nullptr, &groups, &one, 0, nullptr, &event);
-    if (status == CL_SUCCESS) events.push_back({event, api.clReleaseEvent});
+                                        nullptr, &wanted, &one, 0, nullptr, &event);
+    if (status != CL_SUCCESS) break;
+    claimed_ += static_cast<cl_uint>(wanted);
+    events.push_back({event, api.clReleaseEvent});
   }
   const cl_int finished = api.clFinish(session_->queue.get());
   if (status == CL_SUCCESS && finished != CL_SUCCESS) {
@@ -245,6 +292,8 @@ Result<RunTimes> OpenclModule::run(std::span<const Launch> launches, const RunOp
   if (!lost_.empty()) return std::exchange(lost_, {});
   const Diags wrong = check(launches);
   if (has_error(wrong)) return wrong;
+  const Diags unwritten = write_queues(launches);
+  if (has_error(unwritten)) return unwritten;
   RunTimes times;
   for (int i = 0; i < options.warm_up + options.repeat; ++i) {
     if (options.cancel != nullptr && options.cancel->load()) return error("cancelled");

@@ -25,17 +25,27 @@ class OpenclModule final : public Module {  // invariant: kernels_[i] is of defi
   const Diags& warnings() const override { return warnings_; }
 
  private:
+  struct QueueRange {  // of one launch, in queues_
+    int64_t first = 0;
+    cl_uint count = 0;
+  };
+
   struct Buffer {
     Memory pages;  // its storage, where the device shares the host's memory
     Owned<cl_mem> memory;
     int64_t bytes = 0;  // without the guard zones
   };
 
+  Result<Buffer> make_buffer(int64_t bytes, int64_t guard) const;
+  // Work-items of a launch: more than units, since drivers deal out several at a time.
+  size_t slots() const { return 2 * static_cast<size_t>(session_->units); }
   int64_t guard() const { return guarded_ ? kGuardBytes : 0; }
   Diags check(std::span<const Launch> launches) const;
-  // Enqueues all, waits, and appends the times (unless null). `failed`: a call and its status.
+  // Writes the launches' queues to the device, unless they are there.
+  Diags write_queues(std::span<const Launch> launches);
+  // Enqueues all, waits, and appends the times (unless null).
   Diags run_once(std::span<const Launch> launches, RunTimes* times);
-  cl_int set_arguments(const Launch& launch);
+  cl_int set_arguments(const Launch& launch, const QueueRange& queues);
   Diags read_times(std::span<const Owned<cl_event>> events, RunTimes& times) const;
   Diags check_guards() const;
 
@@ -43,6 +53,11 @@ class OpenclModule final : public Module {  // invariant: kernels_[i] is of defi
   std::vector<ir::Kernel> definitions_;
   Build build_;
   std::vector<Buffer> buffers_;
+  Buffer claims_;               // one counter; never reset
+  cl_uint claimed_ = 0;         // what it stands at
+  Buffer queues_;               // begin and end of each queue of each launch
+  std::vector<cl_long> written_queues_;
+  std::vector<QueueRange> queue_ranges_;
   std::vector<KernelReport> reports_;
   bool guarded_ = false;
   Diags warnings_;

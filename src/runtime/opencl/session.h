@@ -19,6 +19,7 @@ struct Session {
   Place place;
   std::string id, fingerprint;  // of device, driver and compiler: what built programs depend on
   Limits limits;
+  int units = 1;
   Owned<cl_context> context{};
   Owned<cl_command_queue> queue{};  // in order, with timestamps
 };
