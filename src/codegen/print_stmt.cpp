@@ -102,7 +102,10 @@ void print(Printer& p, const ir::Prefetch& s) {
 }
 
 void print(Printer& p, const ir::Keep& s) {
-  p.line(p.spell("keep", {{"name", {p.register_names[static_cast<size_t>(s.reg)]}}}).text);
+  const ir::Register& r = p.kernel.registers[static_cast<size_t>(s.reg)];
+  p.line(p.spell("keep", {{"name", {p.register_names[static_cast<size_t>(s.reg)]}},
+                          {"type", {p.type_name(r.dtype, r.lanes)}}})
+             .text);
 }
 
 }  // namespace

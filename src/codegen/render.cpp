@@ -47,9 +47,6 @@ struct Frame {
   std::string parameters, entry_parameters, arguments;
 };
 
-void append_item(std::string& list, const std::string& item) {
-  list += (list.empty() ? "" : ", ") + item;
-}
 
 // Parameters of the body and what the entry passes for them.
 Frame frame_of(Printer& p) {
@@ -66,8 +63,8 @@ Frame frame_of(Printer& p) {
                                         {"offset", {std::to_string(offset)}}};
     f.parameters += p.spell("parameter_" + kind, fillings).text + ", ";
     const std::string own = "entry_parameter_" + kind;
-    append_item(f.entry_parameters,
-                p.spell(p.has(own) ? own : "parameter_" + kind, fillings).text);
+    f.entry_parameters +=
+        p.spell(p.has(own) ? own : "parameter_" + kind, fillings).text + ", ";
     f.arguments += p.spell("argument_" + kind, fillings).text + ", ";
     if (scratch)
       offset += scratch_piece(b);

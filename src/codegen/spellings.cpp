@@ -30,7 +30,7 @@ constexpr SpellingRow kRows[] = {
     {"index_divide", {"a", "d"}}, {"index_modulo", {"a", "d"}},
     {"index_floor_divide", {"a", "d"}}, {"index_floor_modulo", {"a", "d"}},
     // Statements and frames.
-    {"keep", {"name"}, kOptional}, {"unroll", {"n"}, kOptional},
+    {"keep", {"name", "type"}, kOptional}, {"unroll", {"n"}, kOptional},
     {"parameter_in", {"scalar", "name"}}, {"parameter_out", {"scalar", "name"}},
     {"parameter_scratch", {"scalar", "name"}}, {"parameter_group", {"name"}},
     {"entry_parameter_in", {"scalar", "name"}, kOptional}, {"entry_parameter_out", {"scalar", "name"}, kOptional},

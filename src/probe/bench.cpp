@@ -61,10 +61,18 @@ runtime::Launch Bench::launch(const Job& job, int64_t amount) const {
   return {kernel(job.kernel), job.arguments, job.queues(amount)};
 }
 
-std::vector<double> Bench::run(std::span<const runtime::Launch> launches) {
-  const Result<runtime::RunTimes> times = module_.run(launches, {});
+runtime::RunTimes Bench::run_once(std::span<const runtime::Launch> launches) {
+  Result<runtime::RunTimes> times = module_.run(launches, {});
   if (!times) fail(times.diags());
-  return times->steps.at(0);
+  return std::move(times).value();
+}
+
+std::vector<double> Bench::run(std::span<const runtime::Launch> launches) {
+  return run_once(launches).busy.at(0);
+}
+
+std::vector<double> Bench::run_steps(std::span<const runtime::Launch> launches) {
+  return run_once(launches).steps.at(0);
 }
 
 int64_t Bench::amount_for(const std::string& key, const Job& job) {

@@ -37,8 +37,9 @@ class Bench {  // invariant: a loaded module with the sentinel calibrated
   // Adds a sample to a block: what `run` returns, with who else ran meanwhile.
   void sample(Observation& o, const std::function<double()>& run);
 
-  // Runs a list of launches once; times of each step in seconds.
+  // Runs a list of launches once. Seconds: of the kernels themselves; of the steps, launching included.
   std::vector<double> run(std::span<const runtime::Launch> launches);
+  std::vector<double> run_steps(std::span<const runtime::Launch> launches);
   runtime::Launch launch(const Job& job, int64_t amount) const;
   int64_t amount_for(const std::string& key, const Job& job);
 
@@ -50,6 +51,7 @@ class Bench {  // invariant: a loaded module with the sentinel calibrated
   int64_t stack_bytes(const std::string& name) const;  // -1: not known
 
  private:
+  runtime::RunTimes run_once(std::span<const runtime::Launch> launches);
   void look_at_others();  // renews foreign_ when a window is over
 
   runtime::Module& module_;

@@ -13,10 +13,6 @@ namespace {
 
 constexpr int64_t kElement = 8;
 
-void write_word(Bench& bench, int buffer, int64_t byte, int64_t element) {
-  bench.module().write({buffer, byte}, std::as_bytes(std::span<const int64_t>(&element, 1)));
-}
-
 std::vector<int64_t> shuffled(int64_t n, std::mt19937_64& random) {
   std::vector<int64_t> v(static_cast<size_t>(n));
   std::iota(v.begin(), v.end(), int64_t{0});
@@ -58,15 +54,18 @@ Cycle sparse_cycle(int64_t bytes, int64_t line) {
 }
 
 int64_t write_cycle(Bench& bench, int buffer, const Cycle& cycle, std::mt19937_64& random) {
+  std::vector<runtime::Word> words;
+  words.reserve(static_cast<size_t>(cycle.nodes) * (cycle.second > 0 ? 2 : 1));
   int64_t first = -1, previous = -1;
   visit(cycle, random, [&](int64_t node) {
     const int64_t byte = byte_of(cycle, node);
     if (first < 0) first = byte;
-    else write_word(bench, buffer, previous, byte / kElement);
-    if (cycle.second > 0) write_word(bench, buffer, byte, (byte + cycle.second) / kElement);
+    else words.push_back({previous, byte / kElement});
+    if (cycle.second > 0) words.push_back({byte, (byte + cycle.second) / kElement});
     previous = byte + cycle.second;
   });
-  write_word(bench, buffer, previous, first / kElement);
+  words.push_back({previous, first / kElement});
+  bench.module().write_words(buffer, words);
   return first / kElement;
 }
 
@@ -75,7 +74,8 @@ ChaseArea ChaseArea::make(Bench& bench, int64_t bytes) {
 }
 
 void ChaseArea::start_at(Bench& bench, int slot, int64_t element) const {
-  write_word(bench, state, slot * 64, element);
+  const runtime::Word word{slot * 64, element};
+  bench.module().write_words(state, {&word, 1});
 }
 
 Job chase_job(const ChaseArea& area, int units, double target_s) {

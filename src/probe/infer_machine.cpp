@@ -14,7 +14,7 @@ using namespace hwdesc;
 constexpr double kRealUnits = 0.75;  // of n times one unit's throughput
 
 void add_identity(const Observations& all, Profile& to) {
-  for (const char* key : {"cpu", "isa", "os", "compiler", "memory", "huge_pages", "load_before", "date"})
+  for (const char* key : {"cpu", "isa", "platform", "version", "driver", "os", "compiler", "memory", "huge_pages", "load_before", "date"})
     if (const std::string text = all.fact(key); !text.empty()) to.identity.emplace_back(key, text);
 }
 
@@ -65,11 +65,36 @@ std::optional<Summary> launch_time(const Observations& all, const std::string& w
   return summarize(select(all, "launch", what), Estimator::throughput);
 }
 
+Value<Bytes> stated_bytes(const Observations& all, const std::string& fact) {
+  const std::string text = all.fact(fact);
+  if (text.empty()) return {};
+  return known_value(Bytes{std::stod(text)}, Origin::driver, "what the driver says");
+}
+
+void add_limits(const Observations& all, Api& api) {
+  api.limits.group_memory = stated_bytes(all, "group_memory");
+  api.limits.allocation = stated_bytes(all, "largest_buffer");
+  if (const std::string most = all.fact("group_threads"); !most.empty())
+    api.limits.threads_per_group = known_value(Count{std::stod(most)}, Origin::driver, "what the driver says");
+  if (all.fact("group_memory_type") == "global")
+    api.limits.group_memory.note = "lies in far memory, behind the caches";
+  if (all.fact("images") == "yes") api.features.emplace_back("images");
+  const std::string extensions = all.fact("extensions");
+  for (const auto& [extension, feature] :
+       {std::pair{"cl_khr_global_int32_base_atomics", "atomics.global.i32"},
+        {"cl_khr_local_int32_base_atomics", "atomics.local.i32"},
+        {"cl_khr_int64_base_atomics", "atomics.i64"}, {"cl_khr_fp16", "f16"}, {"cl_khr_fp64", "f64"},
+        {"cl_khr_command_buffer", "command_buffer"}, {"cl_khr_subgroups", "subgroups"}})
+    if (extensions.find(extension) != std::string::npos) api.features.emplace_back(feature);
+}
+
 void add_api(const Observations& all, Profile& to) {
   Api api;
   api.name = all.fact("api").empty() ? "cpp" : all.fact("api");
   api.dialect = api.name;
-  api.coresident_groups = Fact::yes;  // one group per unit at a time, each unit its own thread
+  // On the CPU each unit is a thread of ours; of a driver's groups it is never assumed.
+  api.coresident_groups = all.fact("threads") == "own" ? Fact::yes : Fact::unknown;
+  add_limits(all, api);
   if (const auto s = launch_time(all, "eager"))
     api.launch.eager = seconds_value(scaled(*s, 1), "one launch on all units, waited for, seen from outside");
   if (const auto s = launch_time(all, "step")) {

@@ -60,7 +60,7 @@ Value<Bytes> capacity_of(const Context& c) {
   }
   const KneePoint& k = c.known.levels.knees[c.index];
   Measured m{k.capacity, std::min(k.from, k.capacity), std::max(k.to, k.capacity), 0, ""};
-  const std::string declared = c.all.fact(fmt::format("declared.l{}", c.index + 1));
+  const std::string declared = declared_cache(c.all, c.index);
   m.note = c.known.sharing[c.index].why;
   if (mostly_busy(chase_blocks(c.all))) m.note += "; others used the machine: shared caches look smaller";
   if (!declared.empty()) m.note += "; the system declares " + declared;

@@ -83,7 +83,7 @@ std::optional<Sharing> measured_sharing(const Observations& all, size_t i) {
 
 Sharing sharing_of(const Observations& all, size_t i) {
   if (auto measured = measured_sharing(all, i)) return *measured;
-  const std::string declared = all.fact(fmt::format("declared.l{}", i + 1));
+  const std::string declared = declared_cache(all, i);
   const size_t at = declared.find("CPUs ");
   if (at == std::string::npos) return {i >= 2, "sharing could not be told: a guess"};
   const std::string cpus = declared.substr(at + 5, declared.find(", line") - at - 5);
@@ -92,6 +92,10 @@ Sharing sharing_of(const Observations& all, size_t i) {
 }
 
 }  // namespace
+
+std::string declared_cache(const Observations& all, size_t i) {
+  return all.fact("class") == "cpu" ? all.fact(fmt::format("declared.l{}", i + 1)) : "";
+}
 
 Known known_from(const Observations& all) {
   Known k;

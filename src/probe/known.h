@@ -26,6 +26,9 @@ struct Known {
   std::vector<Sharing> sharing;  // per cache of `levels`
 };
 
+// What the system says of its i-th cache, where the device is the processor it speaks of; else "".
+std::string declared_cache(const Observations& all, size_t i);
+
 Known known_from(const Observations& all);
 
 // The core's clock while vectors of `lanes` do `load` (kTickLoads). 0: not measured.

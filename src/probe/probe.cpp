@@ -28,7 +28,7 @@ hwdesc::Target target_for(const runtime::DeviceInfo& info) {
 
 class Prober {  // invariant: everything in observations_ that was measured here is in the journal
  public:
-  Prober(runtime::Device& device, const ProbeOptions& options, Journal journal, Observations earlier)
+  Prober(const std::string& device, const ProbeOptions& options, Journal journal, Observations earlier)
       : device_(device), options_(options), journal_(std::move(journal)), observations_(std::move(earlier)),
         kernels_(all_kernels()) {}
 
@@ -42,19 +42,18 @@ class Prober {  // invariant: everything in observations_ that was measured here
   std::unique_ptr<runtime::Module> load();
   void take(const std::string& line);
   void conclude(const Ending& e);
-  void facts();
   bool wanted(const Experiment& e) const;
   bool cancelled() const { return options_.cancel != nullptr && options_.cancel->load(); }
   void report(double part, const std::string& what) const {
     if (options_.progress) options_.progress(static_cast<int64_t>(part * kProgressSteps), kProgressSteps, what);
   }
 
-  runtime::Device& device_;
+  const std::string& device_;  // its id
   const ProbeOptions& options_;
   Journal journal_;
   Observations observations_;
   std::vector<ir::Kernel> kernels_;
-  std::unique_ptr<runtime::Device> own_;  // in a child: the device opened anew
+  std::unique_ptr<runtime::Device> opened_;  // in a child
   double build_seconds_ = 0, seconds_ = 0;
 };
 
@@ -64,25 +63,23 @@ void Prober::take(const std::string& line) {
 
 void Prober::conclude(const Ending& e) { take(to_line(e)); }
 
-void Prober::facts() {
-  const runtime::DeviceInfo& info = device_.info();
-  take(to_line("cpu", info.name));
-  take(to_line("name", info.name));
-  take(to_line("api", info.api));
-  take(to_line("units", std::to_string(info.units)));
-  take(to_line("memory_bytes", std::to_string(info.memory_bytes)));
-  for (const auto& [name, text] : info.facts) take(to_line(name, text));
-  for (const auto& [name, text] : declared_facts()) take(to_line(name, text));
+void send_facts(const runtime::DeviceInfo& info, const Send& send) {
+  send(to_line("cpu", info.name));
+  send(to_line("name", info.name));
+  send(to_line("api", info.api));
+  send(to_line("units", std::to_string(info.units)));
+  send(to_line("memory_bytes", std::to_string(info.memory_bytes)));
+  for (const auto& [name, text] : info.facts) send(to_line(name, text));
 }
 
-// In the child. The device opened in the parent may have threads, which a fork does not copy: it is
-// opened again where its id allows it.
+// In the child.
 std::unique_ptr<runtime::Module> Prober::load() {
-  if (auto opened = runtime::open(device_.info().id)) own_ = std::move(opened).value();
-  runtime::Device& device = own_ ? *own_ : device_;
+  auto opened = runtime::open(device_);
+  if (!opened) fail(opened.diags());
+  opened_ = std::move(opened).value();
   runtime::LoadOptions load;
   load.cache_dir = options_.cache_dir;
-  auto module = device.load(kernels_, target_for(device.info()), load);
+  auto module = opened_->load(kernels_, target_for(opened_->info()), load);
   if (!module) fail(module.diags());
   return std::move(module).value();
 }
@@ -91,6 +88,7 @@ Diags Prober::build() {
   report(0, "building kernels");
   const auto body = [&](const Send& send) {
     const auto module = load();
+    send_facts(opened_->info(), send);
     send(to_line("build_seconds", fmt::format("{:.2f}", module->build_seconds())));
     return std::string();
   };
@@ -105,9 +103,9 @@ std::string Prober::work(const Experiment& e, double seconds, const Send& send) 
   const double started = now_seconds();
   const auto module = load();
   Bench bench(*module, kernels_);
-  const int64_t most = std::min(options_.max_bytes, device_.info().memory_bytes / 8);
+  runtime::DeviceInfo info = opened_->info();
+  const int64_t most = std::min(options_.max_bytes, info.memory_bytes / 8);
   const auto turn = static_cast<uint64_t>(observations_.endings.size());
-  runtime::DeviceInfo info = device_.info();
   info.units = std::min<int>(info.units, static_cast<int>(kSlots));
   Session s{bench, info, observations_, known_from(observations_), seconds, started, most, send,
             std::mt19937_64(turn + 1)};
@@ -153,7 +151,7 @@ Diags warnings_of(const Observations& all) {
 }
 
 Result<ProbeResult> Prober::run() {
-  facts();
+  for (const auto& [name, text] : declared_facts()) take(to_line(name, text));
   if (Diags diags = build(); !diags.empty()) return diags;
   run_experiments();
   if (cancelled()) return error("cancelled", "what was measured is kept: go on with --resume");
@@ -181,7 +179,7 @@ Diags check_names(const std::vector<std::string>& names) {
 
 }  // namespace
 
-Result<ProbeResult> probe(runtime::Device& device, const ProbeOptions& options) {
+Result<ProbeResult> probe(const std::string& device, const ProbeOptions& options) {
   if (Diags diags = check_names(options.only); !diags.empty()) return diags;
   Observations earlier;
   Journal journal;

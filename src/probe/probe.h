@@ -37,9 +37,12 @@ struct ProbeResult {
   double build_seconds = 0;
 };
 
-// Errors: `only` names no experiment; no kernels could be built; the executed counts are wrong; cancelled (the journal is kept);
+// Errors: no such device; `only` names no experiment; no kernels could be built; the executed counts are wrong; cancelled (the journal is kept);
 // the journal can not be written.
-Result<ProbeResult> probe(runtime::Device& device, const ProbeOptions& options);
+//
+// The device is named, not passed: drivers keep threads, which a fork does not copy, so only the
+// children open it.
+Result<ProbeResult> probe(const std::string& device, const ProbeOptions& options);
 
 // The same inference from a journal, without a device. Errors: no journal there, or a wrong one.
 Result<ProbeResult> infer_from(const std::string& observations);

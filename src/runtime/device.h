@@ -68,10 +68,17 @@ struct RunOptions {
 };
 
 // Seconds. `steps[r][s]`: from the barrier before launch s to the one after it, in repeat r; taken
-// inside the units. `total[r]`: first launch's start to the last one's end.
+// inside the units. `total[r]`: first launch's start to the last one's end. `busy[r][s]`: from when
+// the device began with launch s to its end, without what handing it over took; where that can not
+// be told, the step.
 struct RunTimes {
-  std::vector<std::vector<double>> steps;
+  std::vector<std::vector<double>> steps, busy;
   std::vector<double> total;
+};
+
+struct Word {
+  int64_t offset = 0;  // bytes
+  int64_t value = 0;
 };
 
 class Module {  // invariant: built code for a list of kernels, and the buffers it works on
@@ -82,6 +89,8 @@ class Module {  // invariant: built code for a list of kernels, and the buffers 
   // it, the same for all). Errors: out of memory.
   virtual Result<int> allocate(int64_t bytes) = 0;
   virtual void write(BufferRange to, std::span<const std::byte> data) = 0;
+  // Words all over a buffer, in the order given (which decides what stays in caches).
+  virtual void write_words(int buffer, std::span<const Word> words) = 0;
   virtual void read(BufferRange from, std::span<std::byte> data) const = 0;
 
   // Runs the launches in order, `repeat` times, a barrier after each launch.

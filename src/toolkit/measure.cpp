@@ -3,9 +3,7 @@
 namespace assay::toolkit {
 
 Result<probe::ProbeResult> measure(const std::string& device, const probe::ProbeOptions& options) {
-  Result<std::unique_ptr<runtime::Device>> opened = runtime::open(device);
-  if (!opened) return opened.diags();
-  return probe::probe(**opened, options);
+  return probe::probe(device, options);
 }
 
 Result<probe::ProbeResult> measure_again(const std::string& observations) {

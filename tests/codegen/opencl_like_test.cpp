@@ -54,7 +54,7 @@ spellings:
   argument_in: "{name}"
   argument_out: "{name}"
   argument_scratch: "{name}"
-  entry: "__kernel void {name}({entry_parameters}) {{ {body}({arguments}get_group_id(0)); }}\n"
+  entry: "__kernel void {name}({entry_parameters}long first) {{ {body}({arguments}first + get_group_id(0)); }}\n"
 headers: []
 )yaml";
 
@@ -78,8 +78,8 @@ void copy_body(__global const float* restrict p0_x, __global float* restrict p1_
   }
 }
 
-__kernel void copy(__global const float* restrict p0_x, __global float* restrict p1_y) { )"
-            "copy_body(p0_x, p1_y, get_group_id(0)); }\n");
+__kernel void copy(__global const float* restrict p0_x, __global float* restrict p1_y, long first) { )"
+            "copy_body(p0_x, p1_y, first + get_group_id(0)); }\n");
 }
 
 }  // namespace

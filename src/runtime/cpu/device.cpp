@@ -19,7 +19,7 @@ DeviceInfo info_of(const CpuInfo& cpu) {
   d.api = kDialect;
   d.units = static_cast<int>(cpu.usable.size());
   d.memory_bytes = cpu.memory_bytes;
-  d.facts = {{"os", cpu.os}, {"isa", cpu.isa}};
+  d.facts = {{"os", cpu.os}, {"isa", cpu.isa}, {"class", "cpu"}, {"threads", "own"}};
   const auto compiler = find_compiler();
   d.facts.emplace_back("compiler",
                        compiler ? compiler->version : "none: " + compiler.diags()[0].message);

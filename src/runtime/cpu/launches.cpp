@@ -112,6 +112,7 @@ RunTimes times_of(std::span<const Timeline> timelines, size_t count, size_t repe
     std::vector<double> steps(count);
     for (size_t s = 0; s < count; ++s)
       steps[s] = boundary[r * count + s + 1] - boundary[r * count + s];
+    times.busy.push_back(steps);
     times.steps.push_back(std::move(steps));
     times.total.push_back(boundary[(r + 1) * count] - boundary[r * count]);
   }

@@ -92,6 +92,10 @@ void CpuModule::write(BufferRange to, std::span<const std::byte> data) {
     std::memcpy(part_of(buffers_, to, data.size()).data(), data.data(), data.size());
 }
 
+void CpuModule::write_words(int buffer, std::span<const Word> words) {
+  for (const Word& w : words) write({buffer, w.offset}, std::as_bytes(std::span(&w.value, 1)));
+}
+
 void CpuModule::read(BufferRange from, std::span<std::byte> data) const {
   if (!data.empty())
     std::memcpy(data.data(), part_of(buffers_, from, data.size()).data(), data.size());

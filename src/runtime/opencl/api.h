@@ -21,7 +21,7 @@ namespace assay::runtime::opencl {
   X(clCreateProgramWithSource) X(clCreateProgramWithBinary) X(clBuildProgram)                     \
   X(clGetProgramBuildInfo) X(clGetProgramInfo) X(clReleaseProgram) X(clCreateKernel)              \
   X(clReleaseKernel) X(clSetKernelArg) X(clGetKernelWorkGroupInfo) X(clCreateBuffer)              \
-  X(clReleaseMemObject) X(clEnqueueReadBuffer) X(clEnqueueWriteBuffer) X(clEnqueueNDRangeKernel)  \
+  X(clReleaseMemObject) X(clEnqueueMapBuffer) X(clEnqueueUnmapMemObject) X(clEnqueueReadBuffer) X(clEnqueueWriteBuffer) X(clEnqueueNDRangeKernel)  \
   X(clFlush) X(clFinish) X(clGetEventProfilingInfo) X(clGetEventInfo) X(clReleaseEvent)           \
   X(clWaitForEvents)
 

@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <map>
+#include <regex>
 #include <set>
+#include <sstream>
 
 #include "base/hash.h"
 #include "codegen/render.h"
@@ -96,17 +97,16 @@ void Builder::load_cached() {
   for (const auto& [file, kernels] : libraries) load_binary(file, kernels);
 }
 
-// Line and column of the first error in a log such as "/tmp/x.cl:12:7: error: ...".
+// Line and column of the first error in a log: clang's "x.cl:12:7: error: ..." or PoCL's
+// "error: x.cl:12:7: ...".
 std::pair<int, int> place_in(const std::string& log) {
-  const size_t end = log.find(": error");
-  if (end == std::string::npos) return {0, 0};
-  const size_t start = log.rfind('\n', end) == std::string::npos ? 0 : log.rfind('\n', end) + 1;
-  std::vector<int> numbers;
-  for (size_t at = log.find(':', start); at < end; at = log.find(':', at + 1)) {
-    int n = 0;
-    if (std::from_chars(log.data() + at + 1, log.data() + end, n).ec == std::errc()) numbers.push_back(n);
-  }
-  return {numbers.empty() ? 0 : numbers[0], numbers.size() < 2 ? 0 : numbers[1]};
+  static const std::regex kPlace(R"(:(\d{1,9}):(\d{1,9}):)");
+  std::istringstream lines(log);
+  std::smatch found;
+  for (std::string line; std::getline(lines, line);)
+    if (line.find("error") != std::string::npos && std::regex_search(line, found, kPlace))
+      return {std::stoi(found[1]), std::stoi(found[2])};
+  return {0, 0};
 }
 
 void Builder::complain(const std::string& source, cl_program program, size_t kernel, cl_int status) {

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "codegen/dialect.h"
+#include "runtime/cpu/cpu_info.h"
 #include "runtime/opencl/build.h"
 #include "runtime/opencl/module.h"
 #include "runtime/opencl/session.h"
@@ -39,6 +40,8 @@ DeviceInfo describe(const Api& api, const Place& at, size_t number) {
       {"largest_buffer", std::to_string(number_of<cl_ulong>(api, at.device, CL_DEVICE_MAX_MEM_ALLOC_SIZE))},
       {"images", number_of<cl_bool>(api, at.device, CL_DEVICE_IMAGE_SUPPORT) != 0 ? "yes" : "no"},
       {"extensions", text_of(api, at.device, CL_DEVICE_EXTENSIONS)}};
+  // Such a device is the processor we run on.
+  if (d.facts[0].second == "cpu") d.facts.emplace_back("isa", cpu::read_cpu_info().isa);
   return d;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "codegen/render.h"
 
@@ -60,23 +61,28 @@ Result<OpenclModule::Buffer> OpenclModule::make_buffer(int64_t bytes, int64_t gu
     return out_of_memory(fmt::format("it allows {}", session_->limits.buffer_bytes));
   Buffer b;
   b.bytes = bytes;
+  const auto fill = [&](std::span<std::byte> all) {
+    std::fill(all.begin(), all.end(), std::byte{0});
+    std::fill_n(all.begin(), guard, std::byte{0xFF});
+    std::fill_n(all.end() - guard, guard, std::byte{0xFF});
+  };
   cl_mem_flags flags = CL_MEM_READ_WRITE;
+  std::vector<std::byte> initial;
   if (session_->limits.shares_memory) {
     auto pages = Memory::allocate(static_cast<int64_t>(size), false);
     if (!pages) return pages.diags();
     b.pages = std::move(pages).value();
+    fill(b.pages.bytes());
     flags |= CL_MEM_USE_HOST_PTR;
+  } else {
+    initial.resize(size);
+    fill(initial);
+    flags |= CL_MEM_COPY_HOST_PTR;
   }
   cl_int status = CL_SUCCESS;
-  b.memory = {session_->api.clCreateBuffer(session_->context.get(), flags, size,
-                                           b.pages.bytes().data(), &status),
+  void* start = initial.empty() ? b.pages.bytes().data() : initial.data();
+  b.memory = {session_->api.clCreateBuffer(session_->context.get(), flags, size, start, &status),
               session_->api.clReleaseMemObject};
-  if (status != CL_SUCCESS) return out_of_memory(name_of(status));
-  std::vector<std::byte> fill(size);
-  std::fill_n(fill.begin(), guard, std::byte{0xFF});
-  std::fill_n(fill.end() - guard, guard, std::byte{0xFF});
-  status = session_->api.clEnqueueWriteBuffer(session_->queue.get(), b.memory.get(), CL_TRUE, 0, size,
-                                              fill.data(), 0, nullptr, nullptr);
   if (status != CL_SUCCESS) return out_of_memory(name_of(status));
   return b;
 }
@@ -97,6 +103,23 @@ void OpenclModule::write(BufferRange to, std::span<const std::byte> data) {
       session_->queue.get(), b.memory.get(), CL_TRUE, static_cast<size_t>(to.offset + guard()),
       data.size(), data.data(), 0, nullptr, nullptr);
   if (status != CL_SUCCESS) lost_.push_back(failure("clEnqueueWriteBuffer", status));
+}
+
+void OpenclModule::write_words(int buffer, std::span<const Word> words) {
+  const Buffer& b = buffers_.at(static_cast<size_t>(buffer));
+  const Api& api = session_->api;
+  cl_int status = CL_SUCCESS;
+  auto* bytes = static_cast<std::byte*>(api.clEnqueueMapBuffer(
+      session_->queue.get(), b.memory.get(), CL_TRUE, CL_MAP_READ | CL_MAP_WRITE,
+      static_cast<size_t>(guard()), static_cast<size_t>(b.bytes), 0, nullptr, nullptr, &status));
+  if (status != CL_SUCCESS) return lost_.push_back(failure("clEnqueueMapBuffer", status));
+  for (const Word& w : words) {
+    ASSAY_CHECK(w.offset >= 0 && w.offset + static_cast<int64_t>(sizeof w.value) <= b.bytes);
+    std::memcpy(bytes + w.offset, &w.value, sizeof w.value);
+  }
+  status = api.clEnqueueUnmapMemObject(session_->queue.get(), b.memory.get(), bytes, 0, nullptr, nullptr);
+  if (status == CL_SUCCESS) status = api.clFinish(session_->queue.get());
+  if (status != CL_SUCCESS) lost_.push_back(failure("clEnqueueUnmapMemObject", status));
 }
 
 void OpenclModule::read(BufferRange from, std::span<std::byte> data) const {
@@ -205,10 +228,10 @@ cl_int OpenclModule::set_arguments(const Launch& launch, const QueueRange& queue
 // A boundary is the end of a launch by the device's clock, the first one the moment the first
 // launch was handed over, so that steps add up to the total and hold what launching costs.
 Diags OpenclModule::read_times(std::span<const Owned<cl_event>> events, RunTimes& times) const {
-  std::vector<double> steps;
+  std::vector<double> steps, busy;
   cl_ulong before = 0;
   for (size_t i = 0; i < events.size(); ++i) {
-    cl_ulong end = 0;
+    cl_ulong start = 0, end = 0;
     cl_int status = CL_SUCCESS;
     if (i == 0)
       status = session_->api.clGetEventProfilingInfo(events[i].get(), CL_PROFILING_COMMAND_QUEUED,
@@ -216,14 +239,19 @@ Diags OpenclModule::read_times(std::span<const Owned<cl_event>> events, RunTimes
     if (status == CL_SUCCESS)
       status = session_->api.clGetEventProfilingInfo(events[i].get(), CL_PROFILING_COMMAND_END,
                                                      sizeof end, &end, nullptr);
+    if (status == CL_SUCCESS)
+      status = session_->api.clGetEventProfilingInfo(events[i].get(), CL_PROFILING_COMMAND_START,
+                                                     sizeof start, &start, nullptr);
     if (status != CL_SUCCESS) return {failure("clGetEventProfilingInfo", status)};
-    if (end < before) return {error(fmt::format("{}: its clock runs backwards", session_->id))};
+    if (end < before || end < start) return {error(fmt::format("{}: its clock runs backwards", session_->id))};
     steps.push_back(static_cast<double>(end - before) * 1e-9);
+    busy.push_back(static_cast<double>(end - start) * 1e-9);
     before = end;
   }
   double total = 0;
   for (const double s : steps) total += s;
   times.steps.push_back(std::move(steps));
+  times.busy.push_back(std::move(busy));
   times.total.push_back(total);
   return {};
 }

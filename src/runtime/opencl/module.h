@@ -18,6 +18,7 @@ class OpenclModule final : public Module {  // invariant: kernels_[i] is of defi
 
   Result<int> allocate(int64_t bytes) override;
   void write(BufferRange to, std::span<const std::byte> data) override;
+  void write_words(int buffer, std::span<const Word> words) override;
   void read(BufferRange from, std::span<std::byte> data) const override;
   Result<RunTimes> run(std::span<const Launch> launches, const RunOptions& options) override;
   const std::vector<KernelReport>& reports() const override { return reports_; }
