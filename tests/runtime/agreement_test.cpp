@@ -4,7 +4,7 @@
 
 #include "codegen/interpret.h"
 #include "codegen/kernels.h"
-#include "runtime/cpu_fixture.h"
+#include "runtime/host.h"
 
 namespace assay::runtime {
 namespace {

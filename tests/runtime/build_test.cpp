@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "codegen/kernels.h"
-#include "runtime/cpu_fixture.h"
+#include "runtime/host.h"
 
 namespace assay::runtime {
 namespace {

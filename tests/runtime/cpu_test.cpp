@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "codegen/kernels.h"
-#include "runtime/cpu_fixture.h"
+#include "runtime/host.h"
 
 namespace assay::runtime {
 namespace {

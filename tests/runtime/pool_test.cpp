@@ -11,7 +11,7 @@
 
 #include "codegen/kernels.h"
 #include "runtime/cpu/cpu_info.h"
-#include "runtime/cpu_fixture.h"
+#include "runtime/host.h"
 
 namespace assay::runtime {
 namespace {

@@ -1,26 +1,35 @@
-// A CPU device with its own kernel cache, and one-call runs of a kernel on vectors of floats.
+// A device with its own kernel cache, and one-call runs of a kernel on vectors of floats.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <random>
 #include <span>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "runtime/device.h"
 
 namespace assay::runtime {
 
+// The same tests run on every kind of device there is: ctest has a row for each.
+inline std::string tested_device() {
+  const char* named = std::getenv("ASSAY_TEST_DEVICE");
+  return named == nullptr ? "cpu:0" : named;
+}
+
 class Host {
  public:
   Host()
       : folder_(std::filesystem::temp_directory_path() /
                 ("assay-test-" + std::to_string(std::random_device{}()))) {
-    auto device = open("cpu:0");
-    EXPECT_TRUE(device.ok());
+    auto device = open(tested_device());
+    if (!device.ok()) throw std::runtime_error(render(device.diags()));
     device_ = std::move(device).value();
     options_.cache_dir = folder_.string();
     options_.guarded = true;
