@@ -23,6 +23,21 @@ void check_staging(const ir::Program& p, Diags& out) {
   }
 }
 
+// The staged copies of a group lie in its own memory, where the api has such a thing.
+void check_group_memory(const ir::Program& p, const hwdesc::Target& target, Diags& out) {
+  const auto& limit = target.api.limits.group_memory;
+  if (!limit.known() || !out.empty()) return;
+  int64_t bytes = 0;
+  for (const ir::Staging& s : p.staging) {
+    const ir::Tensor& t = p.graph.tensors[static_cast<size_t>(
+        p.graph.nodes[0].reads[static_cast<size_t>(s.read)].tensor)];
+    bytes += ir::physical_elements(s.layout, staged_shape(p, s)) * ir::bytes_of(t.dtype);
+  }
+  if (static_cast<double>(bytes) > limit.value->v)
+    out.push_back(error(p.name + ": staged copies of " + std::to_string(bytes) + " B exceed the " +
+                        std::to_string(static_cast<int64_t>(limit.value->v)) + " B of group memory"));
+}
+
 void check_types(const ir::Program& p, Diags& out) {
   for (const ir::Tensor& t : p.graph.tensors)
     if (t.dtype != ir::DType::f32)
@@ -62,6 +77,7 @@ Diags legal(const ir::Program& p, const hwdesc::Target& target) {
 Diags over_limits(const ir::Program& p, const hwdesc::Target& target) {
   Diags out;
   check_staging(p, out);
+  check_group_memory(p, target, out);
   const hwdesc::DialectCapabilities& d = target.dialect;
   if (d.known && p.vector_width > 1 &&
       std::find(d.vector_widths.begin(), d.vector_widths.end(), p.vector_width) == d.vector_widths.end())

@@ -1,0 +1,113 @@
+// What is said when an OpenCL driver fails. Each case is a process of its own: the driver's library
+// is loaded once per process.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <functional>
+#include <string>
+
+#include "codegen/kernels.h"
+#include "runtime/host.h"
+
+namespace assay::runtime {
+namespace {
+
+using namespace testing;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+
+ir::Kernel plus_one() {
+  return elementwise("plus_one", 40, [](ir::Value v) {
+    return op(ir::ValueOp::add, {v, constant_of(1, v.lanes)});
+  });
+}
+
+// What `body` returns, run in a child with these variables set.
+std::string said(const std::string& variable, const std::string& value,
+                 const std::function<std::string()>& body) {
+  std::array<int, 2> ends{};
+  if (::pipe(ends.data()) != 0) return "no pipe";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::setenv("ASSAY_OPENCL_LIBRARY", FAILING_OPENCL, 0);
+    ::setenv("ASSAY_TEST_DEVICE", "opencl:0", 1);
+    ::setenv(variable.c_str(), value.c_str(), 1);
+    const std::string text = body();
+    const ssize_t n = ::write(ends[1], text.data(), text.size());
+    ::_exit(n == static_cast<ssize_t>(text.size()) ? 0 : 1);
+  }
+  ::close(ends[1]);
+  std::string out;
+  std::array<char, 4096> buffer{};
+  for (ssize_t n = 0; (n = ::read(ends[0], buffer.data(), buffer.size())) > 0;)
+    out.append(buffer.data(), static_cast<size_t>(n));
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  return out;
+}
+
+std::string load_it() {
+  Host host;
+  const auto m = host.device().load(std::vector{plus_one()}, {}, host.options());
+  return m.ok() ? "loaded" : render(m.diags());
+}
+
+TEST(Faults, without_one_all_is_well) { EXPECT_EQ(said("NO_FAULT", "1", load_it), "loaded"); }
+
+TEST(Faults, a_build_failure_shows_log_file_and_line) {
+  const std::string text = said("FAIL_BUILD", "1", load_it);
+  EXPECT_THAT(text, AllOf(HasSubstr("error: kernel 'plus_one' is not built by the driver of opencl:0"),
+                          HasSubstr("CL_BUILD_PROGRAM_FAILURE"), HasSubstr("unknown type name 'this'")));
+  EXPECT_THAT(text.substr(0, text.find('\n')), MatchesRegex("/.*/failed/[0-9a-f]*.cl:2:1: error: .*"));
+}
+
+TEST(Faults, out_of_memory_says_how_much) {
+  EXPECT_THAT(said("FAIL_MEMORY", "100000",
+                   [] {
+                     Host host;
+                     const auto m = host.load({plus_one()});
+                     const auto buffer = m->allocate(123456);
+                     return buffer.ok() ? "allocated" : render(buffer.diags());
+                   }),
+              AllOf(HasSubstr("out of memory: 123456 bytes for one buffer of opencl:0"),
+                    HasSubstr("CL_MEM_OBJECT_ALLOCATION_FAILURE"), HasSubstr("hint: ")));
+}
+
+TEST(Faults, a_device_that_vanishes_is_named_and_gives_no_values) {
+  const std::string text = said("FAIL_AFTER", "2", [] {
+    Host host;
+    host.options().guarded = false;
+    const auto m = host.load({plus_one()});
+    const int a = m->allocate(160).value(), b = m->allocate(160).value();
+    const std::vector<Launch> launches(3, Launch{0, {{a, 0}, {b, 0}}, {}});
+    const auto times = m->run(launches, {});
+    std::vector<float> values(40, 0.0f);
+    m->read({b, 0}, std::as_writable_bytes(std::span(values)));
+    const auto after = m->run(launches, {});
+    return (times.ok() ? "ran\n" : render(times.diags())) + (std::isnan(values[0]) ? "NaN\n" : "a value\n") +
+           (after.ok() ? "ran again\n" : render(after.diags()));
+  });
+  EXPECT_THAT(text, AllOf(HasSubstr("opencl:0: launch 2 ('plus_one'): clEnqueueNDRangeKernel: "
+                                    "CL_DEVICE_NOT_AVAILABLE\nhint: the device has gone"),
+                          HasSubstr("NaN\n"), HasSubstr("clEnqueueReadBuffer: CL_DEVICE_NOT_AVAILABLE")));
+}
+
+TEST(Faults, no_library_is_an_absence_with_a_reason) {
+  EXPECT_THAT(said("ASSAY_OPENCL_LIBRARY", "/nonexistent/libOpenCL.so",
+                   [] {
+                     std::string out;
+                     for (const Absence& a : devices().absent) out += a.id + ": " + a.reason + "\n";
+                     return out;
+                   }),
+              HasSubstr("opencl: no OpenCL library: /nonexistent/libOpenCL.so"));
+}
+
+}  // namespace
+}  // namespace assay::runtime
