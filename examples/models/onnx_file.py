@@ -50,7 +50,7 @@ class Tensor:
 class Model:
     name: str
     opset: int
-    inputs: list  # (name, shape) of float32 tensors that the caller gives
+    inputs: list  # (name, shape) of tensors that the caller gives, float32 unless a data type follows
     outputs: list  # (name, shape)
     nodes: list
     constants: dict = field(default_factory=dict)  # name -> Tensor, written in this order
@@ -112,9 +112,9 @@ def node(n):
     return out + b"".join(message(5, attribute(k, n.attributes[k])) for k in sorted(n.attributes))
 
 
-def value_info(name, shape):
+def value_info(name, shape, dtype=FLOAT):
     dims = b"".join(message(1, integer(1, extent)) for extent in shape)
-    return message(1, name) + message(2, message(1, integer(1, FLOAT) + message(2, dims)))
+    return message(1, name) + message(2, message(1, integer(1, dtype) + message(2, dims)))
 
 
 def tensor_header(name, tensor):

@@ -3,7 +3,8 @@
 
 Writes into --output-dir: input.bin and output.bin (raw little-endian float32; a second one is input_1.bin, and so
 on) and reference.json (names, shapes, seed, version). The input is uniform on [-1, 1] from counter_rng.py under the
-name "input/<name>", so that any program can make the same one.
+name "input/<name>", so that any program can make the same one. Of an integer input x becomes floor((x + 1) * 50):
+0 .. 99, valid as token ids.
 
     reference.py resnet50.onnx --output-dir out
     reference.py resnet50.onnx --output-dir out --time 30 --no-spinning     # prints JSON
@@ -42,7 +43,9 @@ def make_inputs(session, seed):
     for v in session.get_inputs():
         shape = [extent if isinstance(extent, int) else 1 for extent in v.shape]  # a free dimension is batch 1
         data = counter_rng.uniform(seed, "input/" + v.name, int(numpy.prod(shape)))
-        inputs[v.name] = numpy.frombuffer(data, "<f4").reshape(shape)
+        values = numpy.frombuffer(data, "<f4").reshape(shape)
+        integer = v.type == "tensor(int64)"
+        inputs[v.name] = numpy.minimum(numpy.floor((values + 1) * 50), 99).astype("int64") if integer else values
     return inputs
 
 

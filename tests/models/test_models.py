@@ -7,6 +7,7 @@ What needs onnx or onnxruntime runs in the virtual environment of scripts/venv.s
 import hashlib
 import importlib.util
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -48,6 +49,7 @@ slow = unittest.skipUnless(SLOW, "slow: ASSAY_SLOW=1")
 # generator on purpose puts the new value here.
 RESNET50_SHA256 = "504391f1c5f27476b75e2fa3bba902e0df1cfd82c66b0e6cfabd3b2392651038"
 MOBILENETV2_SHA256 = "05038022d4457684f96f248a9fdec4ad10d89c550141c47aab7b457796f055e9"
+TINY_BERT_SHA256 = "3ac3ceaedc61e584da50adfffca762762d899c09c3ad34e255d0180f297ff44e"
 
 
 # Of seed 0 and name "x".
@@ -253,6 +255,64 @@ class MobileNetV2(Folder):
         weights = sum(array.size for array in initializers(path).values() if array.size > 1)
         running = sum(array.size for name, array in initializers(path).items() if name.endswith((".mean", ".var")))
         self.assertEqual(weights - running, 3504872)  # parameters of the published network
+
+
+@fast
+class TinyBert(Folder):
+    def test_deterministic_and_without_numpy(self):
+        self.assertEqual(sha256(self.once("b.onnx", "build_bert.py", "--tiny")), TINY_BERT_SHA256)
+        self.assertEqual(sha256(self.once("plain.onnx", "build_bert.py", "--tiny", "--plain")), TINY_BERT_SHA256)
+
+    def reference(self, path):
+        """What ONNX Runtime answers, and the files of its inputs and outputs, each one after the other."""
+        folder = self.path("reference")
+        run("reference.py", path, "--output-dir", folder)
+        files = {}
+        for kind in ("input", "output"):
+            files[kind] = os.path.join(folder, f"{kind}s.bin")
+            with open(files[kind], "wb") as joined:
+                for name in (f"{kind}.bin", f"{kind}_1.bin"):
+                    with open(os.path.join(folder, name), "rb") as part:
+                        joined.write(part.read())
+        return files
+
+    @needs_runtime
+    def test_sound(self):
+        import numpy
+        import onnx
+
+        import reference
+
+        path = self.once("b.onnx", "build_bert.py", "--tiny")
+        onnx.checker.check_model(onnx.load(path), full_check=True)
+        session = reference.session_for(path)
+        hidden, pooled = session.run(None, reference.make_inputs(session, 0))
+        self.assertEqual((hidden.shape, pooled.shape), ((1, 16, 64), (1, 64)))
+        self.assertTrue(0.5 < reference.rms(hidden) < 2)
+        rows = hidden[0] / numpy.linalg.norm(hidden[0], axis=1, keepdims=True)
+        self.assertLess(numpy.max(rows @ rows.T - numpy.eye(16)), 0.9)  # no two tokens end as the same
+
+    @needs_runtime
+    @unittest.skipUnless(os.environ.get("ASSAY"), "no assay: $ASSAY names it")
+    def test_assay_agrees_with_the_runtime(self):
+        """Imported, compiled, run: token ids looked up, attention, GELU, normalisation."""
+        path, assay, bundle = self.once("b.onnx", "build_bert.py", "--tiny"), os.environ["ASSAY"], self.path("bundle")
+        files = self.reference(path)
+        subprocess.run([assay, "compile", path, "--profile", "generic/x86-avx512-2core", "-o", bundle], check=True,
+                       capture_output=True)
+        answer = subprocess.run([assay, "run", bundle, "--device", "cpu:0", "--repeat", "1", "--input", files["input"],
+                                 "--reference", files["output"]], capture_output=True, text=True)
+        self.assertEqual(answer.returncode, 0, answer.stdout + answer.stderr)
+        error = float(re.search(r"^verified: 1088 values .* max relative error (\S+)$", answer.stdout, re.M).group(1))
+        self.assertLess(error, 1e-5)
+
+
+@slow
+class Bert(Folder):
+    @needs_onnx
+    def test_parameters_of_the_published_network(self):
+        arrays = initializers(self.once("bert.onnx", "build_bert.py"))
+        self.assertEqual(sum(a.size for a in arrays.values() if a.size > 1 and a.dtype == "float32"), 109482240)
 
 
 @slow

@@ -37,7 +37,7 @@ ir::Read guarded_read(int tensor, std::vector<ir::Index> index, double fill);
 std::vector<ir::Index> identity_index(size_t rank);
 
 // The same elements in another shape; refuses another count of them.
-int reshaped(Context& c, int tensor, const Shape& to);
+int reshaped(Context& c, int tensor, const Shape& to, std::string suffix = "reshaped");
 
 // What a run-time value of `dtype` keeps of the exact result `x`: 8-bit integers wrap around.
 ir::Scalar wrapped(const Context& c, ir::DType dtype, ir::Scalar x);

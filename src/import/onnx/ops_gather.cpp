@@ -4,10 +4,12 @@
 // read with a step of computed data. Indices that are known only at run time, and constant ones that
 // are not evenly spaced, become a reduction over the gathered dimensions,
 //   y[i, j] = sum(k) index[i] == k ? x[k, j] : 0
-// since a tensor expression says beforehand which elements it reads. An index outside gives 0.
+// since a tensor expression says beforehand which elements it reads. An index outside gives 0. Of a
+// constant table of finite numbers that is a matrix product with the rows (index[i] == k).
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "import/onnx/indexing.h"
@@ -102,6 +104,31 @@ void gather_by_step(Context& c, int data, size_t axis, size_t picked, const Shap
   c.bind(0, c.emit(std::move(e)));
 }
 
+bool is_finite(const Context& c, int constant) {
+  const std::vector<double> values = c.numbers(constant);
+  return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
+}
+
+// y[i.., j..] = sum(k) (index[i..] == k) * table[k, j..]
+void look_up(Context& c, int table, int indices, const Shape& to) {
+  const Shape from = c.shape(table), picked = c.shape(indices);
+  Shape rows = picked;
+  rows.push_back(from[0]);
+  Expression match = pointwise("one_hot", rows, c.tensor(table).dtype, "one_hot");
+  match.reads = {plain_read(indices, identity_index(picked.size()))};
+  match.body = points_at(0, from[0], axis_value(picked.size()));
+  const int matches = c.emit(std::move(match));
+  Expression e = pointwise("matmul", to, c.tensor(table).dtype);
+  e.reduce = {{"k", from[0]}};
+  e.combine = ir::Combiner::sum;
+  std::vector<ir::Index> row = identity_index(picked.size()), at = {ir::variable(static_cast<int>(to.size()))};
+  row.push_back(at[0]);
+  for (size_t d = picked.size(); d < to.size(); ++d) at.push_back(ir::variable(static_cast<int>(d)));
+  e.reads = {plain_read(matches, std::move(row)), plain_read(table, std::move(at))};
+  e.body = mul(ir::read(0), ir::read(1));
+  c.bind(0, c.emit(std::move(e)));
+}
+
 }  // namespace
 
 void import_gather(Context& c) {
@@ -119,6 +146,7 @@ void import_gather(Context& c) {
     if (const std::optional<int64_t> step = step_of(places))
       return gather_by_step(c, data, axis, picked.size(), places, *step, to);
   }
+  if (axis == 0 && !c.folds() && c.is_constant(data) && is_finite(c, data)) return look_up(c, data, indices, to);
   Expression e = pointwise("gather", to, c.tensor(data).dtype);
   std::vector<ir::Index> at, index;
   for (size_t d = 0; d < from.size(); ++d)

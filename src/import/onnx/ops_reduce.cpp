@@ -28,15 +28,15 @@ bool keeps(const Context& c) { return c.int_attribute("keepdims", 1) != 0; }
 
 // One expression behind the reduction, over its result.
 int then(Context& c, int x, std::string op, ScalarOp f) {
-  Expression e = pointwise(op, c.shape(x), c.tensor(x).dtype, op);
+  Expression e = pointwise(std::move(op), c.shape(x), c.tensor(x).dtype);
   e.reads = {plain_read(x, identity_index(c.shape(x).size()))};
   e.body = call(f, ir::read(0));
   return c.emit(std::move(e));
 }
 
-int reduced(Context& c, std::string op, Combiner combine, Scalar body) {
+int reduced(Context& c, std::string op, Combiner combine, Scalar body, bool part = false) {
   const int x = c.input(0);
-  return reduce(c, x, reduced_axes(c, c.shape(x).size()), {std::move(op), combine, std::move(body), {}, keeps(c)}).tensor;
+  return reduce(c, x, reduced_axes(c, c.shape(x).size()), {std::move(op), combine, std::move(body), {}, keeps(c), part}).tensor;
 }
 
 }  // namespace
@@ -59,12 +59,12 @@ void import_reduce_sum_square(Context& c) {
 }
 
 void import_reduce_l2(Context& c) {
-  const int squares = reduced(c, "reduce_sum_square", Combiner::sum, mul(ir::read(0), ir::read(0)));
+  const int squares = reduced(c, "reduce_sum_square", Combiner::sum, mul(ir::read(0), ir::read(0)), true);
   c.bind(0, then(c, squares, "sqrt", ScalarOp::sqrt));
 }
 
 void import_reduce_log_sum(Context& c) {
-  c.bind(0, then(c, reduced(c, "reduce_sum", Combiner::sum, ir::read(0)), "log", ScalarOp::log));
+  c.bind(0, then(c, reduced(c, "reduce_sum", Combiner::sum, ir::read(0), true), "log", ScalarOp::log));
 }
 
 // max + log(sum(exp(x - max))): does not overflow.

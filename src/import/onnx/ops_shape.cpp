@@ -27,7 +27,7 @@ ir::Index flat_index(const Shape& shape) {
   return flat;
 }
 
-void reshape_to(Context& c, int x, const Shape& to) { c.bind(0, reshaped(c, x, to)); }
+void reshape_to(Context& c, int x, const Shape& to) { c.bind(0, reshaped(c, x, to, "")); }
 
 // The axes of Squeeze and Unsqueeze: an attribute until opset 12, then an input.
 Shape axes_argument(const Context& c) { return c.has_input(1) ? c.integers(c.input(1)) : c.ints_attribute("axes"); }
@@ -36,7 +36,7 @@ Shape axes_argument(const Context& c) { return c.has_input(1) ? c.integers(c.inp
 
 // Reads x at the flattened position of the output: per dimension (flat / stride) % extent, which
 // simplifies to plain axes where only ones come and go.
-int reshaped(Context& c, int x, const Shape& to) {
+int reshaped(Context& c, int x, const Shape& to, std::string suffix) {
   c.check_shape(to);
   const Shape from = c.shape(x);
   if (from == to) return x;
@@ -45,7 +45,7 @@ int reshaped(Context& c, int x, const Shape& to) {
                        fmt::join(to, ", "), count_of(from), count_of(to)));
   Expression e;
   e.op = "reshape";
-  e.suffix = "reshaped";
+  e.suffix = std::move(suffix);
   e.spatial = axes_for(to);
   const std::vector<ir::Range> ranges = ranges_of(e.spatial);
   const ir::Index flat = flat_index(to);

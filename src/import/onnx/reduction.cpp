@@ -11,7 +11,7 @@ Reduced reduce(Context& c, int x, const std::vector<size_t>& axes, Reduction r) 
   const Shape shape = c.shape(x);
   Expression e;
   e.op = r.op;
-  e.suffix = std::move(r.op);
+  if (r.part) e.suffix = std::move(r.op);
   e.combine = axes.empty() ? ir::Combiner::none : r.combine;
   e.body = std::move(r.body);
   e.dtype = r.dtype;
