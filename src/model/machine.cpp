@@ -157,6 +157,10 @@ class Resolver {
     m_.fma_latency = fma != nullptr && fma->latency.known()
                          ? Quantity{seconds(*fma->latency.value), spread_of(fma->latency), false, "compute.fma.f32.latency"}
                          : assume(4 / std::max(m_.clock, 1.0), "compute.fma.f32.latency", "4 cycles");
+    const hwdesc::ComputeOp* add = op("add");
+    m_.add_latency = add != nullptr && add->latency.known()
+                         ? Quantity{seconds(*add->latency.value), spread_of(add->latency), false, "compute.add.f32.latency"}
+                         : m_.fma_latency;
     const auto or_lsu = [&](const char* name) {
       Quantity p = pipe(name);
       if (p.value <= 0) p = pipe("lsu");

@@ -48,7 +48,7 @@ struct Machine {
   double resident_waves = 1;
   Quantity fma_rate, load_rate, store_rate, alu_rate, divide_rate, math_rate;  // vector instr/s/unit
   Quantity issue_rate;            // vector instr/s/unit
-  Quantity fma_latency;           // s
+  Quantity fma_latency, add_latency;  // s
   Quantity launch, group_start;  // s; a launch in a stream holds its barrier
   std::vector<Level> levels;      // [0] nearest
   std::vector<std::string> assumptions;

@@ -11,6 +11,11 @@ namespace assay::model {
 // value, larger means closer to max().
 inline constexpr double kOverlapSharpness = 4;
 
+// Instructions a core looks ahead, as far as chains of accumulations go: an effective figure, below the
+// nominal windows of 200 to 600 entries, since loads and addresses wait in it too. Assumed; one
+// machine's unrolled tiles of 1 to 100 steps agree with 100 to 160.
+inline constexpr double kReorderWindow = 128;
+
 struct Residual {
   double half_width = 0.25;   // relative; meant as a 90 % band
 };

@@ -72,12 +72,18 @@ class Traffic {
   // outside depth j, so nothing of it survives.
   double reused(const View& v, size_t i, size_t j) const {
     const Stream& st = s_.streams[i];
-    if (st.once) return v.footprint[i][0];
+    // Neighbours in a line that are not touched together touch it again, once it has gone.
+    if (st.once && shapes_[i][std::min(j, st.until)].run >= line_) return v.footprint[i][0];
     if (j > st.until) return v.footprint[i][st.until] * product(v.trips, st.until);
     size_t d = j;
     while (d > 0 && !st.moves[static_cast<size_t>(s_.nest.loops[d - 1].axis)]) --d;
     if (d > 0) --d;
     return v.footprint[i][d] * product(v.trips, d);
+  }
+
+  double unreused(const View& v, size_t i) const {
+    const size_t until = s_.streams[i].until;
+    return v.footprint[i][until] * product(v.trips, until);
   }
 
   double fits(double working_set, double from, double to) const {
@@ -100,14 +106,15 @@ class Traffic {
     LevelTraffic out;
     double left = 1;  // weight of the cases in which no outer depth fitted
     for (size_t j = 0; j < depths && left > 1e-6; ++j) {
-      const bool innermost = j + 1 == depths;
       const double size = working_set(v, j, cache) / instances;
-      const double h = innermost ? 1 : fits(size, cache.capacity.value, cache.knee_end);
+      const double h = fits(size, cache.capacity.value, cache.knee_end);
       if (h <= 0) continue;
       if (out.working_set == 0) out.working_set = size;
       for (size_t i = 0; i < bytes.size(); ++i) bytes[i] += left * h * reused(v, i, j);
       left *= 1 - h;
     }
+    // Not even one register tile's rows stay (they crowd a few sets): nothing is reused.
+    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] += left * unreused(v, i);
     const double units = shared ? 1 : std::min(m_.units, static_cast<double>(ir::group_count(p_)));
     for (size_t i = 0; i < bytes.size(); ++i) out.streams.push_back(split(i, bytes[i] * units, l, v.footprint[i][0] * units, stays(v.footprint[i][0] / instances, cache)));
     total(out);

@@ -109,7 +109,12 @@ Known known_from(const Observations& all) {
   }
   if (const double line = line_from(all); line > 0) k.line = line;
   k.levels = find_levels(curve_of(chase_blocks(all), Estimator::latency));
-  for (size_t i = 0; i < k.levels.knees.size(); ++i) k.sharing.push_back(sharing_of(all, i));
+  for (size_t i = 0; i < k.levels.knees.size(); ++i) {
+    Sharing s = sharing_of(all, i);
+    // What units share lies beyond what each has for itself.
+    if (!s.shared && i > 0 && k.sharing.back().shared) s = {true, "it lies beyond a shared one; alone: " + s.why};
+    k.sharing.push_back(std::move(s));
+  }
   return k;
 }
 

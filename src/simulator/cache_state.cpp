@@ -1,6 +1,8 @@
 // What the caches hold between programs: tensors in order of last use.
 #include <algorithm>
+#include <cmath>
 
+#include "lower/nest.h"
 #include "simulator/residency.h"
 
 namespace assay::simulator {
@@ -13,10 +15,35 @@ double storage_bytes(const ir::Program& p, int tensor) {
          ir::bytes_of(t.dtype);
 }
 
-// The part of `bytes` that lies within the `capacity` most recent bytes when `newer` bytes were used
-// after it.
-double part_within(double capacity, double newer, double bytes) {
-  return bytes <= 0 ? 0 : std::clamp((capacity - newer) / bytes, 0.0, 1.0);
+// How much of what lies within the `bytes` used last a cache still holds: all of it up to the size that
+// still hits, none from the size on that no longer does.
+double held(const model::Level& level, double instances, double bytes) {
+  const double from = level.capacity.value * instances, to = level.knee_end * instances;
+  if (bytes <= from) return 1;
+  if (bytes >= to || to <= from) return 0;
+  return 1 - std::log(bytes / from) / std::log(to / from);
+}
+
+// The dimension of a tensor that moves with the loop whose trips are dealt out to the units; -1: none.
+int split_of(const ir::Program& p, int tensor, const lower::Nest& nest) {
+  if (nest.loops.empty() || !nest.loops[0].group) return -1;
+  const int axis = nest.loops[0].axis;
+  for (const ir::Node& n : p.graph.nodes) {
+    if (n.output == tensor) return axis;  // a node's first axes are its output's dimensions
+    for (const ir::Read& r : n.reads)
+      for (size_t d = 0; r.tensor == tensor && d < r.index.size(); ++d)
+        if (ir::depends_on(r.index[d], axis)) return static_cast<int>(d);
+  }
+  return -1;
+}
+
+double units_of(const ir::Program& p, const model::Machine& m) {
+  return std::max(1.0, std::min(m.units, static_cast<double>(ir::group_count(p))));
+}
+
+// The part of what a unit now needs that it touched itself before.
+double own_part(const CacheState::Entry& e, int split, double units) {
+  return e.split < 0 || e.split == split ? 1 : 1 / units;
 }
 
 }  // namespace
@@ -24,20 +51,23 @@ double part_within(double capacity, double newer, double bytes) {
 model::Residency residency_of(const ir::Program& p, const model::Machine& m, const CacheState& before,
                               std::span<const int> keys) {
   model::Residency out(p.graph.tensors.size(), std::vector<double>(m.levels.size(), 0));
+  const lower::Nest nest = lower::nest_of(p);
+  const double units = units_of(p, m);
   for (size_t t = 0; t < p.graph.tensors.size(); ++t) {
     if (t >= keys.size() || keys[t] < 0) continue;
-    double newer = 0;
+    double newer = 0, newer_mine = 0;
     for (const CacheState::Entry& e : before.recent) {
       if (e.key != keys[t]) {
         newer += e.bytes;
+        newer_mine += e.mine;
         continue;
       }
+      const double own = own_part(e, split_of(p, static_cast<int>(t), nest), units);
       for (size_t l = 0; l < m.levels.size(); ++l) {
         const model::Level& level = m.levels[l];
-        const double within = part_within(level.capacity.value * level.instances, newer, e.bytes);
-        // A private cache holds what its own unit used. The schedule gives a unit the same part of
-        // the output's axes from step to step, so half of it (a convention) is taken to be its own.
-        out[t][l] = level.shared || level.instances <= 1 ? within : within / 2;
+        out[t][l] = level.shared || level.instances <= 1
+                        ? held(level, level.instances, newer + e.bytes)
+                        : own * held(level, 1, newer_mine + e.mine);
       }
       break;
     }
@@ -49,11 +79,15 @@ CacheState after(const ir::Program& p, const model::Machine& m, CacheState befor
   double limit = 0;
   for (const model::Level& l : m.levels)
     if (!l.last) limit = std::max(limit, 2 * l.capacity.value * l.instances);
+  const lower::Nest nest = lower::nest_of(p);
   for (int t : ir::arguments_of(p)) {
     const auto i = static_cast<size_t>(t);
     if (i >= keys.size() || keys[i] < 0) continue;
     std::erase_if(before.recent, [&](const CacheState::Entry& e) { return e.key == keys[i]; });
-    before.recent.insert(before.recent.begin(), CacheState::Entry{keys[i], storage_bytes(p, t)});
+    const double bytes = storage_bytes(p, t);
+    const int split = split_of(p, t, nest);
+    before.recent.insert(before.recent.begin(),
+                         CacheState::Entry{keys[i], bytes, split < 0 ? bytes : bytes / units_of(p, m), split});
   }
   double sum = 0;
   size_t keep = 0;

@@ -20,6 +20,8 @@ using model::Machine;
 using model::Quantity;
 using model::Term;
 
+constexpr double kMostUnitsDealt = 64;  // beyond, edges are too fine to matter
+
 // Everything that one unit pays, in seconds of the busiest unit.
 struct UnitCost {
   double vector = 0, load = 0, store = 0, issue = 0, chain = 0;
@@ -51,16 +53,47 @@ class Estimator {
   }
 
  private:
-  // The busiest unit's part of the work: whole groups, the last one of an axis perhaps partial.
+  // The busiest unit's part of the work. Cores have contiguous ranges of groups, the last one of an
+  // axis perhaps partial; other units take groups as they come.
   double busiest_share() const {
-    double group_volume = 1, volume = 1;
     const ir::Node& anchor = p_.graph.nodes[0];
-    for (int a = 0; a < ir::spatial_count(p_.graph, anchor); ++a) {
-      group_volume *= static_cast<double>(p_.tiles[0].extent[static_cast<size_t>(a)]);
-      volume *= static_cast<double>(anchor.axes[static_cast<size_t>(a)].extent);
+    std::vector<double> extents, tiles;  // along the axes of the group number, outermost first
+    double group_volume = 1, volume = 1;
+    for (const int a : p_.tiles[0].order) {
+      if (ir::is_reduce(p_.graph, anchor, a)) continue;
+      extents.push_back(static_cast<double>(anchor.axes[static_cast<size_t>(a)].extent));
+      tiles.push_back(static_cast<double>(p_.tiles[0].extent[static_cast<size_t>(a)]));
+      group_volume *= tiles.back();
+      volume *= extents.back();
     }
-    const double mine = std::ceil(groups_ / m_.units) * group_volume / volume;
-    return std::clamp(mine, 1 / active_, 1.0);
+    const double whole = std::clamp(std::ceil(groups_ / m_.units) * group_volume / volume, 1 / active_, 1.0);
+    if (m_.simt || m_.units > kMostUnitsDealt) return whole;
+    double most = 0, before = 0;
+    for (double u = 1; u <= m_.units; ++u) {
+      const double upto = volume_before(std::floor(groups_ * u / m_.units), extents, tiles);
+      most = std::max(most, upto - before);
+      before = upto;
+    }
+    return std::clamp(most / volume, 1 / m_.units, 1.0);
+  }
+
+  // Elements in the first `groups` groups.
+  static double volume_before(double groups, const std::vector<double>& extents, const std::vector<double>& tiles) {
+    double inside = 1, trips = 1, sum = 0, slice = 1;
+    for (size_t a = 0; a < extents.size(); ++a) {
+      inside *= extents[a];
+      trips *= std::ceil(extents[a] / tiles[a]);
+    }
+    if (groups >= trips) return inside;
+    for (size_t a = 0; a < extents.size(); ++a) {  // whole slabs of axis a, then on inside the next one
+      inside /= extents[a];
+      trips /= std::ceil(extents[a] / tiles[a]);
+      const double slabs = std::floor(groups / trips);
+      sum += slice * slabs * tiles[a] * inside;
+      groups -= slabs * trips;
+      slice *= std::min(tiles[a], extents[a] - slabs * tiles[a]);
+    }
+    return sum;
   }
 
   // `detail`: a function that says what the term is made of.
@@ -143,8 +176,29 @@ class Estimator {
       else
         tiles *= static_cast<double>(ir::tile_count(p_, static_cast<int>(p_.tiles.size()) - 1, a));
     }
-    const double waves = m_.simt ? m_.resident_waves : 1;
-    return tiles * steps * m_.fma_latency.value * share_ / waves;
+    const double waves = m_.simt ? m_.resident_waves : tiles_in_flight(tiles, steps);
+    const bool fused = anchor.combine == ir::Combiner::sum && anchor.body.op == ir::ScalarOp::mul;
+    const double latency = (fused ? m_.fma_latency : m_.add_latency).value;
+    return tiles * steps * latency * share_ / waves;
+  }
+
+  // A core looks ahead: chains of the tiles that follow begin before this tile's have ended, as far as
+  // its reorder window reaches.
+  double tiles_in_flight(double tiles, double steps) const {
+    const double instructions = (counts_.fma + counts_.simple + counts_.divide + counts_.math + counts_.loads() +
+                                 counts_.stores() + 2 * counts_.iterations) / (tiles * std::max(1.0, passes(steps)));
+    return 1 + model::kReorderWindow / std::max(1.0, instructions);
+  }
+
+  // Times a tile's accumulators are taken up again, since loops outside them walk the reduction.
+  double passes(double steps) const {
+    double inside = 1;
+    for (size_t i = streams_.nest.first_inner; i < streams_.nest.loops.size(); ++i)
+      if (streams_.nest.loops[i].reduce) inside *= static_cast<double>(streams_.nest.loops[i].trips);
+    const ir::Node& anchor = p_.graph.nodes[0];
+    for (int a = 0; a < static_cast<int>(anchor.axes.size()); ++a)
+      if (ir::is_reduce(p_.graph, anchor, a)) inside *= static_cast<double>(p_.tiles.back().extent[static_cast<size_t>(a)]);
+    return std::max(1.0, steps / inside);
   }
 
   // Seconds one unit takes per byte from level l while all active units do the same.
@@ -165,10 +219,20 @@ class Estimator {
     return std::max(0.0, seconds_per_byte(l + 1, write) - (leaves_core ? 0 : seconds_per_byte(l, write)));
   }
 
+  // Bytes between levels l and l+1 that are not already paid for one level further out: what is read
+  // from a memory that units share was timed on its whole way to the core.
+  std::pair<double, double> passed_on(size_t l) const {
+    const model::LevelTraffic& t = traffic_[l];
+    const bool last_private = l + 2 < m_.levels.size() && m_.levels[l + 2].shared && !m_.levels[l + 1].shared;
+    if (!last_private) return {t.read, t.written};
+    return {std::max(0.0, t.read - traffic_[l + 1].read), std::max(0.0, t.written - traffic_[l + 1].written)};
+  }
+
   void data() {
     for (size_t l = 0; l < traffic_.size(); ++l) {
       const model::LevelTraffic& t = traffic_[l];
-      const double read = t.read / active_ * beyond(l, false), write = t.written / active_ * beyond(l, true);
+      const auto [in, out] = passed_on(l);
+      const double read = in / active_ * beyond(l, false), write = out / active_ * beyond(l, true);
       const std::string name = m_.levels[l].name + "<-" + m_.levels[l + 1].name;
       (m_.levels[l + 1].shared ? cost_.far : cost_.near) += read + write;
       note_assumed(m_.levels[l + 1].read, read);

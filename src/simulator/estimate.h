@@ -16,7 +16,9 @@ namespace assay::simulator {
 struct CacheState {
   struct Entry {
     int key = -1;
-    double bytes = 0;
+    double bytes = 0;  // of the whole tensor
+    double mine = 0;   // of what one unit touched of it
+    int split = -1;    // the dimension along which units shared it out; -1: each touched all
   };
   std::vector<Entry> recent;
 };

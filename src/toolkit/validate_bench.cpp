@@ -135,11 +135,11 @@ void TrialBench::plan_samples() {
 Diags TrialBench::sample(size_t i) {
   Samples& s = samples_[i];
   const probe::CpuTimes before = probe::read_cpu_times();
-  const auto ran =
-      module_->run(std::span(&launches_[i], 1), {s.launches, s.warm_up, options_.cancel});
+  // One behind the other in one run, so that what is seen of launching is what a step in a stream costs.
+  const std::vector<runtime::Launch> list(static_cast<size_t>(s.warm_up + s.launches), launches_[i]);
+  const auto ran = module_->run(list, {1, 0, options_.cancel});
   if (!ran) return ran.diags();
-  std::vector<double> times;
-  for (const std::vector<double>& step : ran->steps) times.push_back(step[0]);
+  std::vector<double> times(ran->steps[0].begin() + s.warm_up, ran->steps[0].end());
   const bool quiet = probe::kept_waiting(before, probe::read_cpu_times()) <= kDisturbed;
   (quiet ? s.quiet : s.disturbed).push_back(quantile_of(std::move(times), kFaster));
   return {};

@@ -35,7 +35,12 @@ class MadeModule final : public runtime::Module {  // invariant: made_[i] belong
     return static_cast<int>(buffers_.size()) - 1;
   }
   void write(runtime::BufferRange to, std::span<const std::byte> data) override {
-    std::memcpy(buffers_[static_cast<size_t>(to.buffer)].data(), data.data(), data.size());
+    std::memcpy(reinterpret_cast<std::byte*>(buffers_[static_cast<size_t>(to.buffer)].data()) + to.offset, data.data(),
+                data.size());
+  }
+  void write_words(int buffer, std::span<const runtime::Word> words) override {
+    for (const runtime::Word& w : words)
+      write({buffer, w.offset}, std::as_bytes(std::span(&w.value, 1)));
   }
   void read(runtime::BufferRange from, std::span<std::byte> data) const override {
     std::memcpy(data.data(), buffers_[static_cast<size_t>(from.buffer)].data(), data.size());
@@ -44,7 +49,8 @@ class MadeModule final : public runtime::Module {  // invariant: made_[i] belong
   Result<runtime::RunTimes> run(std::span<const runtime::Launch> launches,
                                 const runtime::RunOptions& options) override {
     const auto k = static_cast<size_t>(launches[0].kernel);
-    launches_[k] += options.repeat + options.warm_up;
+    const auto in_list = static_cast<int64_t>(launches.size());
+    launches_[k] += in_list * (options.repeat + options.warm_up);
     std::vector<std::vector<float>> arguments;
     for (const runtime::BufferRange& b : launches[0].arguments)
       arguments.push_back(buffers_[static_cast<size_t>(b.buffer)]);
@@ -54,8 +60,11 @@ class MadeModule final : public runtime::Module {  // invariant: made_[i] belong
     if (!made_[k].silent)
       buffers_[static_cast<size_t>(launches[0].arguments.back().buffer)] = arguments.back();
     runtime::RunTimes times;
-    times.steps.assign(static_cast<size_t>(options.repeat), {made_[k].seconds});
-    times.total.assign(static_cast<size_t>(options.repeat), made_[k].seconds);
+    times.steps.assign(static_cast<size_t>(options.repeat),
+                       std::vector<double>(launches.size(), made_[k].seconds));
+    times.busy = times.steps;
+    times.total.assign(static_cast<size_t>(options.repeat),
+                       made_[k].seconds * static_cast<double>(in_list));
     return times;
   }
 
