@@ -5,32 +5,12 @@
 #include <limits>
 
 #include "compiler/compile.h"
-#include "hwdesc/target.h"
-#include "runtime/device.h"
+#include "conformance_device.h"
 #include "toolkit/compile.h"
 #include "toolkit/packing.h"
-#include "toolkit/profiles.h"
 
 namespace assay::test {
 namespace {
-
-// Which profile stands for the devices of an api. One row per api that has a driver.
-struct TargetRow {
-  const char* api;
-  const char* profile;
-};
-constexpr TargetRow kTargets[] = {{"cpp", "generic/x86-avx512-2core"}};
-
-const TargetRow* row_of(const std::string& api) {
-  const auto* row = std::find_if(std::begin(kTargets), std::end(kTargets), [&](const TargetRow& r) { return r.api == api; });
-  return row == std::end(kTargets) ? nullptr : row;
-}
-
-Result<hwdesc::Target> target_for(const std::string& api) {
-  const auto profile = toolkit::load_profile(row_of(api)->profile);
-  if (!profile) return profile.diags();
-  return toolkit::target_of(*profile, api);
-}
 
 struct Compiled {
   compiler::Compiled made;
@@ -44,18 +24,13 @@ struct Buffers {
 
 class Runner {  // invariant: module_ holds the kernels of all cases, in their order
  public:
-  Diags build(const std::string& device, std::vector<MachineCase>& cases) {
-    auto opened = runtime::open(device);
-    if (!opened.ok()) return opened.diags();
-    device_ = std::move(*opened);
-    const auto target = target_for(device_->info().api);
-    if (!target) return target.diags();
+  Diags build(runtime::Device& device, const hwdesc::Target& target, std::span<MachineCase> cases) {
     Diags faults;
     std::vector<ir::Kernel> kernels;
     for (const MachineCase& c : cases) {
       compiled_.emplace_back();
-      auto made = compiler::compile(*c.graph, *target, {});
-      auto lowered = made.ok() ? toolkit::lower_plan(made->plan, *target) : Result<std::vector<ir::Kernel>>(made.diags());
+      auto made = compiler::compile(*c.graph, target, {});
+      auto lowered = made.ok() ? toolkit::lower_plan(made->plan, target) : Result<std::vector<ir::Kernel>>(made.diags());
       if (!lowered.ok()) {
         faults.push_back(error(c.name + ": " + render(lowered.diags())));
         continue;
@@ -65,7 +40,7 @@ class Runner {  // invariant: module_ holds the kernels of all cases, in their o
     }
     runtime::LoadOptions options;
     options.guarded = true;
-    auto module = device_->load(kernels, *target, options);
+    auto module = device.load(kernels, target, options);
     if (!module.ok()) faults.insert(faults.end(), module.diags().begin(), module.diags().end());
     else module_ = std::move(*module);
     return faults;
@@ -145,26 +120,21 @@ class Runner {  // invariant: module_ holds the kernels of all cases, in their o
     return nullptr;
   }
 
-  std::unique_ptr<runtime::Device> device_;
   std::unique_ptr<runtime::Module> module_;
   std::vector<Compiled> compiled_;
 };
 
 }  // namespace
 
-std::vector<std::string> machine_devices() {
-  std::vector<std::string> ids;
-  for (const runtime::DeviceInfo& info : runtime::devices().devices)
-    if (row_of(info.api) != nullptr) ids.push_back(info.id);
-  return ids;
-}
-
-Diags run_in_machine_code(const std::string& device, std::vector<MachineCase>& cases) {
-  Runner runner;
-  Diags faults = runner.build(device, cases);
-  if (has_error(faults)) return faults;
-  for (size_t i = 0; i < cases.size(); ++i) {
-    const Diags failed = runner.run(i, cases[i]);
+Diags run_in_machine_code(runtime::Device& device, std::span<MachineCase> cases) {
+  const auto target = target_for(device.info().api);
+  if (!target) return target.diags();
+  Diags faults;
+  for (size_t begin = 0; begin < cases.size(); begin += kBatch) {
+    const auto batch = cases.subspan(begin, std::min(kBatch, cases.size() - begin));
+    Runner runner;
+    Diags failed = runner.build(device, *target, batch);
+    for (size_t i = 0; i < batch.size() && !has_error(failed); ++i) failed = runner.run(i, batch[i]);
     faults.insert(faults.end(), failed.begin(), failed.end());
   }
   return faults;

@@ -1,12 +1,14 @@
-// Many small graphs in machine code at once: each compiled by the compiler's own first choice, all
-// their kernels built by one load, every case then run on a poisoned arena of its own.
+// Many small graphs in machine code at once: each compiled by the compiler's own first choice, the
+// kernels of a batch built by one load, every case then run on a poisoned arena of its own.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "ir/graph.h"
+#include "runtime/device.h"
 
 namespace assay::test {
 
@@ -21,11 +23,7 @@ struct MachineCase {
   std::vector<MachineRun> runs;
 };
 
-// The devices that machine code is tested on: those of this machine whose api the tests have a
-// target for.
-std::vector<std::string> machine_devices();
-
 // Errors: a graph that no program computes (with the case's name), kernels that do not build.
-Diags run_in_machine_code(const std::string& device, std::vector<MachineCase>& cases);
+Diags run_in_machine_code(runtime::Device& device, std::span<MachineCase> cases);
 
 }  // namespace assay::test

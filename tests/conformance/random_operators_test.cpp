@@ -1,7 +1,6 @@
-// The whole way to machine code: 300 random operators (extents with primes and ones; matmul,
+// The whole way to machine code: 600 random operators (extents with primes and ones; matmul,
 // convolution, depthwise, elementwise, reductions; residual and activation epilogues), each by the
-// compiler's own first choice, built by the C++ compiler, run by the pool on poisoned and guarded
-// buffers, and held to the float64 reference by
+// compiler's own first choice, built by the device, run on poisoned and guarded buffers, and held to the float64 reference by
 //   |y - ref| <= 4 K eps sum |a||b|      (K terms, eps of f32)
 #include <gtest/gtest.h>
 
@@ -12,12 +11,12 @@
 #include "../lower/problems.h"
 #include "compiler/construct.h"
 #include "lower/lower.h"
-#include "runtime/device.h"
+#include "conformance_device.h"
 
 namespace assay::test {
 namespace {
 
-constexpr int kOperators = 300;
+constexpr int kOperators = 600;
 
 struct Case {
   ir::Program program;
@@ -43,9 +42,16 @@ double terms(const ir::Program& p) {
   return k;
 }
 
-Case make_case(std::mt19937& rng, int i) {
+// A small machine, reached through an api of a real one.
+hwdesc::Target small_target(const hwdesc::Target& through, int width, int units) {
+  return {small_cpu(width, units).profile, through.api, through.dialect};
+}
+
+Case make_case(int i, const hwdesc::Target& through) {
+  std::seed_seq seed{2026, i};  // of its own: a case is the same whichever others are tested
+  std::mt19937 rng(seed);
   const int width = i % 3 == 0 ? 4 : i % 3 == 1 ? 8 : 16;
-  const hwdesc::Target target = small_cpu(width, 1 + i % 2);
+  const hwdesc::Target target = small_target(through, width, 1 + i % 2);
   const compiler::Problem problem = random_problem(rng, width);
   const model::Machine m = *model::prepare(target);
   auto made = compiler::construct(problem, target, m, {}, {}, 2);
@@ -90,37 +96,41 @@ void check(const Case& c, const std::vector<float>& got) {
   EXPECT_EQ(wrong, 0) << describe(c);
 }
 
-TEST(RandomOperators, AreRightInMachineCode) {
-  std::mt19937 rng(2026);
-  std::vector<Case> cases;
-  std::vector<ir::Kernel> kernels;
-  for (int i = 0; i < kOperators; ++i) {
-    cases.push_back(make_case(rng, i));
-    auto kernel = lower::lower(cases.back().program, small_cpu(cases.back().program.vector_width, 1));
-    ASSERT_TRUE(kernel.ok()) << render(kernel.diags());
-    kernels.push_back(std::move(*kernel));
+void run_and_check(runtime::Module& module, int kernel, const Case& c) {
+  runtime::Launch launch{kernel, {}, {}};
+  std::vector<std::vector<float>> buffers = physical(c);
+  for (const auto& b : buffers) {
+    const auto id = module.allocate(static_cast<int64_t>(b.size() * sizeof(float)));
+    ASSERT_TRUE(id.ok());
+    module.write({*id, 0}, std::as_bytes(std::span(b)));
+    launch.arguments.push_back({*id, 0});
   }
-  auto device = runtime::open("cpu:0");
-  ASSERT_TRUE(device.ok()) << render(device.diags());
+  const auto ran = module.run(std::span(&launch, 1), {});
+  ASSERT_TRUE(ran.ok()) << render(ran.diags()) << describe(c);
+  module.read(launch.arguments.back(), std::as_writable_bytes(std::span(buffers.back())));
+  check(c, buffers.back());
+}
+
+TEST(RandomOperators, AreRightInMachineCode) {
+  std::string absence;
+  const auto device = open_tested_device(absence);
+  if (device == nullptr) GTEST_SKIP() << absence;
+  const auto target = target_for(device->info().api);
+  ASSERT_TRUE(target.ok()) << render(target.diags());
   runtime::LoadOptions options;
   options.guarded = true;
-  hwdesc::Target target = small_cpu(16, 2);
-  auto module = (*device)->load(kernels, target, options);
-  ASSERT_TRUE(module.ok()) << render(module.diags());
-  for (size_t i = 0; i < cases.size(); ++i) {
-    runtime::Launch launch;
-    launch.kernel = static_cast<int>(i);
-    std::vector<std::vector<float>> buffers = physical(cases[i]);
-    for (const auto& b : buffers) {
-      const auto id = (*module)->allocate(static_cast<int64_t>(b.size() * sizeof(float)));
-      ASSERT_TRUE(id.ok());
-      (*module)->write({*id, 0}, std::as_bytes(std::span(b)));
-      launch.arguments.push_back({*id, 0});
+  for (int i = 0; i < kOperators;) {
+    std::vector<Case> cases;
+    std::vector<ir::Kernel> kernels;
+    for (; i < kOperators && cases.size() < kBatch; i += tested_every()) {
+      cases.push_back(make_case(i, *target));
+      auto kernel = lower::lower(cases.back().program, small_target(*target, cases.back().program.vector_width, 1));
+      ASSERT_TRUE(kernel.ok()) << render(kernel.diags());
+      kernels.push_back(std::move(*kernel));
     }
-    const auto ran = (*module)->run(std::span(&launch, 1), {});
-    ASSERT_TRUE(ran.ok()) << render(ran.diags());
-    (*module)->read(launch.arguments.back(), std::as_writable_bytes(std::span(buffers.back())));
-    check(cases[i], buffers.back());
+    auto module = device->load(kernels, *target, options);
+    ASSERT_TRUE(module.ok()) << render(module.diags());
+    for (size_t c = 0; c < cases.size(); ++c) run_and_check(**module, static_cast<int>(c), cases[c]);
   }
 }
 
