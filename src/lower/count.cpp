@@ -45,11 +45,11 @@ void count_value(const ir::Value& v, Counts& out) {
     case V::fma: out.fma += 1; break;
     case V::div:
     case V::sqrt: out.divide += 1; break;
-    case V::pow:
+    case V::pow: out.math += kPowCost; break;
     case V::exp:
-    case V::log:
-    case V::tanh:
-    case V::erf: out.math += 1; break;
+    case V::log: out.math += 1; break;
+    case V::tanh: out.math += kTanhCost; break;
+    case V::erf: out.math += kErfCost; break;
     case V::guard: out.branches += 1; break;
     case V::add:
     case V::sub:

@@ -19,11 +19,15 @@ struct AccessCount {          // per buffer of the kernel, instructions
   bool operator==(const AccessCount&) const = default;
 };
 
+// What functions cost beside an exponential, by the polynomials of the dialects: tanh and erf hold an
+// exponential and two polynomials; a power is a logarithm and an exponential, lane by lane in libm.
+inline constexpr double kTanhCost = 1.5, kErfCost = 2, kPowCost = 8;
+
 struct Counts {
   double fma = 0;
   double simple = 0;          // add, sub, mul, max, min, neg, abs, compare, select, floor, ceil
   double divide = 0;          // div, sqrt
-  double math = 0;            // exp, log, tanh, erf, pow
+  double math = 0;            // functions; an exponential is 1
   double iterations = 0;      // of all loops, copies included
   double branches = 0;        // conditions evaluated: If and guard
   double prefetches = 0;

@@ -23,11 +23,11 @@ void count_body(const ir::Scalar& e, double times, Counts& out) {
     case S::axis: break;
     case S::div:
     case S::sqrt: out.divide += times; break;
-    case S::pow:
+    case S::pow: out.math += lower::kPowCost * times; break;
     case S::exp:
-    case S::log:
-    case S::tanh:
-    case S::erf: out.math += times; break;
+    case S::log: out.math += times; break;
+    case S::tanh: out.math += lower::kTanhCost * times; break;
+    case S::erf: out.math += lower::kErfCost * times; break;
     default: out.simple += times; break;
   }
 }

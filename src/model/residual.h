@@ -1,9 +1,7 @@
-// How far the model has been from the clock, by class of operator and regime: the part of an
-// estimate's interval that no profile can explain. Round figures set after the errors of ResNet-50's
-// operators on one x86 machine; what they really cover stands in docs/RESULTS.md. Not fitted per chip.
+// How far the model has been from the clock, by what bounds a program: the part of an estimate's
+// interval that no profile can explain. Where it comes from and what it covers: docs/RESULTS.md. Not
+// fitted per chip.
 #pragma once
-
-#include <string>
 
 namespace assay::model {
 
@@ -16,10 +14,13 @@ inline constexpr double kOverlapSharpness = 4;
 // machine's unrolled tiles of 1 to 100 steps agree with 100 to 160.
 inline constexpr double kReorderWindow = 128;
 
-struct Residual {
-  double half_width = 0.25;   // relative; meant as a 90 % band
+enum class Bound { vector, load, store, issue, chain, near, far, launch };
+
+struct Residual {          // measured / predicted lies within, nine times in ten
+  double low = 0.55, high = 1.45;
 };
 
-Residual residual_of(const std::string& op, double seconds);
+// `whole`: vectors as wide as the unit's; `dense`: a matrix product or convolution.
+Residual residual_of(Bound bound, bool whole, bool dense);
 
 }  // namespace assay::model

@@ -98,7 +98,8 @@ class Estimator {
 
   // `detail`: a function that says what the term is made of.
   template <class Detail>
-  void add_term(const std::string& name, double seconds, const Detail& detail, double spread) {
+  void add_term(model::Bound kind, const std::string& name, double seconds, const Detail& detail, double spread) {
+    kinds_.push_back(kind);
     out_.terms.push_back({name, seconds, words_ == Words::full ? detail() : std::string()});
     spreads_.push_back(spread);
   }
@@ -129,14 +130,14 @@ class Estimator {
     note_assumed(m_.divide_rate, counts_.divide);
     note_assumed(m_.math_rate, counts_.math);
     note_assumed(m_.issue_rate, cost_.issue >= cost_.vector ? 1 : 0);
-    add_term("vector", cost_.vector,
+    add_term(model::Bound::vector, "vector", cost_.vector,
              [&] { return fmt::format("{:.4g} multiply-adds, {:.4g} other, {:.4g} divisions, {:.4g} functions", counts_.fma,
                          counts_.simple, counts_.divide, counts_.math); },
              m_.fma_rate.spread);
-    add_term("load", cost_.load, [&] { return fmt::format("{:.4g} load instructions", loads); }, m_.load_rate.spread);
-    add_term("store", cost_.store, [&] { return fmt::format("{:.4g} store instructions", stores); }, m_.store_rate.spread);
-    add_term("issue", cost_.issue, [&] { return fmt::format("{:.4g} instructions", all); }, m_.issue_rate.spread);
-    add_term("chain", cost_.chain, [] { return std::string("dependent accumulations"); }, m_.fma_latency.spread);
+    add_term(model::Bound::load, "load", cost_.load, [&] { return fmt::format("{:.4g} load instructions", loads); }, m_.load_rate.spread);
+    add_term(model::Bound::store, "store", cost_.store, [&] { return fmt::format("{:.4g} store instructions", stores); }, m_.store_rate.spread);
+    add_term(model::Bound::issue, "issue", cost_.issue, [&] { return fmt::format("{:.4g} instructions", all); }, m_.issue_rate.spread);
+    add_term(model::Bound::chain, "chain", cost_.chain, [] { return std::string("dependent accumulations"); }, m_.fma_latency.spread);
   }
 
   // Second accesses of vectors that straddle a line, per kind.
@@ -237,7 +238,7 @@ class Estimator {
       (m_.levels[l + 1].shared ? cost_.far : cost_.near) += read + write;
       note_assumed(m_.levels[l + 1].read, read);
       note_assumed(m_.levels[l + 1].write, write);
-      add_term(name, read + write, [&] { return fmt::format("{:.4g} B in, {:.4g} B out", t.read, t.written); },
+      add_term(m_.levels[l + 1].shared ? model::Bound::far : model::Bound::near, name, read + write, [&] { return fmt::format("{:.4g} B in, {:.4g} B out", t.read, t.written); },
                m_.levels[l + 1].read.spread);
       out_.levels.push_back({name, t.read, t.written, read + write, t.working_set});
     }
@@ -320,7 +321,7 @@ class Estimator {
     const double starts = m_.group_start.value * std::ceil(groups_ / m_.units);
     fixed_ = m_.launch.value + starts;  // a launch in a stream waits for the one before it
     note_assumed(m_.launch, 1);
-    add_term("launch", fixed_, [&] { return fmt::format("launch and {} group starts", std::ceil(groups_ / m_.units)); }, m_.launch.spread);
+    add_term(model::Bound::launch, "launch", fixed_, [&] { return fmt::format("launch and {} group starts", std::ceil(groups_ / m_.units)); }, m_.launch.spread);
   }
 
   void finish() {
@@ -336,10 +337,12 @@ class Estimator {
       const double part = out_.seconds > 0 ? out_.terms[i].seconds / out_.seconds * spreads_[i] : 0;
       variance += part * part;
     }
-    const model::Residual band = model::residual_of(p_.graph.nodes[0].op, out_.seconds);
-    const double half = std::sqrt(variance + band.half_width * band.half_width);
-    out_.low = out_.seconds * std::max(0.0, 1 - half);
-    out_.high = out_.seconds * (1 + half);
+    const double spread = std::sqrt(variance);
+    const bool whole = p_.vector_width >= m_.native_width;
+    const std::string& op = p_.graph.nodes[0].op;
+    const model::Residual band = m_.simt ? model::Residual{} : model::residual_of(kinds_[order[0]], whole, op == "matmul" || op == "conv");
+    out_.low = out_.seconds * std::max(0.0, 1 - std::hypot(1 - band.low, spread));
+    out_.high = out_.seconds * (1 + std::hypot(band.high - 1, spread));
     std::sort(out_.assumed.begin(), out_.assumed.end());
     out_.assumed.erase(std::unique(out_.assumed.begin(), out_.assumed.end()), out_.assumed.end());
   }
@@ -353,6 +356,7 @@ class Estimator {
   double groups_ = 1, active_ = 1, share_ = 1, fixed_ = 0;
   UnitCost cost_;
   std::vector<double> spreads_;
+  std::vector<model::Bound> kinds_;  // of the terms
   Estimate out_;
 };
 
