@@ -233,6 +233,7 @@ struct Api {
   std::string dialect;        // file dialects/<dialect>.yaml
   Launch launch;
   Value<Seconds> group_start;     // per group, on the unit that runs it
+  Value<Seconds> unit_join;       // until all units take part in a launch, after the first began
   Value<Seconds> device_barrier;  // between steps of one schedule
   Fact coresident_groups = Fact::unknown;
   ApiLimits limits;

@@ -188,6 +188,8 @@ class Resolver {
   void resolve_launch() {
     const std::string base = "apis." + api_.name;
     m_.launch = time_or(api_.launch.stream, m_.simt ? 3e-6 : 1e-6, base + ".launch.stream");
+    if (api_.unit_join.known())
+      m_.unit_join = {api_.unit_join.value->v, spread_of(api_.unit_join), false, base + ".unit_join"};
     m_.group_start = time_or(api_.group_start, 50e-9, base + ".group_start");
   }
 

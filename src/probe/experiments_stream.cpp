@@ -124,6 +124,22 @@ void measure_steps(Session& s) {
   s.emit(o);
 }
 
+// Steps in which all units work for longer than it takes to wake them: what one waits for the last
+// unit to begin is the time beyond a step of one unit alone.
+void measure_join(Session& s) {
+  constexpr size_t kSteps = 8;
+  if (s.device.units < 2) return;
+  const Job one = s.bench.sentinel_job(1, 0.4e-3), all = s.bench.sentinel_job(s.device.units, 0.4e-3);
+  const int64_t amount = s.bench.amount_for("join", one);
+  Observation o{"launch", "join", {{"units", s.device.units}}, "s", {}, {}, 0, {}};
+  const auto step_of = [&](const Job& job) {
+    const std::vector<double> times = s.bench.run_steps(std::vector<runtime::Launch>(kSteps, s.bench.launch(job, amount)));
+    return std::accumulate(times.begin() + 1, times.end(), 0.0) / (kSteps - 1);
+  };
+  for (int i = 0; i < 3; ++i) s.bench.sample(o, [&] { return std::max(0.0, step_of(all) - step_of(one)); });
+  s.emit(o);
+}
+
 // One launch, waited for, seen from outside.
 void measure_eager(Session& s) {
   const runtime::Launch one = s.bench.launch(empty_groups(s.device.units, 1), 1);
@@ -182,9 +198,10 @@ void run_far(Session& s) {
 
 void run_launch(Session& s) {
   const Job groups = empty_groups(1, int64_t{1} << 40);
-  s.rounds(3, [&](size_t i) {
+  s.rounds(4, [&](size_t i) {
     if (i == 0) measure_steps(s);
     else if (i == 1) measure_eager(s);
+    else if (i == 2) measure_join(s);
     else s.emit(s.bench.measure("launch", "group", {}, groups));
   });
 }

@@ -11,6 +11,7 @@ namespace {
 
 using namespace hwdesc;
 
+constexpr double kShortestJoin = 1e-6;
 constexpr double kRealUnits = 0.75;  // of n times one unit's throughput
 
 void add_identity(const Observations& all, Profile& to) {
@@ -101,6 +102,9 @@ void add_api(const Observations& all, Profile& to) {
     api.launch.stream = seconds_value(scaled(*s, 1), "200 steps of one empty group per unit in one run, per step");
     api.device_barrier = seconds_value(scaled(*s, 1), "the same steps: an empty step is its barrier");
   }
+  // Below a microsecond it is the noise of two long steps, and no cost.
+  if (const auto s = launch_time(all, "join"); s && s->value > kShortestJoin)
+    api.unit_join = seconds_value(scaled(*s, 1), "steps of 0.4 ms on all units, less the same on one");
   if (const auto s = launch_time(all, "group"))
     api.group_start = seconds_value(scaled(*s, 1), "empty groups in one queue, per group");
   to.apis.push_back(std::move(api));

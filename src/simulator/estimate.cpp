@@ -47,7 +47,8 @@ class Estimator {
     data();
     const double body = m_.simt ? compose_simt() : compose_simd();
     overhead();
-    out_.seconds = body + fixed_;
+    const double late = joining(body);
+    out_.seconds = body + fixed_ + late;
     finish();
     return out_;
   }
@@ -315,6 +316,14 @@ class Estimator {
     }
     out_.rounds -= 1;  // it starts at 1
     return total;
+  }
+
+  // Units that begin late: the others take over their share meanwhile, at most all of it.
+  double joining(double body) {
+    const double late = std::min(m_.unit_join.value * (1 - 1 / active_), body * (active_ - 1));
+    if (late > 0)
+      add_term(model::Bound::launch, "join", late, [] { return std::string("units that begin late"); }, m_.unit_join.spread);
+    return late;
   }
 
   void overhead() {

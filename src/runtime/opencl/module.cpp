@@ -6,9 +6,12 @@
 #include <cstring>
 
 #include "codegen/render.h"
+#include "runtime/opencl/awake.h"
 
 namespace assay::runtime::opencl {
 namespace {
+
+constexpr int64_t kPieces = 4;  // of a queue
 
 std::vector<const ir::Buffer*> arguments_of(const ir::Kernel& k) {
   std::vector<const ir::Buffer*> out;
@@ -168,7 +171,8 @@ Diags OpenclModule::check(std::span<const Launch> launches) const {
   return diags;
 }
 
-// The first queues of all units come first: who claims early gets what its unit should run.
+// A driver may wake its units late: each queue is claimed piece by piece, in turn with the others', so
+// that whoever runs takes more. First pieces come first: who claims early gets what its unit should run.
 Diags OpenclModule::write_queues(std::span<const Launch> launches) {
   std::vector<cl_long> all;
   std::vector<QueueRange> ranges;
@@ -177,9 +181,14 @@ Diags OpenclModule::write_queues(std::span<const Launch> launches) {
     const int64_t groups = definitions_[static_cast<size_t>(l.kernel)].groups;
     for (int u = 0; l.queues.empty() && u < session_->units; ++u)
       queues.push_back({u, groups * u / session_->units, groups * (u + 1) / session_->units});
-    std::erase_if(queues, [](const ir::Queue& q) { return q.begin == q.end; });
-    ranges.push_back({static_cast<int64_t>(all.size()), static_cast<cl_uint>(queues.size())});
-    for (const ir::Queue& q : queues) all.insert(all.end(), {q.begin, q.end});
+    const auto first = static_cast<int64_t>(all.size());
+    for (int64_t piece = 0; piece < kPieces; ++piece)
+      for (const ir::Queue& q : queues) {
+        const int64_t groups_in = q.end - q.begin, begin = q.begin + groups_in * piece / kPieces,
+                      end = q.begin + groups_in * (piece + 1) / kPieces;
+        if (begin < end) all.insert(all.end(), {begin, end});
+      }
+    ranges.push_back({first, static_cast<cl_uint>((static_cast<int64_t>(all.size()) - first) / 2)});
   }
   queue_ranges_ = std::move(ranges);
   if (all == written_queues_) return {};
@@ -268,12 +277,11 @@ Diags OpenclModule::run_once(std::span<const Launch> launches, RunTimes* times) 
     if (status != CL_SUCCESS) break;
     call = "clEnqueueNDRangeKernel";
     cl_event event = nullptr;
-    const size_t wanted = std::max<size_t>(items, queue_ranges_[l].count);
     status = api.clEnqueueNDRangeKernel(session_->queue.get(),
                                         build_.kernels[static_cast<size_t>(launches[l].kernel)].get(), 1,
-                                        nullptr, &wanted, &one, 0, nullptr, &event);
+                                        nullptr, &items, &one, 0, nullptr, &event);
     if (status != CL_SUCCESS) break;
-    claimed_ += static_cast<cl_uint>(wanted);
+    claimed_ += queue_ranges_[l].count + static_cast<cl_uint>(items);  // each ends on one too many
     events.push_back({event, api.clReleaseEvent});
   }
   const cl_int finished = api.clFinish(session_->queue.get());
@@ -322,6 +330,7 @@ Result<RunTimes> OpenclModule::run(std::span<const Launch> launches, const RunOp
   if (has_error(wrong)) return wrong;
   const Diags unwritten = write_queues(launches);
   if (has_error(unwritten)) return unwritten;
+  const Awake awake(session_->limits.is_processor);
   RunTimes times;
   for (int i = 0; i < options.warm_up + options.repeat; ++i) {
     if (options.cancel != nullptr && options.cancel->load()) return error("cancelled");

@@ -39,7 +39,7 @@ class OpenclModule final : public Module {  // invariant: kernels_[i] is of defi
 
   Result<Buffer> make_buffer(int64_t bytes, int64_t guard) const;
   // Work-items of a launch: more than units, since drivers deal out several at a time.
-  size_t slots() const { return 64 * static_cast<size_t>(session_->units); }
+  size_t slots() const { return 2 * static_cast<size_t>(session_->units); }
   int64_t guard() const { return guarded_ ? kGuardBytes : 0; }
   Diags check(std::span<const Launch> launches) const;
   // Writes the launches' queues to the device, unless they are there.
