@@ -120,7 +120,7 @@ Template Reader::spelling(const Node& map, std::string_view key,
 }
 
 hwdesc::DialectCapabilities Reader::capabilities(const Node& n) {
-  only_keys(n, {"vector_widths", "group_barrier", "group_memory", "prefetch", "math", "dtypes"});
+  only_keys(n, {"vector_widths", "group_barrier", "group_memory", "prefetch", "math", "dtypes", "lanes"});
   hwdesc::DialectCapabilities c;
   for (const std::string& w : words(n, "vector_widths")) {
     int width = 0;
@@ -134,6 +134,7 @@ hwdesc::DialectCapabilities Reader::capabilities(const Node& n) {
   c.prefetch = flag(n, "prefetch");
   c.math = words(n, "math");
   c.dtypes = words(n, "dtypes");
+  if (n.find("lanes") != nullptr) c.lanes = words(n, "lanes");
   c.known = true;
   return c;
 }

@@ -33,9 +33,10 @@ void read_capability(ReadContext& ctx, const yaml::Entry& e, DialectCapabilities
   else if (e.key == "prefetch") read_flag(ctx, e.value, out.prefetch, path);
   else if (e.key == "math") read_words(ctx, e.value, out.math, path);
   else if (e.key == "dtypes") read_words(ctx, e.value, out.dtypes, path);
+  else if (e.key == "lanes") read_words(ctx, e.value, out.lanes, path);
   else
     ctx.complain(e.line, e.col, "capabilities: unknown key '" + e.key + "'",
-                 did_you_mean(e.key, {"vector_widths", "group_barrier", "group_memory", "prefetch", "math", "dtypes"}));
+                 did_you_mean(e.key, {"vector_widths", "group_barrier", "group_memory", "prefetch", "math", "dtypes", "lanes"}));
 }
 
 void read_header(ReadContext& ctx, const yaml::Node& root, const std::string& name) {
@@ -88,6 +89,11 @@ Result<Target> select_target(const Profile& profile, std::string_view api_name, 
   if (dialect_yaml.empty()) return target;
   auto capabilities = read_capabilities(dialect_yaml, found->dialect);
   if (!capabilities.ok()) return capabilities.diags();
+  // Kernels it can not print are predicted all the same.
+  const auto& lanes = profile.execution.lanes;
+  const std::string style = lanes.style == LaneStyle::simd ? "simd" : "simt";
+  const bool any = capabilities->lanes.empty();
+  if (!any && std::find(capabilities->lanes.begin(), capabilities->lanes.end(), style) == capabilities->lanes.end()) return target;
   target.dialect = std::move(*capabilities);
   return target;
 }

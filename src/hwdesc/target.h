@@ -20,6 +20,7 @@ struct DialectCapabilities {
   bool prefetch = false;               // software prefetch
   std::vector<std::string> math;       // exp, tanh, ... it can spell
   std::vector<std::string> dtypes;     // element types it can store
+  std::vector<std::string> lanes;      // styles of lanes it prints for: simd, simt; empty: any
   bool known = false;                  // false: no dialect file: programs are predicted, not printed
 };
 

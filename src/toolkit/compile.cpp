@@ -86,7 +86,7 @@ Result<compiler::Compiled> choose(const ir::Graph& graph, const hwdesc::Target& 
 Diags add_kernels(Bundle& bundle, const hwdesc::Target& target, const CompileOptions& options) {
   if (!target.dialect.known) {
     bundle.no_kernels =
-        "there is no dialect file '" + target.api.dialect + "' for api '" + target.api.name + "'";
+        "no dialect file '" + target.api.dialect + "' that prints kernels for the lanes of this chip";
     return {};
   }
   const Result<std::vector<ir::Kernel>> kernels = lower_plan(bundle.plan, target);

@@ -53,6 +53,17 @@ TEST(Target, without_a_dialect_it_is_predicted_only) {
   EXPECT_TRUE(select_target(bare, "", "").ok());
 }
 
+TEST(Target, lanes_that_a_dialect_does_not_print_for_are_predicted_only) {
+  const bool simd = with_apis().execution.lanes.style == LaneStyle::simd;
+  const auto capable = [](const char* lanes) {
+    return std::string("schema: assay/dialect/1\nname: toy\ncapabilities: {vector_widths: [1], lanes: [") + lanes + "]}\n";
+  };
+  EXPECT_TRUE(select_target(with_apis(), "toy", capable(simd ? "simd" : "simt"))->dialect.known);
+  const auto other = select_target(with_apis(), "toy", capable(simd ? "simt" : "simd"));
+  EXPECT_FALSE(other->dialect.known);
+  EXPECT_EQ(other->dialect.name, "toy");
+}
+
 TEST(Target, complaints) {
   EXPECT_EQ(complaints_of("tyo", kDialect), "error: profile 'small' has no api 'tyo'\nhint: did you mean 'toy'?\n");
   EXPECT_EQ(complaints_of("other", kDialect),
