@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Denormals are flushed on every device where that is possible; see the runtime's README.
-constexpr const char* kOptions = "-cl-std=CL1.2 -cl-denorms-are-zero";
+constexpr const char* kOptions = "-cl-std=CL1.2 -cl-denorms-are-zero -w";
 // The driver's own library is linked into every program, which takes longer than a kernel does.
 constexpr size_t kMostKernelsPerProgram = 16;
 

@@ -55,7 +55,6 @@ Result<Session> start(const Api& api, const Place& at, const std::string& id) {
   s.limits.buffer_bytes = number_of<cl_ulong>(api, at.device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
   s.limits.group_bytes = number_of<cl_ulong>(api, at.device, CL_DEVICE_LOCAL_MEM_SIZE);
   s.limits.shares_memory = number_of<cl_bool>(api, at.device, CL_DEVICE_HOST_UNIFIED_MEMORY) != 0;
-  s.limits.is_processor = (number_of<cl_device_type>(api, at.device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
   cl_int status = CL_SUCCESS;
   const cl_context_properties properties[] = {
       CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(at.platform), 0};

@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "codegen/render.h"
-#include "runtime/opencl/awake.h"
 
 namespace assay::runtime::opencl {
 namespace {
@@ -330,7 +329,6 @@ Result<RunTimes> OpenclModule::run(std::span<const Launch> launches, const RunOp
   if (has_error(wrong)) return wrong;
   const Diags unwritten = write_queues(launches);
   if (has_error(unwritten)) return unwritten;
-  const Awake awake(session_->limits.is_processor);
   RunTimes times;
   for (int i = 0; i < options.warm_up + options.repeat; ++i) {
     if (options.cancel != nullptr && options.cancel->load()) return error("cancelled");

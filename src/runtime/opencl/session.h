@@ -11,7 +11,6 @@ namespace assay::runtime::opencl {
 struct Limits {
   size_t buffer_bytes = 0;  // of one allocation
   size_t group_bytes = 0;   // local memory of one group
-  bool is_processor = false;   // the one we run on
   bool shares_memory = false;  // with the host: buffers are made of host pages
 };
 
