@@ -37,7 +37,7 @@ Result<std::unique_ptr<Module>> OpenclModule::make(std::shared_ptr<Session> sess
   m->build_ = std::move(build);
   m->guarded_ = guarded;
   m->warnings_ = std::move(warnings);
-  auto claims = m->make_buffer(sizeof(cl_uint), 0);
+  auto claims = m->make_buffer(int64_t{64} * m->session_->units, 0);
   if (!claims) return claims.diags();
   m->claims_ = std::move(claims).value();
   auto queues = m->make_buffer(4096, 0);
@@ -164,30 +164,38 @@ Diags OpenclModule::check(std::span<const Launch> launches) const {
                             needed, r.offset, r.buffer, size));
     }
     for (const ir::Queue& q : launch.queues)
-      if (q.begin < 0 || q.end > k.groups || q.begin > q.end)
-        fail(l, fmt::format("a queue holds groups {} to {} of {}", q.begin, q.end, k.groups));
+      if (q.unit < 0 || q.begin < 0 || q.end > k.groups || q.begin > q.end)
+        fail(l, fmt::format("a queue of unit {} holds groups {} to {} of {}", q.unit, q.begin, q.end, k.groups));
   }
   return diags;
 }
 
-// A driver may wake its units late: each queue is claimed piece by piece, in turn with the others', so
-// that whoever runs takes more. First pieces come first: who claims early gets what its unit should run.
+// A driver may wake its units late: each queue is cut into pieces, so that who is through with its own
+// unit's takes over others' piece by piece.
 Diags OpenclModule::write_queues(std::span<const Launch> launches) {
+  const auto units = static_cast<size_t>(session_->units);
   std::vector<cl_long> all;
   std::vector<QueueRange> ranges;
   for (const Launch& l : launches) {
-    std::vector<ir::Queue> queues = l.queues;
+    std::vector<std::vector<cl_long>> of_unit(units);
+    const auto add = [&](int unit, int64_t begin, int64_t end) {
+      for (int64_t piece = 0; piece < kPieces; ++piece) {
+        const int64_t from = begin + (end - begin) * piece / kPieces, to = begin + (end - begin) * (piece + 1) / kPieces;
+        auto& rows = of_unit[static_cast<size_t>(unit) % units];
+        if (from < to) rows.insert(rows.end(), {from, to});
+      }
+    };
     const int64_t groups = definitions_[static_cast<size_t>(l.kernel)].groups;
     for (int u = 0; l.queues.empty() && u < session_->units; ++u)
-      queues.push_back({u, groups * u / session_->units, groups * (u + 1) / session_->units});
-    const auto first = static_cast<int64_t>(all.size());
-    for (int64_t piece = 0; piece < kPieces; ++piece)
-      for (const ir::Queue& q : queues) {
-        const int64_t groups_in = q.end - q.begin, begin = q.begin + groups_in * piece / kPieces,
-                      end = q.begin + groups_in * (piece + 1) / kPieces;
-        if (begin < end) all.insert(all.end(), {begin, end});
-      }
-    ranges.push_back({first, static_cast<cl_uint>((static_cast<int64_t>(all.size()) - first) / 2)});
+      add(u, groups * u / session_->units, groups * (u + 1) / session_->units);
+    for (const ir::Queue& q : l.queues) add(q.unit, q.begin, q.end);
+    size_t most = 0;
+    for (const auto& rows : of_unit) most = std::max(most, rows.size());
+    ranges.push_back({static_cast<int64_t>(all.size()), static_cast<cl_uint>(most / 2)});
+    for (auto& rows : of_unit) {
+      rows.resize(most, 0);  // empty ones
+      all.insert(all.end(), rows.begin(), rows.end());
+    }
   }
   queue_ranges_ = std::move(ranges);
   if (all == written_queues_) return {};
@@ -223,11 +231,13 @@ cl_int OpenclModule::set_arguments(const Launch& launch, const QueueRange& queue
   }
   const cl_mem claims = claims_.memory.get(), rows = queues_.memory.get();
   const cl_long first = queues.first;
+  const auto units = static_cast<cl_uint>(session_->units);
   const std::pair<size_t, const void*> rest[] = {{sizeof claims, &claims},
                                                  {sizeof rows, &rows},
                                                  {sizeof first, &first},
                                                  {sizeof claimed_, &claimed_},
-                                                 {sizeof queues.count, &queues.count}};
+                                                 {sizeof queues.count, &queues.count},
+                                                 {sizeof units, &units}};
   for (const auto& [size, value] : rest)
     if (const cl_int s = session_->api.clSetKernelArg(kernel, position++, size, value)) return s;
   return CL_SUCCESS;

@@ -28,7 +28,7 @@ class OpenclModule final : public Module {  // invariant: kernels_[i] is of defi
  private:
   struct QueueRange {  // of one launch, in queues_
     int64_t first = 0;
-    cl_uint count = 0;
+    cl_uint count = 0;  // of each unit
   };
 
   struct Buffer {
@@ -54,9 +54,9 @@ class OpenclModule final : public Module {  // invariant: kernels_[i] is of defi
   std::vector<ir::Kernel> definitions_;
   Build build_;
   std::vector<Buffer> buffers_;
-  Buffer claims_;               // one counter; never reset
-  cl_uint claimed_ = 0;         // what it stands at
-  Buffer queues_;               // begin and end of each queue of each launch
+  Buffer claims_;               // a counter per unit, 64 bytes apart; never reset
+  cl_uint claimed_ = 0;         // what each stands at
+  Buffer queues_;               // begin and end of each queue of each unit of each launch
   std::vector<cl_long> written_queues_;
   std::vector<QueueRange> queue_ranges_;
   std::vector<KernelReport> reports_;
