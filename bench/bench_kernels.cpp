@@ -1,7 +1,7 @@
 // Generated kernels against a tuned library, by the protocol of docs: order A B B A, each sample at
 // least 20 ms of work after a quiet gap and one untimed call, at least 7 pairs, median of the paired
 // ratios (ours / peer in speed). Names: sgemm/cpp/<size>/<threads>; counters: ratio, ratio_q1,
-// ratio_q3, GFLOPS, peer_GFLOPS.
+// ratio_q3, GFLOPS, peer_GFLOPS. sgemm/opencl/<size>/2: the same through opencl:0.
 //
 // The programs are the compiler's own first choice for the profile in $ASSAY_PROFILE (a path or a
 // library name; default: the profile `assay probe` left in build/demo, else the generic one).
@@ -33,8 +33,8 @@ double quantile(std::vector<double> v, double q) {
 
 void quiet_gap() { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }
 
-void sgemm(benchmark::State& state, Peer& peer, int n, int threads) {
-  const std::unique_ptr<Ours> ours = Ours::matmul(n, threads);
+void sgemm(benchmark::State& state, Peer& peer, const std::string& api, int n, int threads) {
+  const std::unique_ptr<Ours> ours = Ours::matmul(api, n, threads);
   if (!ours) {
     state.SkipWithError("no program could be built");
     return;
@@ -67,12 +67,15 @@ void sgemm(benchmark::State& state, Peer& peer, int n, int threads) {
 int main(int argc, char** argv) {
   assay::bench::Peer peer;  // before any thread exists
   std::fprintf(stderr, "peer: %s\n", peer.name().c_str());
+  const auto add = [&](const std::string& api, int n, int threads) {
+    benchmark::RegisterBenchmark(("sgemm/" + api + "/" + std::to_string(n) + "/" + std::to_string(threads)).c_str(),
+                                 [&peer, api, n, threads](benchmark::State& s) { assay::bench::sgemm(s, peer, api, n, threads); })
+        ->Iterations(1)
+        ->UseRealTime();
+  };
   for (int threads : {1, 2})
-    for (int n : {224, 448, 896, 1792, 2016, 256, 512, 1024, 2048, 509, 1021})
-      benchmark::RegisterBenchmark(("sgemm/cpp/" + std::to_string(n) + "/" + std::to_string(threads)).c_str(),
-                                   [&peer, n, threads](benchmark::State& s) { assay::bench::sgemm(s, peer, n, threads); })
-          ->Iterations(1)
-          ->UseRealTime();
+    for (int n : {224, 448, 896, 1792, 2016, 256, 512, 1024, 2048, 509, 1021}) add("cpp", n, threads);
+  for (int n : {448, 896, 1792, 2016, 512, 1024, 509, 1021}) add("opencl", n, 2);
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   benchmark::RunSpecifiedBenchmarks();

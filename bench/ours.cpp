@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <random>
 #include <span>
 
@@ -11,9 +12,11 @@
 
 namespace assay::bench {
 
-hwdesc::Profile bench_profile() {
-  const char* named = std::getenv("ASSAY_PROFILE");
-  for (const char* candidate : {named, "build/demo/profile.yaml", "x86-avx512-2core"}) {
+hwdesc::Profile bench_profile(const std::string& api) {
+  const bool cpp = api == "cpp";
+  const char* named = std::getenv(cpp ? "ASSAY_PROFILE" : "ASSAY_OPENCL_PROFILE");
+  const char* of_demo = cpp ? "build/demo/profile.yaml" : "build/demo/opencl/profile.yaml";
+  for (const char* candidate : {named, of_demo, "x86-avx512-2core"}) {
     if (candidate == nullptr || !toolkit::profile_exists(candidate)) continue;
     Result<hwdesc::Profile> p = toolkit::load_profile(candidate);
     if (p.ok()) {
@@ -37,15 +40,17 @@ void fill_random(runtime::Module& m, runtime::BufferRange range, int64_t bytes) 
 
 }  // namespace
 
-std::unique_ptr<Ours> Ours::make(const std::string& operator_text, int threads) {
-  static const hwdesc::Profile base = bench_profile();
+std::unique_ptr<Ours> Ours::make(const std::string& api, const std::string& operator_text, int threads) {
+  static std::map<std::string, hwdesc::Profile> profiles;
+  if (!profiles.contains(api)) profiles[api] = bench_profile(api);
+  const hwdesc::Profile& base = profiles[api];
   const auto fail = [](const Diags& d) {
     std::fprintf(stderr, "%s", render(d).c_str());
     return nullptr;
   };
   auto profile = toolkit::apply_overrides(base, std::vector<std::string>{"topology.unit.count=" + std::to_string(threads)});
   if (!profile.ok()) return fail(profile.diags());
-  const auto target = toolkit::target_of(*profile, "cpp");
+  const auto target = toolkit::target_of(*profile, api);
   if (!target.ok()) return fail(target.diags());
   const auto graph = compiler::parse_operator(operator_text);
   if (!graph.ok()) return fail(graph.diags());
@@ -56,7 +61,7 @@ std::unique_ptr<Ours> Ours::make(const std::string& operator_text, int threads) 
   const ir::Plan& plan = out->compiled_.plan;
   const auto kernels = toolkit::lower_plan(plan, *target);
   if (!kernels.ok()) return fail(kernels.diags());
-  auto device = runtime::open("cpu:0");
+  auto device = runtime::open(api == "cpp" ? "cpu:0" : api + ":0");
   if (!device.ok()) return fail(device.diags());
   out->device_ = std::move(*device);
   auto module = out->device_->load(*kernels, *target, {});
@@ -80,9 +85,9 @@ std::unique_ptr<Ours> Ours::make(const std::string& operator_text, int threads) 
   return out;
 }
 
-std::unique_ptr<Ours> Ours::matmul(int n, int threads) {
+std::unique_ptr<Ours> Ours::matmul(const std::string& api, int n, int threads) {
   const std::string size = std::to_string(n);
-  return make("matmul m=" + size + " n=" + size + " k=" + size, threads);
+  return make(api, "matmul m=" + size + " n=" + size + " k=" + size, threads);
 }
 
 double Ours::seconds_per_call(double at_least) {
@@ -90,13 +95,11 @@ double Ours::seconds_per_call(double at_least) {
   once.warm_up = 1;
   const auto first = module_->run(launches_, once);
   if (!first.ok()) return 1e9;
-  runtime::RunOptions many;
-  many.repeat = std::max(1, static_cast<int>(std::ceil(at_least / first->total[0])));
-  const auto times = module_->run(launches_, many);
-  if (!times.ok()) return 1e9;
-  double sum = 0;
-  for (double t : times->total) sum += t;
-  return sum / static_cast<double>(times->total.size());
+  const int calls = std::max(1, static_cast<int>(std::ceil(at_least / first->total[0])));
+  std::vector<runtime::Launch> stream;  // one call behind the other, as a driver would be given them
+  for (int i = 0; i < calls; ++i) stream.insert(stream.end(), launches_.begin(), launches_.end());
+  const auto times = module_->run(stream, {});
+  return times.ok() ? times->total[0] / calls : 1e9;
 }
 
 std::string Ours::description() const {

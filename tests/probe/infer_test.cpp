@@ -85,6 +85,7 @@ TEST(Infer, GivesTheMemoryBack) {
 // Crowding seen only while others used the machine decides nothing: the declared sharing stands in.
 TEST(Infer, OthersDoNotMakeACacheShared) {
   Observations o = made_machine();
+  o.facts.emplace_back("class", "cpu");
   o.facts.emplace_back("declared.l3", "16384K, shared by CPUs 0, line 64 B");
   for (Observation& p : o.points)
     if (p.experiment == "sharing") p.foreign = 0.5;
