@@ -3,6 +3,8 @@
 // ratios (ours / peer in speed). Names: sgemm/cpp/<size>/<threads>; counters: ratio, ratio_q1,
 // ratio_q3, GFLOPS, peer_GFLOPS. sgemm/opencl/<size>/2: the same through opencl:0.
 //
+// Whole models: compare_models.py.
+//
 // The programs are the compiler's own first choice for the profile in $ASSAY_PROFILE (a path or a
 // library name; default: the profile `assay probe` left in build/demo, else the generic one).
 #include <benchmark/benchmark.h>

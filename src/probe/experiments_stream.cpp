@@ -167,7 +167,11 @@ void run_bandwidth(Session& s) {
   for (size_t level = 0; level < s.known.levels.knees.size(); ++level)
     for (const int units : one_and_all(s.device.units))
       for (const char* access : {"read", "write", "copy"}) {
-        const auto bytes = footprint_within(s.known.levels, level, s.known.sharing[level].shared ? units : 1);
+        const bool shared = s.known.sharing[level].shared;
+        auto bytes = footprint_within(s.known.levels, level, shared ? units : 1);
+        // Knees that crowd together leave no room between them, but what units share begins where each
+        // one's own caches end.
+        if (!bytes && shared && units > 1) bytes = footprint_past_private(s.known, units);
         if (!bytes) continue;
         const int64_t half = std::max<int64_t>(kBlockBytes, *bytes / 2 / kBlockBytes * kBlockBytes);
         const int64_t each = copies(access) ? half : *bytes;

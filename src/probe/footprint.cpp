@@ -14,6 +14,8 @@ int64_t in_blocks(double bytes) {
   return std::max<int64_t>(1, static_cast<int64_t>(bytes / static_cast<double>(kBlockBytes))) * kBlockBytes;
 }
 
+constexpr double kLeavesPrivate = 2.5;  // the same, where the capacity itself is only roughly known
+
 }  // namespace
 
 std::optional<int64_t> footprint_within(const Levels& levels, size_t i, int sharers) {
@@ -23,6 +25,16 @@ std::optional<int64_t> footprint_within(const Levels& levels, size_t i, int shar
   const double previous = kMissesAll * levels.knees[i - 1].capacity;
   if (previous > 0.8 * own) return std::nullopt;
   return in_blocks(std::sqrt(previous * 0.7 * own) < previous ? 0.75 * own : std::sqrt(previous * 0.7 * own));
+}
+
+std::optional<int64_t> footprint_past_private(const Known& known, int units) {
+  size_t last_private = known.levels.knees.size();
+  for (size_t i = 0; i < known.sharing.size(); ++i)
+    if (!known.sharing[i].shared) last_private = i;
+  if (last_private >= known.levels.knees.size()) return std::nullopt;
+  const double each = kLeavesPrivate * known.levels.knees[last_private].capacity;
+  if (each * units > 0.8 * known.levels.knees.back().to) return std::nullopt;
+  return in_blocks(each);
 }
 
 int64_t footprint_beyond(const Levels& levels, int64_t most) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "probe/knee.h"
+#include "probe/known.h"
 
 namespace assay::probe {
 
@@ -14,6 +15,10 @@ namespace assay::probe {
 // the geometric middle of the previous capacity and 0.7 of this level's share, at most half of the
 // knee. nullopt: the levels are too close together to tell this one apart.
 std::optional<int64_t> footprint_within(const Levels& levels, size_t i, int sharers);
+
+// Bytes per unit that leave each unit's own caches for what `units` share, where the shared levels are too
+// close together to tell one from the next. nullopt: nothing is private, or the shared ones hold too little.
+std::optional<int64_t> footprint_past_private(const Known& known, int units);
 
 // Bytes in total beyond the last knee: eight times its end, at least 64 MiB, at most `most`.
 int64_t footprint_beyond(const Levels& levels, int64_t most);

@@ -36,13 +36,13 @@ double between_runs(const std::string& clock) {
   if constexpr (std::is_same_v<Q, hwdesc::Bytes> || std::is_same_v<Q, hwdesc::Count> || std::is_same_v<Q, hwdesc::Ratio>)
     return 0.01;
   else if constexpr (std::is_same_v<Q, hwdesc::Seconds>)
-    return 0.3;
+    return 0.45;
   else if constexpr (std::is_same_v<Q, hwdesc::Bandwidth>)
-    return clock.empty() ? 0.2 : 0.04;
+    return clock.empty() ? 0.25 : 0.06;
   else if constexpr (std::is_same_v<Q, hwdesc::Latency>)
-    return clock.empty() ? 0.1 : 0.05;
+    return clock.empty() ? 0.1 : 0.06;
   else
-    return 0.04;
+    return 0.06;
 }
 
 template <class Q>
