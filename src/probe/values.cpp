@@ -30,11 +30,13 @@ Q quantity(double v, const std::string& clock) {
 
 // What a value differs by from one run to the next beyond what its samples show: the core's clock and
 // the load of what units share change slowly, so that a run sees one state of them. From repeated probes of
-// machines shared with others; sizes and counts do not depend on it.
+// machines shared with others; sizes hardly depend on it.
 template <class Q>
 double between_runs(const std::string& clock) {
-  if constexpr (std::is_same_v<Q, hwdesc::Bytes> || std::is_same_v<Q, hwdesc::Count> || std::is_same_v<Q, hwdesc::Ratio>)
+  if constexpr (std::is_same_v<Q, hwdesc::Bytes>)
     return 0.01;
+  else if constexpr (std::is_same_v<Q, hwdesc::Count> || std::is_same_v<Q, hwdesc::Ratio>)
+    return 0.03;  // slots are quotients of rates
   else if constexpr (std::is_same_v<Q, hwdesc::Seconds>)
     return 0.45;
   else if constexpr (std::is_same_v<Q, hwdesc::Bandwidth>)
