@@ -43,14 +43,17 @@ int64_t scratch_piece(const ir::Buffer& b) {
   return (b.elements * ir::bytes_of(b.dtype) + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-struct Frame {
+// A kernel's frame in a launch of its own, or among others that one launch runs through.
+enum class Frame { entry, sequence };
+
+struct FrameText {
   std::string parameters, entry_parameters, arguments;
 };
 
-
-// Parameters of the body and what the entry passes for them.
-Frame frame_of(Printer& p) {
-  Frame f;
+// Parameters of the body and what its caller passes for them.
+FrameText text_of(Printer& p, Frame frame) {
+  const std::string argument = frame == Frame::sequence ? "sequence_argument_" : "argument_";
+  FrameText f;
   int position = 0;
   int64_t offset = 0;
   for (size_t i = 0; i < p.kernel.buffers.size(); ++i) {
@@ -65,7 +68,7 @@ Frame frame_of(Printer& p) {
     const std::string own = "entry_parameter_" + kind;
     f.entry_parameters +=
         p.spell(p.has(own) ? own : "parameter_" + kind, fillings).text + ", ";
-    f.arguments += p.spell("argument_" + kind, fillings).text + ", ";
+    f.arguments += p.spell(argument + kind, fillings).text + ", ";
     if (scratch)
       offset += scratch_piece(b);
     else
@@ -75,12 +78,16 @@ Frame frame_of(Printer& p) {
   return f;
 }
 
-void print_kernel(Printer& p) {
-  const Frame frame = frame_of(p);
+// The body as a function. Returns its name.
+std::string print_body(Printer& p, const FrameText& frame) {
   const std::string body = p.kernel.name + "_body";
   p.line(p.spell("body", {{"name", {body}}, {"parameters", {frame.parameters}}}).text + " {");
   print_block(p, p.kernel.body);
   p.line("}\n");
+  return body;
+}
+
+void print_entry(Printer& p, const FrameText& frame, const std::string& body) {
   const bool streams = p.used.words.contains("store_stream") && p.has("stream_fence");
   p.out += p.spell("entry", {{"name", {p.kernel.name}},
                              {"body", {body}},
@@ -128,29 +135,38 @@ Diags complaints(const Printer& p) {
 
 void append(Diags& all, Diags more) { all.insert(all.end(), more.begin(), more.end()); }
 
-// The text of one kernel, or what is wrong with it.
-std::string render_one(const ir::Kernel& kernel, const Dialect& dialect, Used& used, Diags& diags) {
+// Several kernels on their way into one translation unit.
+struct Unit {
+  const Dialect& dialect;
+  Frame frame;
+  Used used{};
+  Diags diags{};
+  std::string text{}, cases{};
+
+  void add(const ir::Kernel& kernel, size_t number);
+};
+
+void Unit::add(const ir::Kernel& kernel, size_t number) {
   if (!is_identifier(kernel.name)) {
     diags.push_back(error(fmt::format("kernel name '{}' is no identifier", kernel.name)));
-    return "";
+    return;
   }
   Diags faults = verify(kernel);
-  if (has_error(faults)) {
-    append(diags, std::move(faults));
-    return "";
-  }
+  if (has_error(faults)) return append(diags, std::move(faults));
   const auto legal = legalise(kernel, dialect);
-  if (!legal) {
-    append(diags, legal.diags());
-    return "";
-  }
+  if (!legal) return append(diags, legal.diags());
   Used own;
   Printer p(*legal, dialect, own);
-  print_kernel(p);
+  const FrameText words = text_of(p, frame);
+  const std::string body = print_body(p, words);
+  if (frame == Frame::entry)
+    print_entry(p, words, body);
+  else
+    cases += p.spell("sequence_case", {{"number", {std::to_string(number)}}, {"body", {body}}, {"arguments", {words.arguments}}}).text;
   append(diags, complaints(p));
   used.words.merge(own.words);
   used.vectors.merge(own.vectors);
-  return std::move(p.out);
+  text += '\n' + p.out;
 }
 
 }  // namespace
@@ -200,24 +216,43 @@ std::string Printer::type_name(ir::DType t, int lanes) {
       .text;
 }
 
-Result<std::string> render(std::span<const ir::Kernel> kernels, const Dialect& dialect) {
+namespace {
+
+Result<Unit> unit_of(std::span<const ir::Kernel> kernels, const Dialect& dialect, Frame frame) {
   if (dialect.structure.parameters != Parameters::pointers ||
       dialect.structure.group_memory != GroupMemory::body)
     return error(fmt::format(
         "dialect '{}': only `parameters: pointers` with `group_memory: body` is printed",
         dialect.name));
-  Used used;
-  Diags diags;
-  std::string text;
+  Unit unit{dialect, frame};
   std::set<std::string> names;
-  for (const ir::Kernel& k : kernels) {
-    if (!names.insert(k.name).second)
-      diags.push_back(error(fmt::format("two kernels are named '{}'", k.name)));
-    text += '\n';
-    text += render_one(k, dialect, used, diags);
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    if (!names.insert(kernels[i].name).second)
+      unit.diags.push_back(error(fmt::format("two kernels are named '{}'", kernels[i].name)));
+    unit.add(kernels[i], i);
   }
-  if (has_error(diags)) return diags;
-  return print_headers(dialect, used) + text;
+  if (has_error(unit.diags)) return std::move(unit.diags);
+  return unit;
+}
+
+}  // namespace
+
+Result<std::string> render(std::span<const ir::Kernel> kernels, const Dialect& dialect) {
+  const Result<Unit> unit = unit_of(kernels, dialect, Frame::entry);
+  if (!unit) return unit.diags();
+  return print_headers(dialect, unit->used) + unit->text;
+}
+
+bool has_sequence(const Dialect& dialect) { return dialect.find("sequence") != nullptr; }
+
+Result<std::string> render_sequence(std::span<const ir::Kernel> kernels, const Dialect& dialect,
+                                    const std::string& name) {
+  if (!has_sequence(dialect)) return error(fmt::format("dialect '{}' has no `sequence`", dialect.name));
+  Result<Unit> unit = unit_of(kernels, dialect, Frame::sequence);
+  if (!unit) return unit.diags();
+  unit->used.words.emplace("sequence");
+  const Text all = fill(*dialect.find("sequence"), {{"name", {name}}, {"cases", {unit->cases}}});
+  return print_headers(dialect, unit->used) + unit->text + '\n' + all.text;
 }
 
 int64_t scratch_bytes(const ir::Kernel& kernel) {

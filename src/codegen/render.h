@@ -23,6 +23,13 @@ struct Dialect;  // codegen/dialect.h
 // operation.
 Result<std::string> render(std::span<const ir::Kernel> kernels, const Dialect& dialect);
 
+// One kernel `name` that runs launch after launch of any of `kernels` (launch rows name them by position),
+// with the units in step: what a static schedule over all of a plan is run by. Errors: as render; a dialect
+// without `sequence`.
+Result<std::string> render_sequence(std::span<const ir::Kernel> kernels, const Dialect& dialect,
+                                    const std::string& name);
+bool has_sequence(const Dialect& dialect);
+
 // Bytes of scratch the entry needs, aligned pieces included.
 int64_t scratch_bytes(const ir::Kernel& kernel);
 

@@ -39,6 +39,12 @@ constexpr SpellingRow kRows[] = {
     {"argument_in", {"scalar", "name", "position"}}, {"argument_out", {"scalar", "name", "position"}},
     {"argument_scratch", {"scalar", "name", "offset"}},
     {"entry", {"name", "body", "entry_parameters", "arguments", "group", "fence"}},
+    // One kernel that runs launch after launch, and what runs one launch's groups in it.
+    {"sequence", {"name", "cases"}, kOptional},
+    {"sequence_case", {"number", "body", "arguments"}, kOptional},
+    {"sequence_argument_in", {"scalar", "position"}, kOptional},
+    {"sequence_argument_out", {"scalar", "position"}, kOptional},
+    {"sequence_argument_scratch", {"scalar", "offset"}, kOptional},
 };
 // clang-format on
 

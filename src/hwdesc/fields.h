@@ -215,7 +215,7 @@ template <class V> void fields(V& v, Is<Api> auto& x) {
   v("launch", x.launch, "cost per kernel by mode", Need::optional);
   v("group_start", x.group_start, "cost per group on the unit that runs it", Need::optional);
   v("unit_join", x.unit_join, "until all units take part in a launch, after the first of them began", Need::optional);
-  v("device_barrier", x.device_barrier, "between steps of one schedule", Need::optional);
+  v("device_barrier", x.device_barrier, "between the steps of a schedule that runs inside one launch; where it is not known, every step is a launch", Need::optional);
   v("coresident_groups", x.coresident_groups, "whether all groups up to residency run at once", Need::optional);
   v("limits", x.limits, "where this api allows less than the chip has", Need::optional);
   v("features", x.features, "what `when:` of the dialect may ask for", Need::optional);

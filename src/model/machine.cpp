@@ -187,8 +187,12 @@ class Resolver {
 
   void resolve_launch() {
     const std::string base = "apis." + api_.name;
-    m_.launch = time_or(api_.launch.stream, m_.simt ? 3e-6 : 1e-6, base + ".launch.stream");
-    if (api_.unit_join.known())
+    // A schedule that runs inside one launch pays its barrier between steps, and its units are awake.
+    if (api_.device_barrier.known())
+      m_.launch = {api_.device_barrier.value->v, spread_of(api_.device_barrier), false, base + ".device_barrier"};
+    else
+      m_.launch = time_or(api_.launch.stream, m_.simt ? 3e-6 : 1e-6, base + ".launch.stream");
+    if (api_.unit_join.known() && !api_.device_barrier.known())
       m_.unit_join = {api_.unit_join.value->v, spread_of(api_.unit_join), false, base + ".unit_join"};
     m_.group_start = time_or(api_.group_start, 50e-9, base + ".group_start");
   }

@@ -50,7 +50,7 @@ struct Machine {
   Quantity issue_rate;            // vector instr/s/unit
   Quantity fma_latency, add_latency;  // s
   Quantity unit_join;            // s from the first unit's begin to the last one's; 0: together
-  Quantity launch, group_start;  // s; a launch in a stream holds its barrier
+  Quantity launch, group_start;  // s; a launch in a stream, or a step of a schedule, holds its barrier
   std::vector<Level> levels;      // [0] nearest
   std::vector<std::string> assumptions;
 };

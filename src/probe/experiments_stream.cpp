@@ -112,13 +112,13 @@ Job empty_groups(int units, int64_t most) {
 }
 
 // Many steps in one run: what one more step costs, barrier included.
-void measure_steps(Session& s) {
+void measure_steps(Session& s, Bench& bench, const char* what) {
   constexpr size_t kSteps = 200;
-  const std::vector<runtime::Launch> steps(kSteps, s.bench.launch(empty_groups(s.device.units, 1), 1));
-  Observation o{"launch", "step", {{"units", s.device.units}}, "s", {}, {}, 0, {}};
+  const std::vector<runtime::Launch> steps(kSteps, bench.launch(empty_groups(s.device.units, 1), 1));
+  Observation o{"launch", what, {{"units", s.device.units}}, "s", {}, {}, 0, {}};
   for (int i = 0; i < 5; ++i)
-    s.bench.sample(o, [&] {
-      const std::vector<double> times = s.bench.run_steps(steps);
+    bench.sample(o, [&] {
+      const std::vector<double> times = bench.run_steps(steps);
       return std::accumulate(times.begin() + 1, times.end(), 0.0) / (kSteps - 1);  // the first one wakes the device
     });
   s.emit(o);
@@ -126,18 +126,29 @@ void measure_steps(Session& s) {
 
 // Steps in which all units work for longer than it takes to wake them: what one waits for the last
 // unit to begin is the time beyond a step of one unit alone.
-void measure_join(Session& s) {
+void measure_join(Session& s, Bench& bench) {
   constexpr size_t kSteps = 8;
   if (s.device.units < 2) return;
-  const Job one = s.bench.sentinel_job(1, 0.4e-3), all = s.bench.sentinel_job(s.device.units, 0.4e-3);
-  const int64_t amount = s.bench.amount_for("join", one);
+  const Job one = bench.sentinel_job(1, 0.4e-3), all = bench.sentinel_job(s.device.units, 0.4e-3);
+  const int64_t amount = bench.amount_for("join", one);
   Observation o{"launch", "join", {{"units", s.device.units}}, "s", {}, {}, 0, {}};
   const auto step_of = [&](const Job& job) {
-    const std::vector<double> times = s.bench.run_steps(std::vector<runtime::Launch>(kSteps, s.bench.launch(job, amount)));
+    const std::vector<double> times = bench.run_steps(std::vector<runtime::Launch>(kSteps, bench.launch(job, amount)));
     return std::accumulate(times.begin() + 1, times.end(), 0.0) / (kSteps - 1);
   };
-  for (int i = 0; i < 3; ++i) s.bench.sample(o, [&] { return std::max(0.0, step_of(all) - step_of(one)); });
+  for (int i = 0; i < 3; ++i) bench.sample(o, [&] { return std::max(0.0, step_of(all) - step_of(one)); });
   s.emit(o);
+}
+
+// Launches that a driver is handed one by one.
+void measure_handed_over(Session& s) {
+  std::vector<ir::Kernel> some;
+  for (const ir::Kernel& k : s.kernels)
+    if (k.name == "nothing" || k.name == "sentinel") some.push_back(k);
+  const auto module = s.one_by_one(some);
+  Bench bench(*module, some);
+  measure_steps(s, bench, "step");
+  measure_join(s, bench);
 }
 
 // One launch, waited for, seen from outside.
@@ -203,10 +214,11 @@ void run_far(Session& s) {
 void run_launch(Session& s) {
   const Job groups = empty_groups(1, int64_t{1} << 40);
   s.rounds(4, [&](size_t i) {
-    if (i == 0) measure_steps(s);
+    if (i == 0) measure_steps(s, s.bench, s.device.in_sequence ? "barrier" : "step");
     else if (i == 1) measure_eager(s);
-    else if (i == 2) measure_join(s);
-    else s.emit(s.bench.measure("launch", "group", {}, groups));
+    else if (i == 2) s.emit(s.bench.measure("launch", "group", {}, groups));
+    else if (s.device.in_sequence) measure_handed_over(s);
+    else measure_join(s, s.bench);
   });
 }
 

@@ -100,8 +100,11 @@ void add_api(const Observations& all, Profile& to) {
     api.launch.eager = seconds_value(scaled(*s, 1), "one launch on all units, waited for, seen from outside");
   if (const auto s = launch_time(all, "step")) {
     api.launch.stream = seconds_value(scaled(*s, 1), "200 steps of one empty group per unit in one run, per step");
-    api.device_barrier = seconds_value(scaled(*s, 1), "the same steps: an empty step is its barrier");
+    if (all.fact("threads") == "own")
+      api.device_barrier = seconds_value(scaled(*s, 1), "the same steps: an empty step is its barrier");
   }
+  if (const auto s = launch_time(all, "barrier"))
+    api.device_barrier = seconds_value(scaled(*s, 1), "200 steps of one empty group per unit in one kernel, per step");
   // Below a microsecond it is the noise of two long steps, and no cost.
   if (const auto s = launch_time(all, "join"); s && s->value > kShortestJoin)
     api.unit_join = seconds_value(scaled(*s, 1), "steps of 0.4 ms on all units, less the same on one");

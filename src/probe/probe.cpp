@@ -39,7 +39,7 @@ class Prober {  // invariant: everything in observations_ that was measured here
   void run_experiments();
   void run_one(const Experiment& e, double seconds);
   std::string work(const Experiment& e, double seconds, const Send& send);
-  std::unique_ptr<runtime::Module> load();
+  std::unique_ptr<runtime::Module> load(std::span<const ir::Kernel> kernels, bool one_by_one);
   void take(const std::string& line);
   void conclude(const Ending& e);
   bool wanted(const Experiment& e) const;
@@ -73,13 +73,16 @@ void send_facts(const runtime::DeviceInfo& info, const Send& send) {
 }
 
 // In the child.
-std::unique_ptr<runtime::Module> Prober::load() {
-  auto opened = runtime::open(device_);
-  if (!opened) fail(opened.diags());
-  opened_ = std::move(opened).value();
+std::unique_ptr<runtime::Module> Prober::load(std::span<const ir::Kernel> kernels, bool one_by_one) {
+  if (opened_ == nullptr) {
+    auto opened = runtime::open(device_);
+    if (!opened) fail(opened.diags());
+    opened_ = std::move(opened).value();
+  }
   runtime::LoadOptions load;
   load.cache_dir = options_.cache_dir;
-  auto module = opened_->load(kernels_, target_for(opened_->info()), load);
+  load.one_by_one = one_by_one;
+  auto module = opened_->load(kernels, target_for(opened_->info()), load);
   if (!module) fail(module.diags());
   return std::move(module).value();
 }
@@ -87,7 +90,7 @@ std::unique_ptr<runtime::Module> Prober::load() {
 Diags Prober::build() {
   report(0, "building kernels");
   const auto body = [&](const Send& send) {
-    const auto module = load();
+    const auto module = load(kernels_, false);
     send_facts(opened_->info(), send);
     send(to_line("build_seconds", fmt::format("{:.2f}", module->build_seconds())));
     return std::string();
@@ -101,13 +104,14 @@ Diags Prober::build() {
 
 std::string Prober::work(const Experiment& e, double seconds, const Send& send) {
   const double started = now_seconds();
-  const auto module = load();
+  const auto module = load(kernels_, false);
   Bench bench(*module, kernels_);
   runtime::DeviceInfo info = opened_->info();
   const int64_t most = std::min(options_.max_bytes, info.memory_bytes / 8);
   const auto turn = static_cast<uint64_t>(observations_.endings.size());
   info.units = std::min<int>(info.units, static_cast<int>(kSlots));
-  Session s{bench, info, observations_, known_from(observations_), seconds, started, most, send,
+  const auto one_by_one = [&](std::span<const ir::Kernel> kernels) { return load(kernels, true); };
+  Session s{bench, info, observations_, known_from(observations_), seconds, started, most, kernels_, one_by_one, send,
             std::mt19937_64(turn + 1)};
   e.run(s);
   return "";

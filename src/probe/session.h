@@ -3,7 +3,9 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,9 @@ struct Session {
   double seconds;               // this experiment's share of the budget, from `started` on
   double started;               // steady clock
   int64_t max_bytes;            // largest buffer
+  std::span<const ir::Kernel> kernels;  // of the bench
+  // Some of them again, each launch on its own.
+  std::function<std::unique_ptr<runtime::Module>(std::span<const ir::Kernel>)> one_by_one;
   Send send;
   std::mt19937_64 random;       // seeded: the order of points repeats
 

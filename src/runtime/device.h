@@ -24,6 +24,7 @@ struct DeviceInfo {
   std::string api;   // name of the profile's api it runs: cpp
   int units = 1;     // units this process may use
   int64_t memory_bytes = 0;
+  bool in_sequence = false;  // one kernel runs through the launches of a run, unless LoadOptions::one_by_one
   std::vector<std::pair<std::string, std::string>> facts;  // driver, os, isa, compiler, ...
 };
 
@@ -47,6 +48,7 @@ struct LoadOptions {
   std::string optimization = "-O3";  // of the kernel compiler
   Progress progress;                 // may be empty
   const CancelToken* cancel = nullptr;
+  bool one_by_one = false;  // every launch on its own, also where one kernel could run through all of them
   bool guarded = false;  // zones around every buffer, checked after every run (for tests)
 };
 

@@ -95,7 +95,7 @@ std::optional<CachedKernel> KernelCache::find(const std::string& hash) {
   if (!(in >> name >> library_hash >> k.stack_bytes >> end) || end != "end") return std::nullopt;
   if (name.find('/') != std::string::npos) return std::nullopt;
   if (!is_intact(name, library_hash)) return std::nullopt;
-  k.library = root_ / "libraries" / name;
+  k.file = root_ / "libraries" / name;
   return k;
 }
 

@@ -19,7 +19,7 @@
 namespace assay::runtime {
 
 struct CachedKernel {
-  std::filesystem::path library;
+  std::filesystem::path file;  // library or program binary
   int64_t stack_bytes = -1;
 };
 

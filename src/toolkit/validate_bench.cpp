@@ -106,7 +106,7 @@ Diags TrialBench::check(size_t i) {
   module_->write(output, raw);
   const auto ran = module_->run(std::span(&launches_[i], 1), {1, 0, options_.cancel});
   if (!ran) return ran.diags();
-  samples_[i].estimate = ran->steps[0][0];
+  samples_[i].estimate = ran->busy[0][0];
   module_->read(output, raw);
   const std::vector<std::byte> values =
       unpack(raw, sizeof(float), p.graph.tensors[t].shape, p.layouts[t]);

@@ -8,9 +8,9 @@
 #include <map>
 #include <set>
 
-#include "base/hash.h"
 #include "codegen/render.h"
 #include "runtime/cpu/process.h"
+#include "runtime/source.h"
 
 namespace assay::runtime::cpu {
 namespace {
@@ -20,33 +20,19 @@ namespace fs = std::filesystem;
 // More would make progress and cancelling coarse, fewer would start the compiler too often.
 constexpr size_t kMostKernelsPerUnit = 8;
 
-struct Source {
-  std::string hash;  // of the text and of all that decides what it becomes
-  size_t size = 0;   // of the text: stands for the time it takes
-};
-
 struct TranslationUnit {
   std::vector<size_t> kernels;  // positions in the request
   size_t size = 0;
 };
 
-std::string symbol_of(const Source& s) { return "k_" + s.hash; }
-
-ir::Kernel named(const ir::Kernel& k, std::string name) {
-  ir::Kernel copy = k;
-  copy.name = std::move(name);
-  return copy;
-}
-
 struct Builder {
   const BuildRequest& request;
   KernelCache& cache;
-  std::vector<Source> sources{};
+  std::vector<Source> sources;
   fs::path work{};
   int64_t done = 0, total = 0;
   Diags diags{};
 
-  bool hash_sources();
   std::vector<size_t> missing();
   std::vector<TranslationUnit> deal(const std::vector<size_t>& kernels) const;
   std::optional<Command> command_for(const TranslationUnit& unit, const std::string& stem);
@@ -56,27 +42,6 @@ struct Builder {
   void report(const TranslationUnit& unit, const Outcome& outcome, const std::string& stem);
   bool build_missing(const std::vector<size_t>& kernels);
 };
-
-// The name is left out of the hash: equal kernels of different names are one.
-bool Builder::hash_sources() {
-  const std::string identity =
-      request.compiler.identity(request.options.optimization) + '\n' + request.processor + '\n';
-  for (const ir::Kernel& k : request.kernels) {
-    const std::vector<ir::Kernel> one{named(k, "k")};
-    const auto text = codegen::render(one, request.dialect);
-    if (!text) {
-      for (Diag d : text.diags()) {
-        const size_t at = d.message.find("kernel 'k'");
-        if (at != std::string::npos) d.message.replace(at, 10, "kernel '" + k.name + "'");
-        diags.push_back(std::move(d));
-      }
-      sources.push_back({});
-      continue;
-    }
-    sources.push_back({hash_hex(identity + *text), text->size()});
-  }
-  return !has_error(diags);
-}
 
 std::vector<size_t> Builder::missing() {
   std::set<std::string> seen;
@@ -220,8 +185,10 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 }  // namespace
 
 Result<Build> build(const BuildRequest& request, KernelCache& cache) {
-  Builder b{request, cache};
-  if (!b.hash_sources()) return std::move(b.diags);
+  auto sources = sources_of(request.kernels, request.dialect,
+                            request.compiler.identity(request.options.optimization) + '\n' + request.processor);
+  if (!sources) return sources.diags();
+  Builder b{request, cache, std::move(sources).value()};
   Build result;
   const auto start = std::chrono::steady_clock::now();
   const auto missing = b.missing();
@@ -234,7 +201,7 @@ Result<Build> build(const BuildRequest& request, KernelCache& cache) {
     if (!found)
       return error(fmt::format("the kernel cache '{}' does not keep what is written to it",
                                cache.root().string()));
-    result.kernels.push_back({found->library, symbol_of(s), found->stack_bytes});
+    result.kernels.push_back({found->file, symbol_of(s), found->stack_bytes});
   }
   return result;
 }

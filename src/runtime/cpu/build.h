@@ -17,7 +17,7 @@
 namespace assay::runtime::cpu {
 
 struct BuiltKernel {
-  std::filesystem::path library;
+  std::filesystem::path file;
   std::string symbol;  // void(void* const* args, void* scratch, int64_t begin, int64_t end)
   int64_t stack_bytes = -1;
 };

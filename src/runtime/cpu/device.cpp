@@ -6,6 +6,7 @@
 #include "runtime/cpu/compiler.h"
 #include "runtime/cpu/cpu_info.h"
 #include "runtime/cpu/module.h"
+#include "runtime/source.h"
 
 namespace assay::runtime::cpu {
 namespace {
@@ -40,10 +41,7 @@ class CpuDevice final : public Device {  // invariant: one pool over all usable 
   Result<std::unique_ptr<Module>> load(std::span<const ir::Kernel> kernels,
                                        const hwdesc::Target& target,
                                        const LoadOptions& options) override {
-    const std::string& wanted = target.api.dialect;
-    if (!wanted.empty() && wanted != kDialect)
-      return error(
-          fmt::format("{} runs dialect '{}', the target is for '{}'", info_.id, kDialect, wanted));
+    if (const Diags other = check_dialect(info_.id, kDialect, target); has_error(other)) return other;
     const auto compiler = find_compiler();
     if (!compiler) return compiler.diags();
     Diags warnings;

@@ -50,13 +50,13 @@ Diags CpuModule::load(std::span<const ir::Kernel> kernels, const Build& build) {
   std::map<std::filesystem::path, size_t> opened;
   for (size_t i = 0; i < kernels.size(); ++i) {
     const BuiltKernel& b = build.kernels[i];
-    if (!opened.contains(b.library)) {
-      auto library = Library::open(b.library);
+    if (!opened.contains(b.file)) {
+      auto library = Library::open(b.file);
       if (!library) return library.diags();
-      opened[b.library] = libraries_.size();
+      opened[b.file] = libraries_.size();
       libraries_.push_back(std::move(library).value());
     }
-    const auto symbol = libraries_[opened[b.library]].find(b.symbol);
+    const auto symbol = libraries_[opened[b.file]].find(b.symbol);
     if (!symbol) return symbol.diags();
     kernels_.push_back({kernels[i], symbol->entry});
     reports_.push_back({kernels[i].name, symbol->code_bytes, b.stack_bytes});

@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "codegen/render.h"
+#include "runtime/source.h"
 
 namespace assay::runtime::opencl {
 namespace {
@@ -19,63 +20,82 @@ namespace fs = std::filesystem;
 
 // Denormals are flushed on every device where that is possible; see the runtime's README.
 constexpr const char* kOptions = "-cl-std=CL1.2 -cl-denorms-are-zero -w";
-// The driver's own library is linked into every program, which takes longer than a kernel does.
+// The driver's own library is linked into every program, which takes longer than a kernel does; a sequence
+// is one function, and larger ones are slow to build.
 constexpr size_t kMostKernelsPerProgram = 16;
+constexpr size_t kMostKernelsPerSequence = 128;
+constexpr const char* kSequence = "sequence";
 
-std::string symbol_of(const std::string& hash) { return "k_" + hash; }
+// Kernels that are built together: positions in the request, no two of them equal.
+using Batch = std::vector<size_t>;
 
-ir::Kernel named(const ir::Kernel& k, std::string name) {
-  ir::Kernel copy = k;
-  copy.name = std::move(name);
-  return copy;
-}
+struct Home {  // of a kernel
+  cl_program program = nullptr;
+  int number = 0;  // in its batch
+};
 
 struct Builder {
   const BuildRequest& request;
   KernelCache& cache;
+  std::vector<Source> sources;
   const Session& session = request.session;
   const Api& api = session.api;
-  std::vector<std::string> hashes{};              // per kernel
-  std::map<std::string, cl_program> program_of{};  // by hash
+  std::map<std::string, Home> homes{};  // by hash
   Build out{};
   int64_t done = 0, total = 0;
   Diags diags{};
 
-  bool hash_sources();
-  bool keep_program(Owned<cl_program> program, const std::vector<size_t>& kernels);
+  std::vector<Batch> batches() const;
+  std::vector<std::string> keys_of(const Batch& batch) const;
+  Result<std::string> text_of(const Batch& batch) const;
+  void keep_program(Owned<cl_program> program, const Batch& batch);
   void load_cached();
-  bool load_binary(const fs::path& file, const std::vector<size_t>& kernels);
-  bool compile(const std::vector<size_t>& kernels);
-  void store(cl_program program, const std::vector<size_t>& kernels);
+  bool load_binary(const fs::path& file, const Batch& batch);
+  bool compile(const Batch& batch);
+  void store(cl_program program, const Batch& batch);
   void complain(const std::string& source, cl_program program, size_t kernel, cl_int status);
-  bool build_missing(const std::vector<size_t>& kernels);
+  bool build_missing();
   bool make_kernels();
 };
 
-bool Builder::hash_sources() {
-  const std::string identity = std::string(kOptions) + '\n' + session.fingerprint + '\n';
-  for (const ir::Kernel& k : request.kernels) {
-    const std::vector<ir::Kernel> one{named(k, "k")};
-    const auto text = codegen::render(one, request.dialect);
-    hashes.push_back(text ? hash_hex(identity + *text) : "");
-    if (text) continue;
-    for (Diag d : text.diags()) {
-      const size_t at = d.message.find("kernel 'k'");
-      if (at != std::string::npos) d.message.replace(at, 10, "kernel '" + k.name + "'");
-      diags.push_back(std::move(d));
-    }
+// Of what has no home yet.
+std::vector<Batch> Builder::batches() const {
+  const size_t most = request.sequences ? kMostKernelsPerSequence : kMostKernelsPerProgram;
+  std::vector<Batch> out_of;
+  std::set<std::string> seen;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    if (homes.contains(sources[i].hash) || !seen.insert(sources[i].hash).second) continue;
+    if (out_of.empty() || out_of.back().size() == most) out_of.emplace_back();
+    out_of.back().push_back(i);
   }
-  return !has_error(diags);
+  return out_of;
 }
 
-bool Builder::keep_program(Owned<cl_program> program, const std::vector<size_t>& kernels) {
-  for (const size_t k : kernels) program_of[hashes[k]] = program.get();
+// What a batch is cached under.
+std::vector<std::string> Builder::keys_of(const Batch& batch) const {
+  std::vector<std::string> keys;
+  for (const size_t k : batch) keys.push_back(sources[k].hash);
+  if (!request.sequences) return keys;
+  std::string all = kSequence;
+  for (const std::string& key : keys) all += '\n' + key;
+  return {hash_hex(all)};
+}
+
+Result<std::string> Builder::text_of(const Batch& batch) const {
+  std::vector<ir::Kernel> list;
+  for (const size_t k : batch) list.push_back(named(request.kernels[k], symbol_of(sources[k])));
+  return request.sequences ? codegen::render_sequence(list, request.dialect, kSequence)
+                           : codegen::render(list, request.dialect);
+}
+
+void Builder::keep_program(Owned<cl_program> program, const Batch& batch) {
+  for (size_t i = 0; i < batch.size(); ++i)
+    homes[sources[batch[i]].hash] = {program.get(), static_cast<int>(i)};
   out.programs.push_back(std::move(program));
-  return true;
 }
 
 // A binary that the driver no longer takes counts as absent.
-bool Builder::load_binary(const fs::path& file, const std::vector<size_t>& kernels) {
+bool Builder::load_binary(const fs::path& file, const Batch& batch) {
   const auto bytes = read_file(file);
   if (!bytes) return false;
   const auto* data = reinterpret_cast<const unsigned char*>(bytes->data());
@@ -87,14 +107,21 @@ bool Builder::load_binary(const fs::path& file, const std::vector<size_t>& kerne
       api.clReleaseProgram};
   if (status != CL_SUCCESS) return false;
   status = api.clBuildProgram(program.get(), 1, &session.place.device, kOptions, nullptr, nullptr);
-  return status == CL_SUCCESS && keep_program(std::move(program), kernels);
+  if (status != CL_SUCCESS) return false;
+  keep_program(std::move(program), batch);
+  return true;
 }
 
 void Builder::load_cached() {
-  std::map<fs::path, std::vector<size_t>> libraries;
-  for (size_t i = 0; i < hashes.size(); ++i)
-    if (const auto found = cache.find(hashes[i])) libraries[found->library].push_back(i);
-  for (const auto& [file, kernels] : libraries) load_binary(file, kernels);
+  std::map<fs::path, Batch> files;
+  if (request.sequences) {
+    for (const Batch& batch : batches())
+      if (const auto found = cache.find(keys_of(batch)[0])) files[found->file] = batch;
+  } else {
+    for (size_t i = 0; i < sources.size(); ++i)
+      if (const auto found = cache.find(sources[i].hash)) files[found->file].push_back(i);
+  }
+  for (const auto& [file, batch] : files) load_binary(file, batch);
 }
 
 // Line and column of the first error in a log: clang's "x.cl:12:7: error: ..." or PoCL's
@@ -128,7 +155,7 @@ void Builder::complain(const std::string& source, cl_program program, size_t ker
   std::error_code ignored;
   const fs::path folder = cache.root() / "failed";
   fs::create_directories(folder, ignored);
-  const fs::path file = folder / (hashes[kernel] + ".cl");
+  const fs::path file = folder / (sources[kernel].hash + ".cl");
   if (write_file(file, source)) {
     d.file = file.string();
     std::tie(d.line, d.col) = place_in(log);
@@ -139,7 +166,7 @@ void Builder::complain(const std::string& source, cl_program program, size_t ker
 
 // The binary holds machine code once the driver has been asked for it, or once kernels have run;
 // a driver that gives none is asked to build again next time.
-void Builder::store(cl_program program, const std::vector<size_t>& kernels) {
+void Builder::store(cl_program program, const Batch& batch) {
   size_t size = 0;
   if (api.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr) != CL_SUCCESS ||
       size == 0)
@@ -153,16 +180,14 @@ void Builder::store(cl_program program, const std::vector<size_t>& kernels) {
   const fs::path file = *folder / "program.clbin";
   if (write_file(file, bytes))
     if (const auto library = cache.add_library(file))
-      for (const size_t k : kernels) cache.add(hashes[k], *library, -1);
+      for (const std::string& key : keys_of(batch)) cache.add(key, *library, -1);
   std::error_code ignored;
   fs::remove_all(*folder, ignored);
 }
 
 // False: this program does not build; said when it holds one kernel only.
-bool Builder::compile(const std::vector<size_t>& kernels) {
-  std::vector<ir::Kernel> list;
-  for (const size_t k : kernels) list.push_back(named(request.kernels[k], symbol_of(hashes[k])));
-  const auto text = codegen::render(list, request.dialect);
+bool Builder::compile(const Batch& batch) {
+  const auto text = text_of(batch);
   ASSAY_CHECK(text.ok());  // each of them has been rendered before
   const char* source = text->c_str();
   const size_t length = text->size();
@@ -173,26 +198,25 @@ bool Builder::compile(const std::vector<size_t>& kernels) {
   if (status == CL_SUCCESS)
     status = api.clBuildProgram(program.get(), 1, &session.place.device, kOptions, nullptr, nullptr);
   if (status != CL_SUCCESS) {
-    if (kernels.size() == 1) complain(*text, program.get(), kernels[0], status);
+    if (batch.size() == 1) complain(*text, program.get(), batch[0], status);
     return false;
   }
-  store(program.get(), kernels);
-  done += static_cast<int64_t>(kernels.size());
+  store(program.get(), batch);
+  done += static_cast<int64_t>(batch.size());
   if (request.options.progress)
-    request.options.progress(done, total, request.kernels[kernels[0]].name);
-  return keep_program(std::move(program), kernels);
+    request.options.progress(done, total, request.kernels[batch[0]].name);
+  keep_program(std::move(program), batch);
+  return true;
 }
 
-bool Builder::build_missing(const std::vector<size_t>& kernels) {
-  total = static_cast<int64_t>(kernels.size());
-  for (size_t at = 0; at < kernels.size(); at += kMostKernelsPerProgram) {
+bool Builder::build_missing() {
+  const std::vector<Batch> missing = batches();
+  for (const Batch& batch : missing) total += static_cast<int64_t>(batch.size());
+  for (const Batch& batch : missing) {
     if (request.options.cancel != nullptr && request.options.cancel->load()) {
       diags.push_back(error("cancelled"));
       return false;
     }
-    const auto first = kernels.begin() + static_cast<ptrdiff_t>(at);
-    const auto count = std::min(kMostKernelsPerProgram, kernels.size() - at);
-    const std::vector<size_t> batch(first, first + static_cast<ptrdiff_t>(count));
     if (compile(batch) || batch.size() == 1) continue;
     for (const size_t k : batch) compile({k});  // to learn which one is at fault
   }
@@ -200,14 +224,25 @@ bool Builder::build_missing(const std::vector<size_t>& kernels) {
 }
 
 bool Builder::make_kernels() {
-  for (size_t i = 0; i < hashes.size(); ++i) {
+  std::map<cl_program, cl_kernel> sequences;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const Home& home = homes.at(sources[i].hash);
+    if (const auto known = sequences.find(home.program); known != sequences.end()) {
+      out.kernels.push_back({known->second, home.number});
+      continue;
+    }
     cl_int status = CL_SUCCESS;
-    out.kernels.push_back({api.clCreateKernel(program_of.at(hashes[i]), symbol_of(hashes[i]).c_str(), &status),
-                           api.clReleaseKernel});
-    if (status == CL_SUCCESS) continue;
-    Diag d = failure("clCreateKernel", status);
-    d.message = fmt::format("kernel '{}': {}", request.kernels[i].name, d.message);
-    diags.push_back(std::move(d));
+    const std::string name = request.sequences ? kSequence : symbol_of(sources[i]);
+    Owned<cl_kernel> entry{api.clCreateKernel(home.program, name.c_str(), &status), api.clReleaseKernel};
+    if (status != CL_SUCCESS) {
+      Diag d = failure("clCreateKernel", status);
+      d.message = fmt::format("kernel '{}': {}", request.kernels[i].name, d.message);
+      diags.push_back(std::move(d));
+      continue;
+    }
+    if (request.sequences) sequences[home.program] = entry.get();
+    out.kernels.push_back({entry.get(), home.number});
+    out.entries.push_back(std::move(entry));
   }
   return !has_error(diags);
 }
@@ -215,16 +250,13 @@ bool Builder::make_kernels() {
 }  // namespace
 
 Result<Build> build(const BuildRequest& request, KernelCache& cache) {
-  Builder b{request, cache};
-  if (!b.hash_sources()) return std::move(b.diags);
+  auto sources = sources_of(request.kernels, request.dialect, std::string(kOptions) + '\n' + request.session.fingerprint);
+  if (!sources) return sources.diags();
+  Builder b{request, cache, std::move(sources).value()};
   b.load_cached();
-  std::vector<size_t> missing;
-  std::set<std::string> seen;
-  for (size_t i = 0; i < b.hashes.size(); ++i)
-    if (!b.program_of.contains(b.hashes[i]) && seen.insert(b.hashes[i]).second) missing.push_back(i);
   const auto start = std::chrono::steady_clock::now();
-  if (!missing.empty()) {
-    if (!b.build_missing(missing)) return std::move(b.diags);
+  if (!b.batches().empty()) {
+    if (!b.build_missing()) return std::move(b.diags);
     b.out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
   if (!b.make_kernels()) return std::move(b.diags);

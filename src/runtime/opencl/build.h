@@ -1,5 +1,6 @@
 // Loop kernels -> OpenCL programs. What was built is kept as the driver's binary, under the hash of
-// source, options and driver; only kernels that are not in the cache are compiled.
+// source, options and driver; only kernels that are not in the cache are compiled. A sequence is kept under the
+// hash of all that is in it.
 #pragma once
 
 #include <span>
@@ -14,10 +15,16 @@
 
 namespace assay::runtime::opencl {
 
+struct BuiltKernel {
+  cl_kernel entry = nullptr;  // its own, or the sequence that holds it
+  int number = 0;             // in the sequence
+};
+
 struct Build {
   std::vector<Owned<cl_program>> programs;
-  std::vector<Owned<cl_kernel>> kernels;  // as given; each of one of the programs
-  double seconds = 0;                     // 0: everything came from the cache
+  std::vector<Owned<cl_kernel>> entries;
+  std::vector<BuiltKernel> kernels;  // as given
+  double seconds = 0;                // 0: everything came from the cache
 };
 
 struct BuildRequest {
@@ -25,6 +32,7 @@ struct BuildRequest {
   const codegen::Dialect& dialect;
   const Session& session;
   const LoadOptions& options;
+  bool sequences = false;  // kernels that run through launches, instead of one for each
 };
 
 // Errors: what the dialect can not spell; a kernel the driver does not build (its log, with the

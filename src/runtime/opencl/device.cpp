@@ -4,10 +4,13 @@
 
 #include "base/hash.h"
 #include "codegen/dialect.h"
+#include "codegen/render.h"
 #include "runtime/cpu/cpu_info.h"
 #include "runtime/opencl/build.h"
+#include "runtime/opencl/clock.h"
 #include "runtime/opencl/module.h"
 #include "runtime/opencl/session.h"
+#include "runtime/source.h"
 
 namespace assay::runtime::opencl {
 namespace {
@@ -55,6 +58,9 @@ Result<Session> start(const Api& api, const Place& at, const std::string& id) {
   s.limits.buffer_bytes = number_of<cl_ulong>(api, at.device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
   s.limits.group_bytes = number_of<cl_ulong>(api, at.device, CL_DEVICE_LOCAL_MEM_SIZE);
   s.limits.shares_memory = number_of<cl_bool>(api, at.device, CL_DEVICE_HOST_UNIFIED_MEMORY) != 0;
+  // Work-groups of a processor are threads of its system: those that have begun go on side by side.
+  const bool is_processor = (number_of<cl_device_type>(api, at.device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
+  if (is_processor && s.limits.shares_memory) s.ticks = ticks_per_second();
   cl_int status = CL_SUCCESS;
   const cl_context_properties properties[] = {
       CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(at.platform), 0};
@@ -72,23 +78,23 @@ class OpenclDevice final : public Device {  // invariant: session_ is open
   OpenclDevice(DeviceInfo info, Session session, codegen::Dialect dialect)
       : info_(std::move(info)),
         session_(std::make_shared<Session>(std::move(session))),
-        dialect_(std::move(dialect)) {}
+        dialect_(std::move(dialect)) {
+    info_.in_sequence = session_->ticks > 0 && codegen::has_sequence(dialect_);
+  }
 
   const DeviceInfo& info() const override { return info_; }
 
   Result<std::unique_ptr<Module>> load(std::span<const ir::Kernel> kernels,
                                        const hwdesc::Target& target,
                                        const LoadOptions& options) override {
-    const std::string& wanted = target.api.dialect;
-    if (!wanted.empty() && wanted != kDialect)
-      return error(
-          fmt::format("{} runs dialect '{}', the target is for '{}'", info_.id, kDialect, wanted));
+    if (const Diags other = check_dialect(info_.id, kDialect, target); has_error(other)) return other;
     Diags warnings;
     auto cache = KernelCache::open(options.cache_dir, warnings);
     if (!cache) return cache.diags();
-    auto built = build({kernels, dialect_, *session_, options}, *cache);
+    const bool in_sequence = info_.in_sequence && !options.one_by_one;
+    auto built = build({kernels, dialect_, *session_, options, in_sequence}, *cache);
     if (!built) return built.diags();
-    return OpenclModule::make(session_, kernels, std::move(built).value(), options.guarded,
+    return OpenclModule::make(session_, kernels, std::move(built).value(), in_sequence, options.guarded,
                               std::move(warnings));
   }
 

@@ -20,6 +20,7 @@ struct Session {
   std::string id, fingerprint;  // of device, driver and compiler: what built programs depend on
   Limits limits;
   int units = 1;
+  double ticks = 0;  // per second, of the clock that kernels and the host both read; 0: there is none
   Owned<cl_context> context{};
   Owned<cl_command_queue> queue{};  // in order, with timestamps
 };

@@ -1,0 +1,115 @@
+#include "runtime/opencl/buffers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace assay::runtime::opencl {
+
+Result<Buffer> make_buffer(const Session& session, int64_t bytes, int64_t guard) {
+  const auto size = static_cast<size_t>(std::max<int64_t>(bytes, 1) + 2 * guard);
+  const auto out_of_memory = [&](const std::string& why) {
+    return error(fmt::format("out of memory: {} bytes for one buffer of {}: {}", bytes, session.id, why),
+                 "a smaller model or batch, or a device with more memory");
+  };
+  if (size > session.limits.buffer_bytes)
+    return out_of_memory(fmt::format("it allows {}", session.limits.buffer_bytes));
+  Buffer b;
+  b.bytes = bytes;
+  const auto fill = [&](std::span<std::byte> all) {
+    std::fill(all.begin(), all.end(), std::byte{0});
+    std::fill_n(all.begin(), guard, std::byte{0xFF});
+    std::fill_n(all.end() - guard, guard, std::byte{0xFF});
+  };
+  cl_mem_flags flags = CL_MEM_READ_WRITE;
+  std::vector<std::byte> initial;
+  if (session.limits.shares_memory) {
+    auto pages = Memory::allocate(static_cast<int64_t>(size), false);
+    if (!pages) return pages.diags();
+    b.pages = std::move(pages).value();
+    fill(b.pages.bytes());
+    flags |= CL_MEM_USE_HOST_PTR;
+  } else {
+    initial.resize(size);
+    fill(initial);
+    flags |= CL_MEM_COPY_HOST_PTR;
+  }
+  cl_int status = CL_SUCCESS;
+  void* start = initial.empty() ? b.pages.bytes().data() : initial.data();
+  b.memory = {session.api.clCreateBuffer(session.context.get(), flags, size, start, &status),
+              session.api.clReleaseMemObject};
+  if (status != CL_SUCCESS) return out_of_memory(name_of(status));
+  return b;
+}
+
+Result<int> Buffers::allocate(int64_t bytes) {
+  ASSAY_CHECK(bytes >= 0);
+  auto buffer = make_buffer(session_, bytes, guard());
+  if (!buffer) return buffer.diags();
+  all_.push_back(std::move(buffer).value());
+  return static_cast<int>(all_.size()) - 1;
+}
+
+void Buffers::write(BufferRange to, std::span<const std::byte> data) {
+  if (data.empty()) return;
+  const Buffer& b = at(to.buffer);
+  ASSAY_CHECK(to.offset >= 0 && to.offset + static_cast<int64_t>(data.size()) <= b.bytes);
+  const cl_int status = session_.api.clEnqueueWriteBuffer(
+      session_.queue.get(), b.memory.get(), CL_TRUE, static_cast<size_t>(to.offset + guard()),
+      data.size(), data.data(), 0, nullptr, nullptr);
+  if (status != CL_SUCCESS) lost_.push_back(failure("clEnqueueWriteBuffer", status));
+}
+
+void Buffers::write_words(int buffer, std::span<const Word> words) {
+  const Buffer& b = at(buffer);
+  const Api& api = session_.api;
+  cl_int status = CL_SUCCESS;
+  auto* bytes = static_cast<std::byte*>(api.clEnqueueMapBuffer(
+      session_.queue.get(), b.memory.get(), CL_TRUE, CL_MAP_READ | CL_MAP_WRITE,
+      static_cast<size_t>(guard()), static_cast<size_t>(b.bytes), 0, nullptr, nullptr, &status));
+  if (status != CL_SUCCESS) return lost_.push_back(failure("clEnqueueMapBuffer", status));
+  for (const Word& w : words) {
+    ASSAY_CHECK(w.offset >= 0 && w.offset + static_cast<int64_t>(sizeof w.value) <= b.bytes);
+    std::memcpy(bytes + w.offset, &w.value, sizeof w.value);
+  }
+  status = api.clEnqueueUnmapMemObject(session_.queue.get(), b.memory.get(), bytes, 0, nullptr, nullptr);
+  if (status == CL_SUCCESS) status = api.clFinish(session_.queue.get());
+  if (status != CL_SUCCESS) lost_.push_back(failure("clEnqueueUnmapMemObject", status));
+}
+
+void Buffers::read(BufferRange from, std::span<std::byte> data) const {
+  if (data.empty()) return;
+  const Buffer& b = at(from.buffer);
+  ASSAY_CHECK(from.offset >= 0 && from.offset + static_cast<int64_t>(data.size()) <= b.bytes);
+  const cl_int status = session_.api.clEnqueueReadBuffer(
+      session_.queue.get(), b.memory.get(), CL_TRUE, static_cast<size_t>(from.offset + guard()),
+      data.size(), data.data(), 0, nullptr, nullptr);
+  if (status == CL_SUCCESS) return;
+  std::fill(data.begin(), data.end(), std::byte{0xFF});  // NaN: never a value that looks right
+  lost_.push_back(failure("clEnqueueReadBuffer", status));
+}
+
+int64_t Buffers::address_of(BufferRange r) const {
+  const Buffer& b = at(r.buffer);
+  ASSAY_CHECK(session_.limits.shares_memory);
+  return reinterpret_cast<int64_t>(b.pages.bytes().data()) + offset_of(r);
+}
+
+Diags Buffers::check_guards() const {
+  Diags damage;
+  std::vector<std::byte> zone(static_cast<size_t>(guard()));
+  for (size_t i = 0; guarded_ && i < all_.size(); ++i)
+    for (const int64_t at : {int64_t{0}, guard() + std::max<int64_t>(1, all_[i].bytes)}) {
+      const cl_int status = session_.api.clEnqueueReadBuffer(
+          session_.queue.get(), all_[i].memory.get(), CL_TRUE, static_cast<size_t>(at), zone.size(),
+          zone.data(), 0, nullptr, nullptr);
+      if (status != CL_SUCCESS)
+        damage.push_back(failure("clEnqueueReadBuffer", status));
+      else if (std::any_of(zone.begin(), zone.end(), [](std::byte b) { return b != std::byte{0xFF}; }))
+        damage.push_back(error(fmt::format("a kernel wrote outside buffer {}", i)));
+    }
+  return damage;
+}
+
+}  // namespace assay::runtime::opencl

@@ -1,0 +1,48 @@
+// Runs checked launches on the device, in order: each on its own, or one kernel through all of them.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/opencl/buffers.h"
+#include "runtime/opencl/build.h"
+
+namespace assay::runtime::opencl {
+
+struct Loaded {  // what a module is made of
+  const Session& session;
+  std::vector<ir::Kernel> definitions;
+  Build build;  // build.kernels[i] is of definitions[i]
+  Buffers buffers;
+};
+
+class Launcher {
+ public:
+  virtual ~Launcher() = default;
+  // Errors: what the driver says, with the launch; cancelled.
+  virtual Result<RunTimes> run(std::span<const Launch> launches, const RunOptions& options) = 0;
+};
+
+// A launch per kernel; boundaries are ends of launches by the device's clock, the first one the moment the
+// first launch was handed over, so that steps add up to the total and hold what launching costs.
+Result<std::unique_ptr<Launcher>> make_one_by_one(Loaded& loaded);
+
+// A kernel per run of launches (the dialect's `sequence`); boundaries are the last unit's arrivals. What handing
+// over a kernel costs is counted to its first step. Needs session.ticks, and a device that shares the host's memory.
+Result<std::unique_ptr<Launcher>> make_in_sequence(Loaded& loaded);
+
+struct EventTimes {  // nanoseconds of the device's clock
+  cl_ulong queued = 0, start = 0, end = 0;
+};
+// Errors: the driver does not say, or its clock runs backwards.
+Result<EventTimes> times_of(const Session& session, cl_event event);
+
+// What a call that failed is to say of where it was.
+Diag failure_at(const Loaded& loaded, std::span<const Launch> launches, size_t at, const char* call, cl_int status);
+
+// Waits for what was enqueued, then looks at each event. CL_SUCCESS, or what failed first: its event's place
+// in `at`, the call in `call`.
+cl_int finish(const Session& session, std::span<const Owned<cl_event>> events, size_t& at, const char*& call);
+
+}  // namespace assay::runtime::opencl

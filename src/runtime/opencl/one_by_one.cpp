@@ -1,0 +1,169 @@
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "runtime/opencl/launcher.h"
+#include "runtime/opencl/queues.h"
+
+namespace assay::runtime::opencl {
+namespace {
+
+struct QueueRange {  // of one launch, in queues_
+  int64_t first = 0;
+  cl_uint count = 0;  // of each unit
+};
+
+class OneByOne final : public Launcher {  // invariant: every unit's claims stand at claimed_
+ public:
+  OneByOne(Loaded& loaded, Buffer claims, Buffer queues)
+      : loaded_(loaded), session_(loaded.session), claims_(std::move(claims)), queues_(std::move(queues)) {}
+
+  Result<RunTimes> run(std::span<const Launch> launches, const RunOptions& options) override;
+
+ private:
+  // Work-items of a launch: more than units, since drivers deal out several at a time.
+  size_t slots() const { return 2 * static_cast<size_t>(session_.units); }
+  Diags write_queues(std::span<const Launch> launches);
+  Diags run_once(std::span<const Launch> launches, RunTimes* times);
+  cl_int set_arguments(const Launch& launch, const QueueRange& queues);
+  Diags read_times(std::span<const Owned<cl_event>> events, RunTimes& times) const;
+
+  Loaded& loaded_;
+  const Session& session_;
+  Buffer claims_;        // a counter per unit, 64 bytes apart; never reset
+  cl_uint claimed_ = 0;  // what each stands at
+  Buffer queues_;        // begin and end of each queue of each unit of each launch
+  std::vector<cl_long> written_queues_;
+  std::vector<QueueRange> queue_ranges_;
+};
+
+// Unless they are there.
+Diags OneByOne::write_queues(std::span<const Launch> launches) {
+  std::vector<cl_long> all;
+  std::vector<QueueRange> ranges;
+  for (const Launch& l : launches) {
+    const Queues q = deal(l, loaded_.definitions[static_cast<size_t>(l.kernel)].groups, session_.units);
+    ranges.push_back({static_cast<int64_t>(all.size()), q.count});
+    all.insert(all.end(), q.ranges.begin(), q.ranges.end());
+  }
+  queue_ranges_ = std::move(ranges);
+  if (all == written_queues_) return {};
+  const size_t bytes = all.size() * sizeof(cl_long);
+  if (static_cast<int64_t>(bytes) > queues_.bytes) {
+    auto larger = make_buffer(session_, static_cast<int64_t>(2 * bytes), 0);
+    if (!larger) return larger.diags();
+    queues_ = std::move(larger).value();
+  }
+  const cl_int status = session_.api.clEnqueueWriteBuffer(
+      session_.queue.get(), queues_.memory.get(), CL_TRUE, 0, bytes, all.data(), 0, nullptr, nullptr);
+  if (status != CL_SUCCESS) return {failure("clEnqueueWriteBuffer", status)};
+  written_queues_ = std::move(all);
+  return {};
+}
+
+cl_int OneByOne::set_arguments(const Launch& launch, const QueueRange& queues) {
+  const ir::Kernel& k = loaded_.definitions[static_cast<size_t>(launch.kernel)];
+  const cl_kernel kernel = loaded_.build.kernels[static_cast<size_t>(launch.kernel)].entry;
+  const Api& api = session_.api;
+  cl_uint position = 0;
+  size_t argument = 0;
+  for (const ir::Buffer& b : k.buffers) {
+    if (b.scope == ir::Scope::scratch) {
+      const auto bytes = static_cast<size_t>(std::max<int64_t>(1, b.elements) * ir::bytes_of(b.dtype));
+      if (const cl_int s = api.clSetKernelArg(kernel, position++, bytes, nullptr)) return s;
+      continue;
+    }
+    const BufferRange& range = launch.arguments[argument++];
+    const cl_mem memory = loaded_.buffers.memory_of(range.buffer);
+    const cl_long first = loaded_.buffers.offset_of(range) / ir::bytes_of(b.dtype);
+    if (const cl_int s = api.clSetKernelArg(kernel, position++, sizeof memory, &memory)) return s;
+    if (const cl_int s = api.clSetKernelArg(kernel, position++, sizeof first, &first)) return s;
+  }
+  const cl_mem claims = claims_.memory.get(), rows = queues_.memory.get();
+  const cl_long first = queues.first;
+  const auto units = static_cast<cl_uint>(session_.units);
+  const std::pair<size_t, const void*> rest[] = {{sizeof claims, &claims},
+                                                 {sizeof rows, &rows},
+                                                 {sizeof first, &first},
+                                                 {sizeof claimed_, &claimed_},
+                                                 {sizeof queues.count, &queues.count},
+                                                 {sizeof units, &units}};
+  for (const auto& [size, value] : rest)
+    if (const cl_int s = api.clSetKernelArg(kernel, position++, size, value)) return s;
+  return CL_SUCCESS;
+}
+
+Diags OneByOne::read_times(std::span<const Owned<cl_event>> events, RunTimes& times) const {
+  std::vector<double> steps, busy;
+  cl_ulong before = 0;
+  for (size_t i = 0; i < events.size(); ++i) {
+    const auto spans = times_of(session_, events[i].get());
+    if (!spans) return spans.diags();
+    if (i == 0) before = spans->queued;
+    if (spans->end < before) return {error(fmt::format("{}: its clock runs backwards", session_.id))};
+    steps.push_back(static_cast<double>(spans->end - before) * 1e-9);
+    busy.push_back(static_cast<double>(spans->end - spans->start) * 1e-9);
+    before = spans->end;
+  }
+  double total = 0;
+  for (const double s : steps) total += s;
+  times.steps.push_back(std::move(steps));
+  times.busy.push_back(std::move(busy));
+  times.total.push_back(total);
+  return {};
+}
+
+Diags OneByOne::run_once(std::span<const Launch> launches, RunTimes* times) {
+  const Api& api = session_.api;
+  std::vector<Owned<cl_event>> events;
+  const size_t one = 1, items = slots();
+  cl_int status = CL_SUCCESS;
+  const char* call = "";
+  for (size_t l = 0; l < launches.size() && status == CL_SUCCESS; ++l) {
+    call = "clSetKernelArg";
+    status = set_arguments(launches[l], queue_ranges_[l]);
+    if (status != CL_SUCCESS) break;
+    call = "clEnqueueNDRangeKernel";
+    cl_event event = nullptr;
+    const cl_kernel kernel = loaded_.build.kernels[static_cast<size_t>(launches[l].kernel)].entry;
+    status = api.clEnqueueNDRangeKernel(session_.queue.get(), kernel, 1, nullptr, &items, &one, 0, nullptr, &event);
+    if (status != CL_SUCCESS) break;
+    claimed_ += queue_ranges_[l].count + static_cast<cl_uint>(items);  // each ends on one too many
+    events.push_back({event, api.clReleaseEvent});
+  }
+  size_t at = std::min(events.size(), launches.size() - 1);
+  if (status != CL_SUCCESS) {
+    api.clFinish(session_.queue.get());
+    return {failure_at(loaded_, launches, at, call, status)};
+  }
+  status = finish(session_, events, at, call);
+  if (status != CL_SUCCESS) return {failure_at(loaded_, launches, at, call, status)};
+  return times == nullptr ? Diags{} : read_times(events, *times);
+}
+
+Result<RunTimes> OneByOne::run(std::span<const Launch> launches, const RunOptions& options) {
+  const Diags unwritten = write_queues(launches);
+  if (has_error(unwritten)) return unwritten;
+  RunTimes times;
+  for (int i = 0; i < options.warm_up + options.repeat; ++i) {
+    if (options.cancel != nullptr && options.cancel->load()) return error("cancelled");
+    const Diags failed = launches.empty() ? Diags{}
+                                          : run_once(launches, i < options.warm_up ? nullptr : &times);
+    if (has_error(failed)) return failed;
+  }
+  return times;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Launcher>> make_one_by_one(Loaded& loaded) {
+  auto claims = make_buffer(loaded.session, int64_t{64} * loaded.session.units, 0);
+  if (!claims) return claims.diags();
+  auto queues = make_buffer(loaded.session, 4096, 0);
+  if (!queues) return queues.diags();
+  return std::unique_ptr<Launcher>(
+      std::make_unique<OneByOne>(loaded, std::move(claims).value(), std::move(queues).value()));
+}
+
+}  // namespace assay::runtime::opencl

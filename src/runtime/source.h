@@ -1,0 +1,31 @@
+// Kernels on their way to a compiler: their texts' hashes, and the names they are built under. Shared by the
+// devices.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "codegen/dialect.h"
+#include "hwdesc/target.h"
+#include "ir/kernel.h"
+
+namespace assay::runtime {
+
+struct Source {
+  std::string hash;  // of the text and of all that decides what it becomes
+  size_t size = 0;   // of the text: stands for the time it takes
+};
+
+// One per kernel. `identity`: compiler, flags, processor. A kernel's name is left out of its hash: equal kernels
+// of different names are one. Errors: what the dialect can not spell, by the kernel's own name.
+Result<std::vector<Source>> sources_of(std::span<const ir::Kernel> kernels, const codegen::Dialect& dialect,
+                                       const std::string& identity);
+
+std::string symbol_of(const Source& s);
+ir::Kernel named(const ir::Kernel& k, std::string name);
+
+// Errors: the target is for another kernel language than the device's.
+Diags check_dialect(const std::string& device, const std::string& dialect, const hwdesc::Target& target);
+
+}  // namespace assay::runtime
