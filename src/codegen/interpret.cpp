@@ -40,6 +40,7 @@ struct Machine {
   void run(const ir::Store& s);
   void run(const ir::Prefetch&) {}
   void run(const ir::Keep&) {}
+  void run(const ir::Barrier&) {}
 
   bool hold(const std::vector<ir::Condition>& conditions) const;
   std::vector<float>& memory(int buffer);

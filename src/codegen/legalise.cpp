@@ -33,6 +33,7 @@ struct Legaliser {
   void add(ir::Block& to, const ir::Store& s);
   void add(ir::Block& to, const ir::Prefetch& s) { to.push_back({s}); }
   void add(ir::Block& to, const ir::Keep& s);
+  void add(ir::Block& to, const ir::Barrier& s) { to.push_back({s}); }
 };
 
 // The widest spelled width that divides `lanes`; widths count elements of 4 bytes.

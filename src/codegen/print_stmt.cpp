@@ -108,6 +108,8 @@ void print(Printer& p, const ir::Keep& s) {
              .text);
 }
 
+void print(Printer& p, const ir::Barrier&) { p.line(p.spell("barrier", {}).text); }
+
 }  // namespace
 
 void print_block(Printer& p, const ir::Block& block) {

@@ -28,7 +28,7 @@ struct Printer {
   int temporaries = 0;
   std::set<std::string> unsupported;  // what the dialect can not spell
 
-  Printer(const ir::Kernel& k, const Dialect& d, Used& u);
+  Printer(const ir::Kernel& k, const Dialect& d, Used& u, int threads);
 
   void line(const std::string& text);
   bool has(std::string_view spelling) const { return dialect.find(spelling) != nullptr; }

@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "codegen/legalise.h"
+#include "codegen/one_lane.h"
 #include "codegen/printer.h"
 
 namespace assay::codegen {
@@ -46,6 +47,9 @@ int64_t scratch_piece(const ir::Buffer& b) {
 // A kernel's frame in a launch of its own, or among others that one launch runs through.
 enum class Frame { entry, sequence };
 
+constexpr const char* kEntry = "entry";
+constexpr const char* kEntrySimt = "entry_simt";
+
 struct FrameText {
   std::string parameters, entry_parameters, arguments;
 };
@@ -75,6 +79,8 @@ FrameText text_of(Printer& p, Frame frame) {
       ++position;
   }
   f.parameters += p.spell("parameter_group", {{"name", {p.index_names[0]}}}).text;
+  if (p.kernel.lane >= 0)
+    f.parameters += ", " + p.spell("parameter_lane", {{"name", {p.index_names[static_cast<size_t>(p.kernel.lane)]}}}).text;
   return f;
 }
 
@@ -87,9 +93,18 @@ std::string print_body(Printer& p, const FrameText& frame) {
   return body;
 }
 
-void print_entry(Printer& p, const FrameText& frame, const std::string& body) {
+void print_entry(Printer& p, const FrameText& frame, const std::string& body, int threads) {
+  if (p.kernel.lane >= 0) {
+    p.out += p.spell(kEntrySimt, {{"name", {p.kernel.name}},
+                                  {"body", {body}},
+                                  {"entry_parameters", {frame.entry_parameters}},
+                                  {"arguments", {frame.arguments}},
+                                  {"lanes", {std::to_string(threads)}}})
+                 .text;
+    return;
+  }
   const bool streams = p.used.words.contains("store_stream") && p.has("stream_fence");
-  p.out += p.spell("entry", {{"name", {p.kernel.name}},
+  p.out += p.spell(kEntry, {{"name", {p.kernel.name}},
                              {"body", {body}},
                              {"entry_parameters", {frame.entry_parameters}},
                              {"arguments", {frame.arguments}},
@@ -139,6 +154,7 @@ void append(Diags& all, Diags more) { all.insert(all.end(), more.begin(), more.e
 struct Unit {
   const Dialect& dialect;
   Frame frame;
+  int threads;
   Used used{};
   Diags diags{};
   std::string text{}, cases{};
@@ -153,14 +169,16 @@ void Unit::add(const ir::Kernel& kernel, size_t number) {
   }
   Diags faults = verify(kernel);
   if (has_error(faults)) return append(diags, std::move(faults));
-  const auto legal = legalise(kernel, dialect);
+  const auto scalars = threads > 1 ? one_lane(kernel, threads) : Result<ir::Kernel>(kernel);
+  if (!scalars) return append(diags, scalars.diags());
+  const auto legal = legalise(*scalars, dialect);
   if (!legal) return append(diags, legal.diags());
   Used own;
-  Printer p(*legal, dialect, own);
+  Printer p(*legal, dialect, own, threads);
   const FrameText words = text_of(p, frame);
   const std::string body = print_body(p, words);
   if (frame == Frame::entry)
-    print_entry(p, words, body);
+    print_entry(p, words, body, threads);
   else
     cases += p.spell("sequence_case", {{"number", {std::to_string(number)}}, {"body", {body}}, {"arguments", {words.arguments}}}).text;
   append(diags, complaints(p));
@@ -171,7 +189,7 @@ void Unit::add(const ir::Kernel& kernel, size_t number) {
 
 }  // namespace
 
-Printer::Printer(const ir::Kernel& k, const Dialect& d, Used& u)
+Printer::Printer(const ir::Kernel& k, const Dialect& d, Used& u, int threads)
     : kernel(k),
       dialect(d),
       used(u),
@@ -180,6 +198,7 @@ Printer::Printer(const ir::Kernel& k, const Dialect& d, Used& u)
       buffer_names(identifiers('p', names_of(k.buffers))),
       register_names(identifiers('r', names_of(k.registers))) {
   ranges[0] = {0, std::max<int64_t>(0, k.groups - 1)};
+  if (k.lane >= 0) ranges[static_cast<size_t>(k.lane)] = {0, threads - 1};
 }
 
 void Printer::line(const std::string& text) {
@@ -218,13 +237,15 @@ std::string Printer::type_name(ir::DType t, int lanes) {
 
 namespace {
 
-Result<Unit> unit_of(std::span<const ir::Kernel> kernels, const Dialect& dialect, Frame frame) {
+Result<Unit> unit_of(std::span<const ir::Kernel> kernels, const Dialect& dialect, Frame frame, int threads) {
   if (dialect.structure.parameters != Parameters::pointers ||
       dialect.structure.group_memory != GroupMemory::body)
     return error(fmt::format(
         "dialect '{}': only `parameters: pointers` with `group_memory: body` is printed",
         dialect.name));
-  Unit unit{dialect, frame};
+  if (threads > 1 && dialect.find(kEntrySimt) == nullptr)
+    return error(fmt::format("dialect '{}' prints explicit vectors only, and the lanes of this target are threads", dialect.name));
+  Unit unit{dialect, frame, threads};
   std::set<std::string> names;
   for (size_t i = 0; i < kernels.size(); ++i) {
     if (!names.insert(kernels[i].name).second)
@@ -237,8 +258,8 @@ Result<Unit> unit_of(std::span<const ir::Kernel> kernels, const Dialect& dialect
 
 }  // namespace
 
-Result<std::string> render(std::span<const ir::Kernel> kernels, const Dialect& dialect) {
-  const Result<Unit> unit = unit_of(kernels, dialect, Frame::entry);
+Result<std::string> render(std::span<const ir::Kernel> kernels, const Dialect& dialect, int threads) {
+  const Result<Unit> unit = unit_of(kernels, dialect, Frame::entry, threads);
   if (!unit) return unit.diags();
   return print_headers(dialect, unit->used) + unit->text;
 }
@@ -248,7 +269,7 @@ bool has_sequence(const Dialect& dialect) { return dialect.find("sequence") != n
 Result<std::string> render_sequence(std::span<const ir::Kernel> kernels, const Dialect& dialect,
                                     const std::string& name) {
   if (!has_sequence(dialect)) return error(fmt::format("dialect '{}' has no `sequence`", dialect.name));
-  Result<Unit> unit = unit_of(kernels, dialect, Frame::sequence);
+  Result<Unit> unit = unit_of(kernels, dialect, Frame::sequence, 1);
   if (!unit) return unit.diags();
   unit->used.words.emplace("sequence");
   const Text all = fill(*dialect.find("sequence"), {{"name", {name}}, {"cases", {unit->cases}}});

@@ -39,6 +39,9 @@ constexpr SpellingRow kRows[] = {
     {"argument_in", {"scalar", "name", "position"}}, {"argument_out", {"scalar", "name", "position"}},
     {"argument_scratch", {"scalar", "name", "offset"}},
     {"entry", {"name", "body", "entry_parameters", "arguments", "group", "fence"}},
+    // Kernels of one lane per thread.
+    {"entry_simt", {"name", "body", "entry_parameters", "arguments", "lanes"}, kOptional},
+    {"parameter_lane", {"name"}, kOptional}, {"barrier", {}, kOptional},
     // One kernel that runs launch after launch, and what runs one launch's groups in it.
     {"sequence", {"name", "cases"}, kOptional},
     {"sequence_case", {"number", "body", "arguments"}, kOptional},

@@ -29,7 +29,8 @@ bool faster(const Candidate& a, const Candidate& b) { return a.estimate.seconds 
 
 }  // namespace
 
-std::vector<Choice> choices_for(const Space& s) {
+std::vector<Choice> choices_for(const Space& s, bool printed) {
+  if (s.machine.simt && printed) return wave_choices(s);
   const bool scratchpad = std::any_of(s.machine.levels.begin(), s.machine.levels.end(),
                                       [](const model::Level& l) { return l.on_chip_explicit; });
   if (scratchpad) return scratchpad_choices(s);
@@ -42,7 +43,7 @@ Result<Constructed> construct(const Problem& problem, const hwdesc::Target& targ
   Constructed out;
   std::vector<Candidate> candidates;
   Diags why;
-  for (const Choice& c : choices_for(space)) {
+  for (const Choice& c : choices_for(space, target.dialect.known)) {
     Candidate candidate{build(space, c), {}};
     if (Diags over = lower::over_limits(candidate.program, target); candidate.program.workers.empty() && !over.empty()) {
       why = std::move(over);

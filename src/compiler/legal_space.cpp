@@ -201,7 +201,7 @@ class LegalSpace::Drawer {  // invariant: chains_ hold the counts for every axis
 };
 
 LegalSpace::LegalSpace(const Problem& problem, const hwdesc::Target& target, const model::Machine& m)
-    : space_(problem, m), target_(target), widths_(target.dialect.known ? target.dialect.vector_widths : m.widths) {
+    : space_(problem, m), target_(target), widths_(target.dialect.known && !m.simt ? target.dialect.vector_widths : m.widths) {
   std::erase_if(widths_, [&](int w) { return w > m.native_width; });
   if (std::find(widths_.begin(), widths_.end(), 1) == widths_.end()) widths_.push_back(1);
   drawer_ = std::make_unique<const Drawer>(space_, widths_);
@@ -241,7 +241,7 @@ std::vector<ir::Program> LegalSpace::neighbours(const ir::Program& p) const {
 
 std::vector<ir::Program> LegalSpace::constructed() const {
   std::vector<ir::Program> out;
-  for (const Choice& c : choices_for(space_)) {
+  for (const Choice& c : choices_for(space_, target_.dialect.known)) {
     ir::Program p = build(space_, c);
     if (lower::legal(p, target_).empty()) out.push_back(std::move(p));
   }

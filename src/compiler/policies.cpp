@@ -1,8 +1,10 @@
-// The three policies of construction: dense (sums of products with reuse, on vector units with
-// caches), plain (everything else), scratchpad (explicit memories, many waves per group).
+// The policies of construction: dense (sums of products with reuse, on vector units with caches), plain
+// (everything else), scratchpad (explicit memories, many waves per group; predicted), wave (lanes are threads and
+// kernels are printed: a wave per group).
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "compiler/space.h"
 
@@ -14,6 +16,8 @@ int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 constexpr double kOneUnitPoints = 1 << 20;
+constexpr int64_t kWaveAccumulators = 32;
+constexpr int64_t kDepth = 16;  // of a reduction that a wave stages at once
 
 struct VectorChoice {
   int axis = -1;
@@ -74,6 +78,8 @@ std::vector<std::vector<int64_t>> row_tiles(const Space& s, int vector_axis, int
 }
 
 int64_t accumulator_limit(const Space& s, int64_t vectors) {
+  // A thread has its own registers: a wave's tile takes what leaves room for others to run beside it.
+  if (s.machine.simt) return std::max<int64_t>(1, kWaveAccumulators / vectors);
   return std::max<int64_t>(1, (static_cast<int64_t>(s.machine.vector_registers) - vectors - 1) / vectors);
 }
 
@@ -235,6 +241,25 @@ std::vector<Choice> scratchpad_choices(const Space& s) {
         }
       }
     }
+  }
+  return out;
+}
+
+std::vector<Choice> wave_choices(const Space& s) {
+  std::vector<Choice> out;
+  std::set<std::vector<int64_t>> seen;
+  for (Choice& c : s.dense ? dense_choices(s) : plain_choices(s)) {
+    c.group_tile = c.register_tile;
+    for (size_t a = static_cast<size_t>(s.spatial); a < c.group_tile.size(); ++a) c.group_tile[a] = s.extent(static_cast<int>(a));
+    if (!c.block_tile.empty()) {
+      const std::vector<int64_t> block = std::exchange(c.block_tile, c.group_tile);
+      for (size_t a = static_cast<size_t>(s.spatial); a < block.size(); ++a) c.block_tile[a] = std::min(block[a], kDepth);
+    }
+    c.prefetch = 0;
+    std::vector<int64_t> key = c.register_tile;
+    key.insert(key.end(), c.block_tile.begin(), c.block_tile.end());
+    key.push_back(c.vector_axis);
+    if (seen.insert(std::move(key)).second) out.push_back(std::move(c));
   }
   return out;
 }

@@ -51,14 +51,16 @@ ir::Program build(const Space& s, const Choice& c);
 // A tile of `axis` extents all 1, whole reduce axes: the start of a Choice.
 Choice unit_choice(const Space& s);
 
-// Candidates of the three policies.
+// Candidates of each policy.
 std::vector<Choice> dense_choices(const Space& s);
 std::vector<Choice> plain_choices(const Space& s);
 std::vector<Choice> scratchpad_choices(const Space& s);
+std::vector<Choice> wave_choices(const Space& s);
 Choice scalar_choice(const Space& s);
 
-// Those of the policy that suits the machine's memories and the problem: what construction considers.
-std::vector<Choice> choices_for(const Space& s);
+// Those of the policy that suits the machine's memories and the problem: what construction considers. `printed`:
+// kernels are, so programs are those that lowering knows.
+std::vector<Choice> choices_for(const Space& s, bool printed);
 
 // Group tiles that split one axis over the units in a few ways; small work also undivided.
 std::vector<std::vector<int64_t>> group_tiles(const Space& s, const std::vector<int64_t>& register_tile);

@@ -77,6 +77,17 @@ Diag unknown_api(const Profile& profile, std::string_view name) {
 
 }  // namespace
 
+int threads_of(const Target& target) {
+  const auto& lanes = target.profile.execution.lanes;
+  int width = 0;
+  for (const LaneMode& mode : lanes.modes)
+    if (lanes.style == LaneStyle::simt && mode.width.known()) {
+      const int w = static_cast<int>(mode.width.value->v);
+      width = width == 0 ? w : std::min(width, w);
+    }
+  return std::max(1, width);
+}
+
 Result<Target> select_target(const Profile& profile, std::string_view api_name, std::string_view dialect_yaml) {
   Target target;
   target.profile = profile;

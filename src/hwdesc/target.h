@@ -30,6 +30,9 @@ struct Target {
   DialectCapabilities dialect;
 };
 
+// Threads that a group's vectors are dealt to: the lanes of the narrowest mode where lanes are threads, else 1.
+int threads_of(const Target& target);
+
 // Text of a dialect file by name; nullptr-like empty string when there is none.
 // Errors: the api is not in the profile (names those that are), or its dialect file is wrong.
 // `api_name` empty: the only api, or the first.

@@ -36,6 +36,7 @@ struct Lister {
   void list(const Store& s);
   void list(const Prefetch& s) { line(fmt::format("prefetch {}[{}]", buffer(s.id), at(s.index))); }
   void list(const Keep& s) { line(fmt::format("keep {}", reg(s.reg))); }
+  void list(const Barrier&) { line("barrier"); }
 };
 
 // The words of operations that are listed as calls, in the order of ValueOp from `add` on.

@@ -135,8 +135,12 @@ struct Keep {      // the value counts as used: the compiler must compute it her
   bool operator==(const Keep&) const = default;
 };
 
+struct Barrier {   // every lane of the group arrives, then all see what the others stored in scratch
+  bool operator==(const Barrier&) const = default;
+};
+
 struct Stmt {
-  std::variant<For, If, LetIndex, Assign, Declare, Store, Prefetch, Keep> node;
+  std::variant<For, If, LetIndex, Assign, Declare, Store, Prefetch, Keep, Barrier> node;
   bool operator==(const Stmt&) const = default;
 };
 
@@ -153,6 +157,7 @@ struct Kernel {
   std::vector<std::string> index_names;   // [0] = "group"
   std::vector<Register> registers;
   int64_t groups = 1;
+  int lane = -1;  // index variable that holds the lane's number, where a lane has a thread of its own
   Block body;
   bool operator==(const Kernel&) const = default;
 };

@@ -56,6 +56,7 @@ struct Checker {
   void check(const Store& s);
   void check(const Prefetch& s);
   void check(const Keep& s) { register_ok(s.reg); }
+  void check(const Barrier&) {}
 };
 
 size_t arity(ValueOp op) {

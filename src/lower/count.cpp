@@ -170,6 +170,7 @@ class Counter {
   }
   void visit(const ir::Prefetch&, Counts& out) { out.prefetches += 1; }
   void visit(const ir::Keep&, Counts&) {}
+  void visit(const ir::Barrier&, Counts&) {}
 
   std::vector<int64_t> values_;
   size_t buffers_;

@@ -79,7 +79,10 @@ Diags over_limits(const ir::Program& p, const hwdesc::Target& target) {
   check_staging(p, out);
   check_group_memory(p, target, out);
   const hwdesc::DialectCapabilities& d = target.dialect;
-  if (d.known && p.vector_width > 1 &&
+  const int threads = hwdesc::threads_of(target);
+  if (threads > 1 && p.vector_width > 1 && p.vector_width % threads != 0)
+    out.push_back(error(p.name + ": vectors of " + std::to_string(p.vector_width) + " elements can not be dealt to " + std::to_string(threads) + " threads"));
+  if (threads == 1 && d.known && p.vector_width > 1 &&
       std::find(d.vector_widths.begin(), d.vector_widths.end(), p.vector_width) == d.vector_widths.end())
     out.push_back(error(p.name + ": dialect " + d.name + " has no vectors of " + std::to_string(p.vector_width) + " elements"));
   const auto& registers = target.profile.execution.registers;

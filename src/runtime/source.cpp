@@ -16,12 +16,12 @@ ir::Kernel named(const ir::Kernel& k, std::string name) {
 }
 
 Result<std::vector<Source>> sources_of(std::span<const ir::Kernel> kernels, const codegen::Dialect& dialect,
-                                       const std::string& identity) {
+                                       const std::string& identity, int threads) {
   std::vector<Source> out;
   Diags diags;
   for (const ir::Kernel& k : kernels) {
     const std::vector<ir::Kernel> one{named(k, "k")};
-    const auto text = codegen::render(one, dialect);
+    const auto text = codegen::render(one, dialect, threads);
     if (text) {
       out.push_back({hash_hex(identity + '\n' + *text), text->size()});
       continue;

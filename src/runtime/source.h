@@ -17,10 +17,10 @@ struct Source {
   size_t size = 0;   // of the text: stands for the time it takes
 };
 
-// One per kernel. `identity`: compiler, flags, processor. A kernel's name is left out of its hash: equal kernels
+// One per kernel. `identity`: compiler, flags, processor; `threads`: as render() takes it. A kernel's name is left out of its hash: equal kernels
 // of different names are one. Errors: what the dialect can not spell, by the kernel's own name.
 Result<std::vector<Source>> sources_of(std::span<const ir::Kernel> kernels, const codegen::Dialect& dialect,
-                                       const std::string& identity);
+                                       const std::string& identity, int threads = 1);
 
 std::string symbol_of(const Source& s);
 ir::Kernel named(const ir::Kernel& k, std::string name);

@@ -35,13 +35,14 @@ std::vector<std::byte> pack_weights(const ir::Plan& plan,
 
 // One file per kernel, so that a person finds it; the runtime builds from the plan.
 Result<std::vector<KernelSource>> render_sources(std::span<const ir::Kernel> kernels,
-                                                 const std::string& dialect_name) {
+                                                 const hwdesc::Target& target) {
+  const std::string& dialect_name = target.dialect.name;
   const Result<codegen::Dialect> dialect =
       codegen::parse_dialect(codegen::dialect_text(dialect_name), dialect_name + ".yaml");
   if (!dialect) return dialect.diags();
   std::vector<KernelSource> out;
   for (const ir::Kernel& k : kernels) {
-    Result<std::string> text = codegen::render(std::span(&k, 1), *dialect);
+    Result<std::string> text = codegen::render(std::span(&k, 1), *dialect, hwdesc::threads_of(target));
     if (!text) return text.diags();
     out.push_back({k.name + "." + dialect_name, std::move(*text)});
   }
@@ -91,7 +92,7 @@ Diags add_kernels(Bundle& bundle, const hwdesc::Target& target, const CompileOpt
   }
   const Result<std::vector<ir::Kernel>> kernels = lower_plan(bundle.plan, target);
   if (!kernels) return kernels.diags();
-  Result<std::vector<KernelSource>> sources = render_sources(*kernels, target.dialect.name);
+  Result<std::vector<KernelSource>> sources = render_sources(*kernels, target);
   if (!sources) return sources.diags();
   bundle.kernels = std::move(*sources);
   return options.build ? build_kernels(bundle, *kernels, target, options) : Diags{};

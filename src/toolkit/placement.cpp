@@ -38,11 +38,12 @@ runtime::Launch launch_of(const ir::Step& step, const Bundle& bundle, const Plac
 // Kernels are built from the plan; sources that were edited, or that another version printed, are
 // not used, and that is said.
 Diags compare_sources(const Bundle& bundle, std::span<const ir::Kernel> kernels,
-                      const std::string& dialect_name) {
+                      const hwdesc::Target& target) {
+  const std::string& dialect_name = target.dialect.name;
   const auto dialect = codegen::parse_dialect(codegen::dialect_text(dialect_name), dialect_name);
   if (!dialect || bundle.kernels.size() != kernels.size()) return {};
   for (const ir::Kernel& k : kernels) {
-    const Result<std::string> text = codegen::render(std::span(&k, 1), *dialect);
+    const Result<std::string> text = codegen::render(std::span(&k, 1), *dialect, hwdesc::threads_of(target));
     for (const KernelSource& source : bundle.kernels) {
       if (source.name != k.name + "." + dialect_name || !text || *text == source.text) continue;
       Diag d = error("kernels/" + source.name +
@@ -84,7 +85,7 @@ Result<Placement> place(const Bundle& bundle, const std::string& device,
   if (!module) return module.diags();
   p.module = std::move(*module);
   p.notes = p.module->warnings();
-  const Diags edited = compare_sources(bundle, *kernels, target->dialect.name);
+  const Diags edited = compare_sources(bundle, *kernels, *target);
   p.notes.insert(p.notes.end(), edited.begin(), edited.end());
   const Diags failed = allocate(p, bundle);
   if (!failed.empty()) return failed;

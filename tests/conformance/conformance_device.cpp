@@ -28,7 +28,8 @@ int tested_every() {
 }
 
 Result<hwdesc::Target> target_for(const std::string& api) {
-  const auto profile = toolkit::load_profile("generic/x86-avx512-2core");
+  const char* named = std::getenv("ASSAY_TEST_PROFILE");
+  const auto profile = toolkit::load_profile(named == nullptr ? "generic/x86-avx512-2core" : named);
   if (!profile) return profile.diags();
   return toolkit::target_of(*profile, api);
 }

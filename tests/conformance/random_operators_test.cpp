@@ -42,15 +42,17 @@ double terms(const ir::Program& p) {
   return k;
 }
 
-// A small machine, reached through an api of a real one.
+// A small machine, reached through an api of a real one; where lanes are threads, the real one.
 hwdesc::Target small_target(const hwdesc::Target& through, int width, int units) {
+  if (hwdesc::threads_of(through) > 1) return through;
   return {small_cpu(width, units).profile, through.api, through.dialect};
 }
 
 Case make_case(int i, const hwdesc::Target& through) {
   std::seed_seq seed{2026, i};  // of its own: a case is the same whichever others are tested
   std::mt19937 rng(seed);
-  const int width = i % 3 == 0 ? 4 : i % 3 == 1 ? 8 : 16;
+  const int threads = hwdesc::threads_of(through);
+  const int width = threads > 1 ? threads : i % 3 == 0 ? 4 : i % 3 == 1 ? 8 : 16;
   const hwdesc::Target target = small_target(through, width, 1 + i % 2);
   const compiler::Problem problem = random_problem(rng, width);
   const model::Machine m = *model::prepare(target);

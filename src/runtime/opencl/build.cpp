@@ -85,7 +85,7 @@ Result<std::string> Builder::text_of(const Batch& batch) const {
   std::vector<ir::Kernel> list;
   for (const size_t k : batch) list.push_back(named(request.kernels[k], symbol_of(sources[k])));
   return request.sequences ? codegen::render_sequence(list, request.dialect, kSequence)
-                           : codegen::render(list, request.dialect);
+                           : codegen::render(list, request.dialect, request.threads);
 }
 
 void Builder::keep_program(Owned<cl_program> program, const Batch& batch) {
@@ -250,7 +250,7 @@ bool Builder::make_kernels() {
 }  // namespace
 
 Result<Build> build(const BuildRequest& request, KernelCache& cache) {
-  auto sources = sources_of(request.kernels, request.dialect, std::string(kOptions) + '\n' + request.session.fingerprint);
+  auto sources = sources_of(request.kernels, request.dialect, std::string(kOptions) + '\n' + request.session.fingerprint, request.threads);
   if (!sources) return sources.diags();
   Builder b{request, cache, std::move(sources).value()};
   b.load_cached();

@@ -56,6 +56,7 @@ Result<Session> start(const Api& api, const Place& at, const std::string& id) {
                            text_of(api, at.device, CL_DEVICE_VERSION) + '\n' +
                            text_of(api, at.device, CL_DRIVER_VERSION));
   s.limits.buffer_bytes = number_of<cl_ulong>(api, at.device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+  s.limits.group_threads = number_of<size_t>(api, at.device, CL_DEVICE_MAX_WORK_GROUP_SIZE);
   s.limits.group_bytes = number_of<cl_ulong>(api, at.device, CL_DEVICE_LOCAL_MEM_SIZE);
   s.limits.shares_memory = number_of<cl_bool>(api, at.device, CL_DEVICE_HOST_UNIFIED_MEMORY) != 0;
   // Work-groups of a processor are threads of its system: those that have begun go on side by side.
@@ -91,10 +92,15 @@ class OpenclDevice final : public Device {  // invariant: session_ is open
     Diags warnings;
     auto cache = KernelCache::open(options.cache_dir, warnings);
     if (!cache) return cache.diags();
-    const bool in_sequence = info_.in_sequence && !options.one_by_one;
-    auto built = build({kernels, dialect_, *session_, options, in_sequence}, *cache);
+    Handing how;
+    how.threads = hwdesc::threads_of(target);
+    if (static_cast<size_t>(how.threads) > session_->limits.group_threads)
+      return error(fmt::format("{} allows {} threads in a group, the target has {} lanes", info_.id,
+                               session_->limits.group_threads, how.threads));
+    how.in_sequence = info_.in_sequence && !options.one_by_one && how.threads == 1;
+    auto built = build({kernels, dialect_, *session_, options, how.threads, how.in_sequence}, *cache);
     if (!built) return built.diags();
-    return OpenclModule::make(session_, kernels, std::move(built).value(), in_sequence, options.guarded,
+    return OpenclModule::make(session_, kernels, std::move(built).value(), how, options.guarded,
                               std::move(warnings));
   }
 

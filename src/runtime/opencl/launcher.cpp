@@ -1,5 +1,7 @@
 #include "runtime/opencl/launcher.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace assay::runtime::opencl {
@@ -14,6 +16,52 @@ Result<EventTimes> times_of(const Session& session, cl_event event) {
       return failure("clGetEventProfilingInfo", status);
   if (t.start < t.queued || t.end < t.start) return error(fmt::format("{}: its clock runs backwards", session.id));
   return t;
+}
+
+cl_int bind_buffers(const Loaded& loaded, const Launch& launch, cl_uint& position) {
+  const ir::Kernel& k = loaded.definitions[static_cast<size_t>(launch.kernel)];
+  const cl_kernel kernel = loaded.build.kernels[static_cast<size_t>(launch.kernel)].entry;
+  const Api& api = loaded.session.api;
+  size_t argument = 0;
+  for (const ir::Buffer& b : k.buffers) {
+    if (b.scope == ir::Scope::scratch) {
+      const auto bytes = static_cast<size_t>(std::max<int64_t>(1, b.elements) * ir::bytes_of(b.dtype));
+      if (const cl_int s = api.clSetKernelArg(kernel, position++, bytes, nullptr)) return s;
+      continue;
+    }
+    const BufferRange& range = launch.arguments[argument++];
+    const cl_mem memory = loaded.buffers.memory_of(range.buffer);
+    const cl_long first = loaded.buffers.offset_of(range) / ir::bytes_of(b.dtype);
+    if (const cl_int s = api.clSetKernelArg(kernel, position++, sizeof memory, &memory)) return s;
+    if (const cl_int s = api.clSetKernelArg(kernel, position++, sizeof first, &first)) return s;
+  }
+  return CL_SUCCESS;
+}
+
+Diags read_steps(const Session& session, std::span<const Owned<cl_event>> events, std::span<const size_t> ends, RunTimes& times) {
+  std::vector<double> steps, busy;
+  cl_ulong before = 0;
+  double total = 0;
+  size_t i = 0;
+  for (const size_t end : ends) {
+    EventTimes all{before, before, before};  // of a launch without groups
+    for (bool first = true; i < end; ++i, first = false) {
+      const auto one = times_of(session, events[i].get());
+      if (!one) return one.diags();
+      if (first) all = *one;
+      all.end = one->end;
+    }
+    if (steps.empty()) before = all.queued;
+    if (all.end < before) return {error(fmt::format("{}: its clock runs backwards", session.id))};
+    steps.push_back(static_cast<double>(all.end - before) * 1e-9);
+    busy.push_back(static_cast<double>(all.end - all.start) * 1e-9);
+    total += steps.back();
+    before = all.end;
+  }
+  times.steps.push_back(std::move(steps));
+  times.busy.push_back(std::move(busy));
+  times.total.push_back(total);
+  return {};
 }
 
 Diag failure_at(const Loaded& loaded, std::span<const Launch> launches, size_t at, const char* call, cl_int status) {

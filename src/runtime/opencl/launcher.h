@@ -28,9 +28,18 @@ class Launcher {
 // first launch was handed over, so that steps add up to the total and hold what launching costs.
 Result<std::unique_ptr<Launcher>> make_one_by_one(Loaded& loaded);
 
+// As that, for kernels of a thread per lane: the driver deals the groups out, whatever units the queues name.
+Result<std::unique_ptr<Launcher>> make_by_threads(Loaded& loaded, int threads);
+
 // A kernel per run of launches (the dialect's `sequence`); boundaries are the last unit's arrivals. What handing
 // over a kernel costs is counted to its first step. Needs session.ticks, and a device that shares the host's memory.
 Result<std::unique_ptr<Launcher>> make_in_sequence(Loaded& loaded);
+
+// Sets a launch's buffers and scratch as its kernel's arguments from `position` on.
+cl_int bind_buffers(const Loaded& loaded, const Launch& launch, cl_uint& position);
+
+// Steps from boundary to boundary; `ends`: per launch how many events there are up to its last one.
+Diags read_steps(const Session& session, std::span<const Owned<cl_event>> events, std::span<const size_t> ends, RunTimes& times);
 
 struct EventTimes {  // nanoseconds of the device's clock
   cl_ulong queued = 0, start = 0, end = 0;

@@ -28,7 +28,7 @@ int64_t private_bytes(const Session& session, cl_kernel kernel) {
 
 Result<std::unique_ptr<Module>> OpenclModule::make(std::shared_ptr<Session> session,
                                                    std::span<const ir::Kernel> kernels, Build build,
-                                                   bool in_sequence, bool guarded, Diags warnings) {
+                                                   Handing how, bool guarded, Diags warnings) {
   Diags diags;
   for (const ir::Kernel& k : kernels)
     if (const auto needed = static_cast<size_t>(codegen::scratch_bytes(k));
@@ -40,10 +40,12 @@ Result<std::unique_ptr<Module>> OpenclModule::make(std::shared_ptr<Session> sess
   m->session_ = std::move(session);
   const Session& s = *m->session_;
   for (size_t i = 0; i < kernels.size(); ++i)
-    m->reports_.push_back({kernels[i].name, 0, in_sequence ? -1 : private_bytes(s, build.kernels[i].entry)});
+    m->reports_.push_back({kernels[i].name, 0, how.in_sequence ? -1 : private_bytes(s, build.kernels[i].entry)});
   m->loaded_ = std::make_unique<Loaded>(Loaded{s, {kernels.begin(), kernels.end()}, std::move(build), {s, guarded}});
   m->warnings_ = std::move(warnings);
-  auto launcher = in_sequence ? make_in_sequence(*m->loaded_) : make_one_by_one(*m->loaded_);
+  auto launcher = how.threads > 1     ? make_by_threads(*m->loaded_, how.threads)
+                  : how.in_sequence ? make_in_sequence(*m->loaded_)
+                                    : make_one_by_one(*m->loaded_);
   if (!launcher) return launcher.diags();
   m->launcher_ = std::move(launcher).value();
   return std::unique_ptr<Module>(std::move(m));

@@ -8,12 +8,18 @@
 
 namespace assay::runtime::opencl {
 
+// How launches are handed to the driver.
+struct Handing {
+  int threads = 1;           // of a group, where lanes are threads
+  bool in_sequence = false;  // one kernel for many launches
+};
+
 class OpenclModule final : public Module {  // invariant: launcher_ runs what loaded_ holds
  public:
-  // `in_sequence`: the build holds sequences. Errors: a kernel that needs more group memory than the device has.
+  // `how`: what the build is made for. Errors: a kernel that needs more group memory than the device has.
   static Result<std::unique_ptr<Module>> make(std::shared_ptr<Session> session,
                                               std::span<const ir::Kernel> kernels, Build build,
-                                              bool in_sequence, bool guarded, Diags warnings);
+                                              Handing how, bool guarded, Diags warnings);
 
   Result<int> allocate(int64_t bytes) override { return loaded_->buffers.allocate(bytes); }
   void write(BufferRange to, std::span<const std::byte> data) override { loaded_->buffers.write(to, data); }

@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <array>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -27,7 +27,6 @@ class OneByOne final : public Launcher {  // invariant: every unit's claims stan
   Diags write_queues(std::span<const Launch> launches);
   Diags run_once(std::span<const Launch> launches, RunTimes* times);
   cl_int set_arguments(const Launch& launch, const QueueRange& queues);
-  Diags read_times(std::span<const Owned<cl_event>> events, RunTimes& times) const;
 
   Loaded& loaded_;
   const Session& session_;
@@ -63,23 +62,10 @@ Diags OneByOne::write_queues(std::span<const Launch> launches) {
 }
 
 cl_int OneByOne::set_arguments(const Launch& launch, const QueueRange& queues) {
-  const ir::Kernel& k = loaded_.definitions[static_cast<size_t>(launch.kernel)];
   const cl_kernel kernel = loaded_.build.kernels[static_cast<size_t>(launch.kernel)].entry;
   const Api& api = session_.api;
   cl_uint position = 0;
-  size_t argument = 0;
-  for (const ir::Buffer& b : k.buffers) {
-    if (b.scope == ir::Scope::scratch) {
-      const auto bytes = static_cast<size_t>(std::max<int64_t>(1, b.elements) * ir::bytes_of(b.dtype));
-      if (const cl_int s = api.clSetKernelArg(kernel, position++, bytes, nullptr)) return s;
-      continue;
-    }
-    const BufferRange& range = launch.arguments[argument++];
-    const cl_mem memory = loaded_.buffers.memory_of(range.buffer);
-    const cl_long first = loaded_.buffers.offset_of(range) / ir::bytes_of(b.dtype);
-    if (const cl_int s = api.clSetKernelArg(kernel, position++, sizeof memory, &memory)) return s;
-    if (const cl_int s = api.clSetKernelArg(kernel, position++, sizeof first, &first)) return s;
-  }
+  if (const cl_int s = bind_buffers(loaded_, launch, position)) return s;
   const cl_mem claims = claims_.memory.get(), rows = queues_.memory.get();
   const cl_long first = queues.first;
   const auto units = static_cast<cl_uint>(session_.units);
@@ -92,26 +78,6 @@ cl_int OneByOne::set_arguments(const Launch& launch, const QueueRange& queues) {
   for (const auto& [size, value] : rest)
     if (const cl_int s = api.clSetKernelArg(kernel, position++, size, value)) return s;
   return CL_SUCCESS;
-}
-
-Diags OneByOne::read_times(std::span<const Owned<cl_event>> events, RunTimes& times) const {
-  std::vector<double> steps, busy;
-  cl_ulong before = 0;
-  for (size_t i = 0; i < events.size(); ++i) {
-    const auto spans = times_of(session_, events[i].get());
-    if (!spans) return spans.diags();
-    if (i == 0) before = spans->queued;
-    if (spans->end < before) return {error(fmt::format("{}: its clock runs backwards", session_.id))};
-    steps.push_back(static_cast<double>(spans->end - before) * 1e-9);
-    busy.push_back(static_cast<double>(spans->end - spans->start) * 1e-9);
-    before = spans->end;
-  }
-  double total = 0;
-  for (const double s : steps) total += s;
-  times.steps.push_back(std::move(steps));
-  times.busy.push_back(std::move(busy));
-  times.total.push_back(total);
-  return {};
 }
 
 Diags OneByOne::run_once(std::span<const Launch> launches, RunTimes* times) {
@@ -139,7 +105,9 @@ Diags OneByOne::run_once(std::span<const Launch> launches, RunTimes* times) {
   }
   status = finish(session_, events, at, call);
   if (status != CL_SUCCESS) return {failure_at(loaded_, launches, at, call, status)};
-  return times == nullptr ? Diags{} : read_times(events, *times);
+  std::vector<size_t> ends(events.size());
+  std::iota(ends.begin(), ends.end(), size_t{1});
+  return times == nullptr ? Diags{} : read_steps(session_, events, ends, *times);
 }
 
 Result<RunTimes> OneByOne::run(std::span<const Launch> launches, const RunOptions& options) {

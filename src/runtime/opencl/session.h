@@ -10,6 +10,7 @@ namespace assay::runtime::opencl {
 
 struct Limits {
   size_t buffer_bytes = 0;  // of one allocation
+  size_t group_threads = 0;
   size_t group_bytes = 0;   // local memory of one group
   bool shares_memory = false;  // with the host: buffers are made of host pages
 };
