@@ -1,0 +1,124 @@
+// Kernels of a thread per lane against the interpreter, which runs vectors: on the OpenCL device there is, 16
+// threads to a group.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "codegen/interpret.h"
+#include "codegen/kernels.h"
+#include "hwdesc/target.h"
+#include "runtime/host.h"
+
+namespace assay::runtime {
+namespace {
+
+using namespace testing;
+using ::testing::HasSubstr;
+using Buffers = std::vector<std::vector<float>>;
+
+constexpr int kThreads = 16;
+
+hwdesc::Target lanes_are_threads() {
+  hwdesc::Target t;
+  t.profile.execution.lanes.style = hwdesc::LaneStyle::simt;
+  hwdesc::LaneMode mode;
+  mode.width.value = hwdesc::Count{kThreads};
+  t.profile.execution.lanes.modes.push_back(mode);
+  return t;
+}
+
+// Runs the kernel as it is printed for threads, and as the interpreter takes it.
+void expect_agreement(const Kernel& kernel, const Buffers& buffers) {
+  Host host;
+  const std::vector<Kernel> one{kernel};
+  const auto module = host.device().load(one, lanes_are_threads(), host.options());
+  ASSERT_TRUE(module.ok()) << render(module.diags());
+  Buffers expected = buffers;
+  const auto counts = codegen::interpret(kernel, expected);
+  ASSERT_TRUE(counts.ok()) << render(counts.diags());
+  const Buffers got = Host::run(**module, 0, buffers);
+  for (size_t b = 0; b < got.size(); ++b)
+    for (size_t e = 0; e < got[b].size(); ++e) {
+      if (std::isnan(got[b][e]) && std::isnan(expected[b][e])) continue;
+      ASSERT_FLOAT_EQ(got[b][e], expected[b][e]) << kernel.name << " buffer " << b << " element " << e;
+    }
+}
+
+class Threads : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (tested_device().find("opencl") == std::string::npos) GTEST_SKIP() << "no kernels of a thread per lane there";
+  }
+};
+
+TEST_F(Threads, tails_touch_only_their_own_elements) {
+  for (const int64_t n : {1, 15, 16, 17, 203}) {
+    Host host;
+    expect_agreement(elementwise("double", n, [](Value v) { return op(ValueOp::add, {v, v}); }),
+                     {host.random(static_cast<size_t>(n)), host.poison(static_cast<size_t>(n))});
+  }
+}
+
+TEST_F(Threads, lanes_know_their_numbers_and_scatter) {
+  Host host;
+  Kernel k;
+  k.name = "scatter";
+  k.buffers = {input("x", 200), output("y", 200)};
+  k.index_names = {"group"};
+  k.groups = 3;
+  Value lanes;
+  lanes.op = ValueOp::lane_index;
+  lanes.lanes = 32;
+  lanes.index = variable(0, 100);
+  lanes.stride = 3;
+  Stmt to = store(1, variable(0, 66), op(ValueOp::add, {gather(0, variable(0, 60), 2, 32, 29), lanes}), 31);
+  std::get<Store>(to.node).stride = 2;
+  k.body = {to};
+  expect_agreement(k, {host.random(200), host.poison(200)});
+}
+
+// What one lane stages another one reads, in every pass of a loop anew.
+TEST_F(Threads, meet_before_and_after_copies_into_scratch) {
+  Host host;
+  Kernel k;
+  k.name = "reverse";
+  k.buffers = {input("x", 16 * 7 * 5), output("y", 16 * 5), scratch("row", 16), scratch("one", 1)};
+  k.index_names = {"group", "i", "j"};
+  k.registers = {{"sum", DType::f32, 16}};
+  k.groups = 5;
+  const Index at = variable(0, 16 * 7) + variable(1, 16);
+  k.body = {declare({0}), assign(0, constant_of(0, 16)),
+            loop(1, 7, {loop(2, 1, {store(2, variable(2, 16), load(0, at + variable(2, 16), 16))}),
+                        store(3, {}, load(0, at, 1)),
+                        assign(0, op(ValueOp::fma, {gather(2, ir::constant(15), -1, 16), splat(3, {}, 16), reg(0, 16)}))}),
+            store(1, variable(0, 16), reg(0, 16))};
+  expect_agreement(k, {host.random(16 * 7 * 5), host.poison(80)});
+}
+
+TEST_F(Threads, run_the_groups_that_queues_name) {
+  Host host;
+  const Kernel k = elementwise("double", 64 * 6, [](Value v) { return op(ValueOp::add, {v, v}); });
+  const std::vector<Kernel> one{k};
+  const auto module = host.device().load(one, lanes_are_threads(), host.options());
+  ASSERT_TRUE(module.ok()) << render(module.diags());
+  const auto x = host.random(64 * 6);
+  const Buffers got = Host::run(**module, 0, {x, host.poison(64 * 6)}, {{0, 3, 4}, {1, 0, 2}});
+  for (size_t i = 0; i < x.size(); ++i) {
+    const bool ran = i / 64 == 3 || i / 64 < 2;
+    if (ran) ASSERT_EQ(got[1][i], x[i] + x[i]) << i;
+    else ASSERT_TRUE(std::isnan(got[1][i])) << i;
+  }
+}
+
+TEST_F(Threads, vectors_that_can_not_be_dealt_out_are_refused) {
+  Host host;
+  Kernel k = elementwise("narrow", 64, [](Value v) { return v; });
+  k.registers = {{"four", DType::f32, 4}};
+  k.body.insert(k.body.begin(), {declare({0}), assign(0, constant_of(0, 4))});
+  const std::vector<Kernel> one{k};
+  const auto module = host.device().load(one, lanes_are_threads(), host.options());
+  ASSERT_FALSE(module.ok());
+  EXPECT_THAT(render(module.diags()), HasSubstr("kernel 'narrow': vectors of 4 elements can not be dealt to 16 threads"));
+}
+
+}  // namespace
+}  // namespace assay::runtime
