@@ -159,4 +159,17 @@ std::vector<Footprint> footprints(const ir::Program& p, const Streams& s, const 
   return out;
 }
 
+std::vector<double> accessed_bytes(const ir::Program& p, const Streams& s, const lower::Counts& counts, double line) {
+  const std::vector<int> arguments = ir::arguments_of(p);
+  std::vector<double> out;
+  for (const Stream& st : s.streams) {
+    const auto at = std::find(arguments.begin(), arguments.end(), st.tensor) - arguments.begin();
+    const lower::AccessCount& a = counts.buffers[st.staging < 0 ? static_cast<size_t>(at) : arguments.size() + static_cast<size_t>(st.staging)];
+    const double element = ir::bytes_of(p.graph.tensors[static_cast<size_t>(st.tensor)].dtype);
+    const double vector = 1 + std::ceil((p.vector_width * element - element) / line);
+    out.push_back(line * (vector * (a.vector_loads + a.vector_stores) + a.splats + a.gathered_lanes + a.scattered_lanes));
+  }
+  return out;
+}
+
 }  // namespace assay::model

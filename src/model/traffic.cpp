@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace assay::model {
 
@@ -10,14 +11,14 @@ namespace {
 // Footprints per stream and depth, and trips per loop, seen by one unit or by the whole device.
 struct View {
   std::vector<std::vector<double>> footprint;  // [stream][depth]
+  std::vector<std::vector<double>> refetched;  // [stream][depth]: when only what is inside the depth stays
   double shrink = 1;                           // of streams that move with the outermost loop, at depth 0
-  std::vector<double> trips;                   // [loop]
 };
 
 class Traffic {
  public:
-  Traffic(const ir::Program& p, const Streams& s, const Machine& m, const Residency& r)
-      : p_(p), s_(s), m_(m), resident_(r) {
+  Traffic(const ir::Program& p, const Streams& s, const Machine& m, const Residency& r, const std::vector<double>& most)
+      : p_(p), s_(s), m_(m), resident_(r), most_(most) {
     line_ = m.levels[0].line;
     for (const Stream& st : s.streams) shapes_.push_back(footprints(p, s, st));
     device_ = view(1);
@@ -34,19 +35,43 @@ class Traffic {
   View view(double share) const {
     View v;
     const size_t depths = s_.nest.loops.size() + 1;
-    for (const lower::Loop& l : s_.nest.loops) v.trips.push_back(static_cast<double>(l.trips));
-    if (!v.trips.empty() && s_.nest.loops[0].group && share > 1) {
-      const double mine = std::ceil(v.trips[0] / share);
-      v.shrink = mine / v.trips[0];
-      v.trips[0] = mine;
+    if (!s_.nest.loops.empty() && s_.nest.loops[0].group && share > 1) {
+      const double all = static_cast<double>(s_.nest.loops[0].trips);
+      v.shrink = std::ceil(all / share) / all;
     }
-    for (const Stream& st : s_.streams) {
+    for (size_t i = 0; i < s_.streams.size(); ++i) {
       std::vector<double> f(depths, 0);
-      const std::vector<Footprint>& shapes = shapes_[v.footprint.size()];
-      for (size_t d = 0; d < shapes.size(); ++d) f[d] = shapes[d].bytes(line_) * part(v, st, d);
+      for (size_t d = 0; d < shapes_[i].size(); ++d) f[d] = shapes_[i][d].bytes(line_) * part(v, s_.streams[i], d);
+      v.refetched.push_back(refetched(v, i, f));
       v.footprint.push_back(std::move(f));
     }
     return v;
+  }
+
+  // Never less than what a larger cache would fetch, never more than the accesses there are.
+  std::vector<double> refetched(const View& v, size_t i, const std::vector<double>& footprint) const {
+    const double most = i < most_.size() ? std::max(footprint[0], most_[i] * v.shrink) : std::numeric_limits<double>::max();
+    std::vector<double> out;
+    for (size_t d = 0; d <= s_.streams[i].until && d < footprint.size(); ++d) {
+      const double bytes = std::min(most, footprint[d] * passes(v, s_.streams[i], d));
+      out.push_back(d == 0 ? bytes : std::max(bytes, out.back()));
+    }
+    return out;
+  }
+
+  // How often the loops outside a depth run what is inside, in footprints of a stream. The last tile of an
+  // axis may be partial: a stream that moves with the axis touches less of itself there.
+  double passes(const View& v, const Stream& st, size_t depth) const {
+    std::vector<int> tile_of(st.moves.size(), -1);
+    for (size_t i = 0; i < depth; ++i) tile_of[static_cast<size_t>(s_.nest.loops[i].axis)] = static_cast<int>(i);
+    double n = depth > 0 ? v.shrink : 1;
+    for (size_t a = 0; a < tile_of.size(); ++a) {
+      if (tile_of[a] < 0) continue;
+      const lower::Loop& l = s_.nest.loops[static_cast<size_t>(tile_of[a])];
+      const double extent = static_cast<double>(p_.graph.nodes[0].axes[a].extent);
+      n *= st.moves[a] ? extent / static_cast<double>(l.tile) : static_cast<double>(ir::tile_count(p_, l.level, l.axis));
+    }
+    return n;
   }
 
   double part(const View& v, const Stream& st, size_t depth) const {
@@ -62,29 +87,20 @@ class Traffic {
     return sum;
   }
 
-  static double product(const std::vector<double>& trips, size_t n) {
-    double x = 1;
-    for (size_t i = 0; i < n; ++i) x *= trips[i];
-    return x;
-  }
-
   // Bytes of stream `i` when everything inside depth j fits; `inner`: the stream's code stands
   // outside depth j, so nothing of it survives.
   double reused(const View& v, size_t i, size_t j) const {
     const Stream& st = s_.streams[i];
     // Neighbours in a line that are not touched together touch it again, once it has gone.
     if (st.once && shapes_[i][std::min(j, st.until)].run >= line_) return v.footprint[i][0];
-    if (j > st.until) return v.footprint[i][st.until] * product(v.trips, st.until);
+    if (j > st.until) return unreused(v, i);
     size_t d = j;
     while (d > 0 && !st.moves[static_cast<size_t>(s_.nest.loops[d - 1].axis)]) --d;
     if (d > 0) --d;
-    return v.footprint[i][d] * product(v.trips, d);
+    return v.refetched[i][d];
   }
 
-  double unreused(const View& v, size_t i) const {
-    const size_t until = s_.streams[i].until;
-    return v.footprint[i][until] * product(v.trips, until);
-  }
+  double unreused(const View& v, size_t i) const { return v.refetched[i].back(); }
 
   double fits(double working_set, double from, double to) const {
     if (working_set <= from) return 1;
@@ -127,7 +143,7 @@ class Traffic {
     for (size_t i = 0; i < s_.streams.size(); ++i) {
       const Stream& st = s_.streams[i];
       const bool copy = st.staging >= 0;
-      const double bytes = copy ? 0 : st.once ? device_.footprint[i][0] : device_.footprint[i][st.until] * product(device_.trips, st.until);
+      const double bytes = copy ? 0 : st.once ? device_.footprint[i][0] : unreused(device_, i);
       out.streams.push_back(split(i, bytes, l, device_.footprint[i][0], 0));
     }
     for (size_t i = 0; i < s_.streams.size(); ++i)
@@ -176,6 +192,7 @@ class Traffic {
   const Streams& s_;
   const Machine& m_;
   const Residency& resident_;
+  const std::vector<double>& most_;
   double line_ = 64;
   std::vector<std::vector<Footprint>> shapes_;  // [stream][depth]
   View device_, unit_;
@@ -183,8 +200,9 @@ class Traffic {
 
 }  // namespace
 
-std::vector<LevelTraffic> traffic(const ir::Program& p, const Streams& s, const Machine& m, const Residency& resident) {
-  const Traffic t(p, s, m, resident);
+std::vector<LevelTraffic> traffic(const ir::Program& p, const Streams& s, const Machine& m, const Residency& resident,
+                                  const std::vector<double>& most) {
+  const Traffic t(p, s, m, resident, most);
   std::vector<LevelTraffic> out;
   for (size_t l = 0; l + 1 < m.levels.size(); ++l) out.push_back(t.level(l));
   return out;

@@ -33,7 +33,7 @@ class Estimator {
   Estimator(const ir::Program& p, const Machine& m, const CacheState& before, std::span<const int> keys,
             const lower::Counts* counts, Words words)
       : p_(p), m_(m), words_(words), counts_(counts != nullptr ? *counts : model::closed_form(p)), streams_(model::streams_of(p)) {
-    traffic_ = model::traffic(p, streams_, m, residency_of(p, m, before, keys));
+    traffic_ = model::traffic(p, streams_, m, residency_of(p, m, before, keys), model::accessed_bytes(p, streams_, counts_, m.levels[0].line));
     groups_ = static_cast<double>(ir::group_count(p));
     active_ = std::min(m.units, groups_);
     share_ = busiest_share();

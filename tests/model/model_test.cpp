@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "../lower/problems.h"
 #include "hwdesc/override.h"
 #include "model/bandwidth.h"
@@ -59,6 +61,31 @@ Drawn draw(std::mt19937& rng, int i) {
   Drawn d{small_cpu(width, 1 + i % 3), {}};
   d.program = random_program(random_problem(rng, width), d.target, rng);
   return d;
+}
+
+ir::Program parsed(const std::string& text) {
+  Result<ir::Program> p = ir::parse_program(text, "test");
+  if (!p.ok()) throw std::runtime_error(render(p.diags()));
+  return *p;
+}
+
+// A matrix product whose columns are walked in tiles of `tile`, two rows of 16 columns at a time.
+ir::Program product(int64_t m, int64_t n, int64_t k, int64_t tile) {
+  return parsed(fmt::format(R"(schema: assay/program/1
+name: product
+graph:
+  name: product
+  tensors: {{t0: "f32 {0}x{2}", t1: "f32 {2}x{1}", t2: "f32 {0}x{1}"}}
+  inputs: [t0, t1]
+  outputs: [t2]
+  nodes:
+    - {{name: product, op: matmul, out: "t2[m, n]", axes: {{m: {0}, n: {1}, k: {2}}}, combine: sum, body: "t0[m, k] * t1[k, n]"}}
+layouts: {{t0: "[0, 1]", t1: "[0, 1]", t2: "[0, 1]"}}
+tiles:
+  - {{memory: l2, extent: {{m: {0}, n: {3}, k: {2}}}, order: [n]}}
+  - {{memory: registers, extent: {{m: 2, n: 16, k: 1}}, order: [m, n, k]}}
+vector: {{axis: n, width: 8}}
+)", m, n, k, tile));
 }
 
 double seconds(const ir::Program& p, const hwdesc::Target& t) { return simulator::estimate(p, machine(t), {}, {}).seconds; }
@@ -131,6 +158,36 @@ TEST(Traffic, FallsOrStaysAsACacheGrows) {
     }
     EXPECT_GT(last, 0) << "operands that are in no cache must be read once, program " << i;
   }
+}
+
+double read_through_a_small_cache(const Drawn& d, const std::vector<double>& most) {
+  const auto t = model::traffic(d.program, model::streams_of(d.program), with_first_cache(machine(d.target), 256), {}, most);
+  return t[0].read + t[0].written;
+}
+
+TEST(Traffic, IsNeverMoreThanTheLinesItsAccessesTouch) {
+  std::mt19937 rng(17);
+  int bounded = 0;
+  for (int i = 0; i < 200; ++i) {
+    const Drawn d = draw(rng, i);
+    const model::Streams s = model::streams_of(d.program);
+    const std::vector<double> most = model::accessed_bytes(d.program, s, model::closed_form(d.program), 64);
+    ASSERT_EQ(most.size(), s.streams.size());
+    const double free = read_through_a_small_cache(d, {}), capped = read_through_a_small_cache(d, most);
+    EXPECT_LE(capped, free * (1 + 1e-9)) << i;
+    bounded += capped < 0.99 * free ? 1 : 0;
+  }
+  EXPECT_GT(bounded, 10) << "rows of a tile that share lines are counted apart without it";
+}
+
+// 80 columns are tiles of 48 and 32, five register tiles and not six: for operand t1, which moves with
+// the columns, and for t0, which is read anew for each tile.
+TEST(Traffic, APartialTileTouchesWhatIsInIt) {
+  const auto lines_read = [](int64_t n, int64_t tile, int stream) {
+    const ir::Program p = product(64, n, 64, tile);
+    return model::traffic(p, model::streams_of(p), with_first_cache(machine(small_cpu(8, 1)), 256), {})[0].streams[static_cast<size_t>(stream)].read / 64;
+  };
+  for (int stream : {0, 1}) EXPECT_NEAR(lines_read(80, 48, stream) / lines_read(96, 48, stream), 5.0 / 6, 1e-9) << stream;
 }
 
 TEST(Traffic, AnOutputIsWrittenBackWhereItDoesNotFitAndStaysWhereItDoes) {
