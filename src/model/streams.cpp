@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "model/alignment.h"
+
 namespace assay::model {
 
 namespace {
@@ -19,6 +21,14 @@ const ir::Read* read_of(const ir::Program& p, const Stream& s) {
   for (const ir::Read& r : p.graph.nodes[static_cast<size_t>(s.node)].reads)
     if (r.tensor == s.tensor) return &r;
   return nullptr;
+}
+
+// Where a stream touches its array: its read's index, or the output's own axes.
+std::vector<ir::Index> index_of(const ir::Program& p, const Stream& s) {
+  if (const ir::Read* r = read_of(p, s); r != nullptr && !s.written) return r->index;
+  std::vector<ir::Index> own;
+  for (size_t d = 0; d < p.graph.tensors[static_cast<size_t>(s.tensor)].shape.size(); ++d) own.push_back(ir::variable(static_cast<int>(d)));
+  return own;
 }
 
 // Extents per logical dimension over a tile of the anchor's axes, clipped to the tensor.
@@ -163,10 +173,11 @@ std::vector<double> accessed_bytes(const ir::Program& p, const Streams& s, const
   const std::vector<int> arguments = ir::arguments_of(p);
   std::vector<double> out;
   for (const Stream& st : s.streams) {
+    const ir::Tensor& t = p.graph.tensors[static_cast<size_t>(st.tensor)];
     const auto at = std::find(arguments.begin(), arguments.end(), st.tensor) - arguments.begin();
     const lower::AccessCount& a = counts.buffers[st.staging < 0 ? static_cast<size_t>(at) : arguments.size() + static_cast<size_t>(st.staging)];
-    const double element = ir::bytes_of(p.graph.tensors[static_cast<size_t>(st.tensor)].dtype);
-    const double vector = 1 + std::ceil((p.vector_width * element - element) / line);
+    const double split = st.staging < 0 ? straddling(p, p.layouts[static_cast<size_t>(st.tensor)], t, index_of(p, st), line) : 0;
+    const double vector = std::max(1.0, p.vector_width * ir::bytes_of(t.dtype) / line) + split;
     out.push_back(line * (vector * (a.vector_loads + a.vector_stores) + a.splats + a.gathered_lanes + a.scattered_lanes));
   }
   return out;

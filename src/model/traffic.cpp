@@ -8,6 +8,8 @@ namespace assay::model {
 
 namespace {
 
+constexpr double kCrowdedEnd = 2;  // times the capacity
+
 // Footprints per stream and depth, and trips per loop, seen by one unit or by the whole device.
 struct View {
   std::vector<std::vector<double>> footprint;  // [stream][depth]
@@ -87,6 +89,20 @@ class Traffic {
     return sum;
   }
 
+  // Rows that crowd a few sets of a cache with room elsewhere go little by little, since which line has to
+  // leave a set is not the one longest unused: the last have gone at twice what fits.
+  double crowded_end(const View& v, size_t depth, const Level& cache, double instances) const {
+    double plain = 0;
+    for (size_t i = 0; i < s_.streams.size(); ++i)
+      if (depth <= s_.streams[i].until) plain += v.footprint[i][depth];
+    return plain / instances <= cache.capacity.value ? std::max(cache.knee_end, kCrowdedEnd * cache.capacity.value) : cache.knee_end;
+  }
+
+  bool crowds(size_t i, const Level& cache) const {
+    const Footprint& f = shapes_[i].back();
+    return f.occupied(line_, cache.sets) > f.bytes(line_);
+  }
+
   // Bytes of stream `i` when everything inside depth j fits; `inner`: the stream's code stands
   // outside depth j, so nothing of it survives.
   double reused(const View& v, size_t i, size_t j) const {
@@ -120,18 +136,22 @@ class Traffic {
     const size_t depths = s_.nest.loops.size() + 1;
     std::vector<double> bytes(s_.streams.size(), 0);
     LevelTraffic out;
+    const double units = shared ? 1 : std::min(m_.units, static_cast<double>(ir::group_count(p_)));
     double left = 1;  // weight of the cases in which no outer depth fitted
     for (size_t j = 0; j < depths && left > 1e-6; ++j) {
       const double size = working_set(v, j, cache) / instances;
-      const double h = fits(size, cache.capacity.value, cache.knee_end);
+      const double h = fits(size, cache.capacity.value, crowded_end(v, j, cache, instances));
       if (h <= 0) continue;
       if (out.working_set == 0) out.working_set = size;
       for (size_t i = 0; i < bytes.size(); ++i) bytes[i] += left * h * reused(v, i, j);
       left *= 1 - h;
     }
-    // Not even one register tile's rows stay (they crowd a few sets): nothing is reused.
-    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] += left * unreused(v, i);
-    const double units = shared ? 1 : std::min(m_.units, static_cast<double>(ir::group_count(p_)));
+    // Not even one register tile's rows stay, since they crowd a few sets: each access fetches its line.
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      const double all = crowds(i, cache) && i < most_.size() ? most_[i] * v.shrink : 0;
+      bytes[i] += left * std::max(all, unreused(v, i));
+      if (s_.streams[i].written) out.stores_held += left * all / line_ * units;
+    }
     for (size_t i = 0; i < bytes.size(); ++i) out.streams.push_back(split(i, bytes[i] * units, l, v.footprint[i][0] * units, stays(v.footprint[i][0] / instances, cache)));
     total(out);
     return out;
@@ -172,7 +192,7 @@ class Traffic {
     }
     if (st.written) {
       t.written = std::max(0.0, bytes - once * kept);
-      t.read = st.read ? std::max(0.0, bytes - once) : 0;
+      t.read = st.read || m_.levels[l].write_allocates ? std::max(0.0, bytes - once) : 0;
       return t;
     }
     double here = 0;

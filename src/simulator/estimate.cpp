@@ -234,7 +234,8 @@ class Estimator {
     for (size_t l = 0; l < traffic_.size(); ++l) {
       const model::LevelTraffic& t = traffic_[l];
       const auto [in, out] = passed_on(l);
-      const double read = in / active_ * beyond(l, false), write = out / active_ * beyond(l, true);
+      const double held = t.stores_held / active_ * m_.levels[l + 1].latency.value;
+      const double read = in / active_ * beyond(l, false) + held, write = out / active_ * beyond(l, true);
       const std::string name = m_.levels[l].name + "<-" + m_.levels[l + 1].name;
       (m_.levels[l + 1].shared ? cost_.far : cost_.near) += read + write;
       note_assumed(m_.levels[l + 1].read, read);
