@@ -8,6 +8,7 @@
 #include "model/alignment.h"
 #include "model/bandwidth.h"
 #include "model/closed_form.h"
+#include "model/control.h"
 #include "model/residual.h"
 #include "simulator/residency.h"
 
@@ -117,14 +118,15 @@ class Estimator {
   void in_core() {
     const auto [split_loads, split_stores] = straddled();
     const double loads = counts_.loads() + split_loads, stores = counts_.stores() + split_stores;
-    double moved_lanes = 0;  // lanes of gathers and scatters go through the vector pipe one by one
-    for (const lower::AccessCount& a : counts_.buffers) moved_lanes += a.gathered_lanes + a.scattered_lanes;
+    double moved_lanes = 0;  // lanes of gathers and scatters go through the vector pipe one by one, but for the first
+    for (const lower::AccessCount& a : counts_.buffers)
+      moved_lanes += (a.gathered_lanes + a.scattered_lanes) * (p_.vector_width - 1) / p_.vector_width;
     cost_.vector = at_rate(counts_.fma, m_.fma_rate) + at_rate(counts_.simple + moved_lanes, m_.alu_rate) +
                    at_rate(counts_.divide, m_.divide_rate) + at_rate(counts_.math, m_.math_rate);
     cost_.load = at_rate(loads, m_.load_rate);
     cost_.store = at_rate(stores, m_.store_rate);
     const double all = counts_.fma + counts_.simple + counts_.divide + 10 * counts_.math + loads + stores +
-                       counts_.prefetches + 2 * counts_.iterations;
+                       counts_.prefetches + model::control_slots(counts_.iterations, counts_.branches, m_.issue_rate.value / m_.clock);
     cost_.issue = at_rate(all, m_.issue_rate);
     cost_.chain = chain();
     note_assumed(m_.alu_rate, counts_.simple);
