@@ -183,4 +183,18 @@ std::vector<double> accessed_bytes(const ir::Program& p, const Streams& s, const
   return out;
 }
 
+double shared_ends(const ir::Program& p, const Streams& s, double units) {
+  if (s.nest.loops.empty() || !s.nest.loops[0].group || units <= 1) return 0;
+  const lower::Loop& dealt = s.nest.loops[0];
+  const auto axis = static_cast<size_t>(dealt.axis);
+  std::vector<int64_t> mine = covered(p, s.nest, 0);
+  const int64_t whole = mine[axis];
+  mine[axis] = std::min(whole, dealt.tile * static_cast<int64_t>(std::ceil(static_cast<double>(dealt.trips) / units)));
+  const Stream& output = s.streams.back();
+  const ir::Tensor& t = p.graph.tensors[static_cast<size_t>(output.tensor)];
+  const ir::Layout& layout = p.layouts[static_cast<size_t>(output.tensor)];
+  const Footprint f = shape_of(layout, ir::physical_shape(layout, t.shape), region(p, output, mine), ir::bytes_of(t.dtype));
+  return f.rows > 1 ? f.rows : 0;
+}
+
 }  // namespace assay::model

@@ -53,6 +53,10 @@ std::vector<Footprint> footprints(const ir::Program& p, const Streams& s, const 
 // straddles; lanes that are gathered touch a line each.
 std::vector<double> accessed_bytes(const ir::Program& p, const Streams& s, const lower::Counts& counts, double line);
 
+// Runs of the output that one of `units` units writes and that end where another unit's begin: 0 where each
+// unit has one contiguous part, as many as there are rows where the units share the columns out.
+double shared_ends(const ir::Program& p, const Streams& s, double units);
+
 // Extent of the tile per axis that loops [depth..) cover.
 std::vector<int64_t> covered(const ir::Program& p, const lower::Nest& nest, size_t depth);
 

@@ -8,7 +8,8 @@ namespace assay::model {
 
 namespace {
 
-constexpr double kCrowdedEnd = 2;  // times the capacity
+constexpr double kCrowdedEnd = 2;        // times the capacity
+constexpr double kStreamsFollowed = 16;  // by a core's prefetchers; assumed, designs have 16 to 32
 
 // Footprints per stream and depth, and trips per loop, seen by one unit or by the whole device.
 struct View {
@@ -98,6 +99,24 @@ class Traffic {
     return plain / instances <= cache.capacity.value ? std::max(cache.knee_end, kCrowdedEnd * cache.capacity.value) : cache.knee_end;
   }
 
+  // Bytes that a stream touches one behind the other as the nest walks, before it jumps. Rows that are
+  // walked side by side, each a line or more, end where their neighbours began, and prefetchers follow
+  // only so many of them.
+  double straight_run(size_t i) const {
+    const Stream& st = s_.streams[i];
+    double run = shapes_[i].back().run, rows = shapes_[i].back().rows;
+    if (run >= line_ && rows > kStreamsFollowed) return run;
+    for (size_t d = st.until; d-- > 0;) {
+      const Footprint& outer = shapes_[i][d];
+      if (!st.moves[static_cast<size_t>(s_.nest.loops[d].axis)]) continue;
+      if (outer.run <= run) break;
+      if (run >= line_ && outer.rows != rows) return std::max(run, outer.run * outer.rows / rows);
+      run = outer.run;
+      rows = outer.rows;
+    }
+    return run;
+  }
+
   bool crowds(size_t i, const Level& cache) const {
     const Footprint& f = shapes_[i].back();
     return f.occupied(line_, cache.sets) > f.bytes(line_);
@@ -154,6 +173,7 @@ class Traffic {
     }
     for (size_t i = 0; i < bytes.size(); ++i) out.streams.push_back(split(i, bytes[i] * units, l, v.footprint[i][0] * units, stays(v.footprint[i][0] / instances, cache)));
     total(out);
+    for (size_t i = 0; i < bytes.size(); ++i) out.unforeseen += out.streams[i].read / std::max(line_, straight_run(i));
     return out;
   }
 

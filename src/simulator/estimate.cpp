@@ -46,6 +46,7 @@ class Estimator {
     out_.balance = 1 / (share_ * active_);
     in_core();
     data();
+    handing_over();
     const double body = m_.simt ? compose_simt() : compose_simd();
     overhead();
     const double late = joining(body);
@@ -232,12 +233,21 @@ class Estimator {
     return {std::max(0.0, t.read - traffic_[l + 1].read), std::max(0.0, t.written - traffic_[l + 1].written)};
   }
 
+  // Seconds that lines no prefetcher knew of take beyond those that stream in: a core has only so many
+  // misses in flight (Little's law).
+  double waited(size_t l) const {
+    const model::Level& from = m_.levels[l + 1];
+    if (m_.simt || from.latency.value <= 0) return 0;
+    const double late = m_.levels[0].line / model::little_bound(from.misses_in_flight * m_.levels[0].line, from.latency.value);
+    return traffic_[l].unforeseen / active_ * std::max(0.0, late - m_.levels[0].line * seconds_per_byte(l + 1, false));
+  }
+
   void data() {
     for (size_t l = 0; l < traffic_.size(); ++l) {
       const model::LevelTraffic& t = traffic_[l];
       const auto [in, out] = passed_on(l);
       const double held = t.stores_held / active_ * m_.levels[l + 1].latency.value;
-      const double read = in / active_ * beyond(l, false) + held, write = out / active_ * beyond(l, true);
+      const double read = in / active_ * beyond(l, false) + held + waited(l), write = out / active_ * beyond(l, true);
       const std::string name = m_.levels[l].name + "<-" + m_.levels[l + 1].name;
       (m_.levels[l + 1].shared ? cost_.far : cost_.near) += read + write;
       note_assumed(m_.levels[l + 1].read, read);
@@ -246,6 +256,17 @@ class Estimator {
                m_.levels[l + 1].read.spread);
       out_.levels.push_back({name, t.read, t.written, read + write, t.working_set});
     }
+  }
+
+  // A prefetcher that runs on behind the end of a run takes a line which another unit is about to write: it
+  // goes over and comes back by way of the last cache, as other misses do.
+  void handing_over() {
+    if (m_.simt || m_.levels.size() < 2) return;
+    const model::Level& last = m_.levels[m_.levels.size() - 2];
+    const double ends = model::shared_ends(p_, streams_, active_), seconds = 2 * ends * last.latency.value / last.misses_in_flight;
+    if (seconds <= 0) return;
+    cost_.far += seconds;
+    add_term(model::Bound::far, "sharing", seconds, [&] { return fmt::format("{:.0f} runs of the output end in another unit's", ends); }, last.latency.spread);
   }
 
   // ECM: arithmetic overlaps transfers between a core's own caches, which add to each other and to
