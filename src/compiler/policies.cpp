@@ -185,8 +185,8 @@ std::vector<Choice> dense_choices(const Space& s) {
 std::vector<Choice> plain_choices(const Space& s) {
   std::vector<Choice> out;
   for (const VectorChoice& v : with_narrower(s, vector_choices(s))) {
-    for (int64_t vectors : {1, 2, 4, 8}) {
-      if (vectors > 1 && (vectors - 1) * v.width >= s.extent(v.axis)) break;
+    for (int64_t vectors : {8, 4, 2, 1}) {  // between equals the first stays: few rows walked side by side, far along each
+      if (vectors > 1 && (vectors - 1) * v.width >= s.extent(v.axis)) continue;
       const int64_t limit = s.reduces ? std::min<int64_t>(16 / vectors, accumulator_limit(s, vectors)) : std::max<int64_t>(1, 8 / vectors);
       for (std::vector<int64_t> tile : row_tiles(s, v.axis, std::max<int64_t>(1, limit))) {
         tile[static_cast<size_t>(v.axis)] = std::min(vectors * v.width, s.extent(v.axis));
