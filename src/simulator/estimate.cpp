@@ -101,8 +101,7 @@ class Estimator {
 
   // `detail`: a function that says what the term is made of.
   template <class Detail>
-  void add_term(model::Bound kind, const std::string& name, double seconds, const Detail& detail, double spread) {
-    kinds_.push_back(kind);
+  void add_term(const std::string& name, double seconds, const Detail& detail, double spread) {
     out_.terms.push_back({name, seconds, words_ == Words::full ? detail() : std::string()});
     spreads_.push_back(spread);
   }
@@ -134,14 +133,14 @@ class Estimator {
     note_assumed(m_.divide_rate, counts_.divide);
     note_assumed(m_.math_rate, counts_.math);
     note_assumed(m_.issue_rate, cost_.issue >= cost_.vector ? 1 : 0);
-    add_term(model::Bound::vector, "vector", cost_.vector,
+    add_term("vector", cost_.vector,
              [&] { return fmt::format("{:.4g} multiply-adds, {:.4g} other, {:.4g} divisions, {:.4g} functions", counts_.fma,
                          counts_.simple, counts_.divide, counts_.math); },
              m_.fma_rate.spread);
-    add_term(model::Bound::load, "load", cost_.load, [&] { return fmt::format("{:.4g} load instructions", loads); }, m_.load_rate.spread);
-    add_term(model::Bound::store, "store", cost_.store, [&] { return fmt::format("{:.4g} store instructions", stores); }, m_.store_rate.spread);
-    add_term(model::Bound::issue, "issue", cost_.issue, [&] { return fmt::format("{:.4g} instructions", all); }, m_.issue_rate.spread);
-    add_term(model::Bound::chain, "chain", cost_.chain, [] { return std::string("dependent accumulations"); }, m_.fma_latency.spread);
+    add_term("load", cost_.load, [&] { return fmt::format("{:.4g} load instructions", loads); }, m_.load_rate.spread);
+    add_term("store", cost_.store, [&] { return fmt::format("{:.4g} store instructions", stores); }, m_.store_rate.spread);
+    add_term("issue", cost_.issue, [&] { return fmt::format("{:.4g} instructions", all); }, m_.issue_rate.spread);
+    add_term("chain", cost_.chain, [] { return std::string("dependent accumulations"); }, m_.fma_latency.spread);
   }
 
   // Second accesses of vectors that straddle a line, per kind.
@@ -252,7 +251,7 @@ class Estimator {
       (m_.levels[l + 1].shared ? cost_.far : cost_.near) += read + write;
       note_assumed(m_.levels[l + 1].read, read);
       note_assumed(m_.levels[l + 1].write, write);
-      add_term(m_.levels[l + 1].shared ? model::Bound::far : model::Bound::near, name, read + write, [&] { return fmt::format("{:.4g} B in, {:.4g} B out", t.read, t.written); },
+      add_term(name, read + write, [&] { return fmt::format("{:.4g} B in, {:.4g} B out", t.read, t.written); },
                m_.levels[l + 1].read.spread);
       out_.levels.push_back({name, t.read, t.written, read + write, t.working_set});
     }
@@ -266,7 +265,7 @@ class Estimator {
     const double ends = model::shared_ends(p_, streams_, active_), seconds = 2 * ends * last.latency.value / last.misses_in_flight;
     if (seconds <= 0) return;
     cost_.far += seconds;
-    add_term(model::Bound::far, "sharing", seconds, [&] { return fmt::format("{:.0f} runs of the output end in another unit's", ends); }, last.latency.spread);
+    add_term("sharing", seconds, [&] { return fmt::format("{:.0f} runs of the output end in another unit's", ends); }, last.latency.spread);
   }
 
   // ECM: arithmetic overlaps transfers between a core's own caches, which add to each other and to
@@ -346,7 +345,7 @@ class Estimator {
   double joining(double body) {
     const double late = std::min(m_.unit_join.value * (1 - 1 / active_), body * (active_ - 1));
     if (late > 0)
-      add_term(model::Bound::launch, "join", late, [] { return std::string("units that begin late"); }, m_.unit_join.spread);
+      add_term("join", late, [] { return std::string("units that begin late"); }, m_.unit_join.spread);
     return late;
   }
 
@@ -354,7 +353,7 @@ class Estimator {
     const double starts = m_.group_start.value * std::ceil(groups_ / m_.units);
     fixed_ = m_.launch.value + starts;  // a launch in a stream waits for the one before it
     note_assumed(m_.launch, 1);
-    add_term(model::Bound::launch, "launch", fixed_, [&] { return fmt::format("launch and {} group starts", std::ceil(groups_ / m_.units)); }, m_.launch.spread);
+    add_term("launch", fixed_, [&] { return fmt::format("launch and {} group starts", std::ceil(groups_ / m_.units)); }, m_.launch.spread);
   }
 
   void finish() {
@@ -371,13 +370,18 @@ class Estimator {
       variance += part * part;
     }
     const double spread = std::sqrt(variance);
-    const bool whole = p_.vector_width >= m_.native_width;
-    const std::string& op = p_.graph.nodes[0].op;
-    const model::Residual band = m_.simt ? model::Residual{} : model::residual_of(kinds_[order[0]], whole, op == "matmul" || op == "conv");
+    const model::Residual band = m_.simt ? model::Residual{} : model::residual_of(certainty());
     out_.low = out_.seconds * std::max(0.0, 1 - std::hypot(1 - band.low, spread));
     out_.high = out_.seconds * (1 + std::hypot(band.high - 1, spread));
     std::sort(out_.assumed.begin(), out_.assumed.end());
     out_.assumed.erase(std::unique(out_.assumed.begin(), out_.assumed.end()), out_.assumed.end());
+  }
+
+  model::Certainty certainty() const {
+    const std::string& op = p_.graph.nodes[0].op;
+    const double all = std::max(out_.seconds, 1e-15);
+    return {(op == "matmul" || op == "conv") && !lower::has_partial_sums(streams_.nest), p_.vector_width < m_.native_width,
+            (cost_.near + cost_.far) / all, cost_.store / all};
   }
 
   const ir::Program& p_;
@@ -389,7 +393,6 @@ class Estimator {
   double groups_ = 1, active_ = 1, share_ = 1, fixed_ = 0;
   UnitCost cost_;
   std::vector<double> spreads_;
-  std::vector<model::Bound> kinds_;  // of the terms
   Estimate out_;
 };
 

@@ -11,6 +11,7 @@
 #include "lower/lower.h"
 #include "model/closed_form.h"
 #include "model/control.h"
+#include "model/residual.h"
 #include "model/streams.h"
 #include "model/traffic.h"
 #include "simulator/estimate.h"
@@ -58,6 +59,23 @@ TEST(Control, LosesHalfAnIssueGroupWithEachJump) {
   EXPECT_GT(model::control_slots(0, 1, 4), model::control_slots(1, 0, 4)) << "a condition has two ends";
   for (double group : {1.0, 2.0, 4.0, 8.0})  // in cycles, a wider group is never slower
     EXPECT_LE(model::control_slots(3, 5, 2 * group) / (2 * group), model::control_slots(3, 5, group) / group);
+}
+
+TEST(Residual, WidensWithWhatTheModelIsLessSureOf) {
+  const auto width = [](const model::Certainty& c) {
+    const model::Residual r = model::residual_of(c);
+    EXPECT_LT(r.low, 1);
+    EXPECT_GT(r.high, 1);
+    return r.high - r.low;
+  };
+  for (double part : {0.0, 0.3, 0.7}) {
+    EXPECT_LT(width({true, false, part, 0}), width({false, false, part, 0})) << "accumulators that stay in registers";
+    EXPECT_LT(width({false, false, part, 0}), width({false, true, part, 0})) << "narrow vectors";
+    EXPECT_LT(width({false, false, part, 0}), width({false, false, part + 0.3, 0})) << "memory";
+    EXPECT_LT(width({false, false, 0, part}), width({false, false, 0, part + 0.3})) << "stores";
+    EXPECT_LT(width({true, false, part, 0}), width({true, false, part + 0.3, 0}));
+  }
+  EXPECT_DOUBLE_EQ(width({false, false, 1, 1}), width({false, false, 9, 9})) << "parts of a whole";
 }
 
 // Every test below draws the same kind of programs as the tests of lowering.
