@@ -45,6 +45,19 @@ std::vector<VectorChoice> vector_choices(const Space& s) {
   return out;
 }
 
+// Where lanes are gathered, narrower vectors too: they touch fewer rows at a time, which may crowd a cache.
+std::vector<VectorChoice> with_narrower(const Space& s, std::vector<VectorChoice> choices) {
+  const size_t widest = choices.size();
+  for (size_t i = 0; i < widest; ++i) {
+    if (!choices[i].cost.gathers) continue;
+    for (const int width : s.machine.widths) {
+      VectorChoice v{choices[i].axis, width, {}};
+      if (width > 1 && width < choices[i].width && s.carries_lanes(v.axis, width, v.cost)) choices.push_back(std::move(v));
+    }
+  }
+  return choices;
+}
+
 // Tiles of `extent` of at most `limit`, in balanced numbers of tiles.
 std::vector<int64_t> balanced_tiles(int64_t extent, int64_t limit) {
   std::set<int64_t, std::greater<>> out;
@@ -177,9 +190,9 @@ std::vector<Choice> dense_choices(const Space& s) {
 
 std::vector<Choice> plain_choices(const Space& s) {
   std::vector<Choice> out;
-  for (const VectorChoice& v : vector_choices(s)) {
-    for (int64_t vectors : {1, 2, 4, 8}) {
-      if (vectors > 1 && (vectors - 1) * v.width >= s.extent(v.axis)) break;
+  for (const VectorChoice& v : with_narrower(s, vector_choices(s))) {
+    for (int64_t vectors : {8, 4, 2, 1}) {  // between equals the first stays: few rows walked side by side, far along each
+      if (vectors > 1 && (vectors - 1) * v.width >= s.extent(v.axis)) continue;
       const int64_t limit = s.reduces ? std::min<int64_t>(16 / vectors, accumulator_limit(s, vectors)) : std::max<int64_t>(1, 8 / vectors);
       for (std::vector<int64_t> tile : row_tiles(s, v.axis, std::max<int64_t>(1, limit))) {
         tile[static_cast<size_t>(v.axis)] = std::min(vectors * v.width, s.extent(v.axis));

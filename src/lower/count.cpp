@@ -29,8 +29,10 @@ void add_scaled(Counts& to, const Counts& c, double times) {
   }
 }
 
+// A value that an operation takes twice (a square) is computed once: every compiler sees that.
 void count_value(const ir::Value& v, Counts& out) {
-  for (const ir::Value& a : v.args) count_value(a, out);
+  for (auto a = v.args.begin(); a != v.args.end(); ++a)
+    if (std::find(v.args.begin(), a, *a) == a) count_value(*a, out);
   using V = ir::ValueOp;
   const auto access = [&]() -> AccessCount& { return out.buffers[static_cast<size_t>(v.id)]; };
   switch (v.op) {

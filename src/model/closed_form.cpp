@@ -13,10 +13,18 @@ using lower::Counts;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+void count_body(const ir::Scalar& e, double times, Counts& out);
+
+// What an operation takes twice (a square) is computed once.
+void count_arguments(const ir::Scalar& e, double times, Counts& out) {
+  for (auto a = e.args.begin(); a != e.args.end(); ++a)
+    if (std::find(e.args.begin(), a, *a) == a) count_body(*a, times, out);
+}
+
 // Operations of a scalar body: multiply-adds are found by the caller.
 void count_body(const ir::Scalar& e, double times, Counts& out) {
   using S = ir::ScalarOp;
-  for (const ir::Scalar& a : e.args) count_body(a, times, out);
+  count_arguments(e, times, out);
   switch (e.op) {
     case S::read:
     case S::constant:
@@ -124,7 +132,7 @@ class ClosedForm {
     const bool fused = anchor_.combine == ir::Combiner::sum && anchor_.body.op == ir::ScalarOp::mul;
     if (fused) {
       out_.fma += points;
-      for (const ir::Scalar& a : anchor_.body.args) count_body(a, points, out_);
+      count_arguments(anchor_.body, points, out_);
     } else {
       count_body(anchor_.body, points, out_);
       if (reduces) out_.simple += points;

@@ -226,6 +226,7 @@ class Resolver {
     const double users = m_.units / out.instances;
     resolve_bandwidth(l, base, users, out);
     if (l.latency.known()) out.latency = {seconds(*l.latency.value), spread_of(l.latency), false, base + ".latency"};
+    if (l.outstanding.lines.known()) out.misses_in_flight = l.outstanding.lines.value->v * per_unit(l.outstanding.per);
     out.write_allocates = l.write == hwdesc::WritePolicy::allocate || l.write == hwdesc::WritePolicy::unknown;
     m_.levels.push_back(std::move(out));
   }

@@ -33,6 +33,7 @@ struct Level {              // one memory, near to far
   Quantity per_unit_read, per_unit_write;  // bytes/s one unit alone reaches
   double sharpness = 4;     // p of the bandwidth law
   Quantity latency;         // s
+  double misses_in_flight = 10;   // lines that one unit waits for at once; 10 line buffers are the usual number
   bool write_allocates = true;
 };
 

@@ -1,35 +1,27 @@
 #include "model/residual.h"
 
-#include <array>
+#include <algorithm>
+#include <cmath>
 
 namespace assay::model {
 
 namespace {
 
 struct Row {
-  Bound bound;
-  Residual narrow, whole, whole_dense;
+  double low, low_memory;                                // ln(predicted / measured)
+  double high, high_memory, high_stores, high_narrow;    // ln(measured / predicted)
 };
 
-// Quantiles 5 and 95 % of measured / predicted over 1750 programs of 35 operators, half of them drawn
-// uniformly from the legal ones, on one x86 machine with 512-bit vectors; rounded outwards.
-constexpr std::array<Row, 8> kRows = {{
-    {Bound::vector, {0.5, 2.0}, {0.7, 1.8}, {0.85, 1.4}},
-    {Bound::load, {0.45, 1.8}, {0.6, 1.8}, {0.5, 2.2}},
-    {Bound::store, {0.6, 1.65}, {0.9, 2.6}, {0.9, 1.8}},
-    {Bound::issue, {0.6, 2.8}, {0.8, 1.6}, {0.8, 1.5}},
-    {Bound::chain, {0.5, 1.8}, {0.7, 2.2}, {0.55, 1.3}},
-    {Bound::near, {0.25, 2.0}, {0.55, 2.1}, {0.2, 2.5}},
-    {Bound::far, {0.4, 1.2}, {0.6, 1.3}, {0.4, 1.3}},
-    {Bound::launch, {0.6, 1.6}, {0.6, 1.6}, {0.6, 1.6}},
-}};
+constexpr Row kKept = {0.16, 0.52, 0.25, 0.10, 0, 0};
+constexpr Row kOther = {0.58, 0, 0.08, 1.20, 0.59, 0.34};
 
 }  // namespace
 
-Residual residual_of(Bound bound, bool whole, bool dense) {
-  for (const Row& r : kRows)
-    if (r.bound == bound) return !whole ? r.narrow : dense ? r.whole_dense : r.whole;
-  return {};
+Residual residual_of(const Certainty& c) {
+  const Row& r = c.kept && !c.narrow ? kKept : kOther;
+  const double memory = std::clamp(c.memory, 0.0, 1.0), stores = std::clamp(c.stores, 0.0, 1.0);
+  return {std::exp(-(r.low + r.low_memory * memory)),
+          std::exp(r.high + r.high_memory * memory + r.high_stores * stores + (c.narrow ? r.high_narrow : 0))};
 }
 
 }  // namespace assay::model

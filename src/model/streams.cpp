@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "model/alignment.h"
+
 namespace assay::model {
 
 namespace {
@@ -19,6 +21,14 @@ const ir::Read* read_of(const ir::Program& p, const Stream& s) {
   for (const ir::Read& r : p.graph.nodes[static_cast<size_t>(s.node)].reads)
     if (r.tensor == s.tensor) return &r;
   return nullptr;
+}
+
+// Where a stream touches its array: its read's index, or the output's own axes.
+std::vector<ir::Index> index_of(const ir::Program& p, const Stream& s) {
+  if (const ir::Read* r = read_of(p, s); r != nullptr && !s.written) return r->index;
+  std::vector<ir::Index> own;
+  for (size_t d = 0; d < p.graph.tensors[static_cast<size_t>(s.tensor)].shape.size(); ++d) own.push_back(ir::variable(static_cast<int>(d)));
+  return own;
 }
 
 // Extents per logical dimension over a tile of the anchor's axes, clipped to the tensor.
@@ -157,6 +167,34 @@ std::vector<Footprint> footprints(const ir::Program& p, const Streams& s, const 
     out.push_back(shape_of(layout, full, extent, ir::bytes_of(t.dtype)));
   }
   return out;
+}
+
+std::vector<double> accessed_bytes(const ir::Program& p, const Streams& s, const lower::Counts& counts, double line) {
+  const std::vector<int> arguments = ir::arguments_of(p);
+  std::vector<double> out;
+  for (const Stream& st : s.streams) {
+    const ir::Tensor& t = p.graph.tensors[static_cast<size_t>(st.tensor)];
+    const auto at = std::find(arguments.begin(), arguments.end(), st.tensor) - arguments.begin();
+    const lower::AccessCount& a = counts.buffers[st.staging < 0 ? static_cast<size_t>(at) : arguments.size() + static_cast<size_t>(st.staging)];
+    const double split = st.staging < 0 ? straddling(p, p.layouts[static_cast<size_t>(st.tensor)], t, index_of(p, st), line) : 0;
+    const double vector = std::max(1.0, p.vector_width * ir::bytes_of(t.dtype) / line) + split;
+    out.push_back(line * (vector * (a.vector_loads + a.vector_stores) + a.splats + a.gathered_lanes + a.scattered_lanes));
+  }
+  return out;
+}
+
+double shared_ends(const ir::Program& p, const Streams& s, double units) {
+  if (s.nest.loops.empty() || !s.nest.loops[0].group || units <= 1) return 0;
+  const lower::Loop& dealt = s.nest.loops[0];
+  const auto axis = static_cast<size_t>(dealt.axis);
+  std::vector<int64_t> mine = covered(p, s.nest, 0);
+  const int64_t whole = mine[axis];
+  mine[axis] = std::min(whole, dealt.tile * static_cast<int64_t>(std::ceil(static_cast<double>(dealt.trips) / units)));
+  const Stream& output = s.streams.back();
+  const ir::Tensor& t = p.graph.tensors[static_cast<size_t>(output.tensor)];
+  const ir::Layout& layout = p.layouts[static_cast<size_t>(output.tensor)];
+  const Footprint f = shape_of(layout, ir::physical_shape(layout, t.shape), region(p, output, mine), ir::bytes_of(t.dtype));
+  return f.rows > 1 ? f.rows : 0;
 }
 
 }  // namespace assay::model

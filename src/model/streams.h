@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/program.h"
+#include "lower/count.h"
 #include "lower/nest.h"
 
 namespace assay::model {
@@ -46,6 +47,15 @@ struct Footprint {
 
 // At every depth 0..stream.until.
 std::vector<Footprint> footprints(const ir::Program& p, const Streams& s, const Stream& stream);
+
+// Per stream the bytes of lines that its loads and stores touch, one access after the other: what a
+// cache that keeps nothing would fetch. A vector touches the lines it is long, or a second one where it
+// straddles; lanes that are gathered touch a line each.
+std::vector<double> accessed_bytes(const ir::Program& p, const Streams& s, const lower::Counts& counts, double line);
+
+// Runs of the output that one of `units` units writes and that end where another unit's begin: 0 where each
+// unit has one contiguous part, as many as there are rows where the units share the columns out.
+double shared_ends(const ir::Program& p, const Streams& s, double units);
 
 // Extent of the tile per axis that loops [depth..) cover.
 std::vector<int64_t> covered(const ir::Program& p, const lower::Nest& nest, size_t depth);

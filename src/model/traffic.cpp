@@ -2,22 +2,26 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace assay::model {
 
 namespace {
 
+constexpr double kCrowdedEnd = 2;        // times the capacity
+constexpr double kStreamsFollowed = 16;  // by a core's prefetchers; assumed, designs have 16 to 32
+
 // Footprints per stream and depth, and trips per loop, seen by one unit or by the whole device.
 struct View {
   std::vector<std::vector<double>> footprint;  // [stream][depth]
+  std::vector<std::vector<double>> refetched;  // [stream][depth]: when only what is inside the depth stays
   double shrink = 1;                           // of streams that move with the outermost loop, at depth 0
-  std::vector<double> trips;                   // [loop]
 };
 
 class Traffic {
  public:
-  Traffic(const ir::Program& p, const Streams& s, const Machine& m, const Residency& r)
-      : p_(p), s_(s), m_(m), resident_(r) {
+  Traffic(const ir::Program& p, const Streams& s, const Machine& m, const Residency& r, const std::vector<double>& most)
+      : p_(p), s_(s), m_(m), resident_(r), most_(most) {
     line_ = m.levels[0].line;
     for (const Stream& st : s.streams) shapes_.push_back(footprints(p, s, st));
     device_ = view(1);
@@ -34,19 +38,43 @@ class Traffic {
   View view(double share) const {
     View v;
     const size_t depths = s_.nest.loops.size() + 1;
-    for (const lower::Loop& l : s_.nest.loops) v.trips.push_back(static_cast<double>(l.trips));
-    if (!v.trips.empty() && s_.nest.loops[0].group && share > 1) {
-      const double mine = std::ceil(v.trips[0] / share);
-      v.shrink = mine / v.trips[0];
-      v.trips[0] = mine;
+    if (!s_.nest.loops.empty() && s_.nest.loops[0].group && share > 1) {
+      const double all = static_cast<double>(s_.nest.loops[0].trips);
+      v.shrink = std::ceil(all / share) / all;
     }
-    for (const Stream& st : s_.streams) {
+    for (size_t i = 0; i < s_.streams.size(); ++i) {
       std::vector<double> f(depths, 0);
-      const std::vector<Footprint>& shapes = shapes_[v.footprint.size()];
-      for (size_t d = 0; d < shapes.size(); ++d) f[d] = shapes[d].bytes(line_) * part(v, st, d);
+      for (size_t d = 0; d < shapes_[i].size(); ++d) f[d] = shapes_[i][d].bytes(line_) * part(v, s_.streams[i], d);
+      v.refetched.push_back(refetched(v, i, f));
       v.footprint.push_back(std::move(f));
     }
     return v;
+  }
+
+  // Never less than what a larger cache would fetch, never more than the accesses there are.
+  std::vector<double> refetched(const View& v, size_t i, const std::vector<double>& footprint) const {
+    const double most = i < most_.size() ? std::max(footprint[0], most_[i] * v.shrink) : std::numeric_limits<double>::max();
+    std::vector<double> out;
+    for (size_t d = 0; d <= s_.streams[i].until && d < footprint.size(); ++d) {
+      const double bytes = std::min(most, footprint[d] * passes(v, s_.streams[i], d));
+      out.push_back(d == 0 ? bytes : std::max(bytes, out.back()));
+    }
+    return out;
+  }
+
+  // How often the loops outside a depth run what is inside, in footprints of a stream. The last tile of an
+  // axis may be partial: a stream that moves with the axis touches less of itself there.
+  double passes(const View& v, const Stream& st, size_t depth) const {
+    std::vector<int> tile_of(st.moves.size(), -1);
+    for (size_t i = 0; i < depth; ++i) tile_of[static_cast<size_t>(s_.nest.loops[i].axis)] = static_cast<int>(i);
+    double n = depth > 0 ? v.shrink : 1;
+    for (size_t a = 0; a < tile_of.size(); ++a) {
+      if (tile_of[a] < 0) continue;
+      const lower::Loop& l = s_.nest.loops[static_cast<size_t>(tile_of[a])];
+      const double extent = static_cast<double>(p_.graph.nodes[0].axes[a].extent);
+      n *= st.moves[a] ? extent / static_cast<double>(l.tile) : static_cast<double>(ir::tile_count(p_, l.level, l.axis));
+    }
+    return n;
   }
 
   double part(const View& v, const Stream& st, size_t depth) const {
@@ -62,10 +90,36 @@ class Traffic {
     return sum;
   }
 
-  static double product(const std::vector<double>& trips, size_t n) {
-    double x = 1;
-    for (size_t i = 0; i < n; ++i) x *= trips[i];
-    return x;
+  // Rows that crowd a few sets of a cache with room elsewhere go little by little, since which line has to
+  // leave a set is not the one longest unused: the last have gone at twice what fits.
+  double crowded_end(const View& v, size_t depth, const Level& cache, double instances) const {
+    double plain = 0;
+    for (size_t i = 0; i < s_.streams.size(); ++i)
+      if (depth <= s_.streams[i].until) plain += v.footprint[i][depth];
+    return plain / instances <= cache.capacity.value ? std::max(cache.knee_end, kCrowdedEnd * cache.capacity.value) : cache.knee_end;
+  }
+
+  // Bytes that a stream touches one behind the other as the nest walks, before it jumps. Rows that are
+  // walked side by side, each a line or more, end where their neighbours began, and prefetchers follow
+  // only so many of them.
+  double straight_run(size_t i) const {
+    const Stream& st = s_.streams[i];
+    double run = shapes_[i].back().run, rows = shapes_[i].back().rows;
+    if (run >= line_ && rows > kStreamsFollowed) return run;
+    for (size_t d = st.until; d-- > 0;) {
+      const Footprint& outer = shapes_[i][d];
+      if (!st.moves[static_cast<size_t>(s_.nest.loops[d].axis)]) continue;
+      if (outer.run <= run) break;
+      if (run >= line_ && outer.rows != rows) return std::max(run, outer.run * outer.rows / rows);
+      run = outer.run;
+      rows = outer.rows;
+    }
+    return run;
+  }
+
+  bool crowds(size_t i, const Level& cache) const {
+    const Footprint& f = shapes_[i].back();
+    return f.occupied(line_, cache.sets) > f.bytes(line_);
   }
 
   // Bytes of stream `i` when everything inside depth j fits; `inner`: the stream's code stands
@@ -74,17 +128,14 @@ class Traffic {
     const Stream& st = s_.streams[i];
     // Neighbours in a line that are not touched together touch it again, once it has gone.
     if (st.once && shapes_[i][std::min(j, st.until)].run >= line_) return v.footprint[i][0];
-    if (j > st.until) return v.footprint[i][st.until] * product(v.trips, st.until);
+    if (j > st.until) return unreused(v, i);
     size_t d = j;
     while (d > 0 && !st.moves[static_cast<size_t>(s_.nest.loops[d - 1].axis)]) --d;
     if (d > 0) --d;
-    return v.footprint[i][d] * product(v.trips, d);
+    return v.refetched[i][d];
   }
 
-  double unreused(const View& v, size_t i) const {
-    const size_t until = s_.streams[i].until;
-    return v.footprint[i][until] * product(v.trips, until);
-  }
+  double unreused(const View& v, size_t i) const { return v.refetched[i].back(); }
 
   double fits(double working_set, double from, double to) const {
     if (working_set <= from) return 1;
@@ -104,20 +155,25 @@ class Traffic {
     const size_t depths = s_.nest.loops.size() + 1;
     std::vector<double> bytes(s_.streams.size(), 0);
     LevelTraffic out;
+    const double units = shared ? 1 : std::min(m_.units, static_cast<double>(ir::group_count(p_)));
     double left = 1;  // weight of the cases in which no outer depth fitted
     for (size_t j = 0; j < depths && left > 1e-6; ++j) {
       const double size = working_set(v, j, cache) / instances;
-      const double h = fits(size, cache.capacity.value, cache.knee_end);
+      const double h = fits(size, cache.capacity.value, crowded_end(v, j, cache, instances));
       if (h <= 0) continue;
       if (out.working_set == 0) out.working_set = size;
       for (size_t i = 0; i < bytes.size(); ++i) bytes[i] += left * h * reused(v, i, j);
       left *= 1 - h;
     }
-    // Not even one register tile's rows stay (they crowd a few sets): nothing is reused.
-    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] += left * unreused(v, i);
-    const double units = shared ? 1 : std::min(m_.units, static_cast<double>(ir::group_count(p_)));
+    // Not even one register tile's rows stay, since they crowd a few sets: each access fetches its line.
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      const double all = crowds(i, cache) && i < most_.size() ? most_[i] * v.shrink : 0;
+      bytes[i] += left * std::max(all, unreused(v, i));
+      if (s_.streams[i].written) out.stores_held += left * all / line_ * units;
+    }
     for (size_t i = 0; i < bytes.size(); ++i) out.streams.push_back(split(i, bytes[i] * units, l, v.footprint[i][0] * units, stays(v.footprint[i][0] / instances, cache)));
     total(out);
+    for (size_t i = 0; i < bytes.size(); ++i) out.unforeseen += out.streams[i].read / std::max(line_, straight_run(i));
     return out;
   }
 
@@ -127,7 +183,7 @@ class Traffic {
     for (size_t i = 0; i < s_.streams.size(); ++i) {
       const Stream& st = s_.streams[i];
       const bool copy = st.staging >= 0;
-      const double bytes = copy ? 0 : st.once ? device_.footprint[i][0] : device_.footprint[i][st.until] * product(device_.trips, st.until);
+      const double bytes = copy ? 0 : st.once ? device_.footprint[i][0] : unreused(device_, i);
       out.streams.push_back(split(i, bytes, l, device_.footprint[i][0], 0));
     }
     for (size_t i = 0; i < s_.streams.size(); ++i)
@@ -156,7 +212,7 @@ class Traffic {
     }
     if (st.written) {
       t.written = std::max(0.0, bytes - once * kept);
-      t.read = st.read ? std::max(0.0, bytes - once) : 0;
+      t.read = st.read || m_.levels[l].write_allocates ? std::max(0.0, bytes - once) : 0;
       return t;
     }
     double here = 0;
@@ -176,6 +232,7 @@ class Traffic {
   const Streams& s_;
   const Machine& m_;
   const Residency& resident_;
+  const std::vector<double>& most_;
   double line_ = 64;
   std::vector<std::vector<Footprint>> shapes_;  // [stream][depth]
   View device_, unit_;
@@ -183,8 +240,9 @@ class Traffic {
 
 }  // namespace
 
-std::vector<LevelTraffic> traffic(const ir::Program& p, const Streams& s, const Machine& m, const Residency& resident) {
-  const Traffic t(p, s, m, resident);
+std::vector<LevelTraffic> traffic(const ir::Program& p, const Streams& s, const Machine& m, const Residency& resident,
+                                  const std::vector<double>& most) {
+  const Traffic t(p, s, m, resident, most);
   std::vector<LevelTraffic> out;
   for (size_t l = 0; l + 1 < m.levels.size(); ++l) out.push_back(t.level(l));
   return out;

@@ -5,6 +5,8 @@
 // times the trips of the loops outside, except that
 //   - loops just outside j that do not move the stream find its data still there, and
 //   - the next loop that does move it loads only what is new (overlapping windows of convolutions).
+// A partial tile at the end of an axis counts with what is in it, and no stream fetches more lines than
+// its accesses touch.
 // Between knee.from and knee.to the traffic of "fits" and "does not fit" is blended linearly in
 // log W, since replacement is not perfect. Explicit memories take exactly what is staged in them.
 // Private caches see one unit's share of the groups, shared caches all of them. An output that fits
@@ -31,11 +33,14 @@ struct StreamTraffic {
 struct LevelTraffic {             // into (read) and out of (written) level i, from and to level i+1
   double read = 0, written = 0;
   double working_set = 0;         // of the depth that fits, bytes
+  double unforeseen = 0;          // of all units: lines read at the start of a run, which no prefetcher knew of
+  double stores_held = 0;         // of all units: stores that wait for a line other rows of theirs have driven out
   std::vector<StreamTraffic> streams;
 };
 
-// One entry per memory level but the last.
+// One entry per memory level but the last. `most`: bytes per stream that its accesses can fetch
+// (accessed_bytes); empty: not known.
 std::vector<LevelTraffic> traffic(const ir::Program& p, const Streams& s, const Machine& m,
-                                  const Residency& resident);
+                                  const Residency& resident, const std::vector<double>& most = {});
 
 }  // namespace assay::model

@@ -8,6 +8,7 @@
 #include "model/alignment.h"
 #include "model/bandwidth.h"
 #include "model/closed_form.h"
+#include "model/control.h"
 #include "model/residual.h"
 #include "simulator/residency.h"
 
@@ -33,7 +34,7 @@ class Estimator {
   Estimator(const ir::Program& p, const Machine& m, const CacheState& before, std::span<const int> keys,
             const lower::Counts* counts, Words words)
       : p_(p), m_(m), words_(words), counts_(counts != nullptr ? *counts : model::closed_form(p)), streams_(model::streams_of(p)) {
-    traffic_ = model::traffic(p, streams_, m, residency_of(p, m, before, keys));
+    traffic_ = model::traffic(p, streams_, m, residency_of(p, m, before, keys), model::accessed_bytes(p, streams_, counts_, m.levels[0].line));
     groups_ = static_cast<double>(ir::group_count(p));
     active_ = std::min(m.units, groups_);
     share_ = busiest_share();
@@ -45,6 +46,7 @@ class Estimator {
     out_.balance = 1 / (share_ * active_);
     in_core();
     data();
+    handing_over();
     const double body = m_.simt ? compose_simt() : compose_simd();
     overhead();
     const double late = joining(body);
@@ -99,8 +101,7 @@ class Estimator {
 
   // `detail`: a function that says what the term is made of.
   template <class Detail>
-  void add_term(model::Bound kind, const std::string& name, double seconds, const Detail& detail, double spread) {
-    kinds_.push_back(kind);
+  void add_term(const std::string& name, double seconds, const Detail& detail, double spread) {
     out_.terms.push_back({name, seconds, words_ == Words::full ? detail() : std::string()});
     spreads_.push_back(spread);
   }
@@ -117,28 +118,29 @@ class Estimator {
   void in_core() {
     const auto [split_loads, split_stores] = straddled();
     const double loads = counts_.loads() + split_loads, stores = counts_.stores() + split_stores;
-    double moved_lanes = 0;  // lanes of gathers and scatters go through the vector pipe one by one
-    for (const lower::AccessCount& a : counts_.buffers) moved_lanes += a.gathered_lanes + a.scattered_lanes;
+    double moved_lanes = 0;  // lanes of gathers and scatters go through the vector pipe one by one, but for the first
+    for (const lower::AccessCount& a : counts_.buffers)
+      moved_lanes += (a.gathered_lanes + a.scattered_lanes) * (p_.vector_width - 1) / p_.vector_width;
     cost_.vector = at_rate(counts_.fma, m_.fma_rate) + at_rate(counts_.simple + moved_lanes, m_.alu_rate) +
                    at_rate(counts_.divide, m_.divide_rate) + at_rate(counts_.math, m_.math_rate);
     cost_.load = at_rate(loads, m_.load_rate);
     cost_.store = at_rate(stores, m_.store_rate);
     const double all = counts_.fma + counts_.simple + counts_.divide + 10 * counts_.math + loads + stores +
-                       counts_.prefetches + 2 * counts_.iterations;
+                       counts_.prefetches + model::control_slots(counts_.iterations, counts_.branches, m_.issue_rate.value / m_.clock);
     cost_.issue = at_rate(all, m_.issue_rate);
     cost_.chain = chain();
     note_assumed(m_.alu_rate, counts_.simple);
     note_assumed(m_.divide_rate, counts_.divide);
     note_assumed(m_.math_rate, counts_.math);
     note_assumed(m_.issue_rate, cost_.issue >= cost_.vector ? 1 : 0);
-    add_term(model::Bound::vector, "vector", cost_.vector,
+    add_term("vector", cost_.vector,
              [&] { return fmt::format("{:.4g} multiply-adds, {:.4g} other, {:.4g} divisions, {:.4g} functions", counts_.fma,
                          counts_.simple, counts_.divide, counts_.math); },
              m_.fma_rate.spread);
-    add_term(model::Bound::load, "load", cost_.load, [&] { return fmt::format("{:.4g} load instructions", loads); }, m_.load_rate.spread);
-    add_term(model::Bound::store, "store", cost_.store, [&] { return fmt::format("{:.4g} store instructions", stores); }, m_.store_rate.spread);
-    add_term(model::Bound::issue, "issue", cost_.issue, [&] { return fmt::format("{:.4g} instructions", all); }, m_.issue_rate.spread);
-    add_term(model::Bound::chain, "chain", cost_.chain, [] { return std::string("dependent accumulations"); }, m_.fma_latency.spread);
+    add_term("load", cost_.load, [&] { return fmt::format("{:.4g} load instructions", loads); }, m_.load_rate.spread);
+    add_term("store", cost_.store, [&] { return fmt::format("{:.4g} store instructions", stores); }, m_.store_rate.spread);
+    add_term("issue", cost_.issue, [&] { return fmt::format("{:.4g} instructions", all); }, m_.issue_rate.spread);
+    add_term("chain", cost_.chain, [] { return std::string("dependent accumulations"); }, m_.fma_latency.spread);
   }
 
   // Second accesses of vectors that straddle a line, per kind.
@@ -230,19 +232,40 @@ class Estimator {
     return {std::max(0.0, t.read - traffic_[l + 1].read), std::max(0.0, t.written - traffic_[l + 1].written)};
   }
 
+  // Seconds that lines no prefetcher knew of take beyond those that stream in: a core has only so many
+  // misses in flight (Little's law).
+  double waited(size_t l) const {
+    const model::Level& from = m_.levels[l + 1];
+    if (m_.simt || from.latency.value <= 0) return 0;
+    const double late = m_.levels[0].line / model::little_bound(from.misses_in_flight * m_.levels[0].line, from.latency.value);
+    return traffic_[l].unforeseen / active_ * std::max(0.0, late - m_.levels[0].line * seconds_per_byte(l + 1, false));
+  }
+
   void data() {
     for (size_t l = 0; l < traffic_.size(); ++l) {
       const model::LevelTraffic& t = traffic_[l];
       const auto [in, out] = passed_on(l);
-      const double read = in / active_ * beyond(l, false), write = out / active_ * beyond(l, true);
+      const double held = t.stores_held / active_ * m_.levels[l + 1].latency.value;
+      const double read = in / active_ * beyond(l, false) + held + waited(l), write = out / active_ * beyond(l, true);
       const std::string name = m_.levels[l].name + "<-" + m_.levels[l + 1].name;
       (m_.levels[l + 1].shared ? cost_.far : cost_.near) += read + write;
       note_assumed(m_.levels[l + 1].read, read);
       note_assumed(m_.levels[l + 1].write, write);
-      add_term(m_.levels[l + 1].shared ? model::Bound::far : model::Bound::near, name, read + write, [&] { return fmt::format("{:.4g} B in, {:.4g} B out", t.read, t.written); },
+      add_term(name, read + write, [&] { return fmt::format("{:.4g} B in, {:.4g} B out", t.read, t.written); },
                m_.levels[l + 1].read.spread);
       out_.levels.push_back({name, t.read, t.written, read + write, t.working_set});
     }
+  }
+
+  // A prefetcher that runs on behind the end of a run takes a line which another unit is about to write: it
+  // goes over and comes back by way of the last cache, as other misses do.
+  void handing_over() {
+    if (m_.simt || m_.levels.size() < 2) return;
+    const model::Level& last = m_.levels[m_.levels.size() - 2];
+    const double ends = model::shared_ends(p_, streams_, active_), seconds = 2 * ends * last.latency.value / last.misses_in_flight;
+    if (seconds <= 0) return;
+    cost_.far += seconds;
+    add_term("sharing", seconds, [&] { return fmt::format("{:.0f} runs of the output end in another unit's", ends); }, last.latency.spread);
   }
 
   // ECM: arithmetic overlaps transfers between a core's own caches, which add to each other and to
@@ -322,7 +345,7 @@ class Estimator {
   double joining(double body) {
     const double late = std::min(m_.unit_join.value * (1 - 1 / active_), body * (active_ - 1));
     if (late > 0)
-      add_term(model::Bound::launch, "join", late, [] { return std::string("units that begin late"); }, m_.unit_join.spread);
+      add_term("join", late, [] { return std::string("units that begin late"); }, m_.unit_join.spread);
     return late;
   }
 
@@ -330,7 +353,7 @@ class Estimator {
     const double starts = m_.group_start.value * std::ceil(groups_ / m_.units);
     fixed_ = m_.launch.value + starts;  // a launch in a stream waits for the one before it
     note_assumed(m_.launch, 1);
-    add_term(model::Bound::launch, "launch", fixed_, [&] { return fmt::format("launch and {} group starts", std::ceil(groups_ / m_.units)); }, m_.launch.spread);
+    add_term("launch", fixed_, [&] { return fmt::format("launch and {} group starts", std::ceil(groups_ / m_.units)); }, m_.launch.spread);
   }
 
   void finish() {
@@ -347,13 +370,18 @@ class Estimator {
       variance += part * part;
     }
     const double spread = std::sqrt(variance);
-    const bool whole = p_.vector_width >= m_.native_width;
-    const std::string& op = p_.graph.nodes[0].op;
-    const model::Residual band = m_.simt ? model::Residual{} : model::residual_of(kinds_[order[0]], whole, op == "matmul" || op == "conv");
+    const model::Residual band = m_.simt ? model::Residual{} : model::residual_of(certainty());
     out_.low = out_.seconds * std::max(0.0, 1 - std::hypot(1 - band.low, spread));
     out_.high = out_.seconds * (1 + std::hypot(band.high - 1, spread));
     std::sort(out_.assumed.begin(), out_.assumed.end());
     out_.assumed.erase(std::unique(out_.assumed.begin(), out_.assumed.end()), out_.assumed.end());
+  }
+
+  model::Certainty certainty() const {
+    const std::string& op = p_.graph.nodes[0].op;
+    const double all = std::max(out_.seconds, 1e-15);
+    return {(op == "matmul" || op == "conv") && !lower::has_partial_sums(streams_.nest), p_.vector_width < m_.native_width,
+            (cost_.near + cost_.far) / all, cost_.store / all};
   }
 
   const ir::Program& p_;
@@ -365,7 +393,6 @@ class Estimator {
   double groups_ = 1, active_ = 1, share_ = 1, fixed_ = 0;
   UnitCost cost_;
   std::vector<double> spreads_;
-  std::vector<model::Bound> kinds_;  // of the terms
   Estimate out_;
 };
 

@@ -123,5 +123,21 @@ TEST(LegalSpace, NeighboursAreLegalAndRight) {
   EXPECT_GT(judged, 40);
 }
 
+// Widths that construction considers for an operator on a machine of 4, 8 and 16 lanes.
+std::set<int> widths_for(const std::string& op) {
+  hwdesc::Target target = small_cpu(16, 1);
+  for (double width : {4.0, 8.0}) target.profile.execution.lanes.modes.emplace_back().width.value = hwdesc::Count{width};
+  const model::Machine machine = machine_of(target);
+  const auto problems = compiler::problems_of(*compiler::parse_operator(op), machine);
+  std::set<int> out;
+  for (const ir::Program& p : LegalSpace(problems.tile_graphs[0].problem, target, machine).constructed()) out.insert(p.vector_width);
+  return out;
+}
+
+TEST(Construct, ConsidersNarrowVectorsWhereLanesAreGathered) {
+  EXPECT_EQ(widths_for("reduce_sum rows=64 columns=64"), (std::set<int>{4, 8, 16}));
+  EXPECT_EQ(widths_for("column_sum rows=64 columns=64"), (std::set<int>{16}));
+}
+
 }  // namespace
 }  // namespace assay::test

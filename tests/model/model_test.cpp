@@ -3,10 +3,15 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "../lower/problems.h"
 #include "hwdesc/override.h"
 #include "model/bandwidth.h"
+#include "lower/lower.h"
 #include "model/closed_form.h"
+#include "model/control.h"
+#include "model/residual.h"
 #include "model/streams.h"
 #include "model/traffic.h"
 #include "simulator/estimate.h"
@@ -48,6 +53,31 @@ TEST(Footprint, RowsInOneSetCrowdIt) {
   EXPECT_DOUBLE_EQ(f.occupied(64, 64), 14 * 64) << "each row in a set of its own";
 }
 
+TEST(Control, LosesHalfAnIssueGroupWithEachJump) {
+  EXPECT_DOUBLE_EQ(model::control_slots(0, 0, 4), 0);
+  EXPECT_DOUBLE_EQ(model::control_slots(10, 0, 8) - model::control_slots(10, 0, 4), 10 * 2);
+  EXPECT_GT(model::control_slots(0, 1, 4), model::control_slots(1, 0, 4)) << "a condition has two ends";
+  for (double group : {1.0, 2.0, 4.0, 8.0})  // in cycles, a wider group is never slower
+    EXPECT_LE(model::control_slots(3, 5, 2 * group) / (2 * group), model::control_slots(3, 5, group) / group);
+}
+
+TEST(Residual, WidensWithWhatTheModelIsLessSureOf) {
+  const auto width = [](const model::Certainty& c) {
+    const model::Residual r = model::residual_of(c);
+    EXPECT_LT(r.low, 1);
+    EXPECT_GT(r.high, 1);
+    return r.high - r.low;
+  };
+  for (double part : {0.0, 0.3, 0.7}) {
+    EXPECT_LT(width({true, false, part, 0}), width({false, false, part, 0})) << "accumulators that stay in registers";
+    EXPECT_LT(width({false, false, part, 0}), width({false, true, part, 0})) << "narrow vectors";
+    EXPECT_LT(width({false, false, part, 0}), width({false, false, part + 0.3, 0})) << "memory";
+    EXPECT_LT(width({false, false, 0, part}), width({false, false, 0, part + 0.3})) << "stores";
+    EXPECT_LT(width({true, false, part, 0}), width({true, false, part + 0.3, 0}));
+  }
+  EXPECT_DOUBLE_EQ(width({false, false, 1, 1}), width({false, false, 9, 9})) << "parts of a whole";
+}
+
 // Every test below draws the same kind of programs as the tests of lowering.
 struct Drawn {
   hwdesc::Target target;
@@ -59,6 +89,58 @@ Drawn draw(std::mt19937& rng, int i) {
   Drawn d{small_cpu(width, 1 + i % 3), {}};
   d.program = random_program(random_problem(rng, width), d.target, rng);
   return d;
+}
+
+ir::Program parsed(const std::string& text) {
+  Result<ir::Program> p = ir::parse_program(text, "test");
+  if (!p.ok()) throw std::runtime_error(render(p.diags()));
+  return *p;
+}
+
+// A matrix product whose columns are walked in tiles of `tile`, two rows of 16 columns at a time.
+ir::Program product(int64_t m, int64_t n, int64_t k, int64_t tile) {
+  return parsed(fmt::format(R"yaml(schema: assay/program/1
+name: product
+graph:
+  name: product
+  tensors: {{t0: "f32 {0}x{2}", t1: "f32 {2}x{1}", t2: "f32 {0}x{1}"}}
+  inputs: [t0, t1]
+  outputs: [t2]
+  nodes:
+    - {{name: product, op: matmul, out: "t2[m, n]", axes: {{m: {0}, n: {1}, k: {2}}}, combine: sum, body: "t0[m, k] * t1[k, n]"}}
+layouts: {{t0: "[0, 1]", t1: "[0, 1]", t2: "[0, 1]"}}
+tiles:
+  - {{memory: l2, extent: {{m: {0}, n: {3}, k: {2}}}, order: [n]}}
+  - {{memory: registers, extent: {{m: 2, n: 16, k: 1}}, order: [m, n, k]}}
+vector: {{axis: n, width: 8}}
+)yaml", m, n, k, tile));
+}
+
+// t1[i, j] = max(t0[.., ..], 0): rows of `columns`, in register tiles of `rows` by `across`, lanes of 4 along
+// `lanes`; `read`: the index of t0, of the same shape; `order`: of the loops over register tiles.
+ir::Program walk(int64_t columns, int64_t rows, int64_t across, const char* lanes, const char* read = "i, j",
+                 const char* order = "j, i") {
+  return parsed(fmt::format(R"yaml(schema: assay/program/1
+name: walk
+graph:
+  name: walk
+  tensors: {{t0: "f32 64x{0}", t1: "f32 64x{0}"}}
+  inputs: [t0]
+  outputs: [t1]
+  nodes:
+    - {{name: walk, op: relu, out: "t1[i, j]", axes: {{i: 64, j: {0}}}, body: "max(t0[{4}], 0)"}}
+layouts: {{t0: "[0, 1]", t1: "[0, 1]"}}
+tiles:
+  - {{memory: l1, extent: {{i: 64, j: {0}}}, order: [i, j]}}
+  - {{memory: registers, extent: {{i: {1}, j: {2}}}, order: [{5}]}}
+vector: {{axis: {3}, width: 4}}
+)yaml", columns, rows, across, lanes, read, order));
+}
+
+double term(const model::Estimate& e, const std::string& name) {
+  for (const model::Term& t : e.terms)
+    if (t.name == name) return t.seconds;
+  throw std::runtime_error("no term " + name);
 }
 
 double seconds(const ir::Program& p, const hwdesc::Target& t) { return simulator::estimate(p, machine(t), {}, {}).seconds; }
@@ -106,6 +188,52 @@ TEST(Estimate, TheIntervalHoldsTheEstimate) {
   }
 }
 
+TEST(Estimate, ConditionsCost) {
+  const hwdesc::Target target = small_cpu(4, 1);
+  const ir::Program p = walk(64, 1, 4, "j");
+  lower::Counts counts = model::closed_form(p);
+  const double without = simulator::estimate(p, machine(target), {}, {}, &counts).seconds;
+  counts.branches = 20 * counts.stores();
+  EXPECT_GT(simulator::estimate(p, machine(target), {}, {}, &counts).seconds, 1.5 * without);
+}
+
+TEST(Estimate, LanesThatAreGatheredAreMergedButForTheFirst) {
+  const hwdesc::Target target = small_cpu(4, 1);
+  const model::Machine m = machine(target);
+  const ir::Program p = walk(64, 1, 4, "j", "j, i");
+  const lower::Counts c = model::closed_form(p);
+  EXPECT_DOUBLE_EQ(c.buffers[0].gathered_lanes, 64 * 64);
+  EXPECT_NEAR(term(simulator::estimate(p, m, {}, {}), "vector"), (c.simple + 0.75 * 64 * 64) / m.alu_rate.value, 1e-15);
+}
+
+TEST(Counts, WhatAnOperationTakesTwiceIsComputedOnce) {
+  const hwdesc::Target target = small_cpu(4, 1);
+  const ir::Program p = parsed(R"yaml(schema: assay/program/1
+name: squares
+graph:
+  name: squares
+  tensors: {t0: "f32 8x16", t1: "f32 16", t2: "f32 16"}
+  inputs: [t0, t1]
+  outputs: [t2]
+  nodes:
+    - {name: squares, op: squares, out: "t2[i]", axes: {i: 16, j: 8}, combine: sum, body: "(t0[j, i] - t1[i]) * (t0[j, i] - t1[i])"}
+layouts: {t0: "[0, 1]", t1: "[0]", t2: "[0]"}
+tiles:
+  - {memory: l1, extent: {i: 16, j: 8}, order: [i]}
+  - {memory: registers, extent: {i: 4, j: 1}, order: [i, j]}
+vector: {axis: i, width: 4}
+)yaml");
+  const Result<ir::Kernel> kernel = lower::lower(p, target);
+  ASSERT_TRUE(kernel.ok()) << render(kernel.diags());
+  const lower::Counts exact = lower::count(*kernel), closed = model::closed_form(p);
+  EXPECT_DOUBLE_EQ(exact.fma, 4 * 8);
+  EXPECT_DOUBLE_EQ(exact.simple, 4 * 8);
+  EXPECT_DOUBLE_EQ(exact.buffers[0].vector_loads, 4 * 8);
+  EXPECT_EQ(exact.fma, closed.fma);
+  EXPECT_EQ(exact.simple, closed.simple);
+  EXPECT_EQ(exact.buffers, closed.buffers);
+}
+
 double output_bytes(const ir::Program& p) {
   return static_cast<double>(ir::elements(p.graph.tensors[static_cast<size_t>(p.graph.outputs[0])])) * 4;
 }
@@ -131,6 +259,116 @@ TEST(Traffic, FallsOrStaysAsACacheGrows) {
     }
     EXPECT_GT(last, 0) << "operands that are in no cache must be read once, program " << i;
   }
+}
+
+double read_through_a_small_cache(const Drawn& d, const std::vector<double>& most) {
+  const auto t = model::traffic(d.program, model::streams_of(d.program), with_first_cache(machine(d.target), 256), {}, most);
+  return t[0].read + t[0].written;
+}
+
+TEST(Traffic, IsNeverMoreThanTheLinesItsAccessesTouch) {
+  std::mt19937 rng(17);
+  int bounded = 0;
+  for (int i = 0; i < 200; ++i) {
+    const Drawn d = draw(rng, i);
+    const model::Streams s = model::streams_of(d.program);
+    const std::vector<double> most = model::accessed_bytes(d.program, s, model::closed_form(d.program), 64);
+    ASSERT_EQ(most.size(), s.streams.size());
+    const double free = read_through_a_small_cache(d, {}), capped = read_through_a_small_cache(d, most);
+    EXPECT_LE(capped, free * (1 + 1e-9)) << i;
+    bounded += capped < 0.99 * free ? 1 : 0;
+  }
+  EXPECT_GT(bounded, 10) << "rows of a tile that share lines are counted apart without it";
+}
+
+// 64 rows written a column at a time. Rows 1 KiB apart fall into one of the two sets of this cache, rows 1 KiB
+// and a line apart into both.
+TEST(Traffic, StoresToRowsThatCrowdASetWaitForTheirLines) {
+  const hwdesc::Target target = small_cpu(4, 1);
+  const model::Machine m = machine(target);
+  const auto held = [&](int64_t columns, int64_t rows) {
+    const ir::Program p = walk(columns, rows, 4, "j");
+    const model::Streams s = model::streams_of(p);
+    return model::traffic(p, s, m, {}, model::accessed_bytes(p, s, model::closed_form(p), 64))[0].stores_held;
+  };
+  EXPECT_EQ(held(256, 4), 0) << "few rows fit";
+  EXPECT_EQ(held(256 + 16, 32), 0) << "they drift over the sets";
+  EXPECT_GT(held(256, 16), 0);
+  EXPECT_GE(held(256, 32), held(256, 16)) << "they go little by little";
+  EXPECT_DOUBLE_EQ(held(256, 64), 64 * 64) << "each store";
+
+  hwdesc::Target slow = target;
+  slow.profile.memory[1].latency.value = hwdesc::Latency{15, "core"};
+  const ir::Program crowded = walk(256, 64, 4, "j");
+  const model::Machine s = machine(slow);
+  EXPECT_NEAR(term(simulator::estimate(crowded, s, {}, {}), "l1<-l2") - term(simulator::estimate(crowded, m, {}, {}), "l1<-l2"),
+              64 * 64 * s.levels[1].latency.value, 1e-3 * 64 * 64 * s.levels[1].latency.value);
+}
+
+TEST(Traffic, ALineThatIsWrittenAgainLaterIsReadAgain) {
+  hwdesc::Target target = small_cpu(4, 1);
+  const ir::Program p = walk(256, 64, 4, "j");
+  const auto read = [&](hwdesc::WritePolicy policy) {
+    target.profile.memory[0].write = policy;
+    const model::Streams s = model::streams_of(p);
+    return model::traffic(p, s, machine(target), {}, model::accessed_bytes(p, s, model::closed_form(p), 64))[0].streams[1].read;
+  };
+  EXPECT_DOUBLE_EQ(read(hwdesc::WritePolicy::allocate), 64 * 64 * 64 - output_bytes(p));
+  EXPECT_EQ(read(hwdesc::WritePolicy::around), 0);
+}
+
+// Lines that no prefetcher knew of: one per run, however long it is.
+TEST(Traffic, OnlyTheStartOfARunIsNotForeseen) {
+  const model::Machine m = machine(small_cpu(4, 1));
+  const auto starts = [&](int64_t rows, int64_t across) {
+    const ir::Program p = walk(256, rows, across, "j", "i, j", "i, j");
+    return model::traffic(p, model::streams_of(p), m, {})[0].unforeseen;
+  };
+  EXPECT_DOUBLE_EQ(starts(1, 16), 1) << "row after row is one run";
+  EXPECT_DOUBLE_EQ(starts(4, 16), 64) << "four rows side by side, each a run";
+  EXPECT_DOUBLE_EQ(starts(64, 16), 64 * 256 / 16) << "a column of lines: each jumps";
+}
+
+TEST(Estimate, LinesNotForeseenWaitForTheirLatency) {
+  hwdesc::Target target = small_cpu(4, 1);
+  const ir::Program columns = walk(256 + 16, 64, 16, "j"), rows = walk(256 + 16, 1, 16, "j", "i, j", "i, j");
+  const auto l2 = [&](const ir::Program& p, double cycles) {
+    target.profile.memory[2].latency.value = hwdesc::Latency{cycles, "core"};
+    return term(simulator::estimate(p, machine(target), {}, {}), "l2<-l3");
+  };
+  EXPECT_DOUBLE_EQ(l2(columns, 5), l2(columns, 10)) << "ten in flight hide what streaming takes anyway";
+  EXPECT_GT(l2(columns, 100), 2 * l2(columns, 10));
+  EXPECT_LT(l2(rows, 100), 1.01 * l2(rows, 10));
+}
+
+TEST(Sharing, EndsWhereUnitsShareTheColumnsOut) {
+  const auto ends = [](const char* group) {
+    ir::Program p = walk(256, 1, 16, "j");
+    p.tiles[0].extent = group[0] == 'i' ? std::vector<int64_t>{16, 256} : std::vector<int64_t>{64, 64};
+    return model::shared_ends(p, model::streams_of(p), 2);
+  };
+  EXPECT_EQ(ends("i"), 0) << "16 of 64 rows are one run";
+  EXPECT_EQ(ends("j"), 64) << "each row is shared";
+  EXPECT_EQ(model::shared_ends(walk(256, 1, 16, "j"), model::streams_of(walk(256, 1, 16, "j")), 2), 0) << "one group";
+}
+
+TEST(Estimate, SharingColumnsOutIsNeverFasterThanSharingRowsOut) {
+  hwdesc::Target target = small_cpu(4, 2);
+  target.profile.memory[2].latency.value = hwdesc::Latency{60, "core"};
+  ir::Program rows = walk(256, 1, 16, "j"), columns = rows;
+  rows.tiles[0].extent = {32, 256};
+  columns.tiles[0].extent = {64, 128};
+  EXPECT_LT(seconds(rows, target), seconds(columns, target));
+}
+
+// 80 columns are tiles of 48 and 32, five register tiles and not six: for operand t1, which moves with
+// the columns, and for t0, which is read anew for each tile.
+TEST(Traffic, APartialTileTouchesWhatIsInIt) {
+  const auto lines_read = [](int64_t n, int64_t tile, int stream) {
+    const ir::Program p = product(64, n, 64, tile);
+    return model::traffic(p, model::streams_of(p), with_first_cache(machine(small_cpu(8, 1)), 256), {})[0].streams[static_cast<size_t>(stream)].read / 64;
+  };
+  for (int stream : {0, 1}) EXPECT_NEAR(lines_read(80, 48, stream) / lines_read(96, 48, stream), 5.0 / 6, 1e-9) << stream;
 }
 
 TEST(Traffic, AnOutputIsWrittenBackWhereItDoesNotFitAndStaysWhereItDoes) {
