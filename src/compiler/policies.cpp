@@ -56,6 +56,7 @@ std::vector<std::vector<int64_t>> row_tiles(const Space& s, int vector_axis, int
   std::erase(rows, vector_axis);
   std::reverse(rows.begin(), rows.end());
   std::erase_if(rows, [&](int a) { return s.extent(a) == 1; });
+  if (s.dense) std::stable_partition(rows.begin(), rows.end(), [&](int a) { return !s.moves_all(a); });
   std::vector<int64_t> ones(s.anchor.axes.size(), 1);
   if (rows.empty()) return {ones};
   std::vector<std::vector<int64_t>> out;
