@@ -76,6 +76,7 @@ struct Factor {
 // x * f or x / f with f still along the reduce axes of the product that reads it at `at`.
 std::optional<Factor> factor_of(const ir::Graph& g, const ir::Node& scaling, const ir::Node& product, const ir::Read& at) {
   const ScalarOp op = scaling.body.op;
+  if (at.lookup || std::any_of(scaling.reads.begin(), scaling.reads.end(), [](const ir::Read& r) { return r.lookup.has_value(); })) return std::nullopt;
   if (scaling.combine != ir::Combiner::none || scaling.reads.size() != 2 || at.guarded) return std::nullopt;
   if ((op != ScalarOp::mul && op != ScalarOp::div) || scaling.body.args[0].op != ScalarOp::read ||
       scaling.body.args[1].op != ScalarOp::read || scaling.body.args[0].operand == scaling.body.args[1].operand)

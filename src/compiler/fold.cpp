@@ -64,7 +64,7 @@ std::vector<ir::Node> readers_through(const ir::Graph& g, const ir::Node& m, con
     const std::vector<ir::Range> ranges = ranges_of(reader);
     for (ir::Read& read : reader.reads) {
       if (read.tensor != m.output) continue;
-      if (read.guarded) return {};
+      if (read.guarded || read.lookup) return {};
       const bool across = reads_across(g, reader, read);
       read = into_reshape && reshapes ? reshaped_read(g, m.reads[0].tensor, reader) : composed(m.reads[0], read.index, ranges);
       if (!(into_reshape && reshapes) && !affine(read)) return {};

@@ -12,6 +12,7 @@ namespace {
 // Can `next` take the value of `last` in registers?
 bool joins(const ir::Graph& g, const ir::Node& last, const ir::Node& next) {
   if (next.combine != ir::Combiner::none || is_output(g, last.output)) return false;
+  if (std::any_of(next.reads.begin(), next.reads.end(), [](const ir::Read& r) { return r.lookup.has_value(); })) return false;
   const auto& a = g.tensors[static_cast<size_t>(last.output)];
   const auto& b = g.tensors[static_cast<size_t>(next.output)];
   if (a.shape != b.shape || a.dtype != b.dtype) return false;

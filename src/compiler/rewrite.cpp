@@ -22,13 +22,15 @@ ir::Index flat_index(const std::vector<int64_t>& shape) {
 // Equal reads become one, those that the body does not use go.
 void compact(ir::Node& n) {
   std::vector<ir::Read> kept;
+  const auto keep = [&](auto& self, int read) -> int {
+    ir::Read r = n.reads[static_cast<size_t>(read)];
+    if (r.lookup) r.lookup->read = self(self, r.lookup->read);
+    auto found = std::find(kept.begin(), kept.end(), r);
+    if (found == kept.end()) found = kept.insert(kept.end(), std::move(r));
+    return static_cast<int>(found - kept.begin());
+  };
   const auto renumber = [&](auto& self, ir::Scalar& s) -> void {
-    if (s.op == ir::ScalarOp::read) {
-      const ir::Read& r = n.reads[static_cast<size_t>(s.operand)];
-      auto found = std::find(kept.begin(), kept.end(), r);
-      if (found == kept.end()) found = kept.insert(kept.end(), r);
-      s.operand = static_cast<int>(found - kept.begin());
-    }
+    if (s.op == ir::ScalarOp::read) s.operand = keep(keep, s.operand);
     for (ir::Scalar& a : s.args) self(self, a);
   };
   renumber(renumber, n.body);
@@ -81,11 +83,11 @@ bool affine(const ir::Index& i) {
 }
 
 bool affine(const ir::Read& r) {
-  return std::all_of(r.index.begin(), r.index.end(), [](const ir::Index& i) { return affine(i); });
+  return !r.lookup && std::all_of(r.index.begin(), r.index.end(), [](const ir::Index& i) { return affine(i); });
 }
 
 bool is_identity(const ir::Graph& g, const ir::Read& r) {
-  if (r.guarded) return false;
+  if (r.guarded || r.lookup) return false;
   const std::vector<int64_t>& shape = g.tensors[static_cast<size_t>(r.tensor)].shape;
   for (size_t d = 0; d < r.index.size(); ++d) {
     const bool lone = shape[d] == 1 && r.index[d] == ir::constant(0);
@@ -151,11 +153,18 @@ std::optional<ir::Node> absorbed(const ir::Node& reader, const ir::Node& produce
   const std::vector<ir::Range> ranges = ranges_of(reader);
   for (size_t r = 0; r < reader.reads.size(); ++r) {
     if (reader.reads[r].tensor != producer.output) continue;
-    if (reader.reads[r].guarded) return std::nullopt;
+    const bool holds_positions = std::any_of(reader.reads.begin(), reader.reads.end(), [&](const ir::Read& other) {
+      return other.lookup && other.lookup->read == static_cast<int>(r);
+    });
+    if (reader.reads[r].guarded || reader.reads[r].lookup || holds_positions) return std::nullopt;
     const std::vector<ir::Index>& at = reader.reads[r].index;
-    const std::optional<ir::Scalar> body = body_at(producer.body, at, static_cast<int>(out.reads.size()));
+    const int first = static_cast<int>(out.reads.size());
+    const std::optional<ir::Scalar> body = body_at(producer.body, at, first);
     if (!body) return std::nullopt;
-    for (const ir::Read& inner : producer.reads) out.reads.push_back(composed(inner, at, ranges));
+    for (const ir::Read& inner : producer.reads) {
+      out.reads.push_back(composed(inner, at, ranges));
+      if (inner.lookup) out.reads.back().lookup->read += first;
+    }
     replace(out.body, static_cast<int>(r), *body);
   }
   compact(out);

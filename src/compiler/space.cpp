@@ -62,7 +62,7 @@ Space::Space(const Problem& p, const model::Machine& m)
 
 bool Space::stageable(int read) const {
   const ir::Read& r = anchor.reads[static_cast<size_t>(read)];
-  if (r.guarded) return false;
+  if (r.guarded || r.lookup || !ir::is_used(anchor, read)) return false;
   std::set<int> seen;
   for (const ir::Index& i : r.index) {
     if (!affine(i)) return false;
@@ -88,9 +88,10 @@ bool Space::carries_lanes(int axis, int width, LaneCost& cost) const {
     for (int r = 0; r < static_cast<int>(node.reads.size()); ++r) {
       const ir::Read& read = node.reads[static_cast<size_t>(r)];
       if (ir::producer_of(problem.graph, read.tensor) >= 0) continue;
+      if (read.lookup && ir::moves_with(node, read.lookup->read, axis)) return false;
       const bool moves = std::any_of(read.index.begin(), read.index.end(), [&](const ir::Index& i) { return ir::depends_on(i, axis); });
       if (!moves) continue;
-      if (n == 0 && problem.packable[static_cast<size_t>(read.tensor)] && own_dim(read, axis) >= 0 && reduces) continue;
+      if (n == 0 && problem.packable[static_cast<size_t>(read.tensor)] && !read.lookup && own_dim(read, axis) >= 0 && reduces) continue;
       const Lanes lanes = lanes_of(problem, node, read, axis, width);
       if (lanes == Lanes::impossible) return false;
       if (lanes != Lanes::apart) continue;
@@ -264,7 +265,7 @@ ir::Program build(const Space& s, const Choice& c) {
   for (int r = 0; r < static_cast<int>(s.anchor.reads.size()); ++r) {
     const ir::Read& read = s.anchor.reads[static_cast<size_t>(r)];
     const auto t = static_cast<size_t>(read.tensor);
-    if (s.reduces && s.problem.packable[t] && c.vector_axis >= 0) p.layouts[t] = packed_layout(s, c, read, p.layouts[t], blocks);
+    if (s.reduces && s.problem.packable[t] && !read.lookup && c.vector_axis >= 0) p.layouts[t] = packed_layout(s, c, read, p.layouts[t], blocks);
   }
   for (int r : c.staged) p.staging.push_back({r, c.block_tile.empty() ? 0 : 1, staged_layout(c, s.anchor.reads[static_cast<size_t>(r)])});
   return p;

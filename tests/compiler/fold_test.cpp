@@ -193,6 +193,21 @@ struct Builder {
     }
     return node("binary", to, {}, {at(x, own(to.size())), at(y, std::move(index))}, ir::apply(op, {ir::read(0), ir::read(1)}));
   }
+  // Rows of x along `dim` at the places that `ids` holds, [..] -> [.., others].
+  int gather(int x, size_t dim, int ids) {
+    Shape to = shape(ids);
+    std::vector<ir::Index> index;
+    for (size_t d = 0; d < shape(x).size(); ++d) {
+      index.push_back(d == dim ? ir::constant(0) : ir::variable(static_cast<int>(to.size())));
+      if (d != dim) to.push_back(shape(x)[d]);
+    }
+    ir::Read table = at(x, std::move(index));
+    table.lookup = ir::Lookup{static_cast<int>(dim), 1};
+    return node("gather", to, {}, {std::move(table), at(ids, own(shape(ids).size()))}, ir::read(0));
+  }
+  int scaled(int x, double by) {
+    return node("scale", shape(x), {}, {at(x, own(shape(x).size()))}, ir::apply(ir::ScalarOp::mul, {ir::read(0), ir::number(by)}));
+  }
   int unary(ir::ScalarOp op, int x) { return node("unary", shape(x), {}, {at(x, own(shape(x).size()))}, ir::apply(op, {ir::read(0)})); }
   // Over the last dimension, which is kept with extent 1.
   int reduce(ir::Combiner c, int x) {
@@ -267,6 +282,15 @@ TEST(Absorb, LayerNormIsThreeStepsAndGeluOne) {
   EXPECT_EQ(check(b.g, rng).steps.size(), 5U);  // the product with its bias, and GELU behind it
 }
 
+TEST(Absorb, EmbeddingsAreOneStep) {
+  std::mt19937 rng(6);
+  Builder b;
+  const int ids = b.scaled(b.input({1, 9}), 40), places = b.reshape(b.input({9, 1}), {1, 9});
+  const int words = b.gather(b.weights({30, 16}, rng), 0, ids), kinds = b.gather(b.weights({2, 16}, rng), 0, places);
+  b.g.outputs = {b.binary(ir::ScalarOp::add, words, kinds)};
+  EXPECT_EQ(check(b.g, rng).steps.size(), 2U);  // the words' numbers, and the rest
+}
+
 TEST(Fold, OutputsAndInputsKeepTheirStorage) {
   std::mt19937 rng(3);
   Builder b;
@@ -294,7 +318,7 @@ ir::Graph random_graph(std::mt19937& rng) {
     const int x = any();
     const Shape s = b.shape(x);
     const size_t rank = s.size();
-    switch (pick(8)) {
+    switch (pick(9)) {
       case 0: {  // split or merge a dimension
         Shape to = s;
         const auto d = static_cast<size_t>(pick(static_cast<int64_t>(rank)));
@@ -331,6 +355,12 @@ ir::Graph random_graph(std::mt19937& rng) {
         break;
       }
       case 5: made.push_back(b.unary(ir::ScalarOp::tanh, x)); break;
+      case 7: {
+        const int ids = any();
+        if (rank <= 3 && b.shape(ids).size() <= 2 && ir::elements(b.g.tensors[static_cast<size_t>(x)]) < 400)
+          made.push_back(b.gather(x, static_cast<size_t>(pick(static_cast<int64_t>(rank))), pick(2) == 0 ? b.scaled(ids, 9.5) : ids));
+        break;
+      }
       case 6: {
         const int top = b.reduce(pick(2) == 0 ? ir::Combiner::sum : ir::Combiner::max, x);
         made.push_back(b.binary(ir::ScalarOp::sub, x, top));
