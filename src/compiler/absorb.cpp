@@ -1,6 +1,7 @@
 #include "compiler/absorb.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "compiler/fuse.h"
 #include "compiler/rewrite.h"
@@ -139,6 +140,18 @@ bool postpone_one(ir::Graph& g, int p) {
   return false;
 }
 
+void multiply_by_reciprocals(ir::Scalar& s) {
+  const bool smooth = s.op == ScalarOp::exp || s.op == ScalarOp::tanh || s.op == ScalarOp::erf;
+  for (ir::Scalar& a : s.args) {
+    multiply_by_reciprocals(a);
+    if (!smooth || a.op != ScalarOp::div || a.args[1].op != ScalarOp::constant) continue;
+    const double reciprocal = 1 / a.args[1].value;
+    if (!std::isnormal(static_cast<float>(reciprocal))) continue;
+    ir::Scalar x = std::move(a.args[0]);
+    a = ir::apply(ScalarOp::mul, {std::move(x), ir::number(reciprocal)});
+  }
+}
+
 }  // namespace
 
 ir::Graph absorb(ir::Graph g) {
@@ -150,6 +163,11 @@ ir::Graph absorb(ir::Graph g) {
     for (size_t i = 0; i < readers.size(); ++i) g.nodes[static_cast<size_t>(readers[i])] = std::move(with[i]);
     g.nodes.erase(g.nodes.begin() + n--);
   }
+  return g;
+}
+
+ir::Graph multiply_by_reciprocals(ir::Graph g) {
+  for (ir::Node& n : g.nodes) multiply_by_reciprocals(n.body);
   return g;
 }
 

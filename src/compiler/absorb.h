@@ -12,6 +12,10 @@ namespace assay::compiler {
 // takes it as an epilogue for nothing.
 ir::Graph absorb(ir::Graph g);
 
+// f(x / c) = f(x * (1/c)), within a rounding, for f = exp, tanh, erf (GELU): a division takes as long as
+// a dozen products. Nowhere else: a floor might give 0 for 1.
+ir::Graph multiply_by_reciprocals(ir::Graph g);
+
 // x[m, k] * f[m] under a sum over k: the factor (or divisor) goes behind the sum, where there is less
 // of it to do, and its node disappears into the product's epilogue. Softmax's division, in attention.
 ir::Graph postpone_factors(ir::Graph g);

@@ -37,7 +37,7 @@ std::vector<bool> free_nodes(const ir::Graph& g, const std::vector<int>& storage
 
 Problems problems_of(const ir::Graph& graph, const model::Machine& m) {
   Problems out;
-  ir::Graph small = postpone_factors(absorb(fold_maps(simplify(graph))));
+  ir::Graph small = multiply_by_reciprocals(postpone_factors(absorb(fold_maps(simplify(graph)))));
   out.laid = choose_layouts(std::move(small), m.simt ? 1 : m.native_width, free_layouts(graph));
   out.storage = storage_of(out.laid.graph, out.laid.layouts);
   const std::vector<bool> free = free_nodes(out.laid.graph, out.storage);
