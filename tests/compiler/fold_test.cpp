@@ -208,6 +208,13 @@ struct Builder {
   int scaled(int x, double by) {
     return node("scale", shape(x), {}, {at(x, own(shape(x).size()))}, ir::apply(ir::ScalarOp::mul, {ir::read(0), ir::number(by)}));
   }
+  // x where the position along `dim` is below `bound`, else 0.
+  int below(int x, int dim, double bound) {
+    ir::Scalar place = ir::apply(ir::ScalarOp::axis, {});
+    place.operand = dim;
+    ir::Scalar test = ir::apply(ir::ScalarOp::less, {std::move(place), ir::number(bound)});
+    return node("below", shape(x), {}, {at(x, own(shape(x).size()))}, ir::apply(ir::ScalarOp::select, {std::move(test), ir::read(0), ir::number(0)}));
+  }
   int unary(ir::ScalarOp op, int x) { return node("unary", shape(x), {}, {at(x, own(shape(x).size()))}, ir::apply(op, {ir::read(0)})); }
   // Over the last dimension, which is kept with extent 1.
   int reduce(ir::Combiner c, int x) {
@@ -318,7 +325,7 @@ ir::Graph random_graph(std::mt19937& rng) {
     const int x = any();
     const Shape s = b.shape(x);
     const size_t rank = s.size();
-    switch (pick(9)) {
+    switch (pick(10)) {
       case 0: {  // split or merge a dimension
         Shape to = s;
         const auto d = static_cast<size_t>(pick(static_cast<int64_t>(rank)));
@@ -355,6 +362,7 @@ ir::Graph random_graph(std::mt19937& rng) {
         break;
       }
       case 5: made.push_back(b.unary(ir::ScalarOp::tanh, x)); break;
+      case 8: made.push_back(b.below(x, static_cast<int>(pick(static_cast<int64_t>(rank))), static_cast<double>(1 + pick(3)))); break;
       case 7: {
         const int ids = any();
         if (rank <= 3 && b.shape(ids).size() <= 2 && ir::elements(b.g.tensors[static_cast<size_t>(x)]) < 400)
