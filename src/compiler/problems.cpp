@@ -4,6 +4,7 @@
 
 #include "compiler/absorb.h"
 #include "compiler/fold.h"
+#include "compiler/lift.h"
 #include "compiler/simplify.h"
 
 namespace assay::compiler {
@@ -18,6 +19,13 @@ Problem problem_of(const LaidOut& laid, const ChainGraph& chain) {
     p.packable.push_back(laid.graph.tensors[static_cast<size_t>(t)].constant >= 0);
   }
   return p;
+}
+
+// Everything that needs no step of its own is gone.
+ir::Graph smaller(const ir::Graph& graph) {
+  ir::Graph g = fold_maps(lift_over_reshapes(fold_maps(simplify(graph))));
+  g = multiply_by_reciprocals(postpone_factors(absorb(std::move(g))));
+  return drop_unread(std::move(g));
 }
 
 // A graph of one operator has no neighbours: its inputs and outputs take the layout it likes best.
@@ -37,8 +45,7 @@ std::vector<bool> free_nodes(const ir::Graph& g, const std::vector<int>& storage
 
 Problems problems_of(const ir::Graph& graph, const model::Machine& m) {
   Problems out;
-  ir::Graph small = multiply_by_reciprocals(postpone_factors(absorb(fold_maps(simplify(graph)))));
-  out.laid = choose_layouts(std::move(small), m.simt ? 1 : m.native_width, free_layouts(graph));
+  out.laid = choose_layouts(smaller(graph), m.simt ? 1 : m.native_width, free_layouts(graph));
   out.storage = storage_of(out.laid.graph, out.laid.layouts);
   const std::vector<bool> free = free_nodes(out.laid.graph, out.storage);
   for (const NodeChain& chain : fuse(out.laid.graph, free)) {

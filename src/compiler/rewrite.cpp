@@ -48,19 +48,6 @@ std::optional<ir::Scalar> axis_at(const ir::Index& at) {
   return s;
 }
 
-// The producer's body over the reader's axes, its reads numbered from `first`.
-std::optional<ir::Scalar> body_at(const ir::Scalar& s, const std::vector<ir::Index>& at, int first) {
-  if (s.op == ir::ScalarOp::axis) return axis_at(at[static_cast<size_t>(s.operand)]);
-  ir::Scalar out = s;
-  if (s.op == ir::ScalarOp::read) out.operand += first;
-  for (ir::Scalar& a : out.args) {
-    std::optional<ir::Scalar> arg = body_at(a, at, first);
-    if (!arg) return std::nullopt;
-    a = std::move(*arg);
-  }
-  return out;
-}
-
 void replace(ir::Scalar& s, int operand, const ir::Scalar& by) {
   if (s.op == ir::ScalarOp::read && s.operand == operand) {
     s = by;
@@ -169,6 +156,18 @@ std::optional<ir::Node> absorbed(const ir::Node& reader, const ir::Node& produce
   }
   compact(out);
   if (operations_of(out.body) > kMostOperations || out.reads.size() > kMostReads) return std::nullopt;
+  return out;
+}
+
+std::optional<ir::Scalar> body_at(const ir::Scalar& s, const std::vector<ir::Index>& at, int first) {
+  if (s.op == ir::ScalarOp::axis) return axis_at(at[static_cast<size_t>(s.operand)]);
+  ir::Scalar out = s;
+  if (s.op == ir::ScalarOp::read) out.operand += first;
+  for (ir::Scalar& a : out.args) {
+    std::optional<ir::Scalar> arg = body_at(a, at, first);
+    if (!arg) return std::nullopt;
+    a = std::move(*arg);
+  }
   return out;
 }
 

@@ -43,6 +43,10 @@ ir::Read composed(const ir::Read& r, const std::vector<ir::Index>& at, ir::Range
 // or the body would become too large.
 std::optional<ir::Node> absorbed(const ir::Node& reader, const ir::Node& producer);
 
+// `body` where the axes it was written over are at `at`, its reads numbered from `first`; nullopt: the
+// value of an axis would be no plain axis.
+std::optional<ir::Scalar> body_at(const ir::Scalar& body, const std::vector<ir::Index>& at, int first);
+
 double operations_of(const ir::Scalar& body);
 
 }  // namespace assay::compiler

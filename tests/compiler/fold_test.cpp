@@ -12,6 +12,7 @@
 #include "compiler/absorb.h"
 #include "compiler/compile.h"
 #include "compiler/fold.h"
+#include "compiler/lift.h"
 #include "compiler/rewrite.h"
 #include "compiler/simplify.h"
 #include "lower/lower.h"
@@ -289,6 +290,17 @@ TEST(Absorb, LayerNormIsThreeStepsAndGeluOne) {
   EXPECT_EQ(check(b.g, rng).steps.size(), 5U);  // the product with its bias, and GELU behind it
 }
 
+TEST(Lift, WhatFollowsAProductThroughAReshapeIsItsEpilogue) {
+  std::mt19937 rng(7);
+  Builder b;
+  const int x = b.input({6, 8}), residual = b.input({1, 6, 16}), other = b.input({2, 3, 16});
+  const int once = b.reshape(b.matmul(x, b.weights({8, 16}, rng)), {1, 6, 16});
+  const int sum = b.binary(ir::ScalarOp::add, b.binary(ir::ScalarOp::add, residual, once), b.weights({16}, rng));
+  const int split = b.reshape(b.matmul(b.reshape(sum, {6, 16}), b.weights({16, 16}, rng)), {2, 3, 16});
+  b.g.outputs = {b.below(b.binary(ir::ScalarOp::mul, split, other), 2, 9)};
+  EXPECT_EQ(check(b.g, rng).steps.size(), 2U);
+}
+
 TEST(Absorb, EmbeddingsAreOneStep) {
   std::mt19937 rng(6);
   Builder b;
@@ -406,14 +418,15 @@ TEST(Fold, EveryPassKeepsTheValuesOfRandomGraphs) {
   for (int round = 0; round < 300; ++round) {
     SCOPED_TRACE(round);
     const ir::Graph g = random_graph(rng);
-    const ir::Graph folded = compiler::fold_maps(compiler::simplify(g)), absorbed = compiler::absorb(folded),
-                    postponed = compiler::postpone_factors(absorbed);
-    EXPECT_LE(absorbed.nodes.size(), folded.nodes.size());
+    const ir::Graph folded = compiler::fold_maps(compiler::simplify(g)), lifted = compiler::lift_over_reshapes(folded),
+                    absorbed = compiler::absorb(compiler::fold_maps(lifted)), postponed = compiler::postpone_factors(absorbed),
+                    dropped = compiler::drop_unread(postponed);
+    EXPECT_LE(dropped.nodes.size(), postponed.nodes.size());
     std::vector<Floats> inputs;
     for (int t : g.inputs) inputs.push_back(random_floats(rng, ir::elements(g.tensors[static_cast<size_t>(t)])));
     const auto want = ir::evaluate(g, inputs);
     ASSERT_TRUE(want.ok());
-    for (const ir::Graph* changed : {&folded, &absorbed, &postponed}) {
+    for (const ir::Graph* changed : {&folded, &lifted, &absorbed, &postponed, &dropped}) {
       ASSERT_EQ(render(ir::verify(*changed)), "");
       const auto got = ir::evaluate(*changed, inputs);
       ASSERT_TRUE(got.ok());
