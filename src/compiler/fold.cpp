@@ -41,6 +41,35 @@ ir::Read reshaped_read(const ir::Graph& g, int tensor, const ir::Node& n) {
   return out;
 }
 
+// Per dimension of the operand the axis at which a map reads it, when it only reorders dimensions.
+std::optional<std::vector<int>> permutation_of(const ir::Graph& g, const ir::Node& m) {
+  const std::vector<int64_t>& from = shape_of(g, m.reads[0].tensor);
+  if (!only_ones_differ(m) || from.size() != m.axes.size()) return std::nullopt;
+  std::vector<int> axis_of(from.size(), -1);
+  std::vector<bool> used(from.size(), false);
+  for (size_t d = 0; d < from.size(); ++d) {
+    if (m.reads[0].index[d].terms.empty()) continue;
+    const auto a = static_cast<size_t>(m.reads[0].index[d].terms[0].var);
+    if (used[a] || m.axes[a].extent != from[d]) return std::nullopt;
+    used[a] = true;
+    axis_of[d] = static_cast<int>(a);
+  }
+  for (size_t d = 0; d < from.size(); ++d) {  // dimensions of extent 1 take the axes that are left
+    if (axis_of[d] >= 0) continue;
+    size_t a = 0;
+    while (a < used.size() && (used[a] || m.axes[a].extent != from[d])) ++a;
+    if (a == used.size()) return std::nullopt;
+    used[a] = true;
+    axis_of[d] = static_cast<int>(a);
+  }
+  return axis_of;
+}
+
+bool permutes_all(const ir::Graph& g, const ir::Node& m) {
+  const bool any_left_out = std::any_of(m.reads[0].index.begin(), m.reads[0].index.end(), [](const ir::Index& i) { return i.terms.empty(); });
+  return !any_left_out && permutation_of(g, m).has_value();
+}
+
 // Does a product with reuse read `r` across its storage: along its own last axis, but with another
 // dimension innermost? Its lanes lie apart then, and copying them together in the product costs more
 // than a step that transposes once. Constants are stored as they are read.
@@ -64,9 +93,14 @@ std::vector<ir::Node> readers_through(const ir::Graph& g, const ir::Node& m, con
     const std::vector<ir::Range> ranges = ranges_of(reader);
     for (ir::Read& read : reader.reads) {
       if (read.tensor != m.output) continue;
-      if (read.guarded || read.lookup) return {};
+      // Leaving a tensor is leaving its permutation; of other maps that is not so.
+      if (read.lookup || (read.guarded && !permutes_all(g, m))) return {};
+      const bool guarded = read.guarded;
+      const double fill = read.fill;
       const bool across = reads_across(g, reader, read);
       read = into_reshape && reshapes ? reshaped_read(g, m.reads[0].tensor, reader) : composed(m.reads[0], read.index, ranges);
+      read.guarded = guarded;
+      read.fill = fill;
       if (!(into_reshape && reshapes) && !affine(read)) return {};
       if (!across && reads_across(g, reader, read)) return {};
     }
@@ -84,30 +118,6 @@ bool compose_away(ir::Graph& g, int m) {
   for (size_t i = 0; i < readers.size(); ++i) g.nodes[static_cast<size_t>(readers[i])] = std::move(through[i]);
   g.nodes.erase(g.nodes.begin() + m);
   return true;
-}
-
-// Per dimension of the operand the axis at which a map reads it, when it only reorders dimensions.
-std::optional<std::vector<int>> permutation_of(const ir::Graph& g, const ir::Node& m) {
-  const std::vector<int64_t>& from = shape_of(g, m.reads[0].tensor);
-  if (!only_ones_differ(m) || from.size() != m.axes.size()) return std::nullopt;
-  std::vector<int> axis_of(from.size(), -1);
-  std::vector<bool> used(from.size(), false);
-  for (size_t d = 0; d < from.size(); ++d) {
-    if (m.reads[0].index[d].terms.empty()) continue;
-    const auto a = static_cast<size_t>(m.reads[0].index[d].terms[0].var);
-    if (used[a] || m.axes[a].extent != from[d]) return std::nullopt;
-    used[a] = true;
-    axis_of[d] = static_cast<int>(a);
-  }
-  for (size_t d = 0; d < from.size(); ++d) {  // dimensions of extent 1 take the axes that are left
-    if (axis_of[d] >= 0) continue;
-    size_t a = 0;
-    while (a < used.size() && (used[a] || m.axes[a].extent != from[d])) ++a;
-    if (a == used.size()) return std::nullopt;
-    used[a] = true;
-    axis_of[d] = static_cast<int>(a);
-  }
-  return axis_of;
 }
 
 void renumber_axes(ir::Scalar& s, const std::vector<int>& axis_of) {

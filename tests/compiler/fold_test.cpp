@@ -206,6 +206,15 @@ struct Builder {
     table.lookup = ir::Lookup{static_cast<int>(dim), 1};
     return node("gather", to, {}, {std::move(table), at(ids, own(shape(ids).size()))}, ir::read(0));
   }
+  // x and y, of one shape, one after the other along `dim`.
+  int concat(int x, int y, size_t dim) {
+    Shape to = shape(x);
+    ir::Read first = at(x, own(to.size())), second = at(y, own(to.size()));
+    second.index[dim] = second.index[dim] + -to[dim];
+    first.guarded = second.guarded = true;
+    to[dim] *= 2;
+    return node("concat", to, {}, {std::move(first), std::move(second)}, ir::apply(ir::ScalarOp::add, {ir::read(0), ir::read(1)}));
+  }
   int scaled(int x, double by) {
     return node("scale", shape(x), {}, {at(x, own(shape(x).size()))}, ir::apply(ir::ScalarOp::mul, {ir::read(0), ir::number(by)}));
   }
@@ -337,7 +346,7 @@ ir::Graph random_graph(std::mt19937& rng) {
     const int x = any();
     const Shape s = b.shape(x);
     const size_t rank = s.size();
-    switch (pick(10)) {
+    switch (pick(11)) {
       case 0: {  // split or merge a dimension
         Shape to = s;
         const auto d = static_cast<size_t>(pick(static_cast<int64_t>(rank)));
@@ -374,6 +383,11 @@ ir::Graph random_graph(std::mt19937& rng) {
         break;
       }
       case 5: made.push_back(b.unary(ir::ScalarOp::tanh, x)); break;
+      case 9: {
+        const auto d = static_cast<size_t>(pick(static_cast<int64_t>(rank)));
+        if (ir::elements(b.g.tensors[static_cast<size_t>(x)]) < 400) made.push_back(b.concat(x, b.unary(ir::ScalarOp::tanh, x), d));
+        break;
+      }
       case 8: made.push_back(b.below(x, static_cast<int>(pick(static_cast<int64_t>(rank))), static_cast<double>(1 + pick(3)))); break;
       case 7: {
         const int ids = any();
