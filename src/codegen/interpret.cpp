@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "codegen/scalar_op.h"
+#include "ir/graph.h"
 
 namespace assay::codegen {
 namespace {
@@ -35,6 +36,7 @@ struct Machine {
   void run(const ir::LetIndex& s) {
     indices[static_cast<size_t>(s.var)] = ir::evaluate(s.value, indices);
   }
+  void run(const ir::Locate& s);
   void run(const ir::Assign& s) { registers[static_cast<size_t>(s.reg)] = value(s.value); }
   void run(const ir::Declare& s);
   void run(const ir::Store& s);
@@ -73,6 +75,12 @@ void Machine::run(const ir::For& s) {
     ++counts.iterations;
     run(s.body);
   }
+}
+
+void Machine::run(const ir::Locate& s) {
+  const double value{element(s.id, ir::evaluate(s.index, indices), "load from", &s.index)};
+  indices[static_cast<size_t>(s.var)] = ir::position_of(value, s.extent).value_or(-1);
+  ++counts.splats;
 }
 
 void Machine::run(const ir::Declare& s) {

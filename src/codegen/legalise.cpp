@@ -28,6 +28,7 @@ struct Legaliser {
   void add(ir::Block& to, const ir::For& s);
   void add(ir::Block& to, const ir::If& s);
   void add(ir::Block& to, const ir::LetIndex& s) { to.push_back({s}); }
+  void add(ir::Block& to, const ir::Locate& s) { to.push_back({s}); }
   void add(ir::Block& to, const ir::Assign& s);
   void add(ir::Block& to, const ir::Declare& s);
   void add(ir::Block& to, const ir::Store& s);

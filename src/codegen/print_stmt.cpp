@@ -48,6 +48,14 @@ void print(Printer& p, const ir::LetIndex& s) {
   p.ranges[static_cast<size_t>(s.var)] = ir::range_of(s.value, p.ranges);
 }
 
+void print(Printer& p, const ir::Locate& s) {
+  const Text place = p.spell("index_place", {{"a", print_element(p, s.id, s.index)},
+                                             {"extent", {std::to_string(s.extent)}}});
+  p.line(fmt::format("const {} {} = {};", p.dialect.index_type,
+                     p.index_names[static_cast<size_t>(s.var)], place.text));
+  p.ranges[static_cast<size_t>(s.var)] = {-1, s.extent - 1};
+}
+
 void print(Printer& p, const ir::Assign& s) {
   p.line(fmt::format("{} = {};", p.register_names[static_cast<size_t>(s.reg)],
                      print_value(p, s.value).text));

@@ -28,6 +28,7 @@ constexpr SpellingRow kRows[] = {
     // Integers.
     {"index_to_number", {"index", "scalar"}}, {"index_min", {"a", "b"}},
     {"index_divide", {"a", "d"}}, {"index_modulo", {"a", "d"}},
+    {"index_place", {"a", "extent"}, kOptional},
     {"index_floor_divide", {"a", "d"}}, {"index_floor_modulo", {"a", "d"}},
     // Statements and frames.
     {"keep", {"name", "type"}, kOptional}, {"unroll", {"n"}, kOptional},

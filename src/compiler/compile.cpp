@@ -17,7 +17,7 @@ bool contains(const std::vector<int>& v, int x) { return std::find(v.begin(), v.
 // The plan as it grows: programs by text, tensors by (graph tensor, layout).
 class PlanBuilder {
  public:
-  PlanBuilder(const LaidOut& laid, const model::Machine& m) : laid_(laid) {
+  PlanBuilder(const LaidOut& laid, const std::vector<int>& storage, const model::Machine& m) : laid_(laid), storage_(storage) {
     out_.plan.name = laid.graph.name;
     out_.plan.units = static_cast<int>(m.units);
     for (int t : laid.graph.inputs) tensor(t, laid.layouts[static_cast<size_t>(t)]);
@@ -50,7 +50,12 @@ class PlanBuilder {
     return it->second;
   }
 
-  int tensor(int t, const ir::Layout& layout) {
+  // Tensors that share storage are one tensor of the plan, in the shape of the one it belongs to.
+  int tensor(int t, const ir::Layout& wanted) {
+    const int owner = storage_[static_cast<size_t>(t)];
+    const bool own = owner == t;
+    t = owner;
+    const ir::Layout& layout = own ? wanted : laid_.layouts[static_cast<size_t>(t)];
     const ir::Tensor& source = laid_.graph.tensors[static_cast<size_t>(t)];
     const std::pair<int, std::string> key{t, ir::print(layout)};
     const auto [it, fresh] = tensors_.emplace(key, static_cast<int>(out_.plan.tensors.size()));
@@ -71,6 +76,7 @@ class PlanBuilder {
   }
 
   const LaidOut& laid_;
+  const std::vector<int>& storage_;
   Compiled out_;
   std::map<std::string, int> programs_;
   std::map<std::pair<int, std::string>, int> tensors_;
@@ -91,7 +97,7 @@ Result<Compiled> compile(const ir::Graph& graph, const hwdesc::Target& target, c
   const Problems problems = problems_of(graph, *machine);
   const std::vector<TileGraph>& parts = problems.tile_graphs;
 
-  PlanBuilder builder(problems.laid, *machine);
+  PlanBuilder builder(problems.laid, problems.storage, *machine);
   std::map<std::string, Constructed> known;
   simulator::CacheState caches;
   int64_t evaluated = 0, pruned = 0;
@@ -100,9 +106,11 @@ Result<Compiled> compile(const ir::Graph& graph, const hwdesc::Target& target, c
     const auto& [name, chain, problem] = parts[i];
     if (options.progress) options.progress(static_cast<int>(i), static_cast<int>(parts.size()), name);
     const std::string key = key_of(problem);
+    std::vector<int> stored;  // what the caches know the chain's tensors by
+    for (int t : chain.tensors) stored.push_back(problems.storage[static_cast<size_t>(t)]);
     auto found = known.find(key);
     if (found == known.end()) {
-      Result<Constructed> made = construct(problem, target, *machine, caches, chain.tensors, options.keep);
+      Result<Constructed> made = construct(problem, target, *machine, caches, stored, options.keep);
       if (!made.ok()) {
         Diags diags = made.diags();
         diags.insert(diags.begin(), error("no program can compute node " + name + " (" + problem.graph.nodes[0].op + ")"));
@@ -114,7 +122,7 @@ Result<Compiled> compile(const ir::Graph& graph, const hwdesc::Target& target, c
     }
     const ir::Program& program = found->second.best.front().program;
     builder.add_step(chain, name, program);
-    caches = simulator::after(program, *machine, std::move(caches), chain.tensors);
+    caches = simulator::after(program, *machine, std::move(caches), stored);
   }
   Compiled out = builder.finish();
   simulator::PlanEstimate estimate = simulator::simulate(out.plan, *machine);

@@ -1,5 +1,5 @@
 // Graph -> Plan, asking only the model. One function that reads as its list of passes:
-// simplify -> layout -> fuse -> construct -> place -> schedule.
+// simplify -> fold -> absorb -> layout -> fuse -> construct -> place -> schedule.
 #pragma once
 
 #include <atomic>

@@ -3,28 +3,16 @@
 #include <algorithm>
 #include <map>
 
+#include "compiler/rewrite.h"
+
 namespace assay::compiler {
 
 namespace {
 
-// Each dimension is read at the position of its own axis; along an extent of 1 that is 0.
-bool is_identity(const ir::Graph& g, const ir::Read& r) {
-  if (r.guarded) return false;
-  const std::vector<int64_t>& shape = g.tensors[static_cast<size_t>(r.tensor)].shape;
-  for (size_t d = 0; d < r.index.size(); ++d) {
-    const bool lone = shape[d] == 1 && r.index[d] == ir::constant(0);
-    if (!lone && r.index[d] != ir::variable(static_cast<int>(d))) return false;
-  }
-  return true;
-}
-
-bool is_output(const ir::Graph& g, int tensor) {
-  return std::find(g.outputs.begin(), g.outputs.end(), tensor) != g.outputs.end();
-}
-
 // Can `next` take the value of `last` in registers?
 bool joins(const ir::Graph& g, const ir::Node& last, const ir::Node& next) {
   if (next.combine != ir::Combiner::none || is_output(g, last.output)) return false;
+  if (std::any_of(next.reads.begin(), next.reads.end(), [](const ir::Read& r) { return r.lookup.has_value(); })) return false;
   const auto& a = g.tensors[static_cast<size_t>(last.output)];
   const auto& b = g.tensors[static_cast<size_t>(next.output)];
   if (a.shape != b.shape || a.dtype != b.dtype) return false;
@@ -33,9 +21,25 @@ bool joins(const ir::Graph& g, const ir::Node& last, const ir::Node& next) {
   return true;
 }
 
+// The first node of the chain that `n` is in.
+int anchor_of(const ir::Graph& g, int n) {
+  for (const ir::Read& r : g.nodes[static_cast<size_t>(n)].reads) {
+    const int producer = ir::producer_of(g, r.tensor);
+    if (producer >= 0 && can_follow(g, producer, n)) return anchor_of(g, producer);
+  }
+  return n;
+}
+
 }  // namespace
 
-std::vector<NodeChain> fuse(const ir::Graph& g) {
+bool can_follow(const ir::Graph& g, int last, int next) {
+  const ir::Node &a = g.nodes[static_cast<size_t>(last)], &b = g.nodes[static_cast<size_t>(next)];
+  if (!joins(g, a, b) || ir::consumers_of(g, a.output).size() != 1) return false;
+  return !has_functions(b.body) || !reuses_operands(g, g.nodes[static_cast<size_t>(anchor_of(g, last))]);
+}
+
+std::vector<NodeChain> fuse(const ir::Graph& g, const std::vector<bool>& free) {
+  const auto is_free = [&](int n) { return !free.empty() && free[static_cast<size_t>(n)]; };
   std::vector<NodeChain> chains;
   std::vector<int> chain_of(g.nodes.size(), -1);
   for (int n = 0; n < static_cast<int>(g.nodes.size()); ++n) {
@@ -43,10 +47,9 @@ std::vector<NodeChain> fuse(const ir::Graph& g) {
     int joined = -1;
     for (const ir::Read& r : node.reads) {
       const int producer = ir::producer_of(g, r.tensor);
-      if (producer < 0 || joined >= 0) continue;
+      if (producer < 0 || joined >= 0 || is_free(producer) || is_free(n)) continue;
       const int c = chain_of[static_cast<size_t>(producer)];
-      const bool tail = chains[static_cast<size_t>(c)].back() == producer;
-      if (tail && ir::consumers_of(g, r.tensor).size() == 1 && joins(g, g.nodes[static_cast<size_t>(producer)], node)) joined = c;
+      if (chains[static_cast<size_t>(c)].back() == producer && can_follow(g, producer, n)) joined = c;
     }
     if (joined < 0) {
       joined = static_cast<int>(chains.size());

@@ -30,10 +30,54 @@ std::vector<ir::Pad> wanted_padding(const ir::Graph& g, int tensor) {
   return pad;
 }
 
-ir::Layout wanted_layout(const ir::Graph& g, int tensor, int64_t block) {
+// Does node `n` slide a window over read `r`, or mix its dimension 1 by constant weights (a 1x1
+// window), or reduce all behind dimension 1 (a window as large as the image)?
+bool is_window(const ir::Graph& g, const ir::Node& n, const ir::Read& r) {
+  const int spatial = ir::spatial_count(g, n);
+  const bool weights = std::any_of(n.reads.begin(), n.reads.end(), [&](const ir::Read& w) { return g.tensors[static_cast<size_t>(w.tensor)].constant >= 0; });
+  bool whole = n.combine != ir::Combiner::none;
+  for (size_t d = 0; d < r.index.size(); ++d) {
+    bool moves = false, reduces = false;
+    for (int a = 0; a < static_cast<int>(n.axes.size()); ++a)
+      if (ir::depends_on(r.index[d], a)) (a < spatial ? moves : reduces) = true;
+    if (moves && reduces) return true;
+    if (d == 1 && reduces && weights) return true;
+    if (d <= 1 ? reduces : moves) whole = false;
+  }
+  return whole;
+}
+
+// Tensors with channels in dimension 1: what windows slide over or write, and what nodes that keep
+// that dimension link to it. Others of rank 4, such as the heads of attention, have none. `all`:
+// every tensor counts as one.
+std::vector<bool> images_of(const ir::Graph& g, bool all) {
+  std::vector<bool> image(g.tensors.size(), all);
+  const auto rank = [&](int t) { return g.tensors[static_cast<size_t>(t)].shape.size(); };
+  bool grows = !all;
+  while (grows) {
+    grows = false;
+    const auto mark = [&](int t) {
+      if (!image[static_cast<size_t>(t)]) image[static_cast<size_t>(t)] = grows = true;
+    };
+    for (const ir::Node& n : g.nodes) {
+      if (rank(n.output) < 4) continue;
+      for (const ir::Read& r : n.reads) {
+        if (rank(r.tensor) < 4 || g.tensors[static_cast<size_t>(r.tensor)].constant >= 0) continue;
+        if (is_window(g, n, r)) mark(r.tensor), mark(n.output);
+        if (ir::stride_of(r.index[1], 1) != 1 || r.index[1].terms.size() != 1) continue;
+        if (image[static_cast<size_t>(r.tensor)]) mark(n.output);
+        if (image[static_cast<size_t>(n.output)]) mark(r.tensor);
+      }
+    }
+  }
+  return image;
+}
+
+// `image`: it has channels in dimension 1.
+ir::Layout wanted_layout(const ir::Graph& g, int tensor, int64_t block, bool image) {
   const ir::Tensor& t = g.tensors[static_cast<size_t>(tensor)];
   const int rank = static_cast<int>(t.shape.size());
-  const bool channels = rank >= 4 && t.shape[1] >= block && block > 1;
+  const bool channels = image && rank >= 4 && t.shape[1] >= block && block > 1;
   ir::Layout layout = channels ? ir::blocked(rank, 1, block) : ir::row_major(rank);
   const std::vector<ir::Pad> pad = wanted_padding(g, tensor);
   const bool any = std::any_of(pad.begin(), pad.end(), [](const ir::Pad& p) { return p.before > 0 || p.after > 0; });
@@ -70,17 +114,19 @@ int insert_copy(ir::Graph& g, int tensor) {
 }  // namespace
 
 LaidOut choose_layouts(ir::Graph graph, int64_t block, bool free_io) {
+  std::vector<bool> image = images_of(graph, free_io);
   for (int input : std::vector<int>(graph.inputs)) {
     if (free_io) break;
     const int rank = static_cast<int>(graph.tensors[static_cast<size_t>(input)].shape.size());
-    if (wanted_layout(graph, input, block) != ir::row_major(rank) && !contains(graph.outputs, input)) insert_copy(graph, input);
+    if (wanted_layout(graph, input, block, image[static_cast<size_t>(input)]) != ir::row_major(rank) && !contains(graph.outputs, input)) insert_copy(graph, input);
   }
+  image = images_of(graph, free_io);
   LaidOut out;
   for (int t = 0; t < static_cast<int>(graph.tensors.size()); ++t) {
     const ir::Tensor& tensor = graph.tensors[static_cast<size_t>(t)];
     const bool io = contains(graph.inputs, t) || contains(graph.outputs, t);
     const bool plain = (io && !free_io) || tensor.constant >= 0;
-    out.layouts.push_back(plain ? ir::row_major(static_cast<int>(tensor.shape.size())) : wanted_layout(graph, t, block));
+    out.layouts.push_back(plain ? ir::row_major(static_cast<int>(tensor.shape.size())) : wanted_layout(graph, t, block, image[static_cast<size_t>(t)]));
   }
   out.graph = std::move(graph);
   return out;

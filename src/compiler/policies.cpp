@@ -73,6 +73,7 @@ std::vector<std::vector<int64_t>> row_tiles(const Space& s, int vector_axis, int
   std::erase(rows, vector_axis);
   std::reverse(rows.begin(), rows.end());
   std::erase_if(rows, [&](int a) { return s.extent(a) == 1; });
+  if (s.dense) std::stable_partition(rows.begin(), rows.end(), [&](int a) { return !s.moves_all(a); });
   std::vector<int64_t> ones(s.anchor.axes.size(), 1);
   if (rows.empty()) return {ones};
   std::vector<std::vector<int64_t>> out;
@@ -130,6 +131,22 @@ void add_staged(const Space& s, const Choice& base, const std::vector<int>& read
   }
 }
 
+// A long sum taken in strips, each over the whole group's tile: what a strip reads stays in a cache,
+// and the partial sums pass through the output.
+constexpr int64_t kStrip = 768;
+
+void add_strips(const Space& s, const Choice& base, std::vector<Choice>& out) {
+  int reduce = -1;
+  for (int a = s.spatial; a < static_cast<int>(s.anchor.axes.size()); ++a)
+    if (reduce < 0 || s.extent(a) > s.extent(reduce)) reduce = a;
+  const int64_t extent = s.extent(reduce), parts = ceil_div(extent, kStrip);
+  if (extent < 2 * kStrip) return;
+  Choice c = base;
+  c.block_tile = c.group_tile;
+  c.block_tile[static_cast<size_t>(reduce)] = round_up(ceil_div(extent, parts), 64);  // whole blocks of any layout
+  out.push_back(std::move(c));
+}
+
 }  // namespace
 
 std::vector<std::vector<int64_t>> group_tiles(const Space& s, const std::vector<int64_t>& register_tile) {
@@ -172,7 +189,10 @@ std::vector<Choice> dense_choices(const Space& s) {
             c.group_tile = group;
             c.vector_axis_outer = outer;
             c.prefetch = 16;
-            if (v.cost.must_stage.empty()) out.push_back(c);
+            if (v.cost.must_stage.empty()) {
+              out.push_back(c);
+              add_strips(s, c, out);
+            }
             std::vector<int> copied = v.cost.must_stage;
             for (int r = 0; r < static_cast<int>(s.anchor.reads.size()) && copied.empty(); ++r) {
               const ir::Read& read = s.anchor.reads[static_cast<size_t>(r)];

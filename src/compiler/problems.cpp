@@ -1,5 +1,10 @@
 #include "compiler/problems.h"
 
+#include <algorithm>
+
+#include "compiler/absorb.h"
+#include "compiler/fold.h"
+#include "compiler/lift.h"
 #include "compiler/simplify.h"
 
 namespace assay::compiler {
@@ -16,15 +21,35 @@ Problem problem_of(const LaidOut& laid, const ChainGraph& chain) {
   return p;
 }
 
+// Everything that needs no step of its own is gone.
+ir::Graph smaller(const ir::Graph& graph) {
+  ir::Graph g = fold_maps(lift_over_reshapes(fold_maps(simplify(graph))));
+  g = multiply_by_reciprocals(postpone_factors(absorb(std::move(g))));
+  return drop_unread(std::move(g));
+}
+
 // A graph of one operator has no neighbours: its inputs and outputs take the layout it likes best.
 bool free_layouts(const ir::Graph& g) { return g.nodes.size() <= 2 && g.name.starts_with("operator:"); }
+
+// Nodes whose output lies where their operand lies.
+std::vector<bool> free_nodes(const ir::Graph& g, const std::vector<int>& storage) {
+  std::vector<bool> out;
+  for (const ir::Node& n : g.nodes)
+    out.push_back(std::any_of(n.reads.begin(), n.reads.end(), [&](const ir::Read& r) {
+      return storage[static_cast<size_t>(r.tensor)] == storage[static_cast<size_t>(n.output)];
+    }));
+  return out;
+}
 
 }  // namespace
 
 Problems problems_of(const ir::Graph& graph, const model::Machine& m) {
   Problems out;
-  out.laid = choose_layouts(simplify(graph), m.simt ? 1 : m.native_width, free_layouts(graph));
-  for (const NodeChain& chain : fuse(out.laid.graph)) {
+  out.laid = choose_layouts(smaller(graph), m.simt ? 1 : m.native_width, free_layouts(graph));
+  out.storage = storage_of(out.laid.graph, out.laid.layouts);
+  const std::vector<bool> free = free_nodes(out.laid.graph, out.storage);
+  for (const NodeChain& chain : fuse(out.laid.graph, free)) {
+    if (free[static_cast<size_t>(chain[0])]) continue;
     TileGraph t;
     t.name = out.laid.graph.nodes[static_cast<size_t>(chain[0])].name;
     t.chain = extract(out.laid.graph, chain);

@@ -1,5 +1,5 @@
-// A graph cut into the tile-graphs that are compiled one by one: simplify -> layout -> fuse, each
-// chain with what construction has to know about it.
+// A graph cut into the tile-graphs that are compiled one by one: simplify -> fold -> absorb -> layout ->
+// fuse, each chain with what construction has to know about it.
 #pragma once
 
 #include <vector>
@@ -19,7 +19,8 @@ struct TileGraph {
 };
 
 struct Problems {
-  LaidOut laid;                        // the graph after simplify and layout
+  LaidOut laid;                        // the graph after simplify, fold, absorb and layout
+  std::vector<int> storage;            // per tensor of it the one in whose storage it lies
   std::vector<TileGraph> tile_graphs;  // in an order in which they can run
 };
 

@@ -112,7 +112,14 @@ void fold_scales(ir::Graph& g) {
   }
 }
 
-void drop_unread(ir::Graph& g) {
+}  // namespace
+
+ir::Graph simplify(ir::Graph g) {
+  fold_scales(g);
+  return drop_unread(std::move(g));
+}
+
+ir::Graph drop_unread(ir::Graph g) {
   std::set<int> needed(g.outputs.begin(), g.outputs.end());
   std::vector<ir::Node> kept;
   for (size_t i = g.nodes.size(); i-- > 0;) {
@@ -143,15 +150,7 @@ void drop_unread(ir::Graph& g) {
   for (int t : g.outputs) out.outputs.push_back(tensor.at(t));
   out.name = g.name;
   out.nodes = std::move(g.nodes);
-  g = std::move(out);
-}
-
-}  // namespace
-
-ir::Graph simplify(ir::Graph g) {
-  fold_scales(g);
-  drop_unread(g);
-  return g;
+  return out;
 }
 
 }  // namespace assay::compiler

@@ -10,4 +10,7 @@ namespace assay::compiler {
 // nothing reads.
 ir::Graph simplify(ir::Graph g);
 
+// Without nodes, tensors and constants that nothing reads.
+ir::Graph drop_unread(ir::Graph g);
+
 }  // namespace assay::compiler

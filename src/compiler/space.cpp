@@ -3,16 +3,12 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/rewrite.h"
 #include "lower/nest.h"
 
 namespace assay::compiler {
 
 namespace {
-
-bool affine(const ir::Index& i) {
-  return std::all_of(i.terms.begin(), i.terms.end(),
-                     [](const ir::Term& t) { return t.var >= 0 && t.div == 1 && t.mod == 0; });
-}
 
 // The dimension that moves with `axis`, when it is the only one and moves by 1 with that axis alone.
 int own_dim(const ir::Read& r, int axis) {
@@ -61,18 +57,12 @@ Lanes lanes_of(const Problem& p, const ir::Node& n, const ir::Read& r, int axis,
 Space::Space(const Problem& p, const model::Machine& m)
     : problem(p), machine(m), anchor(p.graph.nodes[0]), spatial(ir::spatial_count(p.graph, anchor)) {
   reduces = anchor.combine != ir::Combiner::none;
-  dense = anchor.combine == ir::Combiner::sum && anchor.body.op == ir::ScalarOp::mul && anchor.reads.size() == 2;
-  for (const ir::Read& r : anchor.reads) {
-    bool reused = false;
-    for (int a = 0; a < spatial; ++a)
-      reused = reused || (extent(a) > 1 && std::none_of(r.index.begin(), r.index.end(), [&](const ir::Index& i) { return ir::depends_on(i, a); }));
-    dense = dense && reused;
-  }
+  dense = reuses_operands(p.graph, anchor);
 }
 
 bool Space::stageable(int read) const {
   const ir::Read& r = anchor.reads[static_cast<size_t>(read)];
-  if (r.guarded) return false;
+  if (r.guarded || r.lookup || !ir::is_used(anchor, read)) return false;
   std::set<int> seen;
   for (const ir::Index& i : r.index) {
     if (!affine(i)) return false;
@@ -80,6 +70,12 @@ bool Space::stageable(int read) const {
       if (!seen.insert(t.var).second) return false;  // an axis in two dimensions: regions do not factor
   }
   return true;
+}
+
+bool Space::moves_all(int axis) const {
+  return std::all_of(anchor.reads.begin(), anchor.reads.end(), [&](const ir::Read& r) {
+    return std::any_of(r.index.begin(), r.index.end(), [&](const ir::Index& i) { return ir::depends_on(i, axis); });
+  });
 }
 
 bool Space::carries_lanes(int axis, int width, LaneCost& cost) const {
@@ -92,9 +88,10 @@ bool Space::carries_lanes(int axis, int width, LaneCost& cost) const {
     for (int r = 0; r < static_cast<int>(node.reads.size()); ++r) {
       const ir::Read& read = node.reads[static_cast<size_t>(r)];
       if (ir::producer_of(problem.graph, read.tensor) >= 0) continue;
+      if (read.lookup && ir::moves_with(node, read.lookup->read, axis)) return false;
       const bool moves = std::any_of(read.index.begin(), read.index.end(), [&](const ir::Index& i) { return ir::depends_on(i, axis); });
       if (!moves) continue;
-      if (n == 0 && problem.packable[static_cast<size_t>(read.tensor)] && own_dim(read, axis) >= 0 && reduces) continue;
+      if (n == 0 && problem.packable[static_cast<size_t>(read.tensor)] && !read.lookup && own_dim(read, axis) >= 0 && reduces) continue;
       const Lanes lanes = lanes_of(problem, node, read, axis, width);
       if (lanes == Lanes::impossible) return false;
       if (lanes != Lanes::apart) continue;
@@ -140,8 +137,10 @@ std::map<int, int64_t> reduce_blocks(const Space& s) {
   return out;
 }
 
+// Batches of a product outermost, wherever their results are stored: inside one, operands are reused.
 std::vector<int> spatial_order(const Space& s, const Choice& c) {
   std::vector<int> order = s.storage_order();
+  if (s.dense) std::stable_partition(order.begin(), order.end(), [&](int a) { return s.moves_all(a); });
   if (c.vector_axis < 0 || c.vector_axis_outer) return order;
   std::erase(order, c.vector_axis);
   order.push_back(c.vector_axis);
@@ -266,7 +265,7 @@ ir::Program build(const Space& s, const Choice& c) {
   for (int r = 0; r < static_cast<int>(s.anchor.reads.size()); ++r) {
     const ir::Read& read = s.anchor.reads[static_cast<size_t>(r)];
     const auto t = static_cast<size_t>(read.tensor);
-    if (s.reduces && s.problem.packable[t] && c.vector_axis >= 0) p.layouts[t] = packed_layout(s, c, read, p.layouts[t], blocks);
+    if (s.reduces && s.problem.packable[t] && !read.lookup && c.vector_axis >= 0) p.layouts[t] = packed_layout(s, c, read, p.layouts[t], blocks);
   }
   for (int r : c.staged) p.staging.push_back({r, c.block_tile.empty() ? 0 : 1, staged_layout(c, s.anchor.reads[static_cast<size_t>(r)])});
   return p;

@@ -42,6 +42,8 @@ struct Space {
   };
   bool carries_lanes(int axis, int width, LaneCost& cost) const;
   bool stageable(int read) const;
+  // Every operand moves with it: a batch, along which nothing is used again.
+  bool moves_all(int axis) const;
   // Spatial axes in the order of the output's storage, outermost first; with their extents > 1.
   std::vector<int> storage_order() const;
 };

@@ -40,6 +40,9 @@ struct Operand {
   const double* data = nullptr;
   std::vector<int64_t> shape, strides;
   Access access = Access::points;
+  const Read* lookup = nullptr;         // the read that holds the position along one dimension
+  const double* lookup_data = nullptr;
+  std::vector<int64_t> lookup_strides, lookup_shape;
   size_t form = 0;             // affine: of the element offset
   std::vector<Guard> guards;   // affine: those dimensions that can be left
   std::vector<int64_t> steps;  // affine_runs: of each dimension's index along the inner axis
@@ -67,6 +70,13 @@ Operand prepare_read(const Graph& g, const Node& n, const Read& r, const Values&
   o.data = values[static_cast<size_t>(r.tensor)].data();
   o.shape = g.tensors[static_cast<size_t>(r.tensor)].shape;
   o.strides = row_major_strides(o.shape);
+  if (r.lookup) {
+    o.lookup = &n.reads[static_cast<size_t>(r.lookup->read)];
+    o.lookup_data = values[static_cast<size_t>(o.lookup->tensor)].data();
+    o.lookup_shape = g.tensors[static_cast<size_t>(o.lookup->tensor)].shape;
+    o.lookup_strides = row_major_strides(o.lookup_shape);
+    return o;
+  }
   Affine flat{0, std::vector<int64_t>(n.axes.size(), 0)};
   std::vector<std::pair<Affine, int64_t>> guards;
   for (size_t d = 0; d < r.index.size(); ++d) {
@@ -97,6 +107,7 @@ Prepared prepare(const Graph& g, const Node& n, const Values& values) {
 
 // The steps of all dimensions along `axis`; nullopt when one is not affine in it.
 std::optional<std::vector<int64_t>> steps_along(const Operand& o, size_t axis) {
+  if (o.lookup) return std::nullopt;
   std::vector<int64_t> steps;
   for (const Index& index : o.read->index) {
     const std::optional<int64_t> step = stride_of(index, static_cast<int>(axis));
@@ -238,12 +249,25 @@ class Source : public BodySource {
       int64_t offset = 0;
       bool is_inside = true;
       for (size_t d = 0; d < o.shape.size(); ++d) {
-        const int64_t index = ir::evaluate(o.read->index[d], at_);
+        const bool looked_up = o.lookup && o.read->lookup->dim == static_cast<int>(d);
+        const int64_t index = looked_up ? looked_up_at(o, d) : ir::evaluate(o.read->index[d], at_);
         is_inside = is_inside && index >= 0 && index < o.shape[d];
         offset += index * o.strides[d];
       }
       out[i] = is_inside ? o.data[offset] : o.read->fill;
     }
+  }
+
+  // -1 where the position lies outside; the read that holds it may be guarded itself.
+  int64_t looked_up_at(const Operand& o, size_t dim) {
+    int64_t offset = 0;
+    bool is_inside = true;
+    for (size_t d = 0; d < o.lookup_shape.size(); ++d) {
+      const int64_t index = ir::evaluate(o.lookup->index[d], at_);
+      is_inside = is_inside && index >= 0 && index < o.lookup_shape[d];
+      offset += index * o.lookup_strides[d];
+    }
+    return position_of(is_inside ? o.lookup_data[offset] : o.lookup->fill, o.shape[dim]).value_or(-1);
   }
 
   const Prepared& p_;

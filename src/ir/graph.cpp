@@ -1,6 +1,7 @@
 #include "ir/graph.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "base/check.h"
@@ -55,6 +56,30 @@ double identity_of(Combiner c) {
   return 0;
 }
 
+namespace {
+
+bool uses(const Scalar& s, int read) {
+  return (s.op == ScalarOp::read && s.operand == read) ||
+         std::any_of(s.args.begin(), s.args.end(), [&](const Scalar& a) { return uses(a, read); });
+}
+
+}  // namespace
+
+bool is_used(const Node& n, int read) { return uses(n.body, read); }
+
+bool moves_with(const Node& n, int read, int axis) {
+  const Read& r = n.reads[static_cast<size_t>(read)];
+  return std::any_of(r.index.begin(), r.index.end(), [&](const Index& i) { return depends_on(i, axis); }) ||
+         (r.lookup && moves_with(n, r.lookup->read, axis));
+}
+
+std::optional<int64_t> position_of(double value, int64_t extent) {
+  const double whole = std::trunc(value), end = static_cast<double>(extent);
+  if (!(whole >= -end && whole < end)) return std::nullopt;  // nan too
+  const auto at = static_cast<int64_t>(whole);
+  return at < 0 ? at + extent : at;
+}
+
 int64_t elements(const Tensor& t) {
   int64_t product = 1;
   for (int64_t extent : t.shape) product *= extent;
@@ -102,6 +127,10 @@ std::vector<std::vector<Range>> input_regions(const Graph& g, const Node& n, Ran
     const std::vector<int64_t>& shape = g.tensors[static_cast<size_t>(r.tensor)].shape;
     std::vector<Range> region;
     for (size_t d = 0; d < r.index.size(); ++d) {
+      if (r.lookup && r.lookup->dim == static_cast<int>(d)) {  // anywhere
+        region.push_back({0, shape[d] - 1});
+        continue;
+      }
       const Range range = range_of(r.index[d], tile);
       region.push_back(r.guarded ? clip(range, shape[d]) : range);
     }

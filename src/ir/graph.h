@@ -50,11 +50,20 @@ Scalar read(int operand);
 Scalar number(double value);
 Scalar apply(ScalarOp op, std::vector<Scalar> args);
 
+// A position that another read of the node holds, as a whole number known only at run time. Negative
+// ones count from the end; where it still lies outside, the read gives its `fill`.
+struct Lookup {
+  int dim = -1;              // of the tensor that is read; the Index there is 0
+  int read = -1;             // of the node; looks nothing up itself
+  bool operator==(const Lookup&) const = default;
+};
+
 struct Read {
   int tensor = -1;
   std::vector<Index> index;  // per dimension of the tensor, over the node's axes
   bool guarded = false;      // index may leave the tensor: such reads give `fill`
   double fill = 0;
+  std::optional<Lookup> lookup = {};
   bool operator==(const Read&) const = default;
 };
 
@@ -97,6 +106,14 @@ struct Graph {
 };
 
 int64_t elements(const Tensor& t);
+
+// Does the body use read `read`? Those it does not use hold positions for others.
+bool is_used(const Node& n, int read);
+// Does the element that read `read` gives change with `axis`, through a lookup or not?
+bool moves_with(const Node& n, int read, int axis);
+// The position that a looked-up value stands for among `extent`; nullopt: outside.
+std::optional<int64_t> position_of(double value, int64_t extent);
+
 int spatial_count(const Graph& g, const Node& n);   // = rank of its output
 bool is_reduce(const Graph& g, const Node& n, int axis);
 

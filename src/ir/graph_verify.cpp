@@ -208,6 +208,20 @@ class Verifier {  // invariant: `written_` marks the tensors that have a value b
     if (r.index.size() != t.shape.size())
       return fault(fmt::format("reads {} with {} indices, it has {} dimensions", t.name, r.index.size(), t.shape.size()));
     for (size_t d = 0; d < r.index.size(); ++d) check_index(n, r, t, d, axes_fit);
+    if (r.lookup) check_lookup(n, i);
+  }
+
+  void check_lookup(const Node& n, size_t i) {
+    const Read& r = n.reads[i];
+    const Lookup& l = *r.lookup;
+    if (l.dim < 0 || static_cast<size_t>(l.dim) >= r.index.size())
+      return fault(fmt::format("read {} looks up dimension {} of {}", i, l.dim, r.index.size()));
+    if (!r.index[static_cast<size_t>(l.dim)].terms.empty() || r.index[static_cast<size_t>(l.dim)].offset != 0)
+      fault(fmt::format("read {} looks up dimension {} and has an index there too", i, l.dim));
+    if (l.read < 0 || static_cast<size_t>(l.read) >= n.reads.size())
+      return fault(fmt::format("read {} looks up read {}, the node has {}", i, l.read, n.reads.size()));
+    if (n.reads[static_cast<size_t>(l.read)].lookup || static_cast<size_t>(l.read) == i)
+      fault(fmt::format("read {} looks up read {}, which looks something up itself", i, l.read));
   }
 
   void check_index(const Node& n, const Read& r, const Tensor& t, size_t d, bool axes_fit) {

@@ -31,6 +31,9 @@ struct Lister {
   void list(const For& s);
   void list(const If& s);
   void list(const LetIndex& s) { line(fmt::format("let {} = {}", var(s.var), at(s.value))); }
+  void list(const Locate& s) {
+    line(fmt::format("let {} = position of {}[{}] among {}", var(s.var), buffer(s.id), at(s.index), s.extent));
+  }
   void list(const Assign& s) { line(fmt::format("{} = {}", reg(s.reg), value(s.value))); }
   void list(const Declare& s);
   void list(const Store& s);

@@ -101,6 +101,16 @@ struct LetIndex {  // var = value, once
   bool operator==(const LetIndex&) const = default;
 };
 
+// var = the position among `extent` that the element at `index` of buffer `id` stands for, as
+// ir::position_of has it; -1: outside. Once.
+struct Locate {
+  int var = -1;
+  int id = -1;
+  Index index;
+  int64_t extent = 1;
+  bool operator==(const Locate&) const = default;
+};
+
 struct Assign {    // the first assignment in a scope is its declaration: see Declare
   int reg = -1;
   Value value;
@@ -140,7 +150,7 @@ struct Barrier {   // every lane of the group arrives, then all see what the oth
 };
 
 struct Stmt {
-  std::variant<For, If, LetIndex, Assign, Declare, Store, Prefetch, Keep, Barrier> node;
+  std::variant<For, If, LetIndex, Locate, Assign, Declare, Store, Prefetch, Keep, Barrier> node;
   bool operator==(const Stmt&) const = default;
 };
 

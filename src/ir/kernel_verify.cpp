@@ -51,6 +51,7 @@ struct Checker {
   void check(const For& s);
   void check(const If& s);
   void check(const LetIndex& s);
+  void check(const Locate& s);
   void check(const Assign& s);
   void check(const Declare& s);
   void check(const Store& s);
@@ -160,6 +161,13 @@ void Checker::check(const If& s) {
 
 void Checker::check(const LetIndex& s) {
   check_index(s.value);
+  bind(s.var);
+}
+
+void Checker::check(const Locate& s) {
+  check_index(s.index);
+  buffer_ok(s.id);
+  if (s.extent < 1) fail(fmt::format("a position among {}", s.extent));
   bind(s.var);
 }
 

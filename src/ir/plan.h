@@ -40,7 +40,8 @@ struct Queue {
 struct Step {
   std::string name;               // the anchor's name in the model
   int program = -1;
-  std::vector<int> arguments;     // plan tensors, in the order of arguments_of(program)
+  std::vector<int> arguments;     // plan tensors, in the order of arguments_of(program); in another
+                                  // shape where both are row-major and have as many elements
   std::vector<Queue> queues;
   bool operator==(const Step&) const = default;
 };

@@ -102,6 +102,13 @@ class Speller {
   const std::function<std::string(int)>& operand_;
 };
 
+int add_read(std::vector<Read>& reads, Read r) {
+  const auto found = std::find(reads.begin(), reads.end(), r);
+  const auto i = static_cast<int>(found - reads.begin());
+  if (found == reads.end()) reads.push_back(std::move(r));
+  return i;
+}
+
 double parse_signed(Scanner& s) {
   const bool negative = s.accept('-');
   double value = 0;
@@ -191,11 +198,8 @@ class Parser {
 
   Scalar operand(const Scanner& start) {
     s_ = start;
-    Read r = parse_read(s_, names_);
-    const auto found = std::find(reads_.begin(), reads_.end(), r);
-    const int i = static_cast<int>(found - reads_.begin());
-    if (found == reads_.end()) reads_.push_back(std::move(r));
-    return read(i);
+    Read r = parse_read(s_, names_, reads_);
+    return read(add_read(reads_, std::move(r)));
   }
 
   Scalar call(const Scanner& start, const std::string& name) {
@@ -218,19 +222,44 @@ class Parser {
   int depth_ = 0, operations_ = 0;
 };
 
-// Appends operands in the order in which the text shows them.
-void collect(const Scalar& s, std::vector<int>& operands) {
-  if (s.op == ScalarOp::read) operands.push_back(s.operand);
-  for (const Scalar& arg : s.args) collect(arg, operands);
+// Appends operands in the order in which the text shows them; what one looks up is read before it.
+void collect(const Node& n, const Scalar& s, std::vector<int>& operands) {
+  if (s.op == ScalarOp::read) {
+    const auto i = static_cast<size_t>(s.operand);
+    if (i < n.reads.size() && n.reads[i].lookup) operands.push_back(n.reads[i].lookup->read);
+    operands.push_back(s.operand);
+  }
+  for (const Scalar& arg : s.args) collect(n, arg, operands);
+}
+
+// Is this a read rather than an index over axes?
+bool at_lookup(const Scanner& s) {
+  Scanner ahead = s;
+  if (ahead.peek() == '$') return true;
+  if (!ahead.at_name()) return false;
+  ahead.name();
+  return ahead.peek() == '[';
+}
+
+Read parse_read(Scanner& s, const BodyNames& names, std::vector<Read>& reads, bool nested);
+
+int parse_lookup(Scanner& s, const BodyNames& names, std::vector<Read>& reads) {
+  if (s.accept('$')) return static_cast<int>(std::min<int64_t>(s.integer(), INT32_MAX));
+  return add_read(reads, parse_read(s, names, reads, true));
 }
 
 }  // namespace
 
-std::string spell_read(const Read& r, const BodyNames& names) {
+std::string spell_read(const Read& r, const BodyNames& names, std::span<const Read> all) {
   const size_t id = static_cast<size_t>(r.tensor);
   std::string text = id < names.tensors.size() ? spell_name(names.tensors[id]) : "'#'";
   text += '[';
-  for (size_t d = 0; d < r.index.size(); ++d) text += (d ? ", " : "") + spell_index(r.index[d], names.axes);
+  for (size_t d = 0; d < r.index.size(); ++d) {
+    text += d ? ", " : "";
+    if (!r.lookup || r.lookup->dim != static_cast<int>(d)) text += spell_index(r.index[d], names.axes);
+    else if (static_cast<size_t>(r.lookup->read) < all.size()) text += spell_read(all[static_cast<size_t>(r.lookup->read)], names);
+    else text += fmt::format("${}", r.lookup->read);
+  }
   if (r.guarded) {
     Scalar fill = number(r.fill);
     text += (r.index.empty() ? ": guard " : " : guard ") + Speller({}, [](int) { return std::string(); }).spell(fill, kSum);
@@ -245,7 +274,7 @@ std::string spell_body(const Scalar& s, std::span<const std::string> axes,
 
 bool reads_follow_body(const Node& n) {
   std::vector<int> operands;
-  collect(n.body, operands);
+  collect(n, n.body, operands);
   int next = 0;
   for (int i : operands) {
     if (i > next) return false;
@@ -258,15 +287,25 @@ bool reads_follow_body(const Node& n) {
   return true;
 }
 
-Read parse_read(Scanner& s, const BodyNames& names) {
+namespace {
+
+Read parse_read(Scanner& s, const BodyNames& names, std::vector<Read>& reads, bool nested) {
   Read r;
   s.peek();
   const size_t at = s.at();
   r.tensor = find_name(s, at, "tensor", s.name(), names.tensors);
   s.expect('[');
   if (s.peek() != ']' && s.peek() != ':') {
-    do r.index.push_back(parse_index(s, names.axes));
-    while (s.accept(','));
+    do {
+      if (!at_lookup(s)) {
+        r.index.push_back(parse_index(s, names.axes));
+        continue;
+      }
+      if (nested) s.fail("what is looked up can not look something up itself");
+      if (r.lookup) s.fail("only one dimension of a read can be looked up");
+      r.lookup = Lookup{static_cast<int>(r.index.size()), parse_lookup(s, names, reads)};
+      r.index.emplace_back();
+    } while (s.accept(','));
   }
   if (s.accept(':')) {
     if (!s.accept_word("guard")) s.fail("expected guard and a number behind ':'", "x[2*i - 1 : guard 0]");
@@ -276,6 +315,10 @@ Read parse_read(Scanner& s, const BodyNames& names) {
   s.expect(']');
   return r;
 }
+
+}  // namespace
+
+Read parse_read(Scanner& s, const BodyNames& names, std::vector<Read>& reads) { return parse_read(s, names, reads, false); }
 
 Scalar parse_body(Scanner& scanner, const BodyNames& names, std::vector<Read>& reads) {
   return Parser(scanner, names, reads).sum();

@@ -194,7 +194,7 @@ class GraphReader {  // invariant: names_[i] is the name of tensor i, ids_ its i
     const BodyNames names{axes, names_};
     if (const yaml::Node* reads = node.find("reads"); reads && r_.is_list(*reads, "reads"))
       for (const yaml::Node& item : reads->items)
-        if (auto read = r_.expression(item, [&](Scanner& s) { return parse_read(s, names); })) n.reads.push_back(std::move(*read));
+        if (auto read = r_.expression(item, [&](Scanner& s) { return parse_read(s, names, n.reads); })) n.reads.push_back(std::move(*read));
     if (auto parsed = r_.expression(body, [&](Scanner& s) { return parse_body(s, names, n.reads); })) n.body = std::move(*parsed);
   }
 

@@ -83,7 +83,7 @@ std::string spell_node(const Graph& g, const Node& n, const std::vector<std::str
   for (const Read& r : n.reads)
     if (!follow) reads += (reads.empty() ? "" : ", ") + quote(spell_read(r, names));
   const std::string body = spell_body(n.body, axes, [&](int i) {
-    return follow ? spell_read(n.reads[static_cast<size_t>(i)], names) : fmt::format("${}", i);
+    return follow ? spell_read(n.reads[static_cast<size_t>(i)], names, n.reads) : fmt::format("${}", i);
   });
   std::string text = fmt::format("{{name: {}, op: {}, out: {}, axes: {{{}}}", quote(n.name), quote(n.op),
                                  quote(spell_out(g, n, axes)), extents);
@@ -140,7 +140,7 @@ std::string print_node(const Graph& g, const Node& n) {
     text += fmt::format("{}({}) ", name_of(n.combine),
                         fmt::join(axes.begin() + static_cast<std::ptrdiff_t>(std::min(rank, axes.size())), axes.end(), ", "));
   return text + spell_body(n.body, axes, [&](int i) {
-    return spell_read(n.reads[static_cast<size_t>(i)], {axes, tensors});
+    return spell_read(n.reads[static_cast<size_t>(i)], {axes, tensors}, n.reads);
   });
 }
 

@@ -160,6 +160,11 @@ class Counter {
   void visit(const ir::LetIndex& let, Counts&) {
     values_[static_cast<size_t>(let.var)] = ir::evaluate(let.value, values_);
   }
+  void visit(const ir::Locate& l, Counts& out) {
+    values_[static_cast<size_t>(l.var)] = 0;
+    out.buffers[static_cast<size_t>(l.id)].splats += 1;
+    out.simple += kLocateCost;
+  }
   void visit(const ir::Assign& a, Counts& out) { count_value(a.value, out); }
   void visit(const ir::Declare&, Counts&) {}
   void visit(const ir::Store& s, Counts& out) {

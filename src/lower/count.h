@@ -23,6 +23,9 @@ struct AccessCount {          // per buffer of the kernel, instructions
 // exponential and two polynomials; a power is a logarithm and an exponential, lane by lane in libm.
 inline constexpr double kTanhCost = 1.5, kErfCost = 2, kPowCost = 8;
 
+// A position from a number: compared, counted from the end, converted.
+inline constexpr double kLocateCost = 3;
+
 struct Counts {
   double fma = 0;
   double simple = 0;          // add, sub, mul, max, min, neg, abs, compare, select, floor, ceil

@@ -18,6 +18,7 @@ void check_staging(const ir::Program& p, Diags& out) {
     const ir::Read& r = p.graph.nodes[0].reads[static_cast<size_t>(s.read)];
     const std::string& name = p.graph.tensors[static_cast<size_t>(r.tensor)].name;
     if (r.guarded) out.push_back(error(p.name + ": " + name + " is read with guards and can not be staged"));
+    if (r.lookup) out.push_back(error(p.name + ": " + name + " is read at looked-up positions and can not be staged"));
     if (!std::all_of(r.index.begin(), r.index.end(), affine))
       out.push_back(error(p.name + ": " + name + " is not read at affine positions and can not be staged"));
   }
@@ -65,6 +66,28 @@ int64_t live_vectors(const ir::Program& p) {
   return rows * vectors + invariant + 1;
 }
 
+namespace {
+
+// Positions are located in the anchor's tile, one for all lanes.
+void check_lookups(const ir::Program& p, Diags& out) {
+  for (size_t n = 0; n < p.graph.nodes.size(); ++n) {
+    const ir::Node& node = p.graph.nodes[n];
+    for (const ir::Read& r : node.reads) {
+      if (!r.lookup) continue;
+      const std::string& name = p.graph.tensors[static_cast<size_t>(r.tensor)].name;
+      const ir::Read& positions = node.reads[static_cast<size_t>(r.lookup->read)];
+      if (n > 0) out.push_back(error(p.name + ": " + name + " is looked up in an epilogue"));
+      if (positions.guarded) out.push_back(error(p.name + ": positions in " + name + " are read with guards"));
+      if (p.vector_axis >= 0 && ir::moves_with(node, r.lookup->read, p.vector_axis))
+        out.push_back(error(p.name + ": lanes look up different positions in " + name));
+      for (const ir::Staging& s : p.staging)
+        if (s.read == r.lookup->read) out.push_back(error(p.name + ": positions in " + name + " can not be staged"));
+    }
+  }
+}
+
+}  // namespace
+
 Diags legal(const ir::Program& p, const hwdesc::Target& target) {
   Diags out = ir::verify(p);
   if (!out.empty()) return out;
@@ -77,6 +100,7 @@ Diags legal(const ir::Program& p, const hwdesc::Target& target) {
 Diags over_limits(const ir::Program& p, const hwdesc::Target& target) {
   Diags out;
   check_staging(p, out);
+  check_lookups(p, out);
   check_group_memory(p, target, out);
   const hwdesc::DialectCapabilities& d = target.dialect;
   const int threads = hwdesc::threads_of(target);

@@ -81,8 +81,10 @@ class TileBody {  // invariant: accumulators stand for one tile class at one pla
   std::vector<ir::Index> position(const Place& place, const std::vector<int64_t>& offset) const;
   ir::Value load(int tensor, const ir::Layout& layout, std::vector<int64_t> shape, int buffer,
                  const std::vector<ir::Index>& index, int count, double fill) const;
-  ir::Value read_anchor(int read, const Place& place, const std::vector<int64_t>& offset, int count) const;
+  ir::Value read_anchor(int read, const Place& place, const std::vector<int64_t>& offset, int count, ir::Block& out);
   ir::Value read_external(const ir::Read& r, const std::vector<ir::Index>& at, int count) const;
+  ir::Value read_looked_up(const ir::Read& r, const std::vector<ir::Index>& at, int count, ir::Block& out);
+  std::vector<ir::Index> index_at(const ir::Read& r, const std::vector<ir::Index>& at) const;
   ir::Value guarded(const ir::Read& r, int tensor, const std::vector<ir::Index>& index,
                     ir::Value value) const;
   ir::Value scalar_value(const ir::Scalar& e, const std::vector<ir::Value>& reads,
@@ -100,6 +102,12 @@ class TileBody {  // invariant: accumulators stand for one tile class at one pla
   TileClass tile_;
   Place place_;
   std::vector<Point> points_;
+  // Positions located since the current block began: (buffer, index, extent) and their variables.
+  struct Located {
+    ir::Locate statement;
+    int var = -1;
+  };
+  std::vector<Located> located_;
 };
 
 }  // namespace assay::lower

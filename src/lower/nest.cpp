@@ -23,9 +23,7 @@ int64_t enclosing_extent(const ir::Program& p, int level, int axis) {
 }
 
 bool reads_axis(const ir::Program& p, int read, int axis) {
-  const ir::Read& r = p.graph.nodes[0].reads[static_cast<size_t>(read)];
-  return std::any_of(r.index.begin(), r.index.end(),
-                     [&](const ir::Index& i) { return ir::depends_on(i, axis); });
+  return ir::moves_with(p.graph.nodes[0], read, axis);
 }
 
 Nest nest_of(const ir::Program& p) {

@@ -156,20 +156,54 @@ ir::Value TileBody::guarded(const ir::Read& r, int tensor, const std::vector<ir:
   return g;
 }
 
-ir::Value TileBody::read_external(const ir::Read& r, const std::vector<ir::Index>& at, int count) const {
+std::vector<ir::Index> TileBody::index_at(const ir::Read& r, const std::vector<ir::Index>& at) const {
   std::vector<ir::Index> index;
   for (const ir::Index& i : r.index)
     index.push_back(ir::simplify(ir::substitute(i, [&](int a) { return at[static_cast<size_t>(a)]; }), s_.ranges));
+  return index;
+}
+
+// The position is located once for all that read there; outside the tensor nothing is loaded.
+ir::Value TileBody::read_looked_up(const ir::Read& r, const std::vector<ir::Index>& at, int count, ir::Block& out) {
+  const ir::Read& positions = s_.anchor.reads[static_cast<size_t>(r.lookup->read)];
+  const ir::Tensor &t = s_.p.graph.tensors[static_cast<size_t>(r.tensor)], &p = s_.p.graph.tensors[static_cast<size_t>(positions.tensor)];
+  const int64_t extent = t.shape[static_cast<size_t>(r.lookup->dim)];
+  ir::Locate locate;
+  locate.id = s_.buffer_of.at(positions.tensor);
+  locate.index = ir::physical_offset(s_.p.layouts[static_cast<size_t>(positions.tensor)], p.shape, index_at(positions, at), s_.ranges);
+  locate.extent = extent;
+  const auto found = std::find_if(located_.begin(), located_.end(), [&](const Located& l) { return l.statement == locate; });
+  int var = found == located_.end() ? -1 : found->var;
+  if (var < 0) {
+    var = s_.new_index("at" + std::to_string(s_.ranges.size()), extent);
+    located_.push_back({locate, var});
+    locate.var = var;
+    append(out, locate);
+  }
+  std::vector<ir::Index> index = index_at(r, at);
+  index[static_cast<size_t>(r.lookup->dim)] = ir::variable(var);
+  ir::Value g;
+  g.op = ir::ValueOp::guard;
+  g.lanes = s_.width();
+  g.conditions.push_back({ir::variable(var), 0, extent - 1});
+  g.args = {load(r.tensor, s_.p.layouts[static_cast<size_t>(r.tensor)], t.shape, s_.buffer_of.at(r.tensor), index, count, 0),
+            constant_value(r.fill, s_.width())};
+  return guarded(r, r.tensor, index, std::move(g));
+}
+
+ir::Value TileBody::read_external(const ir::Read& r, const std::vector<ir::Index>& at, int count) const {
+  const std::vector<ir::Index> index = index_at(r, at);
   const ir::Tensor& t = s_.p.graph.tensors[static_cast<size_t>(r.tensor)];
   ir::Value v = load(r.tensor, s_.p.layouts[static_cast<size_t>(r.tensor)], t.shape, s_.buffer_of.at(r.tensor), index,
                      count, 0);
   return guarded(r, r.tensor, index, std::move(v));
 }
 
-ir::Value TileBody::read_anchor(int read, const Place& place, const std::vector<int64_t>& offset, int count) const {
+ir::Value TileBody::read_anchor(int read, const Place& place, const std::vector<int64_t>& offset, int count, ir::Block& out) {
   const ir::Read& r = s_.anchor.reads[static_cast<size_t>(read)];
   const auto it = s_.staged.find(read);
   const std::vector<ir::Index> at = position(place, offset);
+  if (r.lookup) return read_looked_up(r, at, count, out);
   if (it == s_.staged.end()) return read_external(r, at, count);
   const StagedBuffer& staged = it->second;
   const auto level = static_cast<size_t>(staged.staging.level);
@@ -219,6 +253,10 @@ std::vector<ir::Value> TileBody::shared_reads(const Place& place, const std::vec
                                               std::map<std::vector<int64_t>, int>& seen, ir::Block& out) {
   std::vector<ir::Value> values;
   for (size_t r = 0; r < s_.anchor.reads.size(); ++r) {
+    if (!ir::is_used(s_.anchor, static_cast<int>(r))) {  // positions for other reads
+      values.emplace_back();
+      continue;
+    }
     std::vector<int64_t> key{static_cast<int64_t>(r)};
     bool shared = false;
     for (size_t a = 0; a < tile_.size(); ++a) {
@@ -229,7 +267,7 @@ std::vector<ir::Value> TileBody::shared_reads(const Place& place, const std::vec
       key.push_back(moves ? offset[a] : 0);
     }
     if (!shared) {
-      values.push_back(read_anchor(static_cast<int>(r), place, offset, pt.count));
+      values.push_back(read_anchor(static_cast<int>(r), place, offset, pt.count, out));
       continue;
     }
     const auto found = seen.find(key);
@@ -237,7 +275,7 @@ std::vector<ir::Value> TileBody::shared_reads(const Place& place, const std::vec
     if (reg < 0) {
       reg = s_.new_register("r" + std::to_string(r) + "_" + std::to_string(s_.kernel.registers.size()), s_.width());
       append(out, ir::Declare{{reg}});
-      append(out, ir::Assign{reg, read_anchor(static_cast<int>(r), place, offset, pt.count)});
+      append(out, ir::Assign{reg, read_anchor(static_cast<int>(r), place, offset, pt.count, out)});
       seen[key] = reg;
     }
     values.push_back(reg_value(reg, s_.width()));
@@ -297,7 +335,7 @@ void TileBody::emit_prefetch(const Place& place, const std::vector<int64_t>& red
   if (step < 0) return;
   for (size_t r = 0; r < s_.anchor.reads.size(); ++r) {
     const int read = static_cast<int>(r);
-    if (!reads_axis(s_.p, read, s_.p.vector_axis) || !reads_axis(s_.p, read, inner.axis)) continue;
+    if (s_.anchor.reads[r].lookup || !reads_axis(s_.p, read, s_.p.vector_axis) || !reads_axis(s_.p, read, inner.axis)) continue;
     bool moves_with_rows = false;
     for (int a = 0; a < ir::spatial_count(s_.p.graph, s_.anchor); ++a)
       if (a != s_.p.vector_axis && tile_[static_cast<size_t>(a)] > 1 && reads_axis(s_.p, read, a)) moves_with_rows = true;
@@ -306,7 +344,7 @@ void TileBody::emit_prefetch(const Place& place, const std::vector<int64_t>& red
       if (pt.row != 0) break;
       std::vector<int64_t> offset = pt.offset;
       for (size_t a = 0; a < offset.size(); ++a) offset[a] += reduce_offset[a];
-      const ir::Value v = read_anchor(read, place, offset, pt.count);
+      const ir::Value v = read_anchor(read, place, offset, pt.count, out);
       const std::optional<int64_t> stride = v.op == ir::ValueOp::load ? ir::stride_of(v.index, step) : std::nullopt;
       if (stride) append(out, ir::Prefetch{v.id, v.index + *stride * s_.p.prefetch});
     }
@@ -316,6 +354,7 @@ void TileBody::emit_prefetch(const Place& place, const std::vector<int64_t>& red
 void TileBody::emit_reduce_point(const Place& place, const TileClass& tile, ir::Block& out) {
   std::vector<int64_t> box(tile.size(), 1);
   for (size_t a = static_cast<size_t>(ir::spatial_count(s_.p.graph, s_.anchor)); a < tile.size(); ++a) box[a] = tile[a];
+  located_.clear();
   for (const auto& reduce_offset : offsets_in(box)) {
     emit_prefetch(place, reduce_offset, out);
     std::map<std::vector<int64_t>, int> seen;
@@ -366,12 +405,14 @@ void TileBody::store(const Place& place, const Point& pt, ir::Value value, ir::B
 void TileBody::emit_end(const Place& place, ir::Block& out) {
   const bool partial = has_partial_sums(s_.nest);
   ir::Block finish, pass_on;
+  located_.clear();
   for (const Point& pt : points_) {
     ir::Value value;
     if (s_.anchor.combine == ir::Combiner::none) {
       std::vector<ir::Value> reads;
       for (size_t r = 0; r < s_.anchor.reads.size(); ++r)
-        reads.push_back(read_anchor(static_cast<int>(r), place, pt.offset, pt.count));
+        reads.push_back(ir::is_used(s_.anchor, static_cast<int>(r)) ? read_anchor(static_cast<int>(r), place, pt.offset, pt.count, finish)
+                                                                    : ir::Value());
       value = scalar_value(s_.anchor.body, reads, position(place, pt.offset));
     } else {
       value = reg_value(pt.reg, s_.width());

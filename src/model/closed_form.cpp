@@ -137,7 +137,28 @@ class ClosedForm {
       count_body(anchor_.body, points, out_);
       if (reduces) out_.simple += points;
     }
-    for (size_t r = 0; r < anchor_.reads.size(); ++r) count_read(static_cast<int>(r), reduces);
+    for (size_t r = 0; r < anchor_.reads.size(); ++r) {
+      if (ir::is_used(anchor_, static_cast<int>(r))) count_read(static_cast<int>(r), reduces);
+      if (anchor_.reads[r].lookup) count_positions(static_cast<int>(r));
+    }
+  }
+
+  // Each position is located once per register tile and place in it that it moves with.
+  void count_positions(int read) {
+    const ir::Lookup& lookup = *anchor_.reads[static_cast<size_t>(read)].lookup;
+    for (int other = 0; other < read; ++other)  // found by an earlier read of equal extent
+      if (anchor_.reads[static_cast<size_t>(other)].lookup && same_positions(other, read)) return;
+    double n = 1;
+    for (size_t a = 0; a < steps_.size(); ++a)
+      n *= ir::moves_with(anchor_, lookup.read, static_cast<int>(a)) ? steps_[a].points : steps_[a].tiles;
+    out_.buffers[static_cast<size_t>(buffer_of_[static_cast<size_t>(anchor_.reads[static_cast<size_t>(lookup.read)].tensor)])].splats += n;
+    out_.simple += lower::kLocateCost * n;
+  }
+
+  bool same_positions(int a, int b) const {
+    const ir::Read &x = anchor_.reads[static_cast<size_t>(a)], &y = anchor_.reads[static_cast<size_t>(b)];
+    const auto extent = [&](const ir::Read& r) { return p_.graph.tensors[static_cast<size_t>(r.tensor)].shape[static_cast<size_t>(r.lookup->dim)]; };
+    return x.lookup->read == y.lookup->read && extent(x) == extent(y);
   }
 
   void count_read(int read, bool shares) {

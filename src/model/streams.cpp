@@ -10,11 +10,18 @@ namespace assay::model {
 
 namespace {
 
-std::vector<char> moving_axes(const ir::Program& p, const std::vector<ir::Index>& index) {
+std::vector<char> moving_axes(const ir::Program& p, const ir::Node& n, size_t read) {
   std::vector<char> out;
-  for (int a = 0; a < static_cast<int>(p.graph.nodes[0].axes.size()); ++a)
-    out.push_back(std::any_of(index.begin(), index.end(), [&](const ir::Index& i) { return ir::depends_on(i, a); }));
+  for (int a = 0; a < static_cast<int>(p.graph.nodes[0].axes.size()); ++a) out.push_back(ir::moves_with(n, static_cast<int>(read), a));
   return out;
+}
+
+// Different positions looked up over a tile of the anchor's axes, at most.
+int64_t positions(const ir::Node& n, const ir::Lookup& lookup, const std::vector<int64_t>& tile) {
+  int64_t count = 1;
+  for (int a = 0; a < static_cast<int>(tile.size()); ++a)
+    if (ir::moves_with(n, lookup.read, a)) count *= tile[static_cast<size_t>(a)];
+  return count;
 }
 
 const ir::Read* read_of(const ir::Program& p, const Stream& s) {
@@ -38,7 +45,12 @@ std::vector<int64_t> region(const ir::Program& p, const Stream& s, const std::ve
   for (int64_t e : tile) ranges.push_back({0, e - 1});
   std::vector<int64_t> out;
   if (const ir::Read* r = read_of(p, s); r != nullptr && !s.written) {
+    const ir::Node& n = p.graph.nodes[static_cast<size_t>(s.node)];
     for (size_t d = 0; d < r->index.size(); ++d) {
+      if (r->lookup && r->lookup->dim == static_cast<int>(d)) {
+        out.push_back(std::min(positions(n, *r->lookup, tile), t.shape[d]));
+        continue;
+      }
       const ir::Range range = ir::range_of(r->index[d], ranges);
       out.push_back(std::min(range.high - range.low + 1, t.shape[d]));
     }
@@ -95,7 +107,7 @@ Streams streams_of(const ir::Program& p) {
     const ir::Read& read = anchor.reads[static_cast<size_t>(r)];
     Stream s;
     s.tensor = read.tensor;
-    s.moves = moving_axes(p, read.index);
+    s.moves = moving_axes(p, anchor, static_cast<size_t>(r));
     s.until = all;
     for (int i = 0; i < static_cast<int>(p.staging.size()); ++i) {
       if (p.staging[static_cast<size_t>(i)].read != r) continue;
@@ -108,12 +120,14 @@ Streams streams_of(const ir::Program& p) {
   }
   const auto spatial = static_cast<size_t>(ir::spatial_count(p.graph, anchor));
   for (int n = 1; n < static_cast<int>(p.graph.nodes.size()); ++n) {
-    for (const ir::Read& read : p.graph.nodes[static_cast<size_t>(n)].reads) {
+    const ir::Node& node = p.graph.nodes[static_cast<size_t>(n)];
+    for (size_t r = 0; r < node.reads.size(); ++r) {
+      const ir::Read& read = node.reads[r];
       if (read.tensor == p.graph.nodes[static_cast<size_t>(n) - 1].output) continue;
       Stream s;
       s.tensor = read.tensor;
       s.node = n;
-      s.moves = moving_axes(p, read.index);
+      s.moves = moving_axes(p, node, r);
       s.until = out.nest.first_inner;
       out.streams.push_back(std::move(s));
     }

@@ -135,6 +135,43 @@ TEST(ImportElementwise, Formulas) {
   expect("Abs", [](double v) { return std::abs(v); });
 }
 
+bool raises(const ir::Scalar& s) {
+  return s.op == ir::ScalarOp::pow || std::any_of(s.args.begin(), s.args.end(), raises);
+}
+
+TEST(ImportPow, SquaresAndCubesAreProducts) {
+  const Floats x = {-3, -0.5F, 0, 0.25F, 7};
+  for (const float exponent : {2.0F, 3.0F, 4.0F}) {
+    std::vector<double> want;
+    for (float v : x) want.push_back(std::pow(static_cast<double>(v), static_cast<double>(exponent)));
+    for (const bool integer : {false, true}) {
+      ModelBuilder m;
+      m.input("x", {5}, x).output("y");
+      if (integer) m.integers("e", {static_cast<int64_t>(exponent)});
+      else m.weights("e", {1, 1}, {exponent});
+      m.node("Pow", {"x", "e"}, {"y"});
+      expect_near(m.run(), want);
+      const ir::Graph g = m.import().value();
+      ASSERT_EQ(g.nodes.size(), 1u);
+      EXPECT_EQ(g.nodes[0].reads.size(), 1u);
+      EXPECT_EQ(raises(g.nodes[0].body), exponent > 3) << exponent;
+    }
+  }
+}
+
+TEST(ImportPow, OfAConstantAndByATensor) {
+  ModelBuilder m;
+  m.input("x", {3}, {1, 2, 3}).weights("base", {}, {2}).weights("two", {}, {2}).output("y").output("z");
+  m.node("Pow", {"base", "x"}, {"y"});
+  m.node("Pow", {"base", "two"}, {"square"});
+  m.node("Mul", {"x", "square"}, {"z"});
+  const ir::Graph g = m.import().value();
+  const auto values = ir::evaluate(g, std::vector<std::vector<float>>{{1, 2, 3}});
+  ASSERT_TRUE(values.ok()) << render(values.diags());
+  EXPECT_EQ((*values)[static_cast<size_t>(g.outputs[0])], (std::vector<double>{2, 4, 8}));
+  EXPECT_EQ((*values)[static_cast<size_t>(g.outputs[1])], (std::vector<double>{4, 8, 12}));
+}
+
 TEST(ImportElementwise, BroadcastsBothWays) {
   ModelBuilder m;
   m.input("a", {2, 1}, {10, 20}).input("b", {3}, {1, 2, 3}).output("y");

@@ -212,6 +212,46 @@ TEST(ImportGather, AtIndicesKnownAtRunTime) {
   EXPECT_EQ(shape, (Shape{4, 2}));
 }
 
+// One read of the table per element, whatever its size, and 0 outside.
+TEST(ImportGather, IsALookup) {
+  ModelBuilder m;
+  m.weights("table", {2, 3}, {1, 2, 3, 4, 5, 6}).input("ids", {2, 2}, {2, -3, 3, -4}, TensorProto::INT64).output("y");
+  m.node("Gather", {"table", "ids"}, {"y"}).set("axis", 1);
+  Shape shape;
+  expect_near(m.run(&shape), {3, 1, 0, 0, 6, 4, 0, 0});
+  EXPECT_EQ(shape, (Shape{2, 2, 2}));
+  const ir::Graph g = m.import().value();
+  ASSERT_EQ(g.nodes.size(), 1u);
+  EXPECT_EQ(ir::print_node(g, g.nodes[0]), "y[i0, i1, i2] = table[i0, ids[i1, i2]]");
+}
+
+TEST(ImportGather, OfUnevenConstantPlacesInComputedData) {
+  ModelBuilder m;
+  m.input("x", {4, 2}, {1, 2, 3, 4, 5, 6, 7, 8}).integers("ids", {3, 0, 1}).output("y");
+  m.node("Gather", {"x", "ids"}, {"y"});
+  expect_near(m.run(), {7, 8, 1, 2, 3, 4});
+  EXPECT_EQ(m.import().value().nodes[0].axes.size(), 2u);
+}
+
+TEST(ImportGatherElements, IsALookup) {
+  ModelBuilder m;
+  m.input("x", {2, 3}, {1, 2, 3, 4, 5, 6}).input("ids", {2, 2}, {2, 0, -1, 1}, TensorProto::INT64).output("y");
+  m.node("GatherElements", {"x", "ids"}, {"y"}).set("axis", 1);
+  expect_near(m.run(), {3, 1, 6, 5});
+  EXPECT_EQ(m.import().value().nodes[0].axes.size(), 2u);
+}
+
+TEST(ImportGatherNd, OnePlaceIsALookupTwoAreASelection) {
+  ModelBuilder one, two;
+  one.input("x", {2, 3, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}).input("ids", {2, 1}, {2, -3}, TensorProto::INT64).output("y");
+  one.node("GatherND", {"x", "ids"}, {"y"}).set("batch_dims", 1);
+  expect_near(one.run(), {5, 6, 7, 8});
+  EXPECT_EQ(one.import().value().nodes[0].axes.size(), 2u);
+  two.input("x", {2, 3}, {1, 2, 3, 4, 5, 6}).input("ids", {2, 2}, {1, 2, 0, -3}, TensorProto::INT64).output("y");
+  two.node("GatherND", {"x", "ids"}, {"y"});
+  expect_near(two.run(), {6, 1});
+}
+
 TEST(ImportTrigonometry, LikeTheLibrary) {
   Floats x;
   for (int i = -400; i <= 400; ++i) x.push_back(static_cast<float>(i) * 0.37F);

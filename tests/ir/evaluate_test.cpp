@@ -20,7 +20,13 @@ double scalar_at(const Graph& g, const Node& n, const Scalar& s, const std::vect
       const auto& shape = g.tensors[static_cast<size_t>(r.tensor)].shape;
       size_t flat = 0;
       for (size_t d = 0; d < shape.size(); ++d) {
-        const int64_t i = evaluate(r.index[d], at);
+        int64_t i = evaluate(r.index[d], at);
+        if (r.lookup && r.lookup->dim == static_cast<int>(d)) {
+          const double place = scalar_at(g, n, read(r.lookup->read), at, v);
+          if (std::isnan(place)) return r.fill;
+          i = static_cast<int64_t>(place);
+          if (i < 0) i += shape[d];
+        }
         if (i < 0 || i >= shape[d]) return r.fill;
         flat = flat * static_cast<size_t>(shape[d]) + static_cast<size_t>(i);
       }
@@ -86,6 +92,29 @@ TEST(Evaluate, ConvolutionsWithGuards) {
   for (samples::ConvShape c : {samples::ConvShape{3, 5, 11, 7, 2, 3}, {1, 1, 1, 3, 1, 1}, {4, 2, 9, 3, 1, 1},
                                {2, 3, 5, 1, 2, 0}, {2, 3, 2, 5, 1, 4}})
     expect_like_naive(samples::conv(c));
+}
+
+// y[i, j] = table[ids[i], j] - table[j, ids[i]]
+TEST(Evaluate, LookupsCountFromTheEndAndMiss) {
+  Graph g;
+  const int table = samples::add_tensor(g, "table", {4, 3}), ids = samples::add_tensor(g, "ids", {9}), y = samples::add_tensor(g, "y", {9, 3});
+  Node n{"n", "gather", {{"i", 9}, {"j", 3}}, y, {}, {}, Combiner::none};
+  n.reads = {{table, {constant(0), variable(1)}, false, 0.5}, {ids, {variable(0)}, false, 0}, {table, {variable(1), constant(0)}, false, 0}};
+  n.reads[0].lookup = Lookup{0, 1};
+  n.reads[2].index[1] = constant(0);
+  n.reads[2].lookup = Lookup{1, 1};
+  n.body = apply(ScalarOp::sub, {read(0), read(2)});
+  g.nodes = {n};
+  g.inputs = {table, ids};
+  g.outputs = {y};
+  ASSERT_EQ(render(verify(g)), "");
+  const std::vector<std::vector<float>> inputs = {{0, 1, 2, 10, 11, 12, 20, 21, 22, 30, 31, 32}, {0, 2, -1, -4, 4, -5, NAN, INFINITY, 1}};
+  const auto got = evaluate(g, inputs);
+  ASSERT_TRUE(got.ok());
+  const Values want = naive(g, inputs);
+  EXPECT_EQ(got.value()[static_cast<size_t>(y)], want[static_cast<size_t>(y)]);
+  const double miss = got.value()[static_cast<size_t>(y)][4 * 3];
+  EXPECT_EQ(miss, 0.5) << "the first table has 4 rows, the second 3 columns";
 }
 
 TEST(Evaluate, ReadsThatDivideFlipAndMiss) {

@@ -114,6 +114,43 @@ hint: known here: m, n, k
   EXPECT_NE(faults_of(with(kMatmul, "graph/1", "graph/2")).find("expected schema: assay/graph/1"), std::string::npos);
 }
 
+constexpr const char* kLookup = R"(schema: assay/graph/1
+name: words
+inputs: {table: f32 100x8, ids: f32 2x5, more: f32 5}
+nodes:
+  - {op: gather, out: "y[b, t, j]", axes: {b: 2, t: 5, j: 8}, body: "table[ids[b, t], j] + table[more[t], 2] * ids[b, t]"}
+outputs: [y]
+)";
+
+TEST(TextGraph, LookupsComeBackNestedAndByNumber) {
+  Result<Graph> g = parse_graph(kLookup, "words.yaml");
+  ASSERT_TRUE(g.ok()) << render(g.diags());
+  Node& n = g->nodes[0];
+  ASSERT_EQ(n.reads.size(), 4u);
+  EXPECT_EQ(n.reads[1].lookup, (Lookup{0, 0}));
+  EXPECT_EQ(n.reads[3].lookup, (Lookup{0, 2}));
+  EXPECT_EQ(print_node(*g, n), "y[b, t, j] = table[ids[b, t], j] + table[more[t], 2] * ids[b, t]");
+  expect_comes_back(*g);
+  std::swap(n.reads[0], n.reads[2]);  // in another order than the body's
+  n.reads[1].lookup->read = 2;
+  n.reads[3].lookup->read = 0;
+  n.body.args[1].args[1] = read(2);
+  EXPECT_NE(print_graph(*g).find("table[$2, j]"), std::string::npos) << print_graph(*g);
+  expect_comes_back(*g);
+}
+
+TEST(TextGraph, LookupsThatCanNotBe) {
+  const auto faults = [](const std::string& from, const std::string& to) { return faults_of(with(kLookup, from, to)); };
+  EXPECT_NE(faults("table[ids[b, t], j]", "table[ids[more[t], t], j]").find("can not look something up itself"), std::string::npos);
+  EXPECT_NE(faults("table[ids[b, t], j]", "table[ids[b, t], more[t]]").find("only one dimension"), std::string::npos);
+  EXPECT_NE(faults("table[ids[b, t], j]", "table[$7, j]").find("looks up read 7, the node has"), std::string::npos);
+  EXPECT_NE(faults("table[ids[b, t], j]", "table[ids[b], j]").find("reads ids with 1 indices"), std::string::npos);
+  EXPECT_NE(faults("ids[b, t], j]", "words[b, t], j]").find("there is no tensor words"), std::string::npos);
+  std::string deep = "table[";
+  for (int i = 0; i < 100000; ++i) deep += "ids[";
+  EXPECT_NE(faults("table[ids[b, t], j]", deep), "");
+}
+
 TEST(TextGraph, AllFaultsAtOnce) {
   const std::string text = with(with(kMatmul, "a[m, k]", "a[m, q]"), "[c]", "[d, e]");
   const Result<Graph> g = parse_graph(text, "g.yaml");
@@ -123,7 +160,8 @@ TEST(TextGraph, AllFaultsAtOnce) {
 
 TEST(TextGraph, DamagedTextNeverCrashes) {
   std::mt19937 random(3);
-  const std::string whole = print_graph(samples::conv({3, 5, 11, 7, 2, 3})) + print_graph(samples::matmul(3, 4, 5)).substr(30);
+  const std::string whole = print_graph(samples::conv({3, 5, 11, 7, 2, 3})) + print_graph(samples::matmul(3, 4, 5)).substr(30) +
+                            std::string(kLookup).substr(60);
   const std::string alphabet = "{}[]:,\"'-+*/%()$0123456789xyncors \n#&!.\\";
   for (int i = 0; i < 3000; ++i) {
     std::string text = whole.substr(0, 30 + random() % (whole.size() - 30));

@@ -45,9 +45,34 @@ ir::Graph of(const std::string& text) {
 
 std::string number(const char* name, int64_t v) { return std::string(" ") + name + "=" + std::to_string(v); }
 
+// y[b, j] = table[ids[b], j], scaled by a second table's row; or the sum of k such rows.
+ir::Graph random_lookup(std::mt19937& rng, int64_t rows, int64_t columns, int64_t n, int64_t k) {
+  ir::Graph g;
+  g.name = "lookup";
+  const bool sums = pick(rng, {0, 1}) == 1;
+  g.tensors = {{"table", ir::DType::f32, {rows, columns}, -1}, {"ids", ir::DType::f32, {n, k}, -1},
+               {"scale", ir::DType::f32, {columns, rows}, -1}, {"y", ir::DType::f32, {n, columns}, -1}};
+  ir::Node node{"gather", "gather", {{"b", n}, {"j", columns}}, 3, {}, {}, sums ? ir::Combiner::sum : ir::Combiner::none};
+  if (sums) node.axes.push_back({"k", k});
+  node.reads = {{1, {ir::variable(0), sums ? ir::variable(2) : ir::constant(0)}, false, 0},
+                {0, {ir::constant(0), ir::variable(1)}, false, -0.5}, {2, {ir::variable(1), ir::constant(0)}, false, 0}};
+  node.reads[1].lookup = ir::Lookup{0, 0};
+  node.reads[2].lookup = ir::Lookup{1, 0};
+  node.body = pick(rng, {0, 1}) == 1 ? ir::read(1) : ir::apply(ir::ScalarOp::mul, {ir::read(1), ir::read(2)});
+  if (node.body.op == ir::ScalarOp::read) node.reads.pop_back();
+  g.inputs = {0, 1, 2};
+  g.outputs = {3};
+  g.nodes = {std::move(node)};
+  return g;
+}
+
 ir::Graph random_operator(std::mt19937& rng) {
   const auto extent = [&] { return pick(rng, {1, 2, 3, 5, 7, 8, 13, 16, 17, 19, 31, 32, 37}); };
-  switch (pick(rng, {0, 0, 1, 1, 2, 3, 4})) {
+  switch (pick(rng, {0, 0, 1, 1, 2, 3, 4, 5})) {
+    case 5: {
+      const int64_t rows = extent(), columns = extent(), n = extent();
+      return random_lookup(rng, rows, columns, n, extent());
+    }
     case 0:
       return of("matmul" + number("m", extent()) + number("n", extent()) + number("k", extent()) + number("b", pick(rng, {1, 1, 3})));
     case 1: {
@@ -214,6 +239,10 @@ Comparison compare(const ir::Program& p, const hwdesc::Target& target, std::mt19
   for (int t : p.graph.inputs) {
     std::vector<float> v(static_cast<size_t>(ir::elements(p.graph.tensors[static_cast<size_t>(t)])));
     for (float& x : v) x = uniform(rng);
+    // Positions in tables of up to 37: most inside, some counted from the end, some outside.
+    for (const ir::Read& r : p.graph.nodes[0].reads)
+      if (r.lookup && p.graph.nodes[0].reads[static_cast<size_t>(r.lookup->read)].tensor == t)
+        for (float& x : v) x = static_cast<float>(std::floor(uniform(rng) * 40));
     inputs.push_back(std::move(v));
   }
   for (int t : ir::arguments_of(p)) {

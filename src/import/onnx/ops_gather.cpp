@@ -2,14 +2,14 @@
 //
 // Constant indices are resolved here where that gives a plain read: copied bytes of constant data, a
 // read with a step of computed data. Indices that are known only at run time, and constant ones that
-// are not evenly spaced, become a reduction over the gathered dimensions,
-//   y[i, j] = sum(k) index[i] == k ? x[k, j] : 0
-// since a tensor expression says beforehand which elements it reads. An index outside gives 0. Of a
-// constant table of finite numbers that is a matrix product with the rows (index[i] == k).
+// are not evenly spaced, are looked up,
+//   y[i, j] = x[index[i], j]
+// An index outside gives 0. One position is looked up in a read: places in several dimensions
+// (GatherND), and what is computed here and now, are a reduction over the gathered dimensions,
+//   y[i] = sum(k, l) index[i, 0] == k && index[i, 1] == l ? x[k, l] : 0
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "import/onnx/indexing.h"
@@ -91,6 +91,16 @@ void emit_selection(Context& c, Expression e, const Shape& data, const std::vect
   c.bind(0, c.emit(std::move(e)));
 }
 
+// reads[0] at the position along `dimension` that reads[1] holds.
+void emit_lookup(Context& c, Expression e, size_t dimension) {
+  e.op = "gather";
+  e.dtype = c.tensor(e.reads[0].tensor).dtype;
+  e.reads[0].index[dimension] = ir::constant(0);
+  e.reads[0].lookup = ir::Lookup{static_cast<int>(dimension), 1};
+  e.body = ir::read(0);
+  c.bind(0, c.emit(std::move(e)));
+}
+
 void gather_by_step(Context& c, int data, size_t axis, size_t picked, const Shape& places, int64_t step, const Shape& to) {
   ir::Index place = ir::constant(places[0]);
   for (size_t d = axis + picked; d-- > axis; step *= to[d])
@@ -101,31 +111,6 @@ void gather_by_step(Context& c, int data, size_t axis, size_t picked, const Shap
   Expression e = pointwise("gather", to, c.tensor(data).dtype);
   e.reads = {plain_read(data, std::move(at))};
   e.body = ir::read(0);
-  c.bind(0, c.emit(std::move(e)));
-}
-
-bool is_finite(const Context& c, int constant) {
-  const std::vector<double> values = c.numbers(constant);
-  return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
-}
-
-// y[i.., j..] = sum(k) (index[i..] == k) * table[k, j..]
-void look_up(Context& c, int table, int indices, const Shape& to) {
-  const Shape from = c.shape(table), picked = c.shape(indices);
-  Shape rows = picked;
-  rows.push_back(from[0]);
-  Expression match = pointwise("one_hot", rows, c.tensor(table).dtype, "one_hot");
-  match.reads = {plain_read(indices, identity_index(picked.size()))};
-  match.body = points_at(0, from[0], axis_value(picked.size()));
-  const int matches = c.emit(std::move(match));
-  Expression e = pointwise("matmul", to, c.tensor(table).dtype);
-  e.reduce = {{"k", from[0]}};
-  e.combine = ir::Combiner::sum;
-  std::vector<ir::Index> row = identity_index(picked.size()), at = {ir::variable(static_cast<int>(to.size()))};
-  row.push_back(at[0]);
-  for (size_t d = picked.size(); d < to.size(); ++d) at.push_back(ir::variable(static_cast<int>(d)));
-  e.reads = {plain_read(matches, std::move(row)), plain_read(table, std::move(at))};
-  e.body = mul(ir::read(0), ir::read(1));
   c.bind(0, c.emit(std::move(e)));
 }
 
@@ -146,13 +131,13 @@ void import_gather(Context& c) {
     if (const std::optional<int64_t> step = step_of(places))
       return gather_by_step(c, data, axis, picked.size(), places, *step, to);
   }
-  if (axis == 0 && !c.folds() && c.is_constant(data) && is_finite(c, data)) return look_up(c, data, indices, to);
   Expression e = pointwise("gather", to, c.tensor(data).dtype);
   std::vector<ir::Index> at, index;
   for (size_t d = 0; d < from.size(); ++d)
     at.push_back(ir::variable(static_cast<int>(d == axis ? to.size() : d < axis ? d : d + picked.size() - 1)));
   for (size_t d = 0; d < picked.size(); ++d) index.push_back(ir::variable(static_cast<int>(axis + d)));
   e.reads = {plain_read(data, std::move(at)), plain_read(indices, std::move(index))};
+  if (!c.folds()) return emit_lookup(c, std::move(e), axis);
   emit_selection(c, std::move(e), from, {{axis, to.size()}});
 }
 
@@ -170,6 +155,7 @@ void import_gather_elements(Context& c) {
   std::vector<ir::Index> at = identity_index(from.size());
   at[axis] = ir::variable(static_cast<int>(to.size()));
   e.reads = {plain_read(data, std::move(at)), plain_read(indices, identity_index(to.size()))};
+  if (!c.folds()) return emit_lookup(c, std::move(e), axis);
   emit_selection(c, std::move(e), from, {{axis, to.size()}});
 }
 
@@ -206,6 +192,7 @@ void import_gather_nd(Context& c) {
     index.push_back(ir::constant(static_cast<int64_t>(i)));
     e.reads.push_back(plain_read(indices, std::move(index)));
   }
+  if (depth == 1 && !c.folds()) return emit_lookup(c, std::move(e), batch);
   emit_selection(c, std::move(e), from, selected);
 }
 
