@@ -203,8 +203,14 @@ class Resolver {
     return {v.value->v * hz, spread_of(v), false, path};
   }
 
+  bool lies_farther_out(const hwdesc::MemoryLevel& l) const {
+    const auto behind = p_.memory.begin() + (&l - p_.memory.data());
+    return std::any_of(behind, p_.memory.end(), [&](const hwdesc::MemoryLevel& m) { return m.name == l.backed_by; });
+  }
+
   void resolve_level(const hwdesc::MemoryLevel& l) {
     if (l.per == "host" || !l.link.empty() || !l.path.empty()) return;  // programs load from buffers
+    if (lies_farther_out(l)) return;  // a name for a part of another memory, as near as the caches make it
     Level out;
     const std::string base = "memory." + l.name;
     out.name = l.name;

@@ -5,7 +5,7 @@
 namespace assay::probe {
 namespace {
 
-constexpr std::array<Experiment, 17> kExperiments = {{
+constexpr std::array<Experiment, 18> kExperiments = {{
     {"checks", "", "executed counts are what was asked for", 0.2, run_checks},
     {"clock", "", "core clock", 1.0, run_clock},
     {"line", "", "cache line", 1.2, run_line},
@@ -22,6 +22,7 @@ constexpr std::array<Experiment, 17> kExperiments = {{
     {"tlb", "line", "address translation", 2.0, run_tlb},
     {"units", "fma", "units are real", 1.2, run_units},
     {"sustained", "fma", "clock under load", 1.2, run_sustained},
+    {"group_memory", "fma", "memory of a group's own", 1.0, run_group_memory},
     {"launch", "", "cost of a step, of a group, of a barrier", 1.0, run_launch},
 }};
 

@@ -40,5 +40,6 @@ void run_access(Session& s);
 void run_bandwidth(Session& s);
 void run_far(Session& s);
 void run_launch(Session& s);
+void run_group_memory(Session& s);
 
 }  // namespace assay::probe

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "probe/code.h"
 #include "probe/cycle.h"
 #include "probe/experiments.h"
@@ -183,6 +185,28 @@ void run_sharing(Session& s) {
     const Conditions at = {{"bytes", static_cast<double>(bytes)}, {"units", active},
                            {"level", static_cast<double>(i / 2)}};
     s.emit(s.bench.measure("sharing", "chase", at, job));
+  });
+}
+
+// Only where a driver has such memory: elsewhere a group's own memory is a buffer like others.
+void run_group_memory(Session& s) {
+  const auto has = [&](const auto& fact) { return fact.first == "group_memory"; };
+  if (std::none_of(s.device.facts.begin(), s.device.facts.end(), has)) return;
+  const ChaseArea area = ChaseArea::make(s.bench, kGroupBytes);
+  Job chase = chase_job(area, 1, 0.4e-3);
+  chase.kernel = "group_chase";
+  Job read;
+  read.kernel = fmt::format("group_read_{}", s.known.lanes);
+  read.arguments = {{area.nodes, 0}};
+  read.queues = counted_on(1);
+  read.work = kGroupBytes;
+  read.most = kMaxIterations;
+  const Conditions at = {{"bytes", static_cast<double>(kGroupBytes)}};
+  s.rounds(2, [&](size_t i) {
+    if (i == 1) return s.emit(s.bench.measure("group_memory", "read", at, read));
+    const Cycle cycle = dense_cycle(kGroupBytes, static_cast<int64_t>(s.known.line));
+    area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, cycle, s.random));
+    s.emit(s.bench.measure("group_memory", "chase", at, chase));
   });
 }
 

@@ -165,6 +165,24 @@ MemoryLevel level_of(Context c) {
   return l;
 }
 
+// The memory of a group's own that a driver offers. Where it says that this is no memory on the chip, it lies in
+// the farthest one.
+std::optional<MemoryLevel> group_memory(const Observations& all) {
+  if (all.fact("group_memory").empty()) return std::nullopt;
+  MemoryLevel l;
+  l.name = "local";
+  l.per = "unit";
+  l.managed = Managed::explicit_;
+  if (all.fact("group_memory_type") == "global") l.backed_by = level_name(0, 1);
+  l.capacity = known_value(Bytes{std::stod(all.fact("group_memory"))}, Origin::driver, "what one group may have");
+  const auto chase = summarize(select(all, "group_memory", "chase"), Estimator::latency);
+  if (chase && chase->clock_hz > 0) l.latency = latency_value(scaled(*chase, chase->clock_hz), kCore, "chase through 16 KiB of one group's own");
+  const auto read = summarize(select(all, "group_memory", "read"), Estimator::throughput);
+  if (read && read->clock_hz > 0)
+    l.bandwidth.read = bandwidth_value(inverse(*read, 1 / read->clock_hz), kCore, "reading 16 KiB of one group's own");
+  return l;
+}
+
 }  // namespace
 
 void infer_memory(const Observations& all, const Known& known, Profile& to) {
@@ -172,6 +190,7 @@ void infer_memory(const Observations& all, const Known& known, Profile& to) {
   const auto hertz = !to.clocks.empty() && to.clocks[0].max.known() ? to.clocks[0].max.value->v : 0.0;
   const auto units = !to.topology.empty() && to.topology.back().count.known() ? to.topology.back().count.value->v : 1.0;
   join_levels(to.memory, hertz, units);
+  if (auto own = group_memory(all)) to.memory.insert(to.memory.begin(), std::move(*own));
 }
 
 }  // namespace assay::probe

@@ -10,6 +10,7 @@
 //   <access>_<w>      read, splat, write, copy, write_stream, copy_stream over a range of blocks
 //   mix_<kind>        independent operations of several kinds: how many issue per tick
 //   chase             p = nodes[p]: latency
+//   group_chase, group_read_<w>   the same, and reading, in memory of the group's own
 //   nothing           an empty group: what starting one costs
 //
 // Counted kernels end by storing what they computed, so that the number of executed operations can
@@ -32,6 +33,7 @@ inline constexpr int kSentinelSteps = 64;                          // additions 
 inline constexpr std::array<const char*, 3> kTickLoads = {"fma", "read", "write"};  // beside them
 inline constexpr int kChaseSteps = 16;                             // hops per iteration
 inline constexpr int kSplatsPerBlock = 64;
+inline constexpr int64_t kGroupBytes = 16 << 10;                   // of the group's own memory that is touched
 inline constexpr int kMixRounds = 32;                              // groups of operations per block
 
 struct MixKind {

@@ -1,4 +1,6 @@
 // Kernels of memory: streaming accesses over a range of blocks, and the pointer chase.
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "probe/code.h"
@@ -59,11 +61,31 @@ ir::Kernel streaming(const std::string& access, int lanes) {
   return k;
 }
 
-// p = state[slot]; iterations x kChaseSteps: p = nodes[p]; state[slot] = p
-ir::Kernel chase() {
-  ir::Kernel k = code::empty("chase");
-  const int nodes = code::add_buffer(k, "nodes", DType::i64, false);
+int add_scratch(ir::Kernel& k, DType type) {
+  const int id = code::add_buffer(k, "own", type, false);
+  ir::Buffer& own = k.buffers[static_cast<size_t>(id)];
+  own.scope = ir::Scope::scratch;
+  own.elements = kGroupBytes / ir::bytes_of(type);
+  return id;
+}
+
+// own[i] = from[i], for the whole of it.
+ir::Stmt fill(ir::Kernel& k, int own, int from) {
+  const ir::Buffer& b = k.buffers[static_cast<size_t>(own)];
+  const int i = code::add_index(k, "filled");
+  return code::loop(i, b.elements, ir::constant(b.elements),
+                    {code::store(own, ir::variable(i), code::load(from, ir::variable(i), b.dtype, 1))});
+}
+
+// p = state[slot]; iterations x kChaseSteps: p = nodes[p]; state[slot] = p. `own`: in the group's copy of the nodes.
+ir::Kernel chase(const std::string& name, bool own) {
+  ir::Kernel k = code::empty(name);
+  int nodes = code::add_buffer(k, "nodes", DType::i64, false);
   const int state = code::add_buffer(k, "state", DType::i64, true);
+  if (own) {
+    const int from = std::exchange(nodes, add_scratch(k, DType::i64));
+    k.body.push_back(fill(k, nodes, from));
+  }
   const int p = code::add_register(k, "p", DType::i64, 1);
   const ir::Index slot = code::part_of(0, 1, kSlots);
   k.body.push_back(code::declare(p, 1));
@@ -79,6 +101,27 @@ ir::Kernel chase() {
   return k;
 }
 
+// iterations: every vector of the group's own memory, block by block.
+ir::Kernel group_read(int lanes) {
+  ir::Kernel k = code::empty(fmt::format("group_read_{}", lanes));
+  const int from = code::add_buffer(k, "from", DType::f32, false);
+  const int own = add_scratch(k, DType::f32);
+  const int value = code::add_register(k, "value", DType::f32, lanes);
+  k.body.push_back(fill(k, own, from));
+  k.body.push_back(code::declare(value, 1));
+  const int count = code::add_index(k, "count"), i = code::add_index(k, "i"), block = code::add_index(k, "block");
+  ir::Block body;
+  for (int64_t e = 0; e < kBlockBytes / 4; e += lanes) {
+    body.push_back(code::set(value, code::load(own, ir::variable(block, kBlockBytes / 4) + e, DType::f32, lanes)));
+    body.push_back(code::keep(value));
+  }
+  constexpr int64_t kWhole = kGroupBytes / kBlockBytes;
+  ir::Block pass = {code::loop(block, kWhole, ir::constant(kWhole), std::move(body))};
+  k.body.push_back(code::let(count, code::part_of(0, kSlots, 0)));
+  k.body.push_back(code::loop(i, kMaxIterations, ir::variable(count), std::move(pass)));
+  return k;
+}
+
 }  // namespace
 
 std::string access_name(const std::string& access, int lanes) { return fmt::format("{}_{}", access, lanes); }
@@ -86,7 +129,9 @@ std::string access_name(const std::string& access, int lanes) { return fmt::form
 std::span<const std::string> access_names() { return kAccesses; }
 
 void add_memory_kernels(std::vector<ir::Kernel>& to) {
-  to.push_back(chase());
+  to.push_back(chase("chase", false));
+  to.push_back(chase("group_chase", true));
+  for (const int lanes : kLanes) to.push_back(group_read(lanes));
   for (const std::string& access : kAccesses)
     for (const int lanes : kLanes) to.push_back(streaming(access, lanes));
 }
