@@ -442,5 +442,35 @@ TEST(Machine, AProfileWithoutUnitsOrMemoryIsRefusedWithAHint) {
   EXPECT_NE(text.find("has no memory"), std::string::npos) << text;
 }
 
+// Group memory that is a part of dram is as near as the caches make it; tiles that together are a memory count.
+TEST(Machine, AMemoryThatLiesInAFartherOneIsNoLevel) {
+  hwdesc::Target t = small_cpu(8, 2);
+  const size_t levels = machine(t).levels.size();
+  hwdesc::MemoryLevel own;
+  own.name = "local";
+  own.per = "unit";
+  own.managed = hwdesc::Managed::explicit_;
+  own.capacity.value = hwdesc::Bytes{65536};
+  t.profile.memory.insert(t.profile.memory.begin(), own);
+  EXPECT_EQ(machine(t).levels.size(), levels + 1);
+  t.profile.memory.front().backed_by = t.profile.memory.back().name;
+  EXPECT_EQ(machine(t).levels.size(), levels);
+  std::swap(t.profile.memory.front().backed_by, t.profile.memory.back().backed_by);
+  t.profile.memory.back().backed_by = "local";
+  EXPECT_EQ(machine(t).levels.size(), levels + 1);
+}
+
+// Steps inside one launch cost a barrier, and find their units awake.
+TEST(Machine, AScheduleInsideOneLaunchPaysItsBarrier) {
+  hwdesc::Target t = small_cpu(8, 2);
+  t.api.launch.stream.value = hwdesc::Seconds{3e-6};
+  t.api.unit_join.value = hwdesc::Seconds{20e-6};
+  EXPECT_EQ(machine(t).launch.value, 3e-6);
+  EXPECT_EQ(machine(t).unit_join.value, 20e-6);
+  t.api.device_barrier.value = hwdesc::Seconds{2e-7};
+  EXPECT_EQ(machine(t).launch.value, 2e-7);
+  EXPECT_EQ(machine(t).unit_join.value, 0);
+}
+
 }  // namespace
 }  // namespace assay::test

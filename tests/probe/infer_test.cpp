@@ -83,6 +83,35 @@ TEST(Infer, GivesTheMemoryBack) {
 }
 
 // Crowding seen only while others used the machine decides nothing: the declared sharing stands in.
+TEST(Infer, AGroupsOwnMemoryLiesWhereTheDriverSays) {
+  Observations o = made_machine();
+  o.facts.insert(o.facts.end(), {{"group_memory", "65536"}, {"group_memory_type", "global"}});
+  o.points.push_back(block("group_memory", "chase", {{"bytes", 16384}}, 7 / kClock));
+  o.points.back().clock_hz = kClock;
+  o.points.push_back(block("group_memory", "read", {{"bytes", 16384}}, 1 / (64 * kClock)));
+  o.points.back().clock_hz = kClock;
+  const hwdesc::MemoryLevel own = inferred(o).memory.at(0);
+  EXPECT_EQ(own.name, "local");
+  EXPECT_EQ(own.managed, hwdesc::Managed::explicit_);
+  EXPECT_EQ(own.backed_by, "dram");
+  EXPECT_EQ(own.capacity.value->v, 65536);
+  EXPECT_NEAR(own.latency.value->v, 7, 0.1);
+  EXPECT_NEAR(own.bandwidth.read.value->v, 64, 1);
+  o.facts.back().second = "on chip";
+  EXPECT_EQ(inferred(o).memory.at(0).backed_by, "");
+  EXPECT_EQ(inferred(made_machine()).memory.at(0).name, "l1") << "none where no driver says so";
+}
+
+TEST(Infer, AStepInOneKernelIsABarrierAndALaunchAStep) {
+  Observations o = made_machine();
+  o.points.push_back(block("launch", "step", {{"units", 4}}, 3e-6));
+  EXPECT_FALSE(inferred(o).apis.at(0).device_barrier.known()) << "of a driver every step is a launch";
+  o.points.push_back(block("launch", "barrier", {{"units", 4}}, 2e-7));
+  const hwdesc::Api api = inferred(o).apis.at(0);
+  EXPECT_NEAR(api.launch.stream.value->v, 3e-6, 1e-8);
+  EXPECT_NEAR(api.device_barrier.value->v, 2e-7, 1e-9);
+}
+
 TEST(Infer, OthersDoNotMakeACacheShared) {
   Observations o = made_machine();
   o.facts.emplace_back("class", "cpu");
