@@ -117,6 +117,18 @@ class Traffic {
     return run;
   }
 
+  // Lines prefetched some rows ahead that have gone before their turn comes, since so many rows of a stride
+  // crowd a set: they are fetched a second time.
+  bool prefetched_in_vain(size_t i, const Level& cache) const {
+    const Stream& st = s_.streams[i];
+    const auto reads_axis = [&](int axis) { return axis >= 0 && st.moves[static_cast<size_t>(axis)]; };
+    if (p_.prefetch == 0 || st.written || s_.nest.first_inner == s_.nest.loops.size() || st.until < s_.nest.loops.size()) return false;
+    if (!reads_axis(p_.vector_axis) || !reads_axis(s_.nest.loops.back().axis)) return false;
+    Footprint ahead = shapes_[i][s_.nest.loops.size() - 1];
+    ahead.near_rows = ahead.rows = std::min(ahead.near_rows, static_cast<double>(p_.prefetch) + 1);
+    return ahead.occupied(line_, cache.sets) > cache.capacity.value && ahead.bytes(line_) <= cache.capacity.value;
+  }
+
   bool crowds(size_t i, const Level& cache) const {
     const Footprint& f = shapes_[i].back();
     return f.occupied(line_, cache.sets) > f.bytes(line_);
@@ -169,6 +181,7 @@ class Traffic {
     for (size_t i = 0; i < bytes.size(); ++i) {
       const double all = crowds(i, cache) && i < most_.size() ? most_[i] * v.shrink : 0;
       bytes[i] += left * std::max(all, unreused(v, i));
+      if (l == 0 && prefetched_in_vain(i, cache)) bytes[i] *= 2;
       if (s_.streams[i].written) out.stores_held += left * all / line_ * units;
     }
     for (size_t i = 0; i < bytes.size(); ++i) out.streams.push_back(split(i, bytes[i] * units, l, v.footprint[i][0] * units, stays(v.footprint[i][0] / instances, cache)));

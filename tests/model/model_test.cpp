@@ -322,6 +322,18 @@ TEST(Traffic, ALineThatIsWrittenAgainLaterIsReadAgain) {
   EXPECT_EQ(read(hwdesc::WritePolicy::around), 0);
 }
 
+// Twelve rows ahead, 1 KiB apart, fall into one of the two sets of this cache: they push each other out.
+TEST(Traffic, PrefetchingRowsThatCrowdASetIsInVain) {
+  const auto read = [](int64_t columns, int prefetch) {
+    ir::Program p = product(64, columns, 64, columns);
+    p.prefetch = prefetch;
+    return model::traffic(p, model::streams_of(p), machine(small_cpu(8, 1)), {})[0].streams[1].read;
+  };
+  EXPECT_DOUBLE_EQ(read(256, 11), 2 * read(256, 0));
+  EXPECT_DOUBLE_EQ(read(256, 3), read(256, 0)) << "four rows stay";
+  EXPECT_DOUBLE_EQ(read(256 + 16, 11), read(256 + 16, 0)) << "rows that drift over the sets";
+}
+
 // Lines that no prefetcher knew of: one per run, however long it is.
 TEST(Traffic, OnlyTheStartOfARunIsNotForeseen) {
   const model::Machine m = machine(small_cpu(4, 1));
