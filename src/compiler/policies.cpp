@@ -174,6 +174,7 @@ std::vector<std::vector<int64_t>> group_tiles(const Space& s, const std::vector<
 
 std::vector<Choice> dense_choices(const Space& s) {
   std::vector<Choice> out;
+  const bool packed = std::any_of(s.anchor.reads.begin(), s.anchor.reads.end(), [&](const ir::Read& r) { return s.problem.packable[static_cast<size_t>(r.tensor)]; });
   for (const VectorChoice& v : vector_choices(s)) {
     for (int64_t vectors : {1, 2, 3, 4, 6}) {
       if (vectors > 1 && (vectors - 1) * v.width >= s.extent(v.axis)) break;
@@ -192,6 +193,10 @@ std::vector<Choice> dense_choices(const Space& s) {
             if (v.cost.must_stage.empty()) {
               out.push_back(c);
               add_strips(s, c, out);
+            }
+            if (v.cost.must_stage.empty() && !packed) {  // rows as they come may crowd out what is prefetched
+              out.push_back(c);
+              out.back().prefetch = 0;
             }
             std::vector<int> copied = v.cost.must_stage;
             for (int r = 0; r < static_cast<int>(s.anchor.reads.size()) && copied.empty(); ++r) {

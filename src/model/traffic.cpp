@@ -117,6 +117,23 @@ class Traffic {
     return run;
   }
 
+  // Does the code prefetch the stream (lower's TileBody::emit_prefetch)?
+  bool prefetched(size_t i) const {
+    const Stream& st = s_.streams[i];
+    if (p_.prefetch == 0 || p_.vector_axis < 0 || st.written || st.until < s_.nest.loops.size()) return false;
+    if (s_.nest.first_inner == s_.nest.loops.size()) return false;
+    return st.moves[static_cast<size_t>(p_.vector_axis)] && st.moves[static_cast<size_t>(s_.nest.loops.back().axis)];
+  }
+
+  // The part of the lines prefetched some rows ahead that have gone before their turn comes, since so many
+  // rows of a stride crowd a set: they are fetched a second time.
+  double in_vain(size_t i, const Level& cache) const {
+    Footprint ahead = shapes_[i][s_.nest.loops.size() - 1];
+    ahead.near_rows = ahead.rows = std::min(ahead.near_rows, static_cast<double>(p_.prefetch) + 1);
+    if (ahead.bytes(line_) > cache.capacity.value) return 0;
+    return 1 - fits(ahead.occupied(line_, cache.sets), cache.capacity.value, kCrowdedEnd * cache.capacity.value);
+  }
+
   bool crowds(size_t i, const Level& cache) const {
     const Footprint& f = shapes_[i].back();
     return f.occupied(line_, cache.sets) > f.bytes(line_);
@@ -169,11 +186,13 @@ class Traffic {
     for (size_t i = 0; i < bytes.size(); ++i) {
       const double all = crowds(i, cache) && i < most_.size() ? most_[i] * v.shrink : 0;
       bytes[i] += left * std::max(all, unreused(v, i));
+      if (l == 0 && prefetched(i)) bytes[i] *= 1 + in_vain(i, cache);
       if (s_.streams[i].written) out.stores_held += left * all / line_ * units;
     }
     for (size_t i = 0; i < bytes.size(); ++i) out.streams.push_back(split(i, bytes[i] * units, l, v.footprint[i][0] * units, stays(v.footprint[i][0] / instances, cache)));
     total(out);
-    for (size_t i = 0; i < bytes.size(); ++i) out.unforeseen += out.streams[i].read / std::max(line_, straight_run(i));
+    for (size_t i = 0; i < bytes.size(); ++i)
+      out.unforeseen += out.streams[i].read / std::max(line_, straight_run(i)) * (prefetched(i) ? in_vain(i, m_.levels[0]) : 1);
     return out;
   }
 

@@ -233,12 +233,17 @@ class Estimator {
   }
 
   // Seconds that lines no prefetcher knew of take beyond those that stream in: a core has only so many
-  // misses in flight (Little's law).
-  double waited(size_t l) const {
+  // misses in flight (Little's law). Lines that come from further away wait there. `read`: bytes paid for here.
+  double waited(size_t l, double read) const {
     const model::Level& from = m_.levels[l + 1];
-    if (m_.simt || from.latency.value <= 0) return 0;
-    const double late = m_.levels[0].line / model::little_bound(from.misses_in_flight * m_.levels[0].line, from.latency.value);
-    return traffic_[l].unforeseen / active_ * std::max(0.0, late - m_.levels[0].line * seconds_per_byte(l + 1, false));
+    const model::LevelTraffic& t = traffic_[l];
+    if (m_.simt || from.latency.value <= 0 || t.read <= 0) return 0;
+    const double line = m_.levels[0].line;
+    const double late = line / model::little_bound(from.misses_in_flight * line, from.latency.value);
+    const double streaming = line * std::max(seconds_per_byte(l + 1, false), seconds_per_byte(l, false));
+    const double further = l + 1 < traffic_.size() ? std::min(t.read, traffic_[l + 1].read) : 0;
+    const double from_here = std::min(read, t.read - further);
+    return t.unforeseen * from_here / t.read / active_ * std::max(0.0, late - streaming);
   }
 
   void data() {
@@ -246,7 +251,7 @@ class Estimator {
       const model::LevelTraffic& t = traffic_[l];
       const auto [in, out] = passed_on(l);
       const double held = t.stores_held / active_ * m_.levels[l + 1].latency.value;
-      const double read = in / active_ * beyond(l, false) + held + waited(l), write = out / active_ * beyond(l, true);
+      const double read = in / active_ * beyond(l, false) + held + waited(l, in), write = out / active_ * beyond(l, true);
       const std::string name = m_.levels[l].name + "<-" + m_.levels[l + 1].name;
       (m_.levels[l + 1].shared ? cost_.far : cost_.near) += read + write;
       note_assumed(m_.levels[l + 1].read, read);

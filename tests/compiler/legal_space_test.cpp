@@ -139,5 +139,15 @@ TEST(Construct, ConsidersNarrowVectorsWhereLanesAreGathered) {
   EXPECT_EQ(widths_for("column_sum rows=64 columns=64"), (std::set<int>{16}));
 }
 
+TEST(Construct, LeavesPrefetchingOutWhereRowsMayCrowdItOut) {
+  const hwdesc::Target target = small_cpu(8, 1);
+  const model::Machine machine = machine_of(target);
+  const auto problems = compiler::problems_of(*compiler::parse_operator("matmul m=32 n=256 k=64"), machine);
+  std::set<int> distances;
+  for (const ir::Program& p : LegalSpace(problems.tile_graphs[0].problem, target, machine).constructed())
+    if (p.staging.empty()) distances.insert(p.prefetch);
+  EXPECT_EQ(distances, (std::set<int>{0, 16}));
+}
+
 }  // namespace
 }  // namespace assay::test

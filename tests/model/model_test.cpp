@@ -184,10 +184,15 @@ hwdesc::Target with(hwdesc::Target t, const std::string& change) {
 TEST(Estimate, FasterHardwareIsNeverPredictedSlower) {
   std::mt19937 rng(11);
   for (int i = 0; i < 150; ++i) {
-    const Drawn d = draw(rng, i);
+    Drawn d = draw(rng, i);
+    for (size_t l = 0; l < 4 && i % 2 == 0; ++l) d.target.profile.memory[l].latency.value = hwdesc::Latency{std::pow(4.0, 1.0 + static_cast<double>(l)), "core"};
+    d.target.profile.execution.issue.per = "unit";
+    d.target.profile.execution.issue.rate.value = hwdesc::Rate{4, "core"};
     const double base = seconds(d.program, d.target);
-    for (const char* change : {"memory.dram.bandwidth*=2", "memory.l2.bandwidth.read*=1.5", "pipes.fma.rate*=2",
-                               "pipes.load.rate*=2", "pipes.store.rate*=2", "clocks.core.max*=1.5"})
+    std::vector<const char*> changes = {"memory.dram.bandwidth*=2", "memory.l2.bandwidth.read*=1.5", "memory.l3.bandwidth.read*=1.5", "pipes.fma.rate*=2",
+                                        "pipes.load.rate*=2", "pipes.store.rate*=2", "execution.issue.rate*=2", "clocks.core.max*=1.5"};
+    if (i % 2 == 0) changes.insert(changes.end(), {"memory.l2.latency*=0.5", "memory.l3.latency*=0.5", "memory.dram.latency*=0.5"});
+    for (const char* change : changes)
       EXPECT_LE(seconds(d.program, with(d.target, change)), base * (1 + 1e-9)) << change << " for program " << i;
   }
 }
@@ -346,6 +351,29 @@ TEST(Traffic, ALineThatIsWrittenAgainLaterIsReadAgain) {
   EXPECT_EQ(read(hwdesc::WritePolicy::around), 0);
 }
 
+// Twelve rows ahead, 1 KiB apart, fall into one of the two sets of this cache: they push each other out.
+TEST(Traffic, PrefetchingRowsThatCrowdASetIsInVain) {
+  const auto read = [](int64_t columns, int prefetch) {
+    ir::Program p = product(64, columns, 64, columns);
+    p.prefetch = prefetch;
+    return model::traffic(p, model::streams_of(p), machine(small_cpu(8, 1)), {})[0].streams[1].read;
+  };
+  EXPECT_GT(read(256, 11), 1.3 * read(256, 0));
+  EXPECT_GT(read(256, 13), read(256, 11)) << "little by little";
+  EXPECT_LE(read(256, 15), 2 * read(256, 0));
+  EXPECT_DOUBLE_EQ(read(256, 3), read(256, 0)) << "four rows stay";
+  EXPECT_DOUBLE_EQ(read(256 + 16, 11), read(256 + 16, 0)) << "rows that drift over the sets";
+}
+
+TEST(Traffic, WhatTheCodePrefetchesIsForeseen) {
+  const auto unforeseen = [](int prefetch) {
+    ir::Program p = product(64, 256 + 16, 64, 256 + 16);
+    p.prefetch = prefetch;
+    return model::traffic(p, model::streams_of(p), machine(small_cpu(8, 1)), {})[0].unforeseen;
+  };
+  EXPECT_LT(unforeseen(8), 0.5 * unforeseen(0));
+}
+
 // Lines that no prefetcher knew of: one per run, however long it is.
 TEST(Traffic, OnlyTheStartOfARunIsNotForeseen) {
   const model::Machine m = machine(small_cpu(4, 1));
@@ -361,13 +389,13 @@ TEST(Traffic, OnlyTheStartOfARunIsNotForeseen) {
 TEST(Estimate, LinesNotForeseenWaitForTheirLatency) {
   hwdesc::Target target = small_cpu(4, 1);
   const ir::Program columns = walk(256 + 16, 64, 16, "j"), rows = walk(256 + 16, 1, 16, "j", "i, j", "i, j");
-  const auto l2 = [&](const ir::Program& p, double cycles) {
-    target.profile.memory[2].latency.value = hwdesc::Latency{cycles, "core"};
-    return term(simulator::estimate(p, machine(target), {}, {}), "l2<-l3");
+  const auto dram = [&](const ir::Program& p, double cycles) {
+    target.profile.memory[3].latency.value = hwdesc::Latency{cycles, "core"};
+    return term(simulator::estimate(p, machine(target), {}, {}), "l3<-dram");
   };
-  EXPECT_DOUBLE_EQ(l2(columns, 5), l2(columns, 10)) << "ten in flight hide what streaming takes anyway";
-  EXPECT_GT(l2(columns, 100), 2 * l2(columns, 10));
-  EXPECT_LT(l2(rows, 100), 1.01 * l2(rows, 10));
+  EXPECT_DOUBLE_EQ(dram(columns, 40), dram(columns, 80)) << "ten in flight hide what streaming takes anyway";
+  EXPECT_GT(dram(columns, 1000), 2 * dram(columns, 80));
+  EXPECT_LT(dram(rows, 1000), 1.05 * dram(rows, 80));
 }
 
 TEST(Sharing, EndsWhereUnitsShareTheColumnsOut) {
