@@ -13,7 +13,7 @@ namespace assay::lower {
 Diags legal(const ir::Program& p, const hwdesc::Target& target);
 
 // Vector registers alive in the register tile's body: accumulators, row-invariant operands, one
-// splat. `lane_vectors`: register tile extent along the vector axis in vectors.
+// splat, and what the epilogue reads alike in every turn of the loop around the reduction. `lane_vectors`: register tile extent along the vector axis in vectors.
 int64_t live_vectors(const ir::Program& p);
 
 // The part of `legal` that differs between programs of one tile-graph: vector widths, registers,
