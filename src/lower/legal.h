@@ -13,8 +13,12 @@ namespace assay::lower {
 Diags legal(const ir::Program& p, const hwdesc::Target& target);
 
 // Vector registers alive in the register tile's body: accumulators, row-invariant operands, one
-// splat, and what the epilogue reads alike in every turn of the loop around the reduction. `lane_vectors`: register tile extent along the vector axis in vectors.
+// splat. `lane_vectors`: register tile extent along the vector axis in vectors.
 int64_t live_vectors(const ir::Program& p);
+
+// Vectors beside those that the epilogue reads alike in every turn of the loop around the reduction:
+// compilers load them before it, and keep them in registers all through it. Too many cost time, no more.
+int64_t hoisted_vectors(const ir::Program& p);
 
 // The part of `legal` that differs between programs of one tile-graph: vector widths, registers,
 // staging. For ranking many programs whose structure is known to be sound.

@@ -86,9 +86,9 @@ outputs: [y]
   p.vector_axis = 1;
   p.vector_width = 16;
   ASSERT_EQ(render(ir::verify(p)), "");
-  const int64_t columns_innermost = lower::live_vectors(p);
+  EXPECT_EQ(lower::hoisted_vectors(p), 0);
   p.tiles.back().order = {1, 0, 2};
-  EXPECT_EQ(lower::live_vectors(p), columns_innermost + 2);
+  EXPECT_EQ(lower::hoisted_vectors(p), 2);
 }
 
 }  // namespace
