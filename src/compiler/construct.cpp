@@ -27,7 +27,7 @@ bool rescore(Candidate& c, const hwdesc::Target& target, const model::Machine& m
 
 // Are there more vectors alive in the innermost loop than registers, if only by what a compiler puts there?
 bool spills(const ir::Program& p, const model::Machine& m) {
-  if (m.simt || p.graph.nodes[0].combine == ir::Combiner::none) return false;
+  if (m.simt || !p.workers.empty() || p.graph.nodes[0].combine == ir::Combiner::none) return false;
   return static_cast<double>(lower::live_vectors(p) + lower::hoisted_vectors(p)) > m.vector_registers;
 }
 
