@@ -25,6 +25,12 @@ bool rescore(Candidate& c, const hwdesc::Target& target, const model::Machine& m
   return true;
 }
 
+// Are there more vectors alive in the innermost loop than registers, if only by what a compiler puts there?
+bool spills(const ir::Program& p, const model::Machine& m) {
+  if (m.simt || !p.workers.empty() || p.graph.nodes[0].combine == ir::Combiner::none) return false;
+  return static_cast<double>(lower::live_vectors(p) + lower::hoisted_vectors(p)) > m.vector_registers;
+}
+
 bool faster(const Candidate& a, const Candidate& b) { return a.estimate.seconds < b.estimate.seconds; }
 
 }  // namespace
@@ -45,6 +51,10 @@ Result<Constructed> construct(const Problem& problem, const hwdesc::Target& targ
   Diags why;
   for (const Choice& c : choices_for(space, target.dialect.known)) {
     Candidate candidate{build(space, c), {}};
+    if (spills(candidate.program, m)) {
+      ++out.pruned;
+      continue;
+    }
     if (Diags over = lower::over_limits(candidate.program, target); candidate.program.workers.empty() && !over.empty()) {
       why = std::move(over);
       ++out.pruned;

@@ -6,6 +6,7 @@
 #include "compiler/fold.h"
 #include "compiler/lift.h"
 #include "compiler/simplify.h"
+#include "compiler/turn.h"
 
 namespace assay::compiler {
 
@@ -23,7 +24,7 @@ Problem problem_of(const LaidOut& laid, const ChainGraph& chain) {
 
 // Everything that needs no step of its own is gone.
 ir::Graph smaller(const ir::Graph& graph) {
-  ir::Graph g = fold_maps(lift_over_reshapes(fold_maps(simplify(graph))));
+  ir::Graph g = fold_maps(lift_over_reshapes(fold_maps(turn_row_reductions(simplify(graph)))));
   g = multiply_by_reciprocals(postpone_factors(absorb(std::move(g))));
   return drop_unread(std::move(g));
 }

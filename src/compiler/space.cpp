@@ -138,12 +138,15 @@ std::map<int, int64_t> reduce_blocks(const Space& s) {
 }
 
 // Batches of a product outermost, wherever their results are stored: inside one, operands are reused.
+// Then the vector axis outside or inside of the rows.
 std::vector<int> spatial_order(const Space& s, const Choice& c) {
   std::vector<int> order = s.storage_order();
-  if (s.dense) std::stable_partition(order.begin(), order.end(), [&](int a) { return s.moves_all(a); });
-  if (c.vector_axis < 0 || c.vector_axis_outer) return order;
-  std::erase(order, c.vector_axis);
-  order.push_back(c.vector_axis);
+  if (c.vector_axis < 0 || (!s.dense && c.vector_axis_outer)) return order;
+  const auto inside = s.dense ? std::stable_partition(order.begin(), order.end(), [&](int a) { return s.moves_all(a); }) : order.begin();
+  const auto v = std::find(inside, order.end(), c.vector_axis);
+  if (v == order.end()) return order;
+  if (c.vector_axis_outer) std::rotate(inside, v, v + 1);
+  else std::rotate(v, v + 1, order.end());
   return order;
 }
 

@@ -97,6 +97,27 @@ Diags legal(const ir::Program& p, const hwdesc::Target& target) {
   return out;
 }
 
+int64_t hoisted_vectors(const ir::Program& p) {
+  const Nest nest = nest_of(p);
+  if (nest.first_inner == 0 || nest.loops[nest.first_inner - 1].group || nest.loops[nest.first_inner - 1].reduce) return 0;
+  const int around = nest.loops[nest.first_inner - 1].axis;
+  const auto& tile = p.tiles.back().extent;
+  int64_t sum = 0;
+  for (size_t n = 1; n < p.graph.nodes.size(); ++n) {
+    const ir::Node& node = p.graph.nodes[n];
+    for (int r = 0; r < static_cast<int>(node.reads.size()); ++r) {
+      if (node.reads[static_cast<size_t>(r)].tensor == p.graph.nodes[n - 1].output || ir::moves_with(node, r, around)) continue;
+      int64_t vectors = 1;
+      for (int a = 0; a < ir::spatial_count(p.graph, node); ++a) {
+        const int64_t t = tile[static_cast<size_t>(a)];
+        if (ir::moves_with(node, r, a)) vectors *= a == p.vector_axis ? (t + p.vector_width - 1) / p.vector_width : t;
+      }
+      sum += vectors;
+    }
+  }
+  return sum;
+}
+
 Diags over_limits(const ir::Program& p, const hwdesc::Target& target) {
   Diags out;
   check_staging(p, out);

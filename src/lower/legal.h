@@ -16,6 +16,10 @@ Diags legal(const ir::Program& p, const hwdesc::Target& target);
 // splat. `lane_vectors`: register tile extent along the vector axis in vectors.
 int64_t live_vectors(const ir::Program& p);
 
+// Vectors beside those that the epilogue reads alike in every turn of the loop around the reduction:
+// compilers load them before it, and keep them in registers all through it. Too many cost time, no more.
+int64_t hoisted_vectors(const ir::Program& p);
+
 // The part of `legal` that differs between programs of one tile-graph: vector widths, registers,
 // staging. For ranking many programs whose structure is known to be sound.
 Diags over_limits(const ir::Program& p, const hwdesc::Target& target);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <random>
 
@@ -10,6 +11,7 @@
 #include "compiler/fold.h"
 #include "compiler/lift.h"
 #include "compiler/simplify.h"
+#include "compiler/turn.h"
 #include "graph_builder.h"
 
 namespace assay::test {
@@ -43,16 +45,54 @@ int layer_norm(Builder& b, int x, std::mt19937& rng) {
   return b.binary(ir::ScalarOp::add, b.binary(ir::ScalarOp::mul, normal, b.weights({n}, rng)), b.weights({n}, rng));
 }
 
-TEST(Fold, OfAttentionsMovesOnlyTheKeysTransposeIsAStep) {
-  std::mt19937 rng(1);
+TEST(Fold, OfAttentionsMovesOnlyOneTransposeIsAStep) {
+  for (const int64_t tokens : {10, 18}) {  // of the keys, or, where rows fill the lanes, of the queries
+    std::mt19937 rng(1);
+    Builder b;
+    const int x = b.input({1, tokens, 32});
+    b.g.outputs = {attention(b, x, 4, rng)};
+    const ir::Plan p = check(b.g, rng);
+    EXPECT_EQ(steps_of(p, "reshape"), 0);
+    EXPECT_EQ(steps_of(p, "transpose"), 1);
+    // q, k, v, one transposed, scores, max, exp, sum, context with the division, output with the residual.
+    EXPECT_EQ(p.steps.size(), 10U);
+  }
+}
+
+// Of the reductions of scores: does the innermost dimension move with an axis that stays?
+bool rows_are_innermost(const ir::Graph& g) {
+  for (const ir::Node& n : g.nodes)
+    if (n.op == "reduce" && n.reads[0].index.back() != ir::variable(ir::spatial_count(g, n) - 2)) return false;
+  return true;
+}
+
+TEST(Turn, ScoresAreStoredWithTheirRowsInnermost) {
+  std::mt19937 rng(8);
   Builder b;
-  const int x = b.input({1, 10, 32});
-  b.g.outputs = {attention(b, x, 4, rng)};
-  const ir::Plan p = check(b.g, rng);
-  EXPECT_EQ(steps_of(p, "reshape"), 0);
-  EXPECT_EQ(steps_of(p, "transpose"), 1);
-  // q, k, v, k transposed, scores, max, exp, sum, context with the division, output with the residual.
-  EXPECT_EQ(p.steps.size(), 10U);
+  const int x = b.input({1, 20, 32});
+  b.g.outputs = {b.unary(ir::ScalarOp::tanh, attention(b, attention(b, x, 4, rng), 2, rng))};
+  const ir::Graph turned = compiler::turn_row_reductions(b.g);
+  ASSERT_EQ(render(ir::verify(turned)), "");
+  EXPECT_FALSE(rows_are_innermost(b.g));
+  EXPECT_TRUE(rows_are_innermost(turned));
+  const std::vector<Floats> inputs{random_floats(rng, 20 * 32)};
+  const auto want = ir::evaluate(b.g, inputs), got = ir::evaluate(turned, inputs);
+  ASSERT_TRUE(want.ok() && got.ok());
+  const auto &w = (*want)[static_cast<size_t>(b.g.outputs[0])], &v = (*got)[static_cast<size_t>(turned.outputs[0])];
+  for (size_t i = 0; i < w.size(); ++i) ASSERT_NEAR(w[i], v[i], 1e-9 * (1 + std::abs(w[i])));
+}
+
+TEST(Turn, NotWhatIsAnOutputOrReadWholeBesides) {
+  std::mt19937 rng(9);
+  for (const bool output : {true, false}) {
+    Builder b;
+    const int q = b.input({20, 8}), k = b.input({8, 20}), mask = b.input({20, 20});
+    const int scores = b.matmul(q, k), masked = output ? scores : b.binary(ir::ScalarOp::add, scores, mask);
+    b.g.outputs = {b.binary(ir::ScalarOp::sub, masked, b.reduce(ir::Combiner::max, masked))};
+    if (output) b.g.outputs.push_back(scores);
+    EXPECT_EQ(compiler::turn_row_reductions(b.g), b.g);
+    check(b.g, rng);
+  }
 }
 
 TEST(Absorb, LayerNormIsThreeStepsAndGeluOne) {
@@ -105,7 +145,7 @@ TEST(Fold, OutputsAndInputsKeepTheirStorage) {
 ir::Graph random_graph(std::mt19937& rng) {
   Builder b;
   const auto pick = [&](int64_t n) { return std::uniform_int_distribution<int64_t>(0, n - 1)(rng); };
-  std::vector<int> made = {b.input({2, 6, 8}), b.input({4, 12})};
+  std::vector<int> made = {b.input({2, 6, 8}), b.input({4, 12}), b.input({2, 17, 4})};
   const int nodes = 4 + static_cast<int>(pick(9));
   const auto any = [&] { return made[static_cast<size_t>(pick(2)) == 0 ? made.size() - 1 : static_cast<size_t>(pick(static_cast<int64_t>(made.size())))]; };
   while (static_cast<int>(b.g.nodes.size()) < nodes) {
@@ -198,7 +238,7 @@ TEST(Fold, EveryPassKeepsTheValuesOfRandomGraphs) {
   for (int round = 0; round < 300; ++round) {
     SCOPED_TRACE(round);
     const ir::Graph g = random_graph(rng);
-    const ir::Graph folded = compiler::fold_maps(compiler::simplify(g)), lifted = compiler::lift_over_reshapes(folded),
+    const ir::Graph folded = compiler::fold_maps(compiler::turn_row_reductions(compiler::simplify(g))), lifted = compiler::lift_over_reshapes(folded),
                     absorbed = compiler::absorb(compiler::fold_maps(lifted)), postponed = compiler::postpone_factors(absorbed),
                     dropped = compiler::drop_unread(postponed);
     EXPECT_LE(dropped.nodes.size(), postponed.nodes.size());

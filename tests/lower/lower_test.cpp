@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "lower/count.h"
+#include "lower/legal.h"
 #include "lower/lower.h"
 #include "model/closed_form.h"
 #include "problems.h"
@@ -62,6 +63,32 @@ TEST(Lower, RandomProgramsAreVerified) {
     const Diags diags = ir::verify(*kernel);
     ASSERT_TRUE(diags.empty()) << render(diags);
   }
+}
+
+// A bias per column is the same for all rows: where rows are walked innermost it stays in registers all
+// through the reductions.
+TEST(Lower, EpilogueOperandsThatStayTheSameTakeRegisters) {
+  const Result<ir::Graph> g = ir::parse_graph(R"(schema: assay/graph/1
+name: biased
+inputs: {a: f32 64x32, b: f32 32x64, bias: f32 64}
+nodes:
+  - {op: matmul, out: "c[m, n]", axes: {m: 64, n: 64, k: 32}, body: "a[m, k] * b[k, n]"}
+  - {op: bias, out: "y[m, n]", axes: {m: 64, n: 64}, body: "c[m, n] + bias[n]"}
+outputs: [y]
+)", "biased.yaml");
+  ASSERT_TRUE(g.ok()) << render(g.diags());
+  ir::Program p;
+  p.name = "biased";
+  p.graph = *g;
+  for (const ir::Tensor& t : g->tensors) p.layouts.push_back(ir::row_major(static_cast<int>(t.shape.size())));
+  p.edges = {{0, 1, "registers"}};
+  p.tiles = {{"l1", {64, 64, 32}, {0, 1}}, {"registers", {4, 32, 1}, {0, 1, 2}}};
+  p.vector_axis = 1;
+  p.vector_width = 16;
+  ASSERT_EQ(render(ir::verify(p)), "");
+  EXPECT_EQ(lower::hoisted_vectors(p), 0);
+  p.tiles.back().order = {1, 0, 2};
+  EXPECT_EQ(lower::hoisted_vectors(p), 2);
 }
 
 }  // namespace

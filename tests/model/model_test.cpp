@@ -78,35 +78,6 @@ TEST(Residual, WidensWithWhatTheModelIsLessSureOf) {
   EXPECT_DOUBLE_EQ(width({false, false, 1, 1}), width({false, false, 9, 9})) << "parts of a whole";
 }
 
-// Eight rows of a large table, wherever they are: that much is touched, and no more.
-TEST(Footprint, ALookupTouchesTheRowsThatAreLookedUp) {
-  const Result<ir::Graph> g = ir::parse_graph(R"(schema: assay/graph/1
-name: words
-inputs: {table: f32 100000x64, ids: f32 8}
-nodes:
-  - {op: gather, out: "y[t, j]", axes: {t: 8, j: 64}, body: "table[ids[t], j]"}
-outputs: [y]
-)", "words.yaml");
-  ASSERT_TRUE(g.ok()) << render(g.diags());
-  ir::Program p;
-  p.name = "words";
-  p.graph = *g;
-  p.layouts = {ir::row_major(2), ir::row_major(1), ir::row_major(2)};
-  p.tiles = {{"l1", {8, 64}, {0, 1}}, {"registers", {2, 16}, {0, 1}}};
-  p.vector_axis = 1;
-  p.vector_width = 16;
-  ASSERT_EQ(render(ir::verify(p)), "");
-  const model::Streams s = model::streams_of(p);
-  for (const model::Stream& stream : s.streams) {
-    if (stream.tensor != 0) continue;
-    const std::vector<model::Footprint> f = model::footprints(p, s, stream);
-    EXPECT_EQ(f.front().bytes(64), 8 * 256);
-    EXPECT_EQ(f.back().bytes(64), 2 * 64) << "two rows, one vector of each";
-    return;
-  }
-  FAIL() << "no stream of the table";
-}
-
 // Every test below draws the same kind of programs as the tests of lowering.
 struct Drawn {
   hwdesc::Target target;
