@@ -1,0 +1,64 @@
+#include "codegen/split_vectors.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace assay::codegen {
+
+ir::Kernel SplitVectors::run() {
+  split_registers();
+  out_.body = block(kernel_.body);
+  return std::move(out_);
+}
+
+void SplitVectors::split_registers() {
+  out_.registers.clear();
+  for (const ir::Register& r : kernel_.registers) {
+    const Shape shape = shape_of(r.lanes, r.dtype);
+    std::vector<int> ids;
+    for (int p = 0; p < shape.pieces; ++p) {
+      ids.push_back(static_cast<int>(out_.registers.size()));
+      out_.registers.push_back({shape.pieces == 1 ? r.name : fmt::format("{}_{}", r.name, p * shape.lanes), r.dtype, shape.lanes});
+    }
+    pieces_of_.push_back(std::move(ids));
+  }
+}
+
+ir::Block SplitVectors::block(const ir::Block& b) {
+  ir::Block to;
+  for (const ir::Stmt& s : b) add(to, s);
+  return to;
+}
+
+void SplitVectors::add(ir::Block& to, const ir::Stmt& s) {
+  std::visit([&](const auto& node) { add(to, node); }, s.node);
+}
+
+void SplitVectors::add(ir::Block& to, const ir::For& s) {
+  to.push_back({ir::For{s.var, s.limit, s.bounds, s.unroll, block(s.body)}});
+}
+
+void SplitVectors::add(ir::Block& to, const ir::If& s) {
+  to.push_back({ir::If{s.conditions, block(s.then_body), block(s.else_body)}});
+}
+
+void SplitVectors::add(ir::Block& to, const ir::Assign& s) {
+  const auto& pieces = pieces_of_[static_cast<size_t>(s.reg)];
+  for (size_t p = 0; p < pieces.size(); ++p) to.push_back({ir::Assign{pieces[p], value(s.value, static_cast<int>(p))}});
+}
+
+void SplitVectors::add(ir::Block& to, const ir::Declare& s) {
+  ir::Declare d;
+  for (const int id : s.regs) {
+    const auto& pieces = pieces_of_[static_cast<size_t>(id)];
+    d.regs.insert(d.regs.end(), pieces.begin(), pieces.end());
+  }
+  to.push_back({std::move(d)});
+}
+
+void SplitVectors::add(ir::Block& to, const ir::Keep& s) {
+  for (const int id : pieces_of_[static_cast<size_t>(s.reg)]) to.push_back({ir::Keep{id}});
+}
+
+}  // namespace assay::codegen
