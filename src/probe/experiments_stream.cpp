@@ -179,14 +179,16 @@ void run_bandwidth(Session& s) {
     for (const int units : one_and_all(s.device.units))
       for (const char* access : {"read", "write", "copy"}) {
         const bool shared = s.known.sharing[level].shared;
-        auto bytes = footprint_within(s.known.levels, level, shared ? units : 1);
+        std::vector<int64_t> footprints = footprints_within(s.known.levels, level, shared ? units : 1);
         // Knees that crowd together leave no room between them, but what units share begins where each
         // one's own caches end.
-        if (!bytes && shared && units > 1) bytes = footprint_past_private(s.known, units);
-        if (!bytes) continue;
-        const int64_t half = std::max<int64_t>(kBlockBytes, *bytes / 2 / kBlockBytes * kBlockBytes);
-        const int64_t each = copies(access) ? half : *bytes;
-        points.push_back({access, s.known.lanes, units, each, static_cast<double>(level)});
+        if (footprints.empty() && shared && units > 1)
+          if (const auto past = footprint_past_private(s.known, units)) footprints = {*past};
+        for (const int64_t bytes : footprints) {
+          const int64_t half = std::max<int64_t>(kBlockBytes, bytes / 2 / kBlockBytes * kBlockBytes);
+          const int64_t each = copies(access) ? half : bytes;
+          points.push_back({access, s.known.lanes, units, each, static_cast<double>(level)});
+        }
       }
   stream_points(s, "bandwidth", points, 1e-3);
 }

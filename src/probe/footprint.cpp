@@ -14,6 +14,8 @@ int64_t in_blocks(double bytes) {
   return std::max<int64_t>(1, static_cast<int64_t>(bytes / static_cast<double>(kBlockBytes))) * kBlockBytes;
 }
 
+constexpr double kFarIn = 0.7;      // of what still hits
+constexpr double kApart = 1.4;      // between footprints that are worth measuring both
 constexpr double kLeavesPrivate = 2.5;  // the same, where the capacity itself is only roughly known
 
 }  // namespace
@@ -25,6 +27,14 @@ std::optional<int64_t> footprint_within(const Levels& levels, size_t i, int shar
   const double previous = kMissesAll * levels.knees[i - 1].capacity;
   if (previous > 0.8 * own) return std::nullopt;
   return in_blocks(std::sqrt(previous * 0.7 * own) < previous ? 0.75 * own : std::sqrt(previous * 0.7 * own));
+}
+
+std::vector<int64_t> footprints_within(const Levels& levels, size_t i, int sharers) {
+  const auto middle = footprint_within(levels, i, sharers);
+  if (!middle) return {};
+  const int64_t far = in_blocks(kFarIn * levels.knees[i].from / sharers);
+  if (i == 0 || static_cast<double>(far) < kApart * static_cast<double>(*middle)) return {*middle};
+  return {*middle, far};
 }
 
 std::optional<int64_t> footprint_past_private(const Known& known, int units) {

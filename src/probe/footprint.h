@@ -16,6 +16,10 @@ namespace assay::probe {
 // knee. nullopt: the levels are too close together to tell this one apart.
 std::optional<int64_t> footprint_within(const Levels& levels, size_t i, int sharers);
 
+// As that, and one far into the level where there is room: prefetchers need their way, and some caches are read
+// faster over long stretches.
+std::vector<int64_t> footprints_within(const Levels& levels, size_t i, int sharers);
+
 // Bytes per unit that leave each unit's own caches for what `units` share, where the shared levels are too
 // close together to tell one from the next. nullopt: nothing is private, or the shared ones hold too little.
 std::optional<int64_t> footprint_past_private(const Known& known, int units);

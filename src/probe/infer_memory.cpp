@@ -75,10 +75,23 @@ void add_knee(const Context& c, MemoryLevel& to) {
   to.knee.to = known_value(Bytes{std::round(k.to)}, Origin::measured, "smallest footprint within 12 % of the next level");
 }
 
-// Bytes per second of the level over all instances in use; nullopt: not measured.
-std::optional<Summary> stream_time(const Context& c, const std::string& what, double units) {
+struct StreamTime : Summary {
+  double bytes = 0;  // of each unit
+};
+
+// Seconds per byte of the level over all instances in use, at the footprint that shows it fastest; nullopt: not
+// measured.
+std::optional<StreamTime> stream_time(const Context& c, const std::string& what, double units) {
   const char* experiment = c.far ? "far" : "bandwidth";
-  return summarize(select(c.all, experiment, what, {{"level", double(c.index)}, {"units", units}}), Estimator::throughput);
+  const Conditions at = {{"level", double(c.index)}, {"units", units}};
+  std::optional<StreamTime> best;
+  for (const double bytes : values_of(select(c.all, experiment, what, at), "bytes")) {
+    Conditions here = at;
+    here["bytes"] = bytes;
+    const auto s = summarize(select(c.all, experiment, what, here), Estimator::throughput);
+    if (s && (!best || s->value < best->value)) best = StreamTime{*s, bytes};
+  }
+  return best;
 }
 
 Value<Bandwidth> bandwidth_of(const Context& c, const std::string& what, bool all_units, const std::string& method) {
@@ -88,10 +101,8 @@ Value<Bandwidth> bandwidth_of(const Context& c, const std::string& what, bool al
   const double under = clock_under(c.all, what == "write" ? "write" : "read", c.known.lanes);
   const double clock = under > 0 ? under : s->clock_hz;
   const bool ticks = !c.shared && clock > 0;
-  const Conditions at = {{"level", double(c.index)}, {"units", units}};
-  const auto bytes = values_of(select(c.all, c.far ? "far" : "bandwidth", what, at), "bytes");
   const std::string text = fmt::format("{}, {:.0f} unit{}, {:.0f} KiB each", method, units, units > 1 ? "s" : "",
-                                       bytes.back() / 1024);
+                                       s->bytes / 1024);
   return bandwidth_value(inverse(*s, ticks ? 1 / clock : 1), ticks ? kCore : "", text);
 }
 

@@ -83,6 +83,20 @@ TEST(Infer, GivesTheMemoryBack) {
 }
 
 // Crowding seen only while others used the machine decides nothing: the declared sharing stands in.
+// A level is as fast as the footprint that shows it fastest.
+TEST(Infer, OfSeveralFootprintsTheFastestCounts) {
+  Observations o = made_machine();
+  const auto add = [&](double bytes, double per_tick) {
+    o.points.push_back(block("bandwidth", "read", {{"level", 1}, {"units", 1}, {"lanes", 16}, {"bytes", bytes}}, 1 / (per_tick * kClock)));
+    o.points.back().clock_hz = kClock;
+  };
+  add(176 * kKiB, 32);
+  add(600 * kKiB, 54);
+  const auto read = inferred(o).memory.at(1).bandwidth.read;
+  EXPECT_NEAR(read.value->v, 54, 0.5);
+  EXPECT_NE(read.method.find("600 KiB"), std::string::npos) << read.method;
+}
+
 TEST(Infer, AGroupsOwnMemoryLiesWhereTheDriverSays) {
   Observations o = made_machine();
   o.facts.insert(o.facts.end(), {{"group_memory", "65536"}, {"group_memory_type", "global"}});
