@@ -31,7 +31,7 @@ struct Level {              // one memory, near to far
   double sets = 1;          // of a cache; from ways where known, else as if of 8 to 15 ways
   Quantity read, write;     // bytes/s of one instance, all its units together
   Quantity per_unit_read, per_unit_write;  // bytes/s one unit alone reaches
-  double sharpness = 4;     // p of the bandwidth law
+  double sharpness = 32;    // p of the bandwidth law; where it is not known, `read` is what all units reach
   Quantity latency;         // s
   double misses_in_flight = 10;   // lines that one unit waits for at once; 10 line buffers are the usual number
   bool write_allocates = true;

@@ -20,6 +20,13 @@ inline constexpr double kOverlapSharpness = 4;
 // machine's unrolled tiles of 1 to 100 steps agree with 100 to 160.
 inline constexpr double kReorderWindow = 128;
 
+// Cycles of a miss that a core fills with other instructions: a window of some 400 entries, 8 of them a
+// cycle. Assumed; what lies within is handed on like lines from a core's own caches, DRAM lies far beyond.
+inline constexpr double kHiddenCycles = 50;
+
+// The part of a latency in cycles that is not waited for.
+constexpr double hidden_part(double cycles) { return cycles <= kHiddenCycles ? 1 : kHiddenCycles / cycles; }
+
 struct Certainty {
   bool kept = false;         // a matrix product or convolution whose accumulators stay in registers
   bool narrow = false;       // vectors narrower than the unit's

@@ -62,9 +62,15 @@ std::optional<double> fastest(const std::vector<Observation>& blocks, bool quiet
   return *std::min_element(times.begin(), times.end());
 }
 
-// One fast sample of all units proves a private cache; a shared one is never fast, which takes many
-// undisturbed samples to say.
-std::optional<Sharing> measured_sharing(const Observations& all, size_t i) {
+struct Told {
+  Sharing sharing;
+  bool sure = true;
+};
+
+// One fast sample of all units proves a private cache, if what they use together is more than one such cache may
+// hold (a knee that is smeared leaves room for doubt); a shared one is never fast, which takes many undisturbed
+// samples to say.
+std::optional<Told> measured_sharing(const Observations& all, size_t i, double may_hold) {
   const auto level = static_cast<double>(i);
   const std::vector<double> units = values_of(select(all, "sharing", "chase", {{"level", level}}), "units");
   if (units.size() < 2) return std::nullopt;
@@ -76,19 +82,23 @@ std::optional<Sharing> measured_sharing(const Observations& all, size_t i) {
   const auto told = [&](bool shared, double r) {
     return Sharing{shared, fmt::format("{:.0f} units, each in 0.7 of it, take {:.2f} times as long as one", units.back(), r)};
   };
-  if (const double r = ratio(false); r > 0 && r < kCrowded) return told(false, r);
-  if (const double r = ratio(true); r >= kCrowded) return told(true, r);
+  const std::vector<double> bytes = values_of(select(all, "sharing", "chase", {{"level", level}}), "bytes");
+  const bool proves = !bytes.empty() && bytes.back() * units.back() > may_hold;
+  if (const double r = ratio(false); r > 0 && r < kCrowded) return Told{told(false, r), proves};
+  if (const double r = ratio(true); r >= kCrowded) return Told{told(true, r), true};
   return std::nullopt;
 }
 
-Sharing sharing_of(const Observations& all, size_t i) {
-  if (auto measured = measured_sharing(all, i)) return *measured;
+Sharing sharing_of(const Observations& all, size_t i, double may_hold) {
+  const auto measured = measured_sharing(all, i, may_hold);
+  if (measured && measured->sure) return measured->sharing;
+  const std::string why = measured ? measured->sharing.why + ", and may fit together" : "sharing could not be told";
   const std::string declared = declared_cache(all, i);
   const size_t at = declared.find("CPUs ");
-  if (at == std::string::npos) return {i >= 2, "sharing could not be told: a guess"};
+  if (at == std::string::npos) return measured ? Sharing{false, why} : Sharing{i >= 2, why + ": a guess"};
   const std::string cpus = declared.substr(at + 5, declared.find(", line") - at - 5);
   const bool shared = cpus.find_first_of(",-") != std::string::npos;
-  return {shared, "sharing could not be told: as the system declares"};
+  return {shared, why + ": as the system declares"};
 }
 
 }  // namespace
@@ -110,7 +120,7 @@ Known known_from(const Observations& all) {
   if (const double line = line_from(all); line > 0) k.line = line;
   k.levels = find_levels(curve_of(chase_blocks(all), Estimator::latency));
   for (size_t i = 0; i < k.levels.knees.size(); ++i) {
-    Sharing s = sharing_of(all, i);
+    Sharing s = sharing_of(all, i, k.levels.knees[i].to);
     // What units share lies beyond what each has for itself.
     if (!s.shared && i > 0 && k.sharing.back().shared) s = {true, "it lies beyond a shared one; alone: " + s.why};
     k.sharing.push_back(std::move(s));

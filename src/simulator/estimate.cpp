@@ -215,20 +215,26 @@ class Estimator {
     return users / model::shared_bandwidth(users, alone, limit, level.sharpness);
   }
 
-  // The hierarchy hands lines on: what level l+1 costs beyond level l itself. From a core's own caches
-  // to shared memory nothing is taken off, since that time adds to all else (compose_simd); taking it
-  // off would make a faster private cache look slower.
-  double beyond(size_t l, bool write) const {
-    const bool leaves_core = m_.levels[l + 1].shared && !m_.levels[l].shared;
-    return std::max(0.0, seconds_per_byte(l + 1, write) - (leaves_core ? 0 : seconds_per_byte(l, write)));
+  // The hierarchy hands lines on: a line is paid for once, on its whole way from the farthest level it comes from,
+  // as fast as the slowest on that way.
+  double on_its_way(size_t l, bool write) const {
+    double most = 0;
+    for (size_t k = 1; k <= l; ++k) most = std::max(most, seconds_per_byte(k, write));
+    return most;
   }
 
-  // Bytes between levels l and l+1 that are not already paid for one level further out: what is read
-  // from a memory that units share was timed on its whole way to the core.
-  std::pair<double, double> passed_on(size_t l) const {
+  // Of the time that lines take from level l: all of it from a core's own caches.
+  double hidden_part(size_t l) const {
+    const model::Level& level = m_.levels[l];
+    if (!level.shared) return 1;
+    if (level.latency.value <= 0) return 0;
+    return model::hidden_part(level.latency.value * m_.clock);
+  }
+
+  // Bytes between levels l and l+1 that come from l+1 and no further.
+  std::pair<double, double> from_there(size_t l) const {
     const model::LevelTraffic& t = traffic_[l];
-    const bool last_private = l + 2 < m_.levels.size() && m_.levels[l + 2].shared && !m_.levels[l + 1].shared;
-    if (!last_private) return {t.read, t.written};
+    if (l + 1 == traffic_.size()) return {t.read, t.written};
     return {std::max(0.0, t.read - traffic_[l + 1].read), std::max(0.0, t.written - traffic_[l + 1].written)};
   }
 
@@ -240,25 +246,30 @@ class Estimator {
     if (m_.simt || from.latency.value <= 0 || t.read <= 0) return 0;
     const double line = m_.levels[0].line;
     const double late = line / model::little_bound(from.misses_in_flight * line, from.latency.value);
-    const double streaming = line * std::max(seconds_per_byte(l + 1, false), seconds_per_byte(l, false));
-    const double further = l + 1 < traffic_.size() ? std::min(t.read, traffic_[l + 1].read) : 0;
-    const double from_here = std::min(read, t.read - further);
-    return t.unforeseen * from_here / t.read / active_ * std::max(0.0, late - streaming);
+    const double paid = from.shared ? 1 - hidden_part(l + 1) : 1;  // of the time lines stream in, where this is paid too
+    const double streaming = paid * line * on_its_way(l + 1, false);
+    return t.unforeseen * read / t.read / active_ * std::max(0.0, late - streaming);
   }
 
   void data() {
     for (size_t l = 0; l < traffic_.size(); ++l) {
       const model::LevelTraffic& t = traffic_[l];
-      const auto [in, out] = passed_on(l);
-      const double held = t.stores_held / active_ * m_.levels[l + 1].latency.value;
-      const double read = in / active_ * beyond(l, false) + held + waited(l, in), write = out / active_ * beyond(l, true);
+      const auto [in, out] = from_there(l);
+      const double streaming = in / active_ * on_its_way(l + 1, false) + out / active_ * on_its_way(l + 1, true);
+      // What is overlapped with loads and stores counts beyond what those take.
+      const double beyond = std::max(0.0, streaming - in / active_ * seconds_per_byte(0, false) - out / active_ * seconds_per_byte(0, true));
+      const double late = t.stores_held / active_ * m_.levels[l + 1].latency.value + waited(l, in);
+      const double hidden = hidden_part(l + 1);
+      const double near = hidden * beyond + (m_.levels[l + 1].shared ? 0 : late);
+      const double far = (1 - hidden) * streaming + (m_.levels[l + 1].shared ? late : 0);
       const std::string name = m_.levels[l].name + "<-" + m_.levels[l + 1].name;
-      (m_.levels[l + 1].shared ? cost_.far : cost_.near) += read + write;
-      note_assumed(m_.levels[l + 1].read, read);
-      note_assumed(m_.levels[l + 1].write, write);
-      add_term(name, read + write, [&] { return fmt::format("{:.4g} B in, {:.4g} B out", t.read, t.written); },
+      cost_.near += near;
+      cost_.far += far;
+      note_assumed(m_.levels[l + 1].read, in);
+      note_assumed(m_.levels[l + 1].write, out);
+      add_term(name, near + far, [&] { return fmt::format("{:.4g} B in, {:.4g} B out", t.read, t.written); },
                m_.levels[l + 1].read.spread);
-      out_.levels.push_back({name, t.read, t.written, read + write, t.working_set});
+      out_.levels.push_back({name, t.read, t.written, near + far, t.working_set});
     }
   }
 

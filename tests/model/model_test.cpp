@@ -61,6 +61,13 @@ TEST(Control, LosesHalfAnIssueGroupWithEachJump) {
     EXPECT_LE(model::control_slots(3, 5, 2 * group) / (2 * group), model::control_slots(3, 5, group) / group);
 }
 
+TEST(Latency, IsHiddenAsFarAsTheWindowReaches) {
+  EXPECT_EQ(model::hidden_part(0), 1);
+  EXPECT_EQ(model::hidden_part(model::kHiddenCycles), 1);
+  EXPECT_DOUBLE_EQ(model::hidden_part(10 * model::kHiddenCycles), 0.1);
+  for (double c = 1; c < 1000; c *= 1.5) EXPECT_GE(model::hidden_part(c), model::hidden_part(1.5 * c));
+}
+
 TEST(Residual, WidensWithWhatTheModelIsLessSureOf) {
   const auto width = [](const model::Certainty& c) {
     const model::Residual r = model::residual_of(c);

@@ -82,7 +82,19 @@ TEST(Infer, GivesTheMemoryBack) {
   EXPECT_TRUE(p.memory[3].bandwidth.sharpness.known());
 }
 
-// Crowding seen only while others used the machine decides nothing: the declared sharing stands in.
+// Footprints that may fit into one cache together prove nothing; larger ones do.
+TEST(Infer, ACacheIsPrivateOnlyIfAllUnitsTogetherNeedMoreThanOneHolds) {
+  const auto with = [](double bytes) {
+    Observations o = made_machine();
+    o.facts.insert(o.facts.end(), {{"class", "cpu"}, {"declared.l3", "16384K, shared by CPUs 0-3, line 64"}});
+    std::erase_if(o.points, [](const Observation& p) { return p.experiment == "sharing" && p.at.at("level") == 2; });
+    for (const double n : {1, 4}) o.points.push_back(block("sharing", "chase", {{"level", 2}, {"units", n}, {"bytes", bytes}}, 1e-8));
+    return inferred(o).memory.at(2).per;
+  };
+  EXPECT_EQ(with(3 * kMiB), "device") << "as declared";
+  EXPECT_EQ(with(11 * kMiB), "unit") << "44 MiB in a cache of 16";
+}
+
 // A level is as fast as the footprint that shows it fastest.
 TEST(Infer, OfSeveralFootprintsTheFastestCounts) {
   Observations o = made_machine();
@@ -126,6 +138,7 @@ TEST(Infer, AStepInOneKernelIsABarrierAndALaunchAStep) {
   EXPECT_NEAR(api.device_barrier.value->v, 2e-7, 1e-9);
 }
 
+// Crowding seen only while others used the machine decides nothing: the declared sharing stands in.
 TEST(Infer, OthersDoNotMakeACacheShared) {
   Observations o = made_machine();
   o.facts.emplace_back("class", "cpu");
