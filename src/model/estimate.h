@@ -25,6 +25,7 @@ struct Estimate {
   std::vector<LevelUse> levels;
   double flops = 0;
   double groups = 1, rounds = 1, balance = 1;   // balance: mean load / largest load of the units
+  double efficiency = 0;                         // what the chip could do the node in at best / seconds
   double occupancy = 1;                          // groups resident per unit
   std::vector<std::string> assumed;              // fields of the profile that were not known
 };

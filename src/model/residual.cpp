@@ -7,21 +7,24 @@ namespace assay::model {
 
 namespace {
 
-struct Row {
-  double low, low_memory;                                // ln(predicted / measured)
-  double high, high_memory, high_stores, high_narrow;    // ln(measured / predicted)
+struct Line {
+  double one, inefficiency, memory, stores, narrow;
 };
 
-constexpr Row kKept = {0.16, 0.52, 0.25, 0.10, 0, 0};
-constexpr Row kOther = {0.58, 0, 0.08, 1.20, 0.59, 0.34};
+constexpr Line kLow = {0.08, 0.08, 0.46, 0, 0.11};
+constexpr Line kHigh = {0.01, 0.06, 0.43, 0.51, 0.23};
+constexpr double kLeast = 0.05;
+constexpr double kLeastEfficiency = 0.02;  // below, programs are as bad as each other
 
 }  // namespace
 
 Residual residual_of(const Certainty& c) {
-  const Row& r = c.kept && !c.narrow ? kKept : kOther;
+  const double inefficiency = std::log(1 / std::clamp(c.efficiency, kLeastEfficiency, 1.0));
   const double memory = std::clamp(c.memory, 0.0, 1.0), stores = std::clamp(c.stores, 0.0, 1.0);
-  return {std::exp(-(r.low + r.low_memory * memory)),
-          std::exp(r.high + r.high_memory * memory + r.high_stores * stores + (c.narrow ? r.high_narrow : 0))};
+  const auto at = [&](const Line& l) {
+    return std::max(kLeast, l.one + l.inefficiency * inefficiency + l.memory * memory + l.stores * stores + (c.narrow ? l.narrow : 0));
+  };
+  return {std::exp(-at(kLow)), std::exp(at(kHigh))};
 }
 
 }  // namespace assay::model

@@ -1,12 +1,12 @@
 // How far the model has been from the clock, by what it knows of its own certainty: the part of an
 // estimate's interval that no profile can explain. Not fitted per chip.
 //
-//   ln(measured / predicted) >= -(a + b memory)                          nine times in ten
-//   ln(measured / predicted) <=   c + d memory + e stores + f narrow
+//   -ln(measured / predicted) <= a + b ln(1 / efficiency) + c memory            + e narrow    nineteen times in twenty
+//    ln(measured / predicted) <= a + b ln(1 / efficiency) + c memory + d stores + e narrow    the same
 //
-// Quantile regression (Koenker, Bassett 1978) over 850 programs of every second of 35 operators, half of
-// them drawn uniformly from the legal ones, on one x86 machine with 512-bit vectors. Held out by operator,
-// 90 % of the 900 programs of the other operators lie within.
+// Quantile regression (Koenker, Bassett 1978) over 1750 programs of 35 operators, half of them drawn uniformly from
+// the legal ones, on one x86 machine with 512-bit vectors. With coefficients from every second operator, 88 % of the
+// programs of the others lie within; what the profile is uncertain of comes on top.
 #pragma once
 
 namespace assay::model {
@@ -28,7 +28,7 @@ inline constexpr double kHiddenCycles = 50;
 constexpr double hidden_part(double cycles) { return cycles <= kHiddenCycles ? 1 : kHiddenCycles / cycles; }
 
 struct Certainty {
-  bool kept = false;         // a matrix product or convolution whose accumulators stay in registers
+  double efficiency = 0;     // what the chip could do at best / the estimate
   bool narrow = false;       // vectors narrower than the unit's
   double memory = 0;         // part of the time that lines take on their way
   double stores = 0;         // part of the time in which the store pipe is busy

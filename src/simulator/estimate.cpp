@@ -51,6 +51,7 @@ class Estimator {
     overhead();
     const double late = joining(body);
     out_.seconds = body + fixed_ + late;
+    out_.efficiency = std::min(1.0, at_best() / std::max(out_.seconds, 1e-15));
     finish();
     return out_;
   }
@@ -78,6 +79,15 @@ class Estimator {
       before = upto;
     }
     return std::clamp(most / volume, 1 / m_.units, 1.0);
+  }
+
+  // Seconds in which the units together could do the node: every operation half of a whole multiply-add, every
+  // element moved once by a whole vector, one launch. No program of it is faster.
+  double at_best() const {
+    double elements = 0;
+    for (const int t : ir::arguments_of(p_)) elements += static_cast<double>(ir::elements(p_.graph.tensors[static_cast<size_t>(t)]));
+    const double lanes = m_.units * m_.native_width;
+    return m_.launch.value + std::max(out_.flops / 2 / m_.fma_rate.value, elements / m_.load_rate.value) / lanes;
   }
 
   // Elements in the first `groups` groups.
@@ -394,10 +404,8 @@ class Estimator {
   }
 
   model::Certainty certainty() const {
-    const std::string& op = p_.graph.nodes[0].op;
     const double all = std::max(out_.seconds, 1e-15);
-    return {(op == "matmul" || op == "conv") && !lower::has_partial_sums(streams_.nest), p_.vector_width < m_.native_width,
-            (cost_.near + cost_.far) / all, cost_.store / all};
+    return {out_.efficiency, p_.vector_width < m_.native_width, (cost_.near + cost_.far) / all, cost_.store / all};
   }
 
   const ir::Program& p_;

@@ -21,7 +21,9 @@ std::string explain(const model::Estimate& e) {
                                 duration(e.low), duration(e.high), e.bound);
   if (e.bound_margin > 1) out += fmt::format(", {:.2f} x the next term", e.bound_margin);
   out += "\n";
-  if (e.seconds > 0 && e.flops > 0) out += fmt::format("  {:.2f} GFLOP/s of useful work\n", e.flops / e.seconds / 1e9);
+  if (e.seconds > 0 && e.flops > 0)
+    out += fmt::format("  {:.2f} GFLOP/s of useful work; the chip could do it in {:.0f} % of the time at best\n",
+                       e.flops / e.seconds / 1e9, 100 * e.efficiency);
   out += fmt::format("  groups {:.0f}, rounds {:.0f}, balance {:.2f}, resident groups per unit {:.0f}\n", e.groups, e.rounds,
                      e.balance, e.occupancy);
   out += fmt::format("  {:<14} {:>12} {:>7}  {}\n", "term", "time", "share", "what");

@@ -18,7 +18,9 @@ std::vector<int> keys_of(const ir::Plan& plan, const ir::Step& step) {
 }
 
 void add(model::Estimate& total, const model::Estimate& e, double& low, double& high) {
+  const double best = total.efficiency * total.seconds + e.efficiency * e.seconds;
   total.seconds += e.seconds;
+  total.efficiency = total.seconds > 0 ? best / total.seconds : 0;
   total.flops += e.flops;
   // Errors of steps are taken as half common, half independent.
   low += e.seconds - e.low;

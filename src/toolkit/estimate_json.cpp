@@ -24,6 +24,7 @@ Json to_json(const model::Estimate& e) {
           {"groups", e.groups},
           {"rounds", e.rounds},
           {"balance", e.balance},
+          {"efficiency", e.efficiency},
           {"occupancy", e.occupancy},
           {"terms", terms},
           {"levels", levels},
@@ -43,6 +44,7 @@ model::Estimate read(const Json& j) {
   j.at("groups").get_to(e.groups);
   j.at("rounds").get_to(e.rounds);
   j.at("balance").get_to(e.balance);
+  e.efficiency = j.value("efficiency", 0.0);
   j.at("occupancy").get_to(e.occupancy);
   j.at("assumed").get_to(e.assumed);
   for (const Json& t : j.at("terms"))

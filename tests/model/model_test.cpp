@@ -76,13 +76,13 @@ TEST(Residual, WidensWithWhatTheModelIsLessSureOf) {
     return r.high - r.low;
   };
   for (double part : {0.0, 0.3, 0.7}) {
-    EXPECT_LT(width({true, false, part, 0}), width({false, false, part, 0})) << "accumulators that stay in registers";
-    EXPECT_LT(width({false, false, part, 0}), width({false, true, part, 0})) << "narrow vectors";
-    EXPECT_LT(width({false, false, part, 0}), width({false, false, part + 0.3, 0})) << "memory";
-    EXPECT_LT(width({false, false, 0, part}), width({false, false, 0, part + 0.3})) << "stores";
-    EXPECT_LT(width({true, false, part, 0}), width({true, false, part + 0.3, 0}));
+    EXPECT_LT(width({0.9, false, part, 0}), width({0.3, false, part, 0})) << "far from the best";
+    EXPECT_LT(width({0.3, false, part, 0}), width({0.3, true, part, 0})) << "narrow vectors";
+    EXPECT_LT(width({0.3, false, part, 0}), width({0.3, false, part + 0.3, 0})) << "memory";
+    EXPECT_LT(width({0.3, false, 0, part}), width({0.3, false, 0, part + 0.3})) << "stores";
   }
-  EXPECT_DOUBLE_EQ(width({false, false, 1, 1}), width({false, false, 9, 9})) << "parts of a whole";
+  EXPECT_DOUBLE_EQ(width({0.3, false, 1, 1}), width({0.3, false, 9, 9})) << "parts of a whole";
+  EXPECT_DOUBLE_EQ(width({0, false, 0, 0}), width({1e-9, false, 0, 0})) << "bad is bad";
 }
 
 // Every test below draws the same kind of programs as the tests of lowering.
