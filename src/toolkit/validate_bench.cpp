@@ -13,7 +13,8 @@
 namespace assay::toolkit {
 namespace {
 
-constexpr double kSampleSeconds = 1e-3;   // one sample at least
+constexpr double kSampleSeconds = 1e-3;   // one sample at least,
+constexpr double kInOneKernel = 5e-3;     // where a sample is one kernel: waking the driver's threads for it is no disturbance
 constexpr double kProgramSeconds = 0.15;  // all samples of a slow program together
 constexpr double kColdAnyway = 20e-3;  // so long that what the caches hold at its start is nothing
 constexpr double kMuchSlower = 100;    // than the fastest: one sample is enough
@@ -81,6 +82,7 @@ Result<TrialBench> TrialBench::load(runtime::Device& device, const hwdesc::Targe
   b.trials_ = trials;
   b.expected_ = &expected;
   b.options_ = options;
+  b.in_one_kernel_ = device.info().in_sequence;
   b.samples_.resize(trials.size());
   std::vector<ir::Kernel> kernels;
   for (const Trial& t : trials) kernels.push_back(t.kernel);
@@ -122,7 +124,7 @@ void TrialBench::plan_samples() {
   for (Samples& s : samples_) {
     const double t = std::max(s.estimate, 1e-9);
     s.launches =
-        static_cast<int>(std::clamp(std::ceil(kSampleSeconds / t), 1.0, double{kMostLaunches}));
+        static_cast<int>(std::clamp(std::ceil((in_one_kernel_ ? kInOneKernel : kSampleSeconds) / t), 1.0, double{kMostLaunches}));
     s.warm_up = s.launches / 4 + 1;
     s.rounds = static_cast<int>(std::clamp(kProgramSeconds / t, 1.0, double(options_.repeat)));
     if (t > kColdAnyway) s.warm_up = 0;

@@ -58,6 +58,7 @@ class TrialBench {  // invariant: a module with the trials' kernels, and a launc
   std::span<Trial> trials_;
   const Expected* expected_ = nullptr;
   BenchOptions options_;
+  bool in_one_kernel_ = false;  // the device runs a sample's launches so
   std::unique_ptr<runtime::Module> module_;
   std::map<std::pair<int, std::string>, int> buffers_;  // (tensor, layout)
   std::vector<runtime::Launch> launches_;
