@@ -11,6 +11,8 @@ namespace {
 
 using ir::DType;
 
+constexpr int64_t kAccessesPerStep = 8;  // of a block's loop
+
 const std::vector<std::string> kAccesses = {"read", "splat", "write", "copy", "write_stream", "copy_stream"};
 
 struct Shape {
@@ -24,20 +26,22 @@ Shape shape_of(const std::string& access) {
   return {!writes, copies || writes, access == "splat", hint};
 }
 
-// One block: every byte once, by vectors; splats touch kSplatsPerBlock elements of it.
-ir::Block block_body(const ir::Kernel& k, const Shape& shape, int value, const ir::Index& base) {
+// One block: every byte once, by vectors; splats touch kSplatsPerBlock elements of it. A short loop, not a long
+// unrolled body: prefetchers follow the steps of each instruction, and every core has few of them.
+ir::Stmt block_body(ir::Kernel& k, const Shape& shape, int value, const ir::Index& base, int from = 0) {
   const int lanes = k.registers[static_cast<size_t>(value)].lanes;
   const int64_t elements = kBlockBytes / 4;
-  const int64_t step = shape.splat ? elements / kSplatsPerBlock : lanes;
+  const int64_t step = shape.splat ? elements / kSplatsPerBlock : lanes, stretch = kAccessesPerStep * step;
+  const int part = code::add_index(k, "part");
   ir::Block body;
-  for (int64_t e = 0; e < elements; e += step) {
-    const ir::Index at = base + e;
+  for (int64_t e = 0; e < stretch; e += step) {
+    const ir::Index at = base + ir::variable(part, stretch) + e;
     if (shape.splat) body.push_back(code::set(value, code::splat(0, at, DType::f32, lanes)));
-    else if (shape.reads) body.push_back(code::set(value, code::load(0, at, DType::f32, lanes)));
+    else if (shape.reads) body.push_back(code::set(value, code::load(from, at, DType::f32, lanes)));
     if (shape.writes) body.push_back(code::store(shape.reads ? 1 : 0, at, code::reg(k, value), shape.hint));
     else body.push_back(code::keep(value));
   }
-  return body;
+  return code::loop(part, elements / stretch, ir::constant(elements / stretch), std::move(body));
 }
 
 // for pass < passes: for block < blocks: touch block `first + block`
@@ -56,7 +60,7 @@ ir::Kernel streaming(const std::string& access, int lanes) {
   k.body.push_back(code::let(blocks, code::part_of(0, kBlocks, kBlocks)));
   k.body.push_back(code::let(passes, code::part_of(0, kBlocks * kBlocks, 0)));
   const ir::Index base = ir::variable(first, kBlockBytes / 4) + ir::variable(block, kBlockBytes / 4);
-  ir::Block inner = {code::loop(block, kBlocks, ir::variable(blocks), block_body(k, shape, value, base))};
+  ir::Block inner = {code::loop(block, kBlocks, ir::variable(blocks), {block_body(k, shape, value, base)})};
   k.body.push_back(code::loop(pass, kMaxPasses, ir::variable(passes), std::move(inner)));
   return k;
 }
@@ -110,13 +114,9 @@ ir::Kernel group_read(int lanes) {
   k.body.push_back(fill(k, own, from));
   k.body.push_back(code::declare(value, 1));
   const int count = code::add_index(k, "count"), i = code::add_index(k, "i"), block = code::add_index(k, "block");
-  ir::Block body;
-  for (int64_t e = 0; e < kBlockBytes / 4; e += lanes) {
-    body.push_back(code::set(value, code::load(own, ir::variable(block, kBlockBytes / 4) + e, DType::f32, lanes)));
-    body.push_back(code::keep(value));
-  }
   constexpr int64_t kWhole = kGroupBytes / kBlockBytes;
-  ir::Block pass = {code::loop(block, kWhole, ir::constant(kWhole), std::move(body))};
+  const ir::Stmt body = block_body(k, {true, false, false, ir::CacheHint::none}, value, ir::variable(block, kBlockBytes / 4), own);
+  ir::Block pass = {code::loop(block, kWhole, ir::constant(kWhole), {body})};
   k.body.push_back(code::let(count, code::part_of(0, kSlots, 0)));
   k.body.push_back(code::loop(i, kMaxIterations, ir::variable(count), std::move(pass)));
   return k;
