@@ -28,6 +28,7 @@ class Resolver {
     resolve_pipes();
     resolve_launch();
     for (const hwdesc::MemoryLevel& l : p_.memory) resolve_level(l);
+    resolve_knees();
     if (m_.levels.empty()) fail("has no memory", "declare at least the memory that holds the tensors");
     else m_.levels.back().last = true;
     if (!diags_.empty()) return diags_;
@@ -223,6 +224,7 @@ class Resolver {
       out.capacity = {l.capacity.value->v, spread_of(l.capacity), false, base + ".capacity"};
     else
       out.capacity = assume(l.managed == hwdesc::Managed::automatic ? 32768.0 : 1e12, base + ".capacity", "not known");
+    if (l.capacity.known()) out.knee_middle = l.capacity.value->v;
     out.knee_end = l.knee.to.known() ? l.knee.to.value->v : 1.5 * out.capacity.value;
     if (l.transaction.known()) out.line = l.transaction.value->v;
     else if (l.line.known()) out.line = l.line.value->v;
@@ -235,6 +237,18 @@ class Resolver {
     if (l.outstanding.lines.known()) out.misses_in_flight = l.outstanding.lines.value->v * per_unit(l.outstanding.per);
     out.write_allocates = l.write == hwdesc::WritePolicy::allocate || l.write == hwdesc::WritePolicy::unknown;
     m_.levels.push_back(std::move(out));
+  }
+
+  // A probe's capacity is where the latency crosses the geometric middle of two levels: so much of it hits there.
+  void resolve_knees() {
+    for (size_t l = 0; l + 1 < m_.levels.size(); ++l) {
+      Level& level = m_.levels[l];
+      const double near = level.latency.value, far = m_.levels[l + 1].latency.value;
+      if (near <= 0 || far <= near || level.knee_middle <= level.capacity.value || level.knee_middle >= level.knee_end)
+        level.knee_middle = 0;
+      else
+        level.middle_held = (far - std::sqrt(near * far)) / (far - near);
+    }
   }
 
   void resolve_bandwidth(const hwdesc::MemoryLevel& l, const std::string& base, double users, Level& out) {

@@ -26,6 +26,8 @@ struct Level {              // one memory, near to far
   bool last = false;        // nothing lies behind it for this program: dram or host
   double instances = 1;     // in the whole device
   Quantity capacity;        // bytes that still hit, per instance (knee.from when known)
+  double knee_middle = 0;   // bytes of which `middle_held` still hits; 0: not known
+  double middle_held = 0.5;
   double knee_end = 0;      // bytes beyond which nothing hits
   double line = 64;         // bytes of a transfer
   double sets = 1;          // of a cache; from ways where known, else as if of 8 to 15 ways

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "model/retention.h"
+
 namespace assay::model {
 
 namespace {
@@ -131,7 +133,7 @@ class Traffic {
     Footprint ahead = shapes_[i][s_.nest.loops.size() - 1];
     ahead.near_rows = ahead.rows = std::min(ahead.near_rows, static_cast<double>(p_.prefetch) + 1);
     if (ahead.bytes(line_) > cache.capacity.value) return 0;
-    return 1 - fits(ahead.occupied(line_, cache.sets), cache.capacity.value, kCrowdedEnd * cache.capacity.value);
+    return 1 - held(cache, ahead.occupied(line_, cache.sets), kCrowdedEnd * cache.capacity.value);
   }
 
   bool crowds(size_t i, const Level& cache) const {
@@ -154,15 +156,6 @@ class Traffic {
 
   double unreused(const View& v, size_t i) const { return v.refetched[i].back(); }
 
-  double fits(double working_set, double from, double to) const {
-    if (working_set <= from) return 1;
-    if (working_set >= to || to <= from) return 0;
-    return 1 - std::log(working_set / from) / std::log(to / from);
-  }
-
-  // The part of a written tensor that a cache still holds at the end of the program.
-  double stays(double size, const Level& cache) const { return fits(size, cache.capacity.value, cache.knee_end); }
-
   LevelTraffic automatic_level(size_t l) const {
     const Level& cache = m_.levels[l];
     const bool shared = cache.shared;
@@ -176,7 +169,7 @@ class Traffic {
     double left = 1;  // weight of the cases in which no outer depth fitted
     for (size_t j = 0; j < depths && left > 1e-6; ++j) {
       const double size = working_set(v, j, cache) / instances;
-      const double h = fits(size, cache.capacity.value, crowded_end(v, j, cache, instances));
+      const double h = held(cache, size, crowded_end(v, j, cache, instances));
       if (h <= 0) continue;
       if (out.working_set == 0) out.working_set = size;
       for (size_t i = 0; i < bytes.size(); ++i) bytes[i] += left * h * reused(v, i, j);
@@ -189,7 +182,9 @@ class Traffic {
       if (l == 0 && prefetched(i)) bytes[i] *= 1 + in_vain(i, cache);
       if (s_.streams[i].written) out.stores_held += left * all / line_ * units;
     }
-    for (size_t i = 0; i < bytes.size(); ++i) out.streams.push_back(split(i, bytes[i] * units, l, v.footprint[i][0] * units, stays(v.footprint[i][0] / instances, cache)));
+    // What was written is written back once the program's other operands have driven it out; it stays where all fit.
+    const double stays = held(cache, working_set(v, 0, cache) / instances, cache.knee_end);
+    for (size_t i = 0; i < bytes.size(); ++i) out.streams.push_back(split(i, bytes[i] * units, l, v.footprint[i][0] * units, stays));
     total(out);
     for (size_t i = 0; i < bytes.size(); ++i)
       out.unforeseen += out.streams[i].read / std::max(line_, straight_run(i)) * (prefetched(i) ? in_vain(i, m_.levels[0]) : 1);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "lower/nest.h"
+#include "model/retention.h"
 #include "simulator/residency.h"
 
 namespace assay::simulator {
@@ -13,15 +14,6 @@ double storage_bytes(const ir::Program& p, int tensor) {
   const ir::Tensor& t = p.graph.tensors[static_cast<size_t>(tensor)];
   return static_cast<double>(ir::physical_elements(p.layouts[static_cast<size_t>(tensor)], t.shape)) *
          ir::bytes_of(t.dtype);
-}
-
-// How much of what lies within the `bytes` used last a cache still holds: all of it up to the size that
-// still hits, none from the size on that no longer does.
-double held(const model::Level& level, double instances, double bytes) {
-  const double from = level.capacity.value * instances, to = level.knee_end * instances;
-  if (bytes <= from) return 1;
-  if (bytes >= to || to <= from) return 0;
-  return 1 - std::log(bytes / from) / std::log(to / from);
 }
 
 // The dimension of a tensor that moves with the loop whose trips are dealt out to the units; -1: none.
@@ -66,8 +58,8 @@ model::Residency residency_of(const ir::Program& p, const model::Machine& m, con
       for (size_t l = 0; l < m.levels.size(); ++l) {
         const model::Level& level = m.levels[l];
         out[t][l] = level.shared || level.instances <= 1
-                        ? held(level, level.instances, newer + e.bytes)
-                        : own * held(level, 1, newer_mine + e.mine);
+                        ? held(level, (newer + e.bytes) / level.instances, level.knee_end)
+                        : own * held(level, newer_mine + e.mine, level.knee_end);
       }
       break;
     }

@@ -1,0 +1,22 @@
+#include "model/retention.h"
+
+#include <cmath>
+
+namespace assay::model {
+
+namespace {
+
+// How far x lies on the way from a to b, in logarithms.
+double way(double x, double a, double b) { return std::log(x / a) / std::log(b / a); }
+
+}  // namespace
+
+double held(const Level& cache, double bytes, double end) {
+  const double from = cache.capacity.value, middle = cache.knee_middle, kept = cache.middle_held;
+  if (bytes <= from) return 1;
+  if (bytes >= end || end <= from) return 0;
+  if (middle <= from || middle >= end) return 1 - way(bytes, from, end);
+  return bytes < middle ? 1 - (1 - kept) * way(bytes, from, middle) : kept * (1 - way(bytes, middle, end));
+}
+
+}  // namespace assay::model
