@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "base/check.h"
 
@@ -29,10 +30,13 @@ void add_scaled(Counts& to, const Counts& c, double times) {
   }
 }
 
-// A value that an operation takes twice (a square) is computed once: every compiler sees that.
-void count_value(const ir::Value& v, Counts& out) {
+// Guards that a block has asked before: the answer is known, every compiler sees that.
+using Asked = std::vector<std::vector<ir::Condition>>;
+
+// A value that an operation takes twice (a square) is computed once, as every compiler sees too.
+void count_value(const ir::Value& v, Asked& asked, Counts& out) {
   for (auto a = v.args.begin(); a != v.args.end(); ++a)
-    if (std::find(v.args.begin(), a, *a) == a) count_value(*a, out);
+    if (std::find(v.args.begin(), a, *a) == a) count_value(*a, asked, out);
   using V = ir::ValueOp;
   const auto access = [&]() -> AccessCount& { return out.buffers[static_cast<size_t>(v.id)]; };
   switch (v.op) {
@@ -52,7 +56,12 @@ void count_value(const ir::Value& v, Counts& out) {
     case V::log: out.math += 1; break;
     case V::tanh: out.math += kTanhCost; break;
     case V::erf: out.math += kErfCost; break;
-    case V::guard: out.branches += 1; break;
+    case V::guard:
+      if (std::find(asked.begin(), asked.end(), v.conditions) == asked.end()) {
+        asked.push_back(v.conditions);
+        out.branches += 1;
+      }
+      break;
     case V::add:
     case V::sub:
     case V::mul:
@@ -109,7 +118,9 @@ class Counter {
 
   Counts block(const ir::Block& b) {
     Counts out = empty();
+    Asked outside = std::exchange(asked_, {});
     for (const ir::Stmt& s : b) statement(s, out);
+    asked_ = std::move(outside);
     return out;
   }
 
@@ -165,10 +176,10 @@ class Counter {
     out.buffers[static_cast<size_t>(l.id)].splats += 1;
     out.simple += kLocateCost;
   }
-  void visit(const ir::Assign& a, Counts& out) { count_value(a.value, out); }
+  void visit(const ir::Assign& a, Counts& out) { count_value(a.value, asked_, out); }
   void visit(const ir::Declare&, Counts&) {}
   void visit(const ir::Store& s, Counts& out) {
-    count_value(s.value, out);
+    count_value(s.value, asked_, out);
     AccessCount& a = out.buffers[static_cast<size_t>(s.id)];
     if (s.stride == 1)
       a.vector_stores += 1;
@@ -181,6 +192,7 @@ class Counter {
 
   std::vector<int64_t> values_;
   size_t buffers_;
+  Asked asked_;
   std::map<const ir::Block*, std::set<int>> deciding_;
   std::map<const ir::Block*, Counts> counts_;
 };

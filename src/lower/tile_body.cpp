@@ -50,6 +50,9 @@ ir::ValueOp combine_op(ir::Combiner c) {
   ASSAY_CHECK(false);
 }
 
+// What both say.
+ir::Range narrower(const ir::Range& a, const ir::Range& b) { return {std::max(a.low, b.low), std::min(a.high, b.high)}; }
+
 // All offsets inside a box, last dimension fastest.
 std::vector<std::vector<int64_t>> offsets_in(const std::vector<int64_t>& box) {
   std::vector<std::vector<int64_t>> out{std::vector<int64_t>(box.size(), 0)};
@@ -144,7 +147,7 @@ ir::Value TileBody::guarded(const ir::Read& r, int tensor, const std::vector<ir:
   g.op = ir::ValueOp::guard;
   g.lanes = value.lanes;
   for (size_t d = 0; d < index.size(); ++d) {
-    const ir::Range range = ir::range_of(r.index[d], whole);
+    const ir::Range range = narrower(ir::range_of(r.index[d], whole), ir::range_of(index[d], s_.ranges));
     ir::Pad pad = r.fill == 0 ? ir::pad_of(layout, static_cast<int>(d)) : ir::Pad{};
     if (range.low >= -pad.before && range.high <= t.shape[d] - 1 + pad.after) continue;
     if (ir::depends_on(index[d], s_.lane))

@@ -6,8 +6,8 @@ namespace assay::model {
 
 namespace {
 
-constexpr double kIteration = 2;  // count, and compare with jump
-constexpr double kCondition = 8;  // compare with jump for both ends of a range, along two dimensions
+constexpr double kIteration = 1;  // count; comparing goes with the jump
+constexpr double kCondition = 1;  // compare with jump, mostly known beforehand
 
 }  // namespace
 

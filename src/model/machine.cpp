@@ -125,7 +125,7 @@ class Resolver {
 
   const hwdesc::ComputeOp* op(const std::string& name) const {
     for (const hwdesc::ComputeOp& c : p_.compute)
-      if (c.op == name && c.dtype == "f32") return &c;
+      if (c.op == name && c.dtype == "f32" && c.mode.empty()) return &c;
     return nullptr;
   }
 
@@ -143,6 +143,45 @@ class Resolver {
     }
     Quantity q = assume(fallback.value / factor, "compute." + name + ".f32", "1/" + std::to_string(static_cast<int>(factor)) + " of the multiply-add rate");
     return q;
+  }
+
+  std::string pipe_of(const std::string& name) const {
+    const hwdesc::ComputeOp* c = op(name);
+    return c != nullptr ? c->pipe : m_.fma_pipe;
+  }
+
+  // What the modes of narrower vectors say of a pipe.
+  std::vector<NarrowRate> narrow_rates(const std::string& name) const {
+    std::vector<NarrowRate> out;
+    for (const hwdesc::LaneMode& mode : p_.execution.lanes.modes)
+      for (const hwdesc::Pipe& pipe : mode.pipes) {
+        if (pipe.name != name || !pipe.rate.known() || !mode.width.known()) continue;
+        const hwdesc::Rate& r = *pipe.rate.value;
+        const double slots = r.v * (r.clock.empty() ? 1.0 : hertz(r.clock)) * per_unit(pipe.per);
+        out.push_back({static_cast<int>(mode.width.value->v), slots / mode.width.value->v});
+      }
+    std::sort(out.begin(), out.end(), [](const NarrowRate& a, const NarrowRate& b) { return a.lanes < b.lanes; });
+    return out;
+  }
+
+  Quantity lanes_apart(const std::string& name) const {
+    const hwdesc::ComputeOp* c = op(name);
+    if (c == nullptr || !c->slots.known()) return {};
+    Quantity q = pipe(c->pipe);
+    q.value /= c->slots.value->v;
+    q.spread += spread_of(c->slots);
+    q.path = "compute." + name + ".f32";
+    return q;
+  }
+
+  std::vector<NarrowRate> narrow_lanes_apart(const std::string& name) const {
+    std::vector<NarrowRate> out;
+    for (const hwdesc::LaneMode& mode : p_.execution.lanes.modes)
+      for (const hwdesc::ComputeOp& c : p_.compute)
+        if (c.op == name && c.dtype == "f32" && c.mode == mode.name && !c.mode.empty() && c.slots.known() && mode.width.known())
+          out.push_back({static_cast<int>(mode.width.value->v), pipe(c.pipe).value / c.slots.value->v});
+    std::sort(out.begin(), out.end(), [](const NarrowRate& a, const NarrowRate& b) { return a.lanes < b.lanes; });
+    return out;
   }
 
   double seconds(const hwdesc::Latency& l) const { return l.clock.empty() ? l.v : l.v / std::max(hertz(l.clock), 1.0); }
@@ -169,9 +208,19 @@ class Resolver {
     };
     m_.load_rate = or_lsu("load");
     m_.store_rate = or_lsu("store");
+    m_.narrow_loads = narrow_rates("load");
+    m_.narrow_stores = narrow_rates("store");
+    m_.gather_rate = lanes_apart("gather");
+    m_.scatter_rate = lanes_apart("scatter");
+    m_.narrow_gathers = narrow_lanes_apart("gather");
+    m_.narrow_scatters = narrow_lanes_apart("scatter");
     m_.alu_rate = op_rate("add", m_.fma_rate, 1);
     m_.divide_rate = op_rate("div", m_.fma_rate, 16);
     m_.math_rate = op_rate("exp", m_.fma_rate, 32);
+    m_.fma_pipe = fma != nullptr ? fma->pipe : "fma";
+    m_.alu_pipe = pipe_of("add");
+    m_.divide_pipe = pipe_of("div");
+    m_.math_pipe = pipe_of("exp");
     const auto& issue = p_.execution.issue;
     if (issue.rate.known()) {
       const hwdesc::Rate& r = *issue.rate.value;

@@ -39,6 +39,11 @@ struct Level {              // one memory, near to far
   bool write_allocates = true;
 };
 
+struct NarrowRate {         // of vectors of up to `lanes`
+  int lanes = 0;
+  double rate = 0;          // instr/s/unit, or lanes/s/unit that lie apart
+};
+
 struct Machine {
   std::string profile;
   bool simt = false;
@@ -50,6 +55,10 @@ struct Machine {
   double resident_groups = 1;     // limit per unit
   double resident_waves = 1;
   Quantity fma_rate, load_rate, store_rate, alu_rate, divide_rate, math_rate;  // vector instr/s/unit
+  std::string fma_pipe, alu_pipe, divide_pipe, math_pipe;  // operations on the same pipe wait for each other
+  std::vector<NarrowRate> narrow_loads, narrow_stores;     // by lanes, ascending, where they differ from native ones
+  Quantity gather_rate, scatter_rate;  // lanes/s/unit that lie apart in memory; 0: not known
+  std::vector<NarrowRate> narrow_gathers, narrow_scatters;  // the same, of narrower vectors
   Quantity issue_rate;            // vector instr/s/unit
   Quantity fma_latency, add_latency;  // s
   Quantity unit_join;            // s from the first unit's begin to the last one's; 0: together

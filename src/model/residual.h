@@ -13,7 +13,7 @@ namespace assay::model {
 
 // p of the p-norm that joins overlapping and non-overlapping time on a core; 3 is the field's usual
 // value, larger means closer to max().
-inline constexpr double kOverlapSharpness = 4;
+inline constexpr double kOverlapSharpness = 6;
 
 // Instructions a core looks ahead, as far as chains of accumulations go: an effective figure, below the
 // nominal windows of 200 to 600 entries, since loads and addresses wait in it too. Assumed; one

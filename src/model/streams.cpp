@@ -158,13 +158,47 @@ double Footprint::occupied(double line, double sets) const {
   return std::max(all, (in_one_set - 1) * sets * line);
 }
 
+namespace {
+
+// Where a stream's elements lie.
+struct Stored {
+  Stored(const ir::Program& program, const Stream& of)
+      : p(program), stream(of), t(p.graph.tensors[static_cast<size_t>(of.tensor)]),
+        layout(of.staging >= 0 ? p.staging[static_cast<size_t>(of.staging)].layout : p.layouts[static_cast<size_t>(of.tensor)]),
+        shape(of.staging >= 0 ? lower::staged_shape(p, p.staging[static_cast<size_t>(of.staging)]) : t.shape),
+        full(ir::physical_shape(layout, shape)) {}
+
+  Footprint within(const std::vector<int64_t>& tile) const {
+    std::vector<int64_t> extent = region(p, stream, tile);
+    for (size_t d = 0; d < extent.size(); ++d) extent[d] = std::min(extent[d], shape[d]);
+    return shape_of(layout, full, extent, ir::bytes_of(t.dtype));
+  }
+
+  const ir::Program& p;
+  const Stream& stream;
+  const ir::Tensor& t;
+  const ir::Layout& layout;
+  std::vector<int64_t> shape, full;
+};
+
+// What one of `units` units covers of the outermost loop's axis.
+std::vector<int64_t> covered_by_unit(const ir::Program& p, const lower::Nest& nest, double units) {
+  std::vector<int64_t> mine = covered(p, nest, 0);
+  if (nest.loops.empty() || !nest.loops[0].group || units <= 1) return mine;
+  const lower::Loop& dealt = nest.loops[0];
+  int64_t& extent = mine[static_cast<size_t>(dealt.axis)];
+  extent = std::min(extent, dealt.tile * static_cast<int64_t>(std::ceil(static_cast<double>(dealt.trips) / units)));
+  return mine;
+}
+
+}  // namespace
+
+Footprint part_of_unit(const ir::Program& p, const Streams& s, const Stream& stream, double units) {
+  return Stored(p, stream).within(covered_by_unit(p, s.nest, units));
+}
+
 std::vector<Footprint> footprints(const ir::Program& p, const Streams& s, const Stream& stream) {
-  const ir::Tensor& t = p.graph.tensors[static_cast<size_t>(stream.tensor)];
-  const bool staged = stream.staging >= 0;
-  const ir::Staging* stage = staged ? &p.staging[static_cast<size_t>(stream.staging)] : nullptr;
-  const ir::Layout& layout = staged ? stage->layout : p.layouts[static_cast<size_t>(stream.tensor)];
-  const std::vector<int64_t> shape = staged ? lower::staged_shape(p, *stage) : t.shape;
-  const std::vector<int64_t> full = ir::physical_shape(layout, shape);
+  const Stored stored(p, stream);
   std::vector<int64_t> tile = covered(p, s.nest, 0);
   std::vector<Footprint> out;
   for (size_t depth = 0; depth <= std::min(stream.until, s.nest.loops.size()); ++depth) {
@@ -176,9 +210,7 @@ std::vector<Footprint> footprints(const ir::Program& p, const Streams& s, const 
         continue;
       }
     }
-    std::vector<int64_t> extent = region(p, stream, tile);
-    for (size_t d = 0; d < extent.size(); ++d) extent[d] = std::min(extent[d], shape[d]);
-    out.push_back(shape_of(layout, full, extent, ir::bytes_of(t.dtype)));
+    out.push_back(stored.within(tile));
   }
   return out;
 }
@@ -199,15 +231,7 @@ std::vector<double> accessed_bytes(const ir::Program& p, const Streams& s, const
 
 double shared_ends(const ir::Program& p, const Streams& s, double units) {
   if (s.nest.loops.empty() || !s.nest.loops[0].group || units <= 1) return 0;
-  const lower::Loop& dealt = s.nest.loops[0];
-  const auto axis = static_cast<size_t>(dealt.axis);
-  std::vector<int64_t> mine = covered(p, s.nest, 0);
-  const int64_t whole = mine[axis];
-  mine[axis] = std::min(whole, dealt.tile * static_cast<int64_t>(std::ceil(static_cast<double>(dealt.trips) / units)));
-  const Stream& output = s.streams.back();
-  const ir::Tensor& t = p.graph.tensors[static_cast<size_t>(output.tensor)];
-  const ir::Layout& layout = p.layouts[static_cast<size_t>(output.tensor)];
-  const Footprint f = shape_of(layout, ir::physical_shape(layout, t.shape), region(p, output, mine), ir::bytes_of(t.dtype));
+  const Footprint f = part_of_unit(p, s, s.streams.back(), units);
   return f.rows > 1 ? f.rows : 0;
 }
 

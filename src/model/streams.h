@@ -48,6 +48,9 @@ struct Footprint {
 // At every depth 0..stream.until.
 std::vector<Footprint> footprints(const ir::Program& p, const Streams& s, const Stream& stream);
 
+// Of the whole program, the part of the first one of `units` units, which deal the outermost loop's trips out.
+Footprint part_of_unit(const ir::Program& p, const Streams& s, const Stream& stream, double units);
+
 // Per stream the bytes of lines that its loads and stores touch, one access after the other: what a
 // cache that keeps nothing would fetch. A vector touches the lines it is long, or a second one where it
 // straddles; lanes that are gathered touch a line each.

@@ -18,6 +18,7 @@ struct View {
   std::vector<std::vector<double>> footprint;  // [stream][depth]
   std::vector<std::vector<double>> refetched;  // [stream][depth]: when only what is inside the depth stays
   double shrink = 1;                           // of streams that move with the outermost loop, at depth 0
+  std::vector<Footprint> whole;                // [stream]: depth 0
 };
 
 class Traffic {
@@ -44,6 +45,7 @@ class Traffic {
       const double all = static_cast<double>(s_.nest.loops[0].trips);
       v.shrink = std::ceil(all / share) / all;
     }
+    for (const Stream& st : s_.streams) v.whole.push_back(part_of_unit(p_, s_, st, share));
     for (size_t i = 0; i < s_.streams.size(); ++i) {
       std::vector<double> f(depths, 0);
       for (size_t d = 0; d < shapes_[i].size(); ++d) f[d] = shapes_[i][d].bytes(line_) * part(v, s_.streams[i], d);
@@ -88,7 +90,7 @@ class Traffic {
   double working_set(const View& v, size_t depth, const Level& cache) const {
     double sum = 0;
     for (size_t i = 0; i < s_.streams.size(); ++i)
-      if (depth <= s_.streams[i].until) sum += shapes_[i][depth].occupied(line_, cache.sets) * part(v, s_.streams[i], depth);
+      if (depth <= s_.streams[i].until) sum += (depth == 0 ? v.whole[i] : shapes_[i][depth]).occupied(line_, cache.sets);
     return sum;
   }
 

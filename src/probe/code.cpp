@@ -48,6 +48,13 @@ ir::Value splat(int buffer, ir::Index at, ir::DType type, int lanes) {
   return out;
 }
 
+ir::Value gather(int buffer, ir::Index at, ir::DType type, int lanes, int64_t stride) {
+  ir::Value out = load(buffer, std::move(at), type, lanes);
+  out.op = ir::ValueOp::gather;
+  out.stride = stride;
+  return out;
+}
+
 ir::Value apply(ir::ValueOp op, std::vector<ir::Value> args) {
   ir::Value out;
   out.op = op;
@@ -75,6 +82,12 @@ ir::Stmt store(int buffer, ir::Index at, ir::Value v, ir::CacheHint hint) {
   s.hint = hint;
   s.value = std::move(v);
   return {std::move(s)};
+}
+
+ir::Stmt scatter(int buffer, ir::Index at, ir::Value v, int64_t stride) {
+  ir::Stmt s = store(buffer, std::move(at), std::move(v));
+  std::get<ir::Store>(s.node).stride = stride;
+  return s;
 }
 
 ir::Stmt loop(int var, int64_t limit, ir::Index bound, ir::Block body) {

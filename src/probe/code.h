@@ -34,10 +34,12 @@ ir::Value number(double v, ir::DType type, int lanes);
 ir::Value reg(const ir::Kernel& k, int id);
 ir::Value load(int buffer, ir::Index at, ir::DType type, int lanes);
 ir::Value splat(int buffer, ir::Index at, ir::DType type, int lanes);
+ir::Value gather(int buffer, ir::Index at, ir::DType type, int lanes, int64_t stride);
 ir::Value apply(ir::ValueOp op, std::vector<ir::Value> args);
 ir::Value opaque(ir::Value v);
 ir::Stmt set(int reg, ir::Value v);
 ir::Stmt keep(int reg);
+ir::Stmt scatter(int buffer, ir::Index at, ir::Value v, int64_t stride);
 ir::Stmt store(int buffer, ir::Index at, ir::Value v, ir::CacheHint hint = ir::CacheHint::none);
 ir::Stmt let(int var, ir::Index value);
 // for (var < min(limit, bound)), not unrolled by the compiler.

@@ -127,6 +127,7 @@ void run_operations(Session& s) {
   std::vector<ChainPoint> points;
   for (const std::string& op : op_names())
     for (const int chains : kOpChains) points.push_back({op, s.known.lanes, chains});
+  for (const char* pair : kTogether) points.push_back({pair, s.known.lanes, kPairChains});
   run_chain_points(s, "operations", points);
 }
 

@@ -22,7 +22,7 @@ struct StreamPoint {
 };
 
 bool copies(const std::string& access) { return access.starts_with("copy"); }
-bool reads(const std::string& access) { return !access.starts_with("write"); }
+bool reads(const std::string& access) { return !access.starts_with("write") && access != "scatter"; }
 
 // Passes over blocks; unit u has the u-th part of each buffer.
 Job stream_job(const StreamPoint& p, int from, int to, double target_s) {
@@ -168,7 +168,7 @@ void measure_eager(Session& s) {
 
 void run_access(Session& s) {
   std::vector<StreamPoint> points;
-  for (const char* access : {"read", "splat", "write"})
+  for (const char* access : {"read", "splat", "write", "gather", "scatter"})
     for (const int lanes : kLanes) points.push_back({access, lanes, 1, kNearBytes, 0});
   stream_points(s, "access", points, 0.5e-3);
 }

@@ -3,6 +3,7 @@
 #include <array>
 #include <fmt/format.h>
 
+#include "probe/code.h"
 #include "probe/infer.h"
 #include "probe/kernels.h"
 #include "probe/values.h"
@@ -116,6 +117,67 @@ Best best_rate(const Observations& all, const std::string& experiment, const std
   return best;
 }
 
+// Seconds per operation with enough chains.
+double op_time(const Observations& all, const std::string& op, const Known& known) {
+  const std::string experiment = op == "fma" ? "fma" : "operations";
+  const bool pair = op.find('+') != std::string::npos;
+  const double chains = pair ? kPairChains : op == "fma" ? known.chains : kOpChains.back();
+  const auto s = summarize(select(all, experiment, op, {{"lanes", known.lanes}, {"chains", chains}}), Estimator::throughput);
+  return s ? s->value : 0;
+}
+
+constexpr double kApart = 0.5;  // of the shorter time is hidden behind the longer one
+
+// Do two operations run side by side? Two that share a pipe take the sum of their times.
+bool run_together(const Observations& all, const std::string& a, const std::string& b, const Known& known) {
+  const double first = op_time(all, a, known), second = op_time(all, b, known);
+  const double both = 2 * op_time(all, a + "+" + b, known);  // a step of a pair is one of either
+  if (first <= 0 || second <= 0 || both <= 0) return false;
+  return first + second - both > kApart * std::min(first, second);
+}
+
+// The pipe of an operation: that of multiply-adds, unless both run side by side.
+std::string pipe_of(const Observations& all, const std::string& op, const Known& known) {
+  if (op != "add" && op != "max" && op != "mul") return "fma";
+  if (!run_together(all, "fma", op, known)) return "fma";
+  if (op == "max" && run_together(all, "fma", "add", known) && !run_together(all, "add", "max", known)) return "add";
+  return op;
+}
+
+// What narrower vectors do on a pipe, where that is not the same number of instructions.
+void add_narrow_rates(const Observations& all, const Known& known, const char* pipe, const std::string& access, const Best& best, Profile& to) {
+  if (!best.rate) return;
+  for (LaneMode& mode : to.execution.lanes.modes) {
+    const double lanes = mode.width.value->v;
+    const auto s = summarize(select(all, "access", access, {{"lanes", lanes}}), Estimator::throughput);
+    if (lanes >= known.lanes || !s || clock_for(all, access, lanes, *s) <= 0) continue;
+    const Measured rate = inverse(*s, 0.25 / clock_for(all, access, lanes, *s));
+    if (rate.value < kWider * best.rate->value * lanes / known.lanes) continue;  // as many instructions as of whole vectors
+    mode.pipes.push_back({pipe, "unit", rate_value(rate, kCore, fmt::format("vectors of {:.0f} in 16 KiB", lanes))});
+  }
+}
+
+// Lanes that lie apart, as lane-slots of the load or store pipe.
+void add_apart(const Observations& all, const Known& known, const char* op, const char* pipe, const Best& whole, Profile& to) {
+  if (!whole.rate) return;
+  double native = 0;
+  for (auto mode = to.execution.lanes.modes.rbegin(); mode != to.execution.lanes.modes.rend(); ++mode) {
+    const double width = mode->width.value->v;
+    const auto s = summarize(select(all, "access", op, {{"lanes", width}}), Estimator::throughput);
+    const double clock = s ? clock_for(all, op == std::string("gather") ? "read" : "write", width, *s) : 0;
+    if (clock <= 0) continue;
+    const Measured lanes = inverse(*s, static_cast<double>(kGathersPerBlock) * width / static_cast<double>(kBlockBytes) / clock);
+    const bool widest = width >= known.lanes;
+    if (widest) native = lanes.value;
+    else if (std::max(lanes.value, native) < kWider * std::min(lanes.value, native)) continue;
+    ComputeOp c{op, "f32", pipe, {}, {}, widest ? "" : mode->name};
+    const double own = whole.rate->value;
+    c.slots = count_value({own / lanes.value, own / lanes.high, own / lanes.low, lanes.n, lanes.note},
+                          fmt::format("rate of whole vectors over that of lanes {} elements apart", kLanesApart));
+    to.compute.push_back(std::move(c));
+  }
+}
+
 void add_pipe(Profile& to, const char* name, const Best& best, const std::string& method) {
   Pipe p{name, "unit", {}};
   if (best.rate) p.rate = rate_value(*best.rate, kCore, fmt::format("{}, vectors of {:.0f}", method, best.lanes));
@@ -129,15 +191,18 @@ std::optional<Summary> chain_time(const Observations& all, const std::string& op
 }
 
 void add_operation(const Observations& all, const Known& known, const std::string& op, const Best& fma, Profile& to) {
-  ComputeOp c{op, "f32", "fma", {}, {}};
+  ComputeOp c{op, "f32", pipe_of(all, op, known), {}, {}};
   const Best own = op == "fma" ? fma : best_rate(all, "operations", op, "fma", 0);
   const auto chain = chain_time(all, op, known);
   if (!own.rate && !chain) return;
-  if (own.rate && fma.rate) {
-    const double slots = fma.rate->value / own.rate->value;
-    c.slots = count_value({op == "fma" ? 1.0 : slots, op == "fma" ? 1.0 : fma.rate->value / own.rate->high,
-                           op == "fma" ? 1.0 : fma.rate->value / own.rate->low, own.rate->n, own.rate->note},
-                          "rate of multiply-adds over its own");
+  if (own.rate && c.pipe == op && op != "fma") add_pipe(to, op.c_str(), own, "runs beside multiply-adds");
+  const auto pipe = std::find_if(to.pipes.begin(), to.pipes.end(), [&](const Pipe& p) { return p.name == c.pipe; });
+  if (own.rate && pipe != to.pipes.end() && pipe->rate.known()) {
+    const double whole = pipe->rate.value->v;
+    const bool itself = c.pipe == op;
+    c.slots = count_value({itself ? 1.0 : whole / own.rate->value, itself ? 1.0 : whole / own.rate->high,
+                           itself ? 1.0 : whole / own.rate->low, own.rate->n, own.rate->note},
+                          fmt::format("rate of the {} pipe over its own", c.pipe));
   }
   if (chain && clock_for(all, "fma", known.lanes, *chain) > 0)
     c.latency = latency_value(scaled(*chain, clock_for(all, "fma", known.lanes, *chain)), kCore,
@@ -159,6 +224,10 @@ void infer_compute(const Observations& all, const Known& known, Profile& to) {
   add_pipe(to, "store", store, "vector stores to 16 KiB");
   add_operation(all, known, "fma", fma, to);
   for (const std::string& op : op_names()) add_operation(all, known, op, fma, to);
+  add_narrow_rates(all, known, "load", "read", load, to);
+  add_narrow_rates(all, known, "store", "write", store, to);
+  add_apart(all, known, "gather", "load", load, to);
+  add_apart(all, known, "scatter", "store", store, to);
 }
 
 }  // namespace assay::probe

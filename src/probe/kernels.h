@@ -7,7 +7,9 @@
 //   op_<op>_<w>_<c>   c independent chains of one operation on vectors of w lanes. One chain shows
 //                     the latency, the best number of chains the rate, the first number that spills
 //                     the size of the register file.
-//   <access>_<w>      read, splat, write, copy, write_stream, copy_stream over a range of blocks
+//   op_<op>+<op>_<w>_<c>   every other chain of another operation: do they use the same pipe?
+//   <access>_<w>      read, splat, write, copy, write_stream, copy_stream over a range of blocks; gather, scatter
+//                     touch some of each block
 //   mix_<kind>        independent operations of several kinds: how many issue per tick
 //   chase             p = nodes[p]: latency
 //   group_chase, group_read_<w>   the same, and reading, in memory of the group's own
@@ -33,6 +35,8 @@ inline constexpr int kSentinelSteps = 64;                          // additions 
 inline constexpr std::array<const char*, 3> kTickLoads = {"fma", "read", "write"};  // beside them
 inline constexpr int kChaseSteps = 16;                             // hops per iteration
 inline constexpr int kSplatsPerBlock = 64;
+inline constexpr int kGathersPerBlock = 32;
+inline constexpr int64_t kLanesApart = 20, kGathersApart = 21;     // elements; no two share a vector load
 inline constexpr int64_t kGroupBytes = 16 << 10;                   // of the group's own memory that is touched
 inline constexpr int kMixRounds = 32;                              // groups of operations per block
 
@@ -44,6 +48,9 @@ inline constexpr std::array<MixKind, 5> kMixes = {{
     {"integer", 0, 0, 6}, {"load_integer", 1, 0, 4}, {"loads_integer", 2, 0, 4}, {"load_fma_integer", 1, 1, 3},
     {"loads_fma_integer", 2, 1, 3}}};
 
+inline constexpr int kPairChains = 14;  // half of them hide a latency of 4, and 16 registers hold them
+inline constexpr std::array<const char*, 4> kTogether = {"fma+add", "fma+mul", "fma+max", "add+max"};
+
 // Operations of one iteration of op_<op>_<w>_<chains>.
 int op_steps(int chains);
 
@@ -52,7 +59,7 @@ std::string tick_name(const std::string& load, int lanes);
 std::string access_name(const std::string& access, int lanes);
 
 std::span<const std::string> op_names();      // beside fma: add, mul, ...
-std::span<const std::string> access_names();  // read, splat, write, ...
+std::span<const std::string> access_names();  // read, splat, write, ..., gather, scatter
 
 // Every kernel, names distinct.
 std::vector<ir::Kernel> all_kernels();

@@ -1,4 +1,6 @@
 // Kernels of arithmetic: sentinel, chains of operations, mixes, nothing.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "probe/code.h"
@@ -99,6 +101,13 @@ ir::Value step_of(const ir::Kernel& k, const std::string& op, int acc, int a) {
 // fma and add count their steps in the accumulator; the others stay near 1, far from denormals.
 double operand_of(const std::string& op) { return op == "mul" || op == "div" ? 1.0 + 1e-7 : 1.0; }
 
+// Chains of a pair take turns.
+std::string nth_of(const std::string& op, int chain) {
+  const size_t plus = op.find('+');
+  if (plus == std::string::npos) return op;
+  return chain % 2 == 0 ? op.substr(0, plus) : op.substr(plus + 1);
+}
+
 ir::Kernel chains(const std::string& op, int lanes, int count) {
   ir::Kernel k = code::empty(op_name(op, lanes, count));
   const int out = code::add_buffer(k, "out", DType::f32, true);
@@ -111,7 +120,7 @@ ir::Kernel chains(const std::string& op, int lanes, int count) {
   for (int c = 0; c < count; ++c) {
     const int acc = a + 1 + c;
     k.body.push_back(code::set(acc, code::opaque(code::number(start, DType::f32, lanes))));
-    once.push_back(code::set(acc, step_of(k, op, acc, a)));
+    once.push_back(code::set(acc, step_of(k, nth_of(op, c), acc, a)));
   }
   code::repeat(body, op_steps(count) / count, once);
   add_counted_loop(k, std::move(body));
@@ -175,7 +184,16 @@ const std::vector<std::string> kOps = {"add", "mul", "max", "div", "sqrt", "exp"
 
 int op_steps(int chains) { return chains * (chains >= 24 ? 1 : 24 / chains); }
 
-std::string op_name(const std::string& op, int lanes, int chains) { return fmt::format("op_{}_{}_{}", op, lanes, chains); }
+namespace {
+
+std::string identifier(std::string name) {
+  std::replace(name.begin(), name.end(), '+', '_');
+  return name;
+}
+
+}  // namespace
+
+std::string op_name(const std::string& op, int lanes, int chains) { return identifier(fmt::format("op_{}_{}_{}", op, lanes, chains)); }
 
 std::string tick_name(const std::string& load, int lanes) { return fmt::format("tick_{}_{}", load, lanes); }
 
@@ -190,6 +208,7 @@ void add_compute_kernels(std::vector<ir::Kernel>& to) {
     for (const int c : kFmaChains) to.push_back(chains("fma", lanes, c));
     for (const std::string& op : kOps)
       for (const int c : kOpChains) to.push_back(chains(op, lanes, c));
+    for (const char* pair : kTogether) to.push_back(chains(pair, lanes, kPairChains));
   }
   for (const MixKind& m : kMixes) to.push_back(mix_kernel(m));
 }

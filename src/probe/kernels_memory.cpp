@@ -13,17 +13,18 @@ using ir::DType;
 
 constexpr int64_t kAccessesPerStep = 8;  // of a block's loop
 
-const std::vector<std::string> kAccesses = {"read", "splat", "write", "copy", "write_stream", "copy_stream"};
+const std::vector<std::string> kAccesses = {"read", "splat", "write", "copy", "write_stream", "copy_stream", "gather", "scatter"};
 
 struct Shape {
   bool reads, writes, splat;
+  bool apart;  // lanes lie apart: gathered, scattered
   ir::CacheHint hint;
 };
 
 Shape shape_of(const std::string& access) {
-  const bool copies = access.starts_with("copy"), writes = access.starts_with("write");
+  const bool copies = access.starts_with("copy"), writes = access.starts_with("write") || access == "scatter";
   const auto hint = access.ends_with("_stream") ? ir::CacheHint::stream : ir::CacheHint::none;
-  return {!writes, copies || writes, access == "splat", hint};
+  return {!writes, copies || writes, access == "splat", access == "gather" || access == "scatter", hint};
 }
 
 // One block: every byte once, by vectors; splats touch kSplatsPerBlock elements of it. A short loop, not a long
@@ -44,6 +45,25 @@ ir::Stmt block_body(ir::Kernel& k, const Shape& shape, int value, const ir::Inde
   return code::loop(part, elements / stretch, ir::constant(elements / stretch), std::move(body));
 }
 
+static_assert((kGathersPerBlock - 1) * kGathersApart + 15 * kLanesApart < kBlockBytes / 4);
+
+ir::Stmt block_apart(ir::Kernel& k, const Shape& shape, int value, const ir::Index& base) {
+  const int part = code::add_index(k, "part");
+  ir::Block body;
+  for (int64_t n = 0; n < kAccessesPerStep; ++n) {
+    const ir::Index at = base + ir::variable(part, kAccessesPerStep * kGathersApart) + n * kGathersApart;
+    const int lanes = k.registers[static_cast<size_t>(value)].lanes;
+    if (shape.reads) {
+      body.push_back(code::set(value, code::gather(0, at, DType::f32, lanes, kLanesApart)));
+      body.push_back(code::keep(value));
+    } else {
+      body.push_back(code::scatter(0, at, code::reg(k, value), kLanesApart));
+    }
+  }
+  const int64_t steps = kGathersPerBlock / kAccessesPerStep;
+  return code::loop(part, steps, ir::constant(steps), std::move(body));
+}
+
 // for pass < passes: for block < blocks: touch block `first + block`
 ir::Kernel streaming(const std::string& access, int lanes) {
   const Shape shape = shape_of(access);
@@ -60,7 +80,8 @@ ir::Kernel streaming(const std::string& access, int lanes) {
   k.body.push_back(code::let(blocks, code::part_of(0, kBlocks, kBlocks)));
   k.body.push_back(code::let(passes, code::part_of(0, kBlocks * kBlocks, 0)));
   const ir::Index base = ir::variable(first, kBlockBytes / 4) + ir::variable(block, kBlockBytes / 4);
-  ir::Block inner = {code::loop(block, kBlocks, ir::variable(blocks), {block_body(k, shape, value, base)})};
+  const ir::Stmt body = shape.apart ? block_apart(k, shape, value, base) : block_body(k, shape, value, base);
+  ir::Block inner = {code::loop(block, kBlocks, ir::variable(blocks), {body})};
   k.body.push_back(code::loop(pass, kMaxPasses, ir::variable(passes), std::move(inner)));
   return k;
 }
@@ -115,7 +136,7 @@ ir::Kernel group_read(int lanes) {
   k.body.push_back(code::declare(value, 1));
   const int count = code::add_index(k, "count"), i = code::add_index(k, "i"), block = code::add_index(k, "block");
   constexpr int64_t kWhole = kGroupBytes / kBlockBytes;
-  const ir::Stmt body = block_body(k, {true, false, false, ir::CacheHint::none}, value, ir::variable(block, kBlockBytes / 4), own);
+  const ir::Stmt body = block_body(k, {true, false, false, false, ir::CacheHint::none}, value, ir::variable(block, kBlockBytes / 4), own);
   ir::Block pass = {code::loop(block, kWhole, ir::constant(kWhole), {body})};
   k.body.push_back(code::let(count, code::part_of(0, kSlots, 0)));
   k.body.push_back(code::loop(i, kMaxIterations, ir::variable(count), std::move(pass)));

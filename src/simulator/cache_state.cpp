@@ -4,6 +4,7 @@
 
 #include "lower/nest.h"
 #include "model/retention.h"
+#include "model/streams.h"
 #include "simulator/residency.h"
 
 namespace assay::simulator {
@@ -31,6 +32,18 @@ int split_of(const ir::Program& p, int tensor, const lower::Nest& nest) {
 
 double units_of(const ir::Program& p, const model::Machine& m) {
   return std::max(1.0, std::min(m.units, static_cast<double>(ir::group_count(p))));
+}
+
+// Bytes that a unit's part of each tensor takes in the largest cache of its own: rows that crowd a few sets take more.
+std::vector<double> own_bytes(const ir::Program& p, const model::Machine& m) {
+  double sets = 1, line = m.levels[0].line;
+  for (const model::Level& l : m.levels)
+    if (!l.shared && !l.on_chip_explicit) sets = std::max(sets, l.sets);
+  std::vector<double> out(p.graph.tensors.size(), 0);
+  const model::Streams streams = model::streams_of(p);
+  for (const model::Stream& s : streams.streams)
+    if (s.staging < 0) out[static_cast<size_t>(s.tensor)] = model::part_of_unit(p, streams, s, units_of(p, m)).occupied(line, sets);
+  return out;
 }
 
 // The part of what a unit now needs that it touched itself before.
@@ -72,6 +85,7 @@ CacheState after(const ir::Program& p, const model::Machine& m, CacheState befor
   for (const model::Level& l : m.levels)
     if (!l.last) limit = std::max(limit, 2 * l.capacity.value * l.instances);
   const lower::Nest nest = lower::nest_of(p);
+  const std::vector<double> own = own_bytes(p, m);
   for (int t : ir::arguments_of(p)) {
     const auto i = static_cast<size_t>(t);
     if (i >= keys.size() || keys[i] < 0) continue;
@@ -79,7 +93,7 @@ CacheState after(const ir::Program& p, const model::Machine& m, CacheState befor
     const double bytes = storage_bytes(p, t);
     const int split = split_of(p, t, nest);
     before.recent.insert(before.recent.begin(),
-                         CacheState::Entry{keys[i], bytes, split < 0 ? bytes : bytes / units_of(p, m), split});
+                         CacheState::Entry{keys[i], bytes, std::max(own[i], split < 0 ? bytes : bytes / units_of(p, m)), split});
   }
   double sum = 0;
   size_t keep = 0;

@@ -1,7 +1,9 @@
 #include "simulator/estimate.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -121,6 +123,36 @@ class Estimator {
     return rate.value > 0 ? instructions * passes * share_ / rate.value : 0;
   }
 
+  // Loads or stores: those of narrower vectors may have a rate of their own, lanes that lie apart do.
+  double moving(double instructions, const Quantity& whole, std::span<const model::NarrowRate> narrow) const {
+    Quantity rate = whole;
+    for (auto n = narrow.rbegin(); n != narrow.rend(); ++n)
+      if (p_.vector_width <= n->lanes) rate.value = n->rate;
+    return at_rate(instructions, rate);
+  }
+  double moving_apart(double lanes, const Quantity& apart, std::span<const model::NarrowRate> narrow, const Quantity& otherwise) const {
+    double rate = apart.value > 0 ? apart.value : otherwise.value;
+    for (auto n = narrow.rbegin(); n != narrow.rend(); ++n)
+      if (p_.vector_width <= n->lanes) rate = n->rate;
+    return lanes * share_ / rate;
+  }
+
+  // Operations of one pipe wait for each other, pipes work side by side. Functions that have no pipe of their own
+  // are made of multiply-adds and additions alike.
+  double busiest_pipe(double moved_lanes) const {
+    const std::array<std::pair<const std::string*, double>, 4> parts = {{
+        {&m_.fma_pipe, at_rate(counts_.fma + moved_lanes, m_.fma_rate)}, {&m_.alu_pipe, at_rate(counts_.simple, m_.alu_rate)},
+        {&m_.divide_pipe, at_rate(counts_.divide, m_.divide_rate)}, {&m_.math_pipe, at_rate(counts_.math, m_.math_rate)}}};
+    double most = 0;
+    for (const auto& [pipe, ignored] : parts) {
+      double sum = 0;
+      for (const auto& [other, seconds] : parts) sum += *other == *pipe ? seconds : 0;
+      if (*pipe == m_.alu_pipe && *pipe != m_.fma_pipe && m_.math_pipe == m_.fma_pipe) sum += parts[3].second;
+      most = std::max(most, sum);
+    }
+    return most;
+  }
+
   void note_assumed(const Quantity& q, double seconds) {
     if (q.assumed && seconds > 0) out_.assumed.push_back(q.path);
   }
@@ -128,15 +160,19 @@ class Estimator {
   void in_core() {
     const auto [split_loads, split_stores] = straddled();
     const double loads = counts_.loads() + split_loads, stores = counts_.stores() + split_stores;
-    double moved_lanes = 0;  // lanes of gathers and scatters go through the vector pipe one by one, but for the first
-    for (const lower::AccessCount& a : counts_.buffers)
-      moved_lanes += (a.gathered_lanes + a.scattered_lanes) * (p_.vector_width - 1) / p_.vector_width;
-    cost_.vector = at_rate(counts_.fma, m_.fma_rate) + at_rate(counts_.simple + moved_lanes, m_.alu_rate) +
-                   at_rate(counts_.divide, m_.divide_rate) + at_rate(counts_.math, m_.math_rate);
-    cost_.load = at_rate(loads, m_.load_rate);
-    cost_.store = at_rate(stores, m_.store_rate);
-    const double all = counts_.fma + counts_.simple + counts_.divide + 10 * counts_.math + loads + stores +
-                       counts_.prefetches + model::control_slots(counts_.iterations, counts_.branches, m_.issue_rate.value / m_.clock);
+    double gathered = 0, scattered = 0;
+    for (const lower::AccessCount& a : counts_.buffers) {
+      gathered += a.gathered_lanes;
+      scattered += a.scattered_lanes;
+    }
+    // Such lanes also go through a vector pipe one by one, but for the first.
+    const double moved_lanes = (gathered + scattered) * (p_.vector_width - 1) / p_.vector_width;
+    cost_.vector = busiest_pipe(moved_lanes);
+    cost_.load = moving(loads - gathered, m_.load_rate, m_.narrow_loads) + moving_apart(gathered, m_.gather_rate, m_.narrow_gathers, m_.load_rate);
+    cost_.store = moving(stores - scattered, m_.store_rate, m_.narrow_stores) + moving_apart(scattered, m_.scatter_rate, m_.narrow_scatters, m_.store_rate);
+    const double counted = counts_.fma + counts_.simple + counts_.divide + 10 * counts_.math + loads + stores +
+                           counts_.prefetches + (gathered / 2 + scattered) * (p_.vector_width - 1) / p_.vector_width;
+    const double all = counted * model::kSlotsPerInstruction[lower::has_partial_sums(streams_.nest)] + model::control_slots(counts_.iterations, counts_.branches, m_.issue_rate.value / m_.clock);
     cost_.issue = at_rate(all, m_.issue_rate);
     cost_.chain = chain();
     note_assumed(m_.alu_rate, counts_.simple);
