@@ -18,7 +18,7 @@ inline constexpr double kOverlapSharpness = 6;
 // Instructions a core looks ahead, as far as chains of accumulations go: an effective figure, below the
 // nominal windows of 200 to 600 entries, since loads and addresses wait in it too. Assumed; one
 // machine's unrolled tiles of 1 to 100 steps agree with 100 to 160.
-inline constexpr double kReorderWindow = 128;
+inline constexpr double kReorderWindow = 384;
 
 // Cycles of a miss that a core fills with other instructions: a window of some 400 entries, 8 of them a
 // cycle. Assumed; what lies within is handed on like lines from a core's own caches, DRAM lies far beyond.
