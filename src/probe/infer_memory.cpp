@@ -6,6 +6,7 @@
 #include "probe/infer.h"
 #include "probe/join_levels.h"
 #include "probe/power_mean.h"
+#include "probe/streamed.h"
 #include "probe/values.h"
 
 namespace assay::probe {
@@ -176,6 +177,12 @@ MemoryLevel level_of(Context c) {
   return l;
 }
 
+void add_sweep(const Observations& all, std::vector<MemoryLevel>& memory) {
+  const std::vector<Observation> blocks = select(all, "streamed", "read");
+  const std::vector<double> units = values_of(blocks, "units");
+  if (!units.empty()) add_streamed(memory, curve_of(blocks, Estimator::throughput), units.back());
+}
+
 // The memory of a group's own that a driver offers. Where it says that this is no memory on the chip, it lies in
 // the farthest one.
 std::optional<MemoryLevel> group_memory(const Observations& all) {
@@ -201,6 +208,7 @@ void infer_memory(const Observations& all, const Known& known, Profile& to) {
   const auto hertz = !to.clocks.empty() && to.clocks[0].max.known() ? to.clocks[0].max.value->v : 0.0;
   const auto units = !to.topology.empty() && to.topology.back().count.known() ? to.topology.back().count.value->v : 1.0;
   join_levels(to.memory, hertz, units);
+  add_sweep(all, to.memory);
   if (auto own = group_memory(all)) to.memory.insert(to.memory.begin(), std::move(*own));
 }
 
