@@ -73,7 +73,6 @@ Value<Bytes> held_at(std::span<const CurvePoint> curve, const Edge& e, double pa
                                Origin::measured, fmt::format("all units reading through their parts again and again: {:.0f} % are as fast as the level", 100 * part));
   v.low = Bytes{std::round(e.parts * curve[i - 1].bytes)};
   v.high = Bytes{std::round(e.parts * curve[i].bytes)};
-  v.n = static_cast<int64_t>(curve.size());
   return v;
 }
 
