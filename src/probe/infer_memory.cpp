@@ -177,12 +177,6 @@ MemoryLevel level_of(Context c) {
   return l;
 }
 
-void add_sweep(const Observations& all, std::vector<MemoryLevel>& memory) {
-  const std::vector<Observation> blocks = select(all, "streamed", "read");
-  const std::vector<double> units = values_of(blocks, "units");
-  if (!units.empty()) add_streamed(memory, curve_of(blocks, Estimator::throughput), units.back());
-}
-
 // The memory of a group's own that a driver offers. Where it says that this is no memory on the chip, it lies in
 // the farthest one.
 std::optional<MemoryLevel> group_memory(const Observations& all) {
@@ -207,8 +201,9 @@ void infer_memory(const Observations& all, const Known& known, Profile& to) {
   for (size_t i = 0; i < known.levels.plateaus.size(); ++i) to.memory.push_back(level_of({all, known, i}));
   const auto hertz = !to.clocks.empty() && to.clocks[0].max.known() ? to.clocks[0].max.value->v : 0.0;
   const auto units = !to.topology.empty() && to.topology.back().count.known() ? to.topology.back().count.value->v : 1.0;
-  join_levels(to.memory, hertz, units);
-  add_sweep(all, to.memory);
+  const Sweep sweep = sweep_of(all);
+  join_levels(to.memory, hertz, units, sweep);
+  add_streamed(to.memory, sweep);
   if (auto own = group_memory(all)) to.memory.insert(to.memory.begin(), std::move(*own));
 }
 

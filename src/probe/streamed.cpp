@@ -17,6 +17,7 @@ using namespace hwdesc;
 
 constexpr double kNearly = 0.9, kHalf = 0.5, kHardly = 0.1;  // of what is still held, at `from`, `middle`, `to`
 constexpr double kGap = 3;        // between neighbouring footprints: over a wider one nothing is told
+constexpr size_t kFewest = 3;      // points of a sweep
 constexpr double kAround = 1e-6;  // footprints are equal within this
 
 std::vector<CurvePoint> rising(std::span<const CurvePoint> curve) {
@@ -86,25 +87,38 @@ Streamed streamed_of(std::span<const CurvePoint> curve, const Edge& e) {
 
 bool is_cache(const MemoryLevel& l) { return l.managed == Managed::automatic && l.capacity.known(); }
 
+double parts_in(const MemoryLevel& l, const Sweep& sweep) { return l.per == "unit" ? 1 : sweep.units; }
+
 }  // namespace
 
-void add_streamed(std::vector<MemoryLevel>& memory, std::span<const CurvePoint> measured, double units) {
-  if (measured.size() < 3) return;
-  const std::vector<CurvePoint> curve = rising(measured);
-  std::vector<MemoryLevel*> caches;
-  for (MemoryLevel& l : memory)
-    if (is_cache(l)) caches.push_back(&l);
-  std::vector<Edge> edges(caches.size());
+Sweep sweep_of(const Observations& all) {
+  const std::vector<Observation> blocks = select(all, "streamed", "read");
+  const std::vector<double> units = values_of(blocks, "units");
+  return {curve_of(blocks, Estimator::throughput), units.empty() ? 1 : units.back()};
+}
+
+std::vector<double> plateau_times(std::span<const MemoryLevel> memory, const Sweep& sweep) {
+  std::vector<double> out(memory.size(), 0);
+  if (sweep.curve.size() < kFewest) return out;
+  const std::vector<CurvePoint> curve = rising(sweep.curve);
   double before = curve.front().bytes;
-  for (size_t i = 0; i < caches.size(); ++i) {
-    edges[i].parts = caches[i]->per == "unit" ? 1 : units;
-    const double end = std::max(before, caches[i]->capacity.value->v / edges[i].parts);
-    edges[i].here = plateau_time(curve, before, end);
-    if (i > 0) edges[i - 1].next = edges[i].here;
+  for (size_t i = 0; i < memory.size(); ++i) {
+    if (!is_cache(memory[i])) continue;
+    const double end = std::max(before, memory[i].capacity.value->v / parts_in(memory[i], sweep));
+    out[i] = plateau_time(curve, before, end);
     before = end;
   }
-  if (!edges.empty()) edges.back().next = curve.back().seconds;
-  for (size_t i = 0; i < caches.size(); ++i) caches[i]->streamed = streamed_of(curve, edges[i]);
+  if (!memory.empty() && !is_cache(memory.back())) out.back() = curve.back().seconds;
+  return out;
+}
+
+void add_streamed(std::vector<MemoryLevel>& memory, const Sweep& sweep) {
+  const std::vector<double> times = plateau_times(memory, sweep);
+  const std::vector<CurvePoint> curve = rising(sweep.curve);
+  for (size_t i = 0; i + 1 < memory.size(); ++i) {
+    const auto next = std::find_if(times.begin() + static_cast<std::ptrdiff_t>(i) + 1, times.end(), [](double t) { return t > 0; });
+    if (times[i] > 0 && next != times.end()) memory[i].streamed = streamed_of(curve, {times[i], *next, parts_in(memory[i], sweep)});
+  }
 }
 
 }  // namespace assay::probe

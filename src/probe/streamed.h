@@ -19,8 +19,19 @@ namespace assay::probe {
 
 inline constexpr double kShows = 1.25;   // t_next / t_here of a level whose edge the sweep can tell
 
-// Fills `streamed` of the caches among `memory` (near to far, capacities known; the last is far memory). `curve` by
-// ascending bytes of one of `units` parts. What the sweep can not tell becomes unknown, with why.
-void add_streamed(std::vector<hwdesc::MemoryLevel>& memory, std::span<const CurvePoint> curve, double units);
+struct Sweep {
+  std::vector<CurvePoint> curve;  // seconds per byte of all units together by bytes of one part, ascending
+  double units = 1;               // parts
+};
+
+// Of the experiment `streamed`; without points where it did not run.
+Sweep sweep_of(const Observations& all);
+
+// Seconds per byte on the plateau of each of `memory` (near to far, capacities known; what is behind the last cache is
+// far memory); 0 for what is neither a cache nor far memory, everywhere where the sweep has too few points.
+std::vector<double> plateau_times(std::span<const hwdesc::MemoryLevel> memory, const Sweep& sweep);
+
+// Fills `streamed` of the caches among `memory`. What the sweep can not tell becomes unknown, with why.
+void add_streamed(std::vector<hwdesc::MemoryLevel>& memory, const Sweep& sweep);
 
 }  // namespace assay::probe

@@ -69,7 +69,7 @@ std::vector<MemoryLevel> levels() {
 
 std::vector<MemoryLevel> told_by(const std::vector<CurvePoint>& curve) {
   std::vector<MemoryLevel> m = levels();
-  add_streamed(m, curve, kUnits);
+  add_streamed(m, {curve, kUnits});
   return m;
 }
 
@@ -137,7 +137,7 @@ TEST(Streamed, ASweepThatStopsEarlyTellsWhatItSaw) {
 
 TEST(Streamed, WithoutASweepNothingIsSaid) {
   std::vector<MemoryLevel> m = levels();
-  add_streamed(m, {}, kUnits);
+  add_streamed(m, {});
   EXPECT_EQ(m, levels());
 }
 
