@@ -17,7 +17,7 @@ using namespace hwdesc;
 
 constexpr double kNearly = 0.9, kHalf = 0.5, kHardly = 0.1;  // of what is still held, at `from`, `middle`, `to`
 constexpr double kGap = 3;        // between neighbouring footprints: over a wider one nothing is told
-constexpr size_t kFewest = 3;      // points of a sweep
+constexpr size_t kFewest = 3;     // points of a sweep
 constexpr double kAround = 1e-6;  // footprints are equal within this
 
 std::vector<CurvePoint> rising(std::span<const CurvePoint> curve) {
@@ -78,6 +78,10 @@ Value<Bytes> held_at(std::span<const CurvePoint> curve, const Edge& e, double pa
 }
 
 Streamed streamed_of(std::span<const CurvePoint> curve, const Edge& e) {
+  if (e.here <= 0 || e.next <= 0) {
+    const auto why = unknown_value<Bytes>("the sweep does not reach beyond it");
+    return {why, why, why};
+  }
   if (e.next < kShows * e.here) {
     const auto why = unknown_value<Bytes>(fmt::format("all units streaming from behind it take only {:.2f} times as long", e.next / e.here));
     return {why, why, why};
@@ -105,7 +109,7 @@ std::vector<double> plateau_times(std::span<const MemoryLevel> memory, const Swe
   for (size_t i = 0; i < memory.size(); ++i) {
     if (!is_cache(memory[i])) continue;
     const double end = std::max(before, memory[i].capacity.value->v / parts_in(memory[i], sweep));
-    out[i] = plateau_time(curve, before, end);
+    if (end < curve.back().bytes) out[i] = plateau_time(curve, before, end);
     before = end;
   }
   if (!memory.empty() && !is_cache(memory.back())) out.back() = curve.back().seconds;
@@ -115,9 +119,12 @@ std::vector<double> plateau_times(std::span<const MemoryLevel> memory, const Swe
 void add_streamed(std::vector<MemoryLevel>& memory, const Sweep& sweep) {
   const std::vector<double> times = plateau_times(memory, sweep);
   const std::vector<CurvePoint> curve = rising(sweep.curve);
+  if (curve.size() < kFewest) return;
   for (size_t i = 0; i + 1 < memory.size(); ++i) {
-    const auto next = std::find_if(times.begin() + static_cast<std::ptrdiff_t>(i) + 1, times.end(), [](double t) { return t > 0; });
-    if (times[i] > 0 && next != times.end()) memory[i].streamed = streamed_of(curve, {times[i], *next, parts_in(memory[i], sweep)});
+    if (!is_cache(memory[i])) continue;
+    size_t next = i + 1;
+    while (next + 1 < memory.size() && !is_cache(memory[next])) ++next;
+    memory[i].streamed = streamed_of(curve, {times[i], times[next], parts_in(memory[i], sweep)});
   }
 }
 

@@ -28,7 +28,7 @@ struct Sweep {
 Sweep sweep_of(const Observations& all);
 
 // Seconds per byte on the plateau of each of `memory` (near to far, capacities known; what is behind the last cache is
-// far memory); 0 for what is neither a cache nor far memory, everywhere where the sweep has too few points.
+// far memory); 0 for what is neither a cache nor far memory, and for caches that the sweep does not reach beyond.
 std::vector<double> plateau_times(std::span<const hwdesc::MemoryLevel> memory, const Sweep& sweep);
 
 // Fills `streamed` of the caches among `memory`. What the sweep can not tell becomes unknown, with why.

@@ -135,6 +135,19 @@ TEST(Streamed, ASweepThatStopsEarlyTellsWhatItSaw) {
   EXPECT_TRUE(m[1].streamed.to.known());
 }
 
+// Many units leave little to each: what they share may be larger than all that is swept.
+TEST(Streamed, ACacheBeyondTheSweepIsUnknownAndSoIsTheStepToIt) {
+  std::vector<MemoryLevel> m = levels();
+  m[2].capacity.value = Bytes{512 * kMiB};
+  const std::vector<CurvePoint> curve = sweep(kCaches, 0, 1);
+  add_streamed(m, {curve, kUnits});
+  EXPECT_TRUE(m[0].streamed.from.known());
+  EXPECT_FALSE(m[1].streamed.from.known());
+  EXPECT_FALSE(m[2].streamed.from.known());
+  EXPECT_NE(m[2].streamed.from.note.find("does not reach"), std::string::npos);
+  EXPECT_EQ(plateau_times(m, {curve, kUnits})[2], 0);
+}
+
 TEST(Streamed, WithoutASweepNothingIsSaid) {
   std::vector<MemoryLevel> m = levels();
   add_streamed(m, {});
