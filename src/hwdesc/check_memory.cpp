@@ -46,6 +46,15 @@ void check_binary(Findings& out, const std::string& path, const MemoryLevel& m, 
   }
 }
 
+void check_streamed(Findings& out, const std::string& path, const Streamed& s) {
+  double last = 0;
+  for (const Value<Bytes>* v : {&s.from, &s.middle, &s.to}) {
+    if (!v->known()) continue;
+    if (v->value->v < last) fault(out, path, "does not rise from `from` over `middle` to `to`");
+    last = v->value->v;
+  }
+}
+
 void check_level(Findings& out, const MemoryLevel& m, Origin otherwise) {
   const std::string path = "memory." + m.name;
   if (m.backed_by == m.name && !m.name.empty()) fault(out, path + ".backed_by", "a memory can not lie in itself");
@@ -54,6 +63,7 @@ void check_level(Findings& out, const MemoryLevel& m, Origin otherwise) {
           "give its latency in ns");
   if (m.knee.from.known() && m.knee.to.known() && m.knee.from.value->v > m.knee.to.value->v)
     fault(out, path + ".knee", "from is above to");
+  check_streamed(out, path + ".streamed", m.streamed);
   if (m.line.known() && m.transaction.known() && m.transaction.value->v > m.line.value->v)
     warn(out, path + ".transaction", "a transaction larger than a line");
   check_shape(out, path + ".bandwidth.shape", m.bandwidth.shape);

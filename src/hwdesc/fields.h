@@ -106,6 +106,12 @@ template <class V> void fields(V& v, Is<Knee> auto& x) {
   v("to", x.to, "smallest working set that always misses", Need::optional);
 }
 
+template <class V> void fields(V& v, Is<Streamed> auto& x) {
+  v("from", x.from, "working set of which 90 % is still held", Need::optional);
+  v("middle", x.middle, "working set of which half is still held", Need::optional);
+  v("to", x.to, "working set of which 10 % is still held", Need::optional);
+}
+
 template <class V> void fields(V& v, Is<Banks> auto& x) {
   v("count", x.count, "banks of one instance", Need::optional);
   v("width", x.width, "bytes of one bank per tick", Need::optional);
@@ -131,6 +137,7 @@ template <class V> void fields(V& v, Is<MemoryLevel> auto& x) {
     Need::optional);
   v("capacity", x.capacity, "nominal size of one instance", Need::optional);
   v("knee", x.knee, "where the hit rate falls", Need::optional);
+  v("streamed", x.streamed, "where it falls for data streamed through again and again; without it, as the knee", Need::optional);
   v("latency", x.latency, "load to use; far memory in ns", Need::optional);
   v("bandwidth", x.bandwidth, "of one instance", Need::optional);
   v("line", x.line, "unit of allocation", Need::optional);

@@ -119,6 +119,13 @@ struct Knee {                 // where the hit rate falls: from = largest size t
   bool operator==(const Knee&) const = default;
 };
 
+// The same of data that is streamed through again and again: what programs do, where a chase also waits for
+// translation and hops. Footprints of one instance of which 90 %, 50 % and 10 % are still held.
+struct Streamed {
+  Value<Bytes> from, middle, to;
+  bool operator==(const Streamed&) const = default;
+};
+
 struct Banks {
   Value<Count> count;
   Value<Bytes> width;
@@ -146,6 +153,7 @@ struct MemoryLevel {          // near to far in Profile::memory
   std::string path;           // the one of `paths` that alone reaches it (a texture cache); empty: loads do
   Value<Bytes> capacity;      // nominal, per instance
   Knee knee;
+  Streamed streamed;
   MemoryBandwidth bandwidth;  // per instance
   Value<Latency> latency;     // load to use
   Value<Bytes> line, transaction;

@@ -52,6 +52,9 @@ constexpr Row kKeys[] = {
     {"memory.*.bandwidth", "curve scaling byunits", "shape: [{units: 0.25, reaches: 0.6}]"},
     {"memory.*.knee", "begin start low", "from"},
     {"memory.*.knee", "end high", "to"},
+    {"memory.*.streamed", "begin start low", "from"},
+    {"memory.*.streamed", "half mid center", "middle"},
+    {"memory.*.streamed", "end high", "to"},
 
     {"clocks.*", "freq frequency boost boostclock peak mhz", "max"},
     {"clocks.*", "base baseclock nominal typical actual", "sustained: {all: ...}"},

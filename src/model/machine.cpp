@@ -273,13 +273,14 @@ class Resolver {
       out.capacity = {l.capacity.value->v, spread_of(l.capacity), false, base + ".capacity"};
     else
       out.capacity = assume(l.managed == hwdesc::Managed::automatic ? 32768.0 : 1e12, base + ".capacity", "not known");
-    if (l.capacity.known()) out.knee_middle = l.capacity.value->v;
-    out.knee_end = l.knee.to.known() ? l.knee.to.value->v : 1.5 * out.capacity.value;
+    if (l.capacity.known()) out.middle = l.capacity.value->v;
+    out.end = l.knee.to.known() ? l.knee.to.value->v : 1.5 * out.capacity.value;
     if (l.transaction.known()) out.line = l.transaction.value->v;
     else if (l.line.known()) out.line = l.line.value->v;
     const double ways = l.ways.known() ? l.ways.value->v : 8.0;
     if (l.managed == hwdesc::Managed::automatic)
       out.sets = std::exp2(std::floor(std::log2(std::max(1.0, out.capacity.value / (ways * out.line)))));
+    resolve_streamed(l, base, out);
     const double users = m_.units / out.instances;
     resolve_bandwidth(l, base, users, out);
     if (l.latency.known()) out.latency = {seconds(*l.latency.value), spread_of(l.latency), false, base + ".latency"};
@@ -288,13 +289,32 @@ class Resolver {
     m_.levels.push_back(std::move(out));
   }
 
+  // What programs do is stream. Nine tenths are held at `from`, one tenth at `to`: the ends lie where those lines,
+  // drawn on, reach all and nothing.
+  void resolve_streamed(const hwdesc::MemoryLevel& l, const std::string& base, Level& out) {
+    const hwdesc::Streamed& s = l.streamed;
+    if (!s.from.known()) return;
+    const double from = s.from.value->v;
+    double to = s.to.known() ? s.to.value->v : 0;
+    if (!s.to.known()) {
+      to = s.middle.known() ? s.middle.value->v / from * s.middle.value->v : std::max(out.end, 2 * from);
+      m_.assumptions.push_back(base + ".streamed.to: " + (s.middle.known() ? "as far beyond the middle as `from` is before it" : "the knee's end, at least twice `from`"));
+    }
+    out.streamed = true;
+    out.middle = s.middle.known() ? s.middle.value->v : std::sqrt(from * to);
+    out.middle_held = 0.5;
+    out.capacity = {from * std::pow(from / out.middle, 0.25), spread_of(s.from), false, base + ".streamed.from"};
+    out.end = to * std::pow(to / out.middle, 0.25);
+  }
+
   // A probe's capacity is where the latency crosses the geometric middle of two levels: so much of it hits there.
   void resolve_knees() {
     for (size_t l = 0; l + 1 < m_.levels.size(); ++l) {
       Level& level = m_.levels[l];
+      if (level.streamed) continue;
       const double near = level.latency.value, far = m_.levels[l + 1].latency.value;
-      if (near <= 0 || far <= near || level.knee_middle <= level.capacity.value || level.knee_middle >= level.knee_end)
-        level.knee_middle = 0;
+      if (near <= 0 || far <= near || level.middle <= level.capacity.value || level.middle >= level.end)
+        level.middle = 0;
       else
         level.middle_held = (far - std::sqrt(near * far)) / (far - near);
     }

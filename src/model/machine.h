@@ -25,10 +25,11 @@ struct Level {              // one memory, near to far
   bool on_chip_explicit = false;  // code copies into it (scratchpad)
   bool last = false;        // nothing lies behind it for this program: dram or host
   double instances = 1;     // in the whole device
-  Quantity capacity;        // bytes that still hit, per instance (knee.from when known)
-  double knee_middle = 0;   // bytes of which `middle_held` still hits; 0: not known
+  Quantity capacity;        // bytes of one instance that are still held whole (retention.h)
+  double middle = 0;        // bytes of which `middle_held` is; 0: not known
   double middle_held = 0.5;
-  double knee_end = 0;      // bytes beyond which nothing hits
+  double end = 0;           // bytes beyond which nothing is
+  bool streamed = false;    // these three from a sweep that streams, else from the knee of a chase
   double line = 64;         // bytes of a transfer
   double sets = 1;          // of a cache; from ways where known, else as if of 8 to 15 ways
   Quantity read, write;     // bytes/s of one instance, all its units together

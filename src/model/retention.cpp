@@ -12,7 +12,7 @@ double way(double x, double a, double b) { return std::log(x / a) / std::log(b /
 }  // namespace
 
 double held(const Level& cache, double bytes, double end) {
-  const double from = cache.capacity.value, middle = cache.knee_middle, kept = cache.middle_held;
+  const double from = cache.capacity.value, middle = cache.middle, kept = cache.middle_held;
   if (bytes <= from) return 1;
   if (bytes >= end || end <= from) return 0;
   if (middle <= from || middle >= end) return 1 - way(bytes, from, end);

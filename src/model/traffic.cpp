@@ -100,7 +100,7 @@ class Traffic {
     double plain = 0;
     for (size_t i = 0; i < s_.streams.size(); ++i)
       if (depth <= s_.streams[i].until) plain += v.footprint[i][depth];
-    return plain / instances <= cache.capacity.value ? std::max(cache.knee_end, kCrowdedEnd * cache.capacity.value) : cache.knee_end;
+    return plain / instances <= cache.capacity.value ? std::max(cache.end, kCrowdedEnd * cache.capacity.value) : cache.end;
   }
 
   // Bytes that a stream touches one behind the other as the nest walks, before it jumps. Rows that are
@@ -185,7 +185,7 @@ class Traffic {
       if (s_.streams[i].written) out.stores_held += left * all / line_ * units;
     }
     // What was written is written back once the program's other operands have driven it out; it stays where all fit.
-    const double stays = held(cache, working_set(v, 0, cache) / instances, cache.knee_end);
+    const double stays = held(cache, working_set(v, 0, cache) / instances, cache.end);
     for (size_t i = 0; i < bytes.size(); ++i) out.streams.push_back(split(i, bytes[i] * units, l, v.footprint[i][0] * units, stays));
     total(out);
     for (size_t i = 0; i < bytes.size(); ++i)

@@ -7,8 +7,8 @@
 //   - the next loop that does move it loads only what is new (overlapping windows of convolutions).
 // A partial tile at the end of an axis counts with what is in it, and no stream fetches more lines than
 // its accesses touch.
-// Between knee.from and knee.to the traffic of "fits" and "does not fit" is blended linearly in
-// log W, since replacement is not perfect. Explicit memories take exactly what is staged in them.
+// Where a cache holds a part of it, the traffic of "fits" and "does not fit" is blended by that part
+// (retention.h), since replacement is not perfect. Explicit memories take exactly what is staged in them.
 // Private caches see one unit's share of the groups, shared caches all of them. An output that fits
 // stays where it is: it is not written back.
 // Source: reuse-distance form of Roller's MemWorkload (OSDI'22, 3.3) and the layer conditions of

@@ -5,7 +5,7 @@
 namespace assay::probe {
 namespace {
 
-constexpr std::array<Experiment, 18> kExperiments = {{
+constexpr std::array<Experiment, 19> kExperiments = {{
     {"checks", "", "executed counts are what was asked for", 0.2, run_checks},
     {"clock", "", "core clock", 1.0, run_clock},
     {"line", "", "cache line", 1.2, run_line},
@@ -18,6 +18,7 @@ constexpr std::array<Experiment, 18> kExperiments = {{
     {"access", "knees", "loads and stores per tick", 2.0, run_access},
     {"mixes", "knees", "issue rate", 1.2, run_mixes},
     {"bandwidth", "knees fma sharing", "bandwidth of the caches", 4.0, run_bandwidth},
+    {"streamed", "knees fma sharing", "what caches hold of streamed data", 2.5, run_streamed},
     {"far", "knees fma", "bandwidth of far memory by units", 4.0, run_far},
     {"tlb", "line", "address translation", 2.0, run_tlb},
     {"units", "fma", "units are real", 1.2, run_units},

@@ -38,6 +38,7 @@ void run_sharing(Session& s);
 // Throughput of memory, cost of launching (experiments_stream.cpp).
 void run_access(Session& s);
 void run_bandwidth(Session& s);
+void run_streamed(Session& s);
 void run_far(Session& s);
 void run_launch(Session& s);
 void run_group_memory(Session& s);

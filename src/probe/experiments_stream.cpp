@@ -193,6 +193,26 @@ void run_bandwidth(Session& s) {
   stream_points(s, "bandwidth", points, 1e-3);
 }
 
+// All units, each its own part, from inside the first cache to beyond the last. The last footprint is far memory, read
+// chunk by chunk: passes over the whole of it would be long samples.
+void run_streamed(Session& s) {
+  const std::vector<int64_t> sizes = streamed_footprints(s.known, s.device.units, s.max_bytes / 2);
+  if (sizes.size() < 2) return;
+  const int from = s.bench.allocate(sizes.back() * s.device.units);
+  std::vector<StreamPoint> points;
+  for (const int64_t bytes : sizes) points.push_back({"read", s.known.lanes, s.device.units, bytes, 0});
+  Job beyond = far_job(points.back(), from, from);
+  s.rounds(points.size(), [&](size_t i) {
+    Conditions at = conditions_of(points[i]);
+    at.erase("level");  // which footprints show which level is what the sweep is to tell
+    if (i + 1 == points.size()) return s.emit(s.bench.measure("streamed", "read", at, beyond));
+    const Job job = stream_job(points[i], from, from, 1e-3);
+    const runtime::Launch pass = s.bench.launch(job, 1);
+    s.bench.run({&pass, 1});
+    s.emit(s.bench.measure("streamed", "read", at, job));
+  });
+}
+
 // Total footprint fixed, shared out to the units: both buffers together stay within the limit.
 void run_far(Session& s) {
   const int64_t total = footprint_beyond(s.known.levels, s.max_bytes / 2);

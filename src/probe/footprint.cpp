@@ -16,6 +16,9 @@ int64_t in_blocks(double bytes) {
 
 constexpr double kFarIn = 0.7;      // of what still hits
 constexpr double kApart = 1.4;      // between footprints that are worth measuring both
+constexpr double kSweepStep = 1.189207115002721;  // a quarter of an octave
+constexpr double kSweepEnd = 4, kLeastSweepEnd = 64 << 20;   // times the last knee, bytes in total
+constexpr double kBeyond = 8, kLeastBeyond = 128 << 20;      // the same, of what lies beyond all caches
 constexpr double kLeavesPrivate = 2.5;  // the same, where the capacity itself is only roughly known
 
 }  // namespace
@@ -45,6 +48,18 @@ std::optional<int64_t> footprint_past_private(const Known& known, int units) {
   const double each = kLeavesPrivate * known.levels.knees[last_private].capacity;
   if (each * units > 0.8 * known.levels.knees.back().to) return std::nullopt;
   return in_blocks(each);
+}
+
+std::vector<int64_t> streamed_footprints(const Known& known, int units, int64_t most) {
+  if (known.levels.knees.empty()) return {};
+  const double last = known.levels.knees.back().to * (known.sharing.back().shared ? 1 : units);
+  const double beyond = std::min(static_cast<double>(most), std::max(kBeyond * last, kLeastBeyond)) / units;
+  const double end = std::min(beyond / kSweepStep, std::max(kSweepEnd * last, kLeastSweepEnd) / units);
+  std::vector<int64_t> out;
+  for (double bytes = known.levels.knees.front().capacity / 4; bytes <= end; bytes *= kSweepStep)
+    if (const int64_t whole = in_blocks(bytes); out.empty() || whole > out.back()) out.push_back(whole);
+  if (const int64_t whole = in_blocks(beyond); out.empty() || whole > out.back()) out.push_back(whole);
+  return out;
 }
 
 int64_t footprint_beyond(const Levels& levels, int64_t most) {

@@ -27,4 +27,9 @@ std::optional<int64_t> footprint_past_private(const Known& known, int units);
 // Bytes in total beyond the last knee: eight times its end, at least 64 MiB, at most `most`.
 int64_t footprint_beyond(const Levels& levels, int64_t most);
 
+// Bytes per unit, ascending, for a sweep by all units that shows where each cache stops holding what is streamed: from
+// a quarter of the first one to four times the last one's knee, at least 64 MiB in total, a quarter of an octave apart;
+// then one beyond all of them. In total at most `most`. Empty: no knees.
+std::vector<int64_t> streamed_footprints(const Known& known, int units, int64_t most);
+
 }  // namespace assay::probe

@@ -6,6 +6,7 @@
 #include "probe/infer.h"
 #include "probe/join_levels.h"
 #include "probe/power_mean.h"
+#include "probe/streamed.h"
 #include "probe/values.h"
 
 namespace assay::probe {
@@ -200,7 +201,9 @@ void infer_memory(const Observations& all, const Known& known, Profile& to) {
   for (size_t i = 0; i < known.levels.plateaus.size(); ++i) to.memory.push_back(level_of({all, known, i}));
   const auto hertz = !to.clocks.empty() && to.clocks[0].max.known() ? to.clocks[0].max.value->v : 0.0;
   const auto units = !to.topology.empty() && to.topology.back().count.known() ? to.topology.back().count.value->v : 1.0;
-  join_levels(to.memory, hertz, units);
+  const Sweep sweep = sweep_of(all);
+  join_levels(to.memory, hertz, units, sweep);
+  add_streamed(to.memory, sweep);
   if (auto own = group_memory(all)) to.memory.insert(to.memory.begin(), std::move(*own));
 }
 

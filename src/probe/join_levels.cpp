@@ -28,6 +28,13 @@ bool indistinct(const MemoryLevel& near, const MemoryLevel& far, const Scale& s)
   return s.total(far, *far.bandwidth.read.value) > kSlower * s.total(near, *near.bandwidth.read.value);
 }
 
+// A sweep that streams through both sees no step.
+bool alike(const std::vector<MemoryLevel>& memory, size_t near, const Sweep& sweep) {
+  if (memory[near].per == "unit" || memory[near].per != memory[near + 1].per) return false;
+  const std::vector<double> times = plateau_times(memory, sweep);
+  return times[near] > 0 && times[near + 1] > 0 && times[near + 1] < kShows * times[near];
+}
+
 bool has_more(const MemoryLevel& a, const MemoryLevel& b, const Scale& s) {
   if (!a.bandwidth.read.known() || !b.bandwidth.read.known()) return a.bandwidth.read.known();
   return s.total(a, *a.bandwidth.read.value) >= s.total(b, *b.bandwidth.read.value);
@@ -53,10 +60,11 @@ bool joinable(const MemoryLevel& l) { return l.managed == Managed::automatic; }
 
 }  // namespace
 
-void join_levels(std::vector<MemoryLevel>& memory, double core_hz, double units) {
+void join_levels(std::vector<MemoryLevel>& memory, double core_hz, double units, const Sweep& sweep) {
   const Scale s{core_hz, units};
   for (size_t i = 0; core_hz > 0 && i + 1 < memory.size();) {
-    if (!joinable(memory[i]) || !joinable(memory[i + 1]) || !indistinct(memory[i], memory[i + 1], s)) {
+    if (!joinable(memory[i]) || !joinable(memory[i + 1]) ||
+        (!indistinct(memory[i], memory[i + 1], s) && !alike(memory, i, sweep))) {
       ++i;
       continue;
     }

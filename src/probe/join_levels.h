@@ -4,17 +4,19 @@
 // adds steps of its own: the curve then has plateaus that no program would notice. Two neighbouring
 // cache levels are joined when the farther one is not slower in any way that counts:
 //   latency less than kMinStep times the nearer one's, or bandwidth that is unknown or not smaller
-// (all units together). The joined level begins to miss where the nearer did and ends where the
+// (all units together), or, where units share both, streaming through all of them shows less than the
+// step of a level (streamed.h). The joined level begins to miss where the nearer did and ends where the
 // farther did; between its knees the model blends.
 #pragma once
 
 #include <vector>
 
 #include "hwdesc/profile.h"
+#include "probe/streamed.h"
 
 namespace assay::probe {
 
 // `core_hz`: of the clock that ticks refer to; `units`: in the device. Names follow the new order.
-void join_levels(std::vector<hwdesc::MemoryLevel>& memory, double core_hz, double units);
+void join_levels(std::vector<hwdesc::MemoryLevel>& memory, double core_hz, double units, const Sweep& sweep = {});
 
 }  // namespace assay::probe

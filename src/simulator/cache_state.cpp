@@ -71,8 +71,8 @@ model::Residency residency_of(const ir::Program& p, const model::Machine& m, con
       for (size_t l = 0; l < m.levels.size(); ++l) {
         const model::Level& level = m.levels[l];
         out[t][l] = level.shared || level.instances <= 1
-                        ? held(level, (newer + e.bytes) / level.instances, level.knee_end)
-                        : own * held(level, newer_mine + e.mine, level.knee_end);
+                        ? held(level, (newer + e.bytes) / level.instances, level.end)
+                        : own * held(level, newer_mine + e.mine, level.end);
       }
       break;
     }
@@ -83,7 +83,7 @@ model::Residency residency_of(const ir::Program& p, const model::Machine& m, con
 CacheState after(const ir::Program& p, const model::Machine& m, CacheState before, std::span<const int> keys) {
   double limit = 0;
   for (const model::Level& l : m.levels)
-    if (!l.last) limit = std::max(limit, 2 * l.capacity.value * l.instances);
+    if (!l.last) limit = std::max(limit, std::max(2 * l.capacity.value, l.end) * l.instances);
   const lower::Nest nest = lower::nest_of(p);
   const std::vector<double> own = own_bytes(p, m);
   for (int t : ir::arguments_of(p)) {

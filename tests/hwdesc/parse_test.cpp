@@ -112,6 +112,8 @@ TEST(Parse, inconsistent_profiles_are_refused_with_their_place) {
       {"name: l1, per", "name: l1, path: texture, per", "error: memory.l1.path: 'texture' is not one of paths\n"},
       {"read: 50 GB/s", "shape: [{units: 0.5, reaches: 1.5}]", "error: memory.dram.bandwidth.shape.0.5: 1.5 is more than the whole\n"},
       {"read: 50 GB/s", "shape: [{units: 1, reaches: 0.5}, {units: 0.5, reaches: 0.8}]", "error: memory.dram.bandwidth.shape.1: more units reach less\n"},
+      {"capacity: 32 KiB", "streamed: {from: 32 KiB, middle: 24 KiB, to: 64 KiB}", "error: memory.l1.streamed: does not rise"},
+      {"capacity: 32 KiB", "streamed: {from: 32 KiB, to: 24 KiB}", "error: memory.l1.streamed: does not rise"},
       {"pipes:\n", "execution: {lanes: {modes: [{name: w, registers: {count: 8}}]}}\npipes:\n", "error: execution.lanes.modes.w.registers: `per` is missing\n"},
       {"managed: explicit", "managed: ", "p.yaml:13:5: error: memory.dram.managed: a word is expected, not nothing\n"},
       {"managed: explicit", "managed: !!str explicit", "unknown tag"},

@@ -43,6 +43,7 @@ TEST(Spellings, foreign_keys_and_words_are_refused_with_the_right_one) {
       {"low: 80 ns", "min: 80 ns", "memory.dram.latency: unknown key 'min'", "write low\n"},
       {"n: 30", "samples: 30", "memory.dram.latency: unknown key 'samples'", "write n\n"},
       {"ref: ds", "reference: ds", "memory.dram.latency: unknown key 'reference'", "write ref"},
+      {"capacity: 32 KiB", "streamed: {half: 32 KiB}", "memory.l1.streamed: unknown key 'half'", "write middle\n"},
       {"dtype: f32", "type: f32", "compute.fma: unknown key 'type'", "write dtype\n"},
       {"dtype: f32", "dtype: fp32", "compute.fma.fp32.dtype: 'fp32' has another name here", "write f32\n"},
       {"op: fma", "op: ffma", "compute.ffma.f32.op: 'ffma' has another name here", "write fma\n"},

@@ -252,7 +252,7 @@ double output_bytes(const ir::Program& p) {
 
 model::Machine with_first_cache(model::Machine m, double capacity) {
   m.levels[0].capacity.value = capacity;
-  m.levels[0].knee_end = capacity * 1.5;
+  m.levels[0].end = capacity * 1.5;
   m.levels[0].sets = 1;
   return m;
 }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace assay::probe {
 namespace {
 
@@ -56,6 +58,25 @@ TEST(JoinLevels, TicksAndUnitsAreTakenIntoAccount) {
   m[2].bandwidth.read.value = Bandwidth{140e9, ""};
   join_levels(m, 4e9, 2);
   EXPECT_EQ(m.size(), 2U);
+}
+
+// A chase has a step at 4 MiB and bandwidths differ by a tenth; streaming goes on alike up to 16 MiB.
+TEST(JoinLevels, WhatStreamingDoesNotTellApartIsOneCacheIfUnitsShareIt) {
+  const auto joined = [](double step, const std::string& per) {
+    std::vector<MemoryLevel> m = {cache("l1", 48, 1, 900, "unit"), cache("l2", 1024, 4, 400, per), cache("l3", 4096, 12, 240, per),
+                                  cache("l4", 16384, 30, 215, per), cache("dram", 1e7, 140, 34)};
+    m.back().managed = Managed::explicit_;
+    Sweep sweep{{}, 1};
+    for (double kib = 16; kib < 1 << 17; kib *= std::exp2(0.25)) {
+      const double t = kib < 50 ? 1 / 900e9 : kib < 1100 ? 1 / 400e9 : kib < 4200 ? 1 / 240e9 : kib < 18000 ? step / 240e9 : 1 / 34e9;
+      sweep.curve.push_back({kib * 1024, t});
+    }
+    join_levels(m, 4e9, 1, sweep);
+    return names(m);
+  };
+  EXPECT_EQ(joined(1.1, "device"), (std::vector<std::string>{"l1", "l2", "l3", "dram"}));
+  EXPECT_EQ(joined(1.5, "device").size(), 5u);
+  EXPECT_EQ(joined(1.1, "unit").size(), 5u) << "prefetchers may hide the step between caches of a unit's own";
 }
 
 }  // namespace

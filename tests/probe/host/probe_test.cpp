@@ -61,6 +61,8 @@ TEST(Probe, AShortOneIsPlausible) {
   const auto result = probe("cpu:0", short_probe(directory));
   ASSERT_TRUE(result.ok()) << render(result.diags());
   expect_plausible(result->profile);
+  EXPECT_TRUE(result->observations.finished("streamed"));
+  EXPECT_GT(values_of(select(result->observations, "streamed", "read"), "bytes").size(), 8u);
   const auto again = infer_from(directory);
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(again->profile, result->profile);

@@ -1,0 +1,131 @@
+#include "probe/streamed.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "probe/segment.h"
+#include "probe/values.h"
+
+namespace assay::probe {
+namespace {
+
+using namespace hwdesc;
+
+constexpr double kNearly = 0.9, kHalf = 0.5, kHardly = 0.1;  // of what is still held, at `from`, `middle`, `to`
+constexpr double kGap = 3;        // between neighbouring footprints: over a wider one nothing is told
+constexpr size_t kFewest = 3;     // points of a sweep
+constexpr double kAround = 1e-6;  // footprints are equal within this
+
+std::vector<CurvePoint> rising(std::span<const CurvePoint> curve) {
+  std::vector<double> logs;
+  for (const CurvePoint& p : curve) logs.push_back(std::log(p.seconds));
+  logs = isotonic(logs);
+  std::vector<CurvePoint> out(curve.begin(), curve.end());
+  for (size_t i = 0; i < out.size(); ++i) out[i].seconds = std::exp(logs[i]);
+  return out;
+}
+
+// Seconds per byte at a footprint, between samples on a line in logarithms of both.
+double time_at(std::span<const CurvePoint> curve, double bytes) {
+  size_t i = 0;
+  while (i < curve.size() && curve[i].bytes < bytes) ++i;
+  if (i == 0 || i == curve.size()) return i == 0 ? curve.front().seconds : curve.back().seconds;
+  const double part = std::log(bytes / curve[i - 1].bytes) / std::log(curve[i].bytes / curve[i - 1].bytes);
+  return curve[i - 1].seconds * std::pow(curve[i].seconds / curve[i - 1].seconds, part);
+}
+
+// The middle of the flattest octave between two footprints; of all there is between them where that is less.
+double plateau_time(std::span<const CurvePoint> curve, double from, double to) {
+  const double wide = std::min(2.0, to / from);
+  double best = std::numeric_limits<double>::infinity(), middle = std::sqrt(from * to);
+  for (const CurvePoint& p : curve) {
+    const double end = p.bytes * wide;
+    if (p.bytes < from || end > to * (1 + kAround)) continue;
+    const double rise = time_at(curve, end) / p.seconds;
+    if (rise >= best * (1 - kAround)) continue;
+    best = rise;
+    middle = p.bytes * std::sqrt(wide);
+  }
+  return time_at(curve, middle);
+}
+
+struct Edge {
+  double here = 0, next = 0;   // seconds per byte
+  double parts = 1;            // of the sweep in one instance of the cache
+};
+
+// Where `part` of the data is still held, in bytes of one instance; the interval is that of the neighbouring
+// footprints.
+Value<Bytes> held_at(std::span<const CurvePoint> curve, const Edge& e, double part) {
+  const auto held = [&](const CurvePoint& p) { return std::clamp((e.next - p.seconds) / (e.next - e.here), 0.0, 1.0); };
+  size_t i = 0;
+  while (i < curve.size() && held(curve[i]) > part) ++i;
+  if (i == 0) return unknown_value<Bytes>("less is held of even the smallest footprint");
+  if (i == curve.size() || curve[i].bytes > kGap * curve[i - 1].bytes)
+    return unknown_value<Bytes>(fmt::format("{:.1f} MiB still hold {:.0f} %, and the sweep has no larger footprint near",
+                                            curve[i - 1].bytes * e.parts / (1 << 20), 100 * held(curve[i - 1])));
+  const double a = held(curve[i - 1]), b = held(curve[i]);
+  const double way = (a - part) / (a - b);
+  Value<Bytes> v = known_value(Bytes{std::round(e.parts * curve[i - 1].bytes * std::pow(curve[i].bytes / curve[i - 1].bytes, way))},
+                               Origin::measured, fmt::format("all units reading through their parts again and again: {:.0f} % are as fast as the level", 100 * part));
+  v.low = Bytes{std::round(e.parts * curve[i - 1].bytes)};
+  v.high = Bytes{std::round(e.parts * curve[i].bytes)};
+  return v;
+}
+
+Streamed streamed_of(std::span<const CurvePoint> curve, const Edge& e) {
+  if (e.here <= 0 || e.next <= 0) {
+    const auto why = unknown_value<Bytes>("the sweep does not reach beyond it");
+    return {why, why, why};
+  }
+  if (e.next < kShows * e.here) {
+    const auto why = unknown_value<Bytes>(fmt::format("all units streaming from behind it take only {:.2f} times as long", e.next / e.here));
+    return {why, why, why};
+  }
+  return {held_at(curve, e, kNearly), held_at(curve, e, kHalf), held_at(curve, e, kHardly)};
+}
+
+bool is_cache(const MemoryLevel& l) { return l.managed == Managed::automatic && l.capacity.known(); }
+
+double parts_in(const MemoryLevel& l, const Sweep& sweep) { return l.per == "unit" ? 1 : sweep.units; }
+
+}  // namespace
+
+Sweep sweep_of(const Observations& all) {
+  const std::vector<Observation> blocks = select(all, "streamed", "read");
+  const std::vector<double> units = values_of(blocks, "units");
+  return {curve_of(blocks, Estimator::throughput), units.empty() ? 1 : units.back()};
+}
+
+std::vector<double> plateau_times(std::span<const MemoryLevel> memory, const Sweep& sweep) {
+  std::vector<double> out(memory.size(), 0);
+  if (sweep.curve.size() < kFewest) return out;
+  const std::vector<CurvePoint> curve = rising(sweep.curve);
+  double before = curve.front().bytes;
+  for (size_t i = 0; i < memory.size(); ++i) {
+    if (!is_cache(memory[i])) continue;
+    const double end = std::max(before, memory[i].capacity.value->v / parts_in(memory[i], sweep));
+    if (end < curve.back().bytes) out[i] = plateau_time(curve, before, end);
+    before = end;
+  }
+  if (!memory.empty() && !is_cache(memory.back())) out.back() = curve.back().seconds;
+  return out;
+}
+
+void add_streamed(std::vector<MemoryLevel>& memory, const Sweep& sweep) {
+  const std::vector<double> times = plateau_times(memory, sweep);
+  const std::vector<CurvePoint> curve = rising(sweep.curve);
+  if (curve.size() < kFewest) return;
+  for (size_t i = 0; i + 1 < memory.size(); ++i) {
+    if (!is_cache(memory[i])) continue;
+    size_t next = i + 1;
+    while (next + 1 < memory.size() && !is_cache(memory[next])) ++next;
+    memory[i].streamed = streamed_of(curve, {times[i], times[next], parts_in(memory[i], sweep)});
+  }
+}
+
+}  // namespace assay::probe

@@ -1,0 +1,37 @@
+// How much of data that is read from end to end again and again each cache still holds, from a sweep: all units
+// reading, each its own part, seconds per byte by the bytes of one part.
+//
+// A chase gives other sizes: it waits for every hop, so that translation and whoever shares a cache show in it long
+// before lines are lost, while a walk that a prefetcher follows slows down only as lines come from farther out.
+// With t the isotonic curve, here a level's own plateau and next that of the level behind it, the part still held is
+//     h(W) = (t_next - t(W)) / (t_next - t_here)
+// A plateau is the flattest octave between the level before's capacity and the level's own; behind the last cache it
+// is the last point of the sweep, far beyond all of them.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "hwdesc/profile.h"
+#include "probe/knee.h"
+
+namespace assay::probe {
+
+inline constexpr double kShows = 1.25;   // t_next / t_here of a level whose edge the sweep can tell
+
+struct Sweep {
+  std::vector<CurvePoint> curve;  // seconds per byte of all units together by bytes of one part, ascending
+  double units = 1;               // parts
+};
+
+// Of the experiment `streamed`; without points where it did not run.
+Sweep sweep_of(const Observations& all);
+
+// Seconds per byte on the plateau of each of `memory` (near to far, capacities known; what is behind the last cache is
+// far memory); 0 for what is neither a cache nor far memory, and for caches that the sweep does not reach beyond.
+std::vector<double> plateau_times(std::span<const hwdesc::MemoryLevel> memory, const Sweep& sweep);
+
+// Fills `streamed` of the caches among `memory`. What the sweep can not tell becomes unknown, with why.
+void add_streamed(std::vector<hwdesc::MemoryLevel>& memory, const Sweep& sweep);
+
+}  // namespace assay::probe

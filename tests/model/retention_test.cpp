@@ -1,0 +1,143 @@
+// How much of what is streamed through again and again a cache still holds, and where that is known from.
+#include "model/retention.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "../lower/problems.h"
+#include "simulator/estimate.h"
+
+namespace assay::test {
+namespace {
+
+constexpr double kKiB = 1024;
+
+hwdesc::Value<hwdesc::Bytes> kib(double v) {
+  hwdesc::Value<hwdesc::Bytes> out;
+  out.value = hwdesc::Bytes{v * kKiB};
+  return out;
+}
+
+model::Machine machine(const hwdesc::Target& t) {
+  Result<model::Machine> m = model::prepare(t);
+  if (!m.ok()) throw std::runtime_error(render(m.diags()));
+  return *m;
+}
+
+// A last cache whose chase fell off between 16 and 64 KiB.
+hwdesc::Target with_streamed(hwdesc::Streamed streamed) {
+  hwdesc::Target t = small_cpu(4, 1);
+  hwdesc::MemoryLevel& l3 = t.profile.memory[2];
+  l3.knee = {kib(16), kib(64)};
+  l3.capacity = kib(32);
+  l3.streamed = std::move(streamed);
+  return t;
+}
+
+double part_held(const hwdesc::Target& t, double kibibytes) {
+  const model::Machine m = machine(t);
+  return model::held(m.levels[2], kibibytes * kKiB, m.levels[2].end);
+}
+
+TEST(Retention, IsWhatTheSweepSaysWhereThereIsOne) {
+  const hwdesc::Target t = with_streamed({kib(128), kib(256), kib(768)});
+  EXPECT_NEAR(part_held(t, 128), 0.9, 1e-9);
+  EXPECT_NEAR(part_held(t, 256), 0.5, 1e-9);
+  EXPECT_NEAR(part_held(t, 768), 0.1, 1e-9);
+  EXPECT_EQ(part_held(t, 64), 1);
+  EXPECT_EQ(part_held(t, 2048), 0);
+}
+
+TEST(Retention, IsTheChasesKneeElsewhere) {
+  const hwdesc::Target t = with_streamed({});
+  EXPECT_EQ(part_held(t, 16), 1);
+  EXPECT_GT(part_held(t, 32), 0);
+  EXPECT_EQ(part_held(t, 64), 0);
+  hwdesc::Streamed only_end;
+  only_end.to = kib(768);
+  EXPECT_EQ(part_held(with_streamed(only_end), 64), 0) << "an end alone is no edge";
+}
+
+TEST(Retention, WhatTheSweepDidNotReachIsAssumedAndSaid) {
+  const hwdesc::Target half = with_streamed({kib(128), kib(256), {}}), first = with_streamed({kib(128), {}, {}});
+  EXPECT_NEAR(part_held(half, 512), 0.1, 1e-9) << "as far beyond the middle";
+  EXPECT_NEAR(part_held(first, 128), 0.9, 1e-9);
+  for (const hwdesc::Target& t : {half, first}) {
+    const std::vector<std::string> said = machine(t).assumptions;
+    EXPECT_TRUE(std::any_of(said.begin(), said.end(), [](const std::string& a) { return a.starts_with("memory.l3.streamed.to: "); }));
+  }
+}
+
+TEST(Retention, FallsAsTheFootprintGrows) {
+  for (const hwdesc::Streamed& s : {hwdesc::Streamed{}, {kib(128), kib(256), kib(768)}, {kib(128), kib(128), kib(128)}, {kib(128), {}, kib(768)}}) {
+    const hwdesc::Target t = with_streamed(s);
+    double last = 1;
+    for (double k = 4; k < 4096; k *= 1.05) {
+      const double h = part_held(t, k);
+      EXPECT_LE(h, last + 1e-12) << k;
+      EXPECT_GE(h, 0);
+      last = h;
+    }
+    EXPECT_EQ(last, 0);
+  }
+}
+
+// t1 = max(t0, 0), 64 KiB each, run again and again.
+ir::Program relu() {
+  Result<ir::Program> p = ir::parse_program(R"yaml(schema: assay/program/1
+name: walk
+graph:
+  name: walk
+  tensors: {t0: "f32 64x256", t1: "f32 64x256"}
+  inputs: [t0]
+  outputs: [t1]
+  nodes:
+    - {name: walk, op: relu, out: "t1[i, j]", axes: {i: 64, j: 256}, body: "max(t0[i, j], 0)"}
+layouts: {t0: "[0, 1]", t1: "[0, 1]"}
+tiles:
+  - {memory: l1, extent: {i: 64, j: 256}, order: [i, j]}
+  - {memory: registers, extent: {i: 1, j: 4}, order: [i, j]}
+vector: {axis: j, width: 4}
+)yaml", "test");
+  if (!p.ok()) throw std::runtime_error(render(p.diags()));
+  return *p;
+}
+
+double far_bytes(const hwdesc::Target& t) {
+  const ir::Program p = relu();
+  const model::Machine m = machine(t);
+  std::vector<int> keys(p.graph.tensors.size());
+  std::iota(keys.begin(), keys.end(), 0);
+  const model::Estimate e = simulator::estimate(p, m, simulator::after(p, m, {}, keys), keys);
+  for (const model::LevelUse& l : e.levels)
+    if (l.boundary == "l3<-dram") return l.read_bytes + l.written_bytes;
+  throw std::runtime_error("no far memory");
+}
+
+TEST(Retention, WhatLiesBetweenTheKneeAndTheStreamedEdgeStays) {
+  EXPECT_GE(far_bytes(with_streamed({})), 2 * 64 * kKiB) << "a chase over 128 KiB finds nothing";
+  EXPECT_EQ(far_bytes(with_streamed({kib(256), kib(320), kib(400)})), 0);
+}
+
+// What ran before is remembered as far back as the cache reaches, not as its whole part does.
+TEST(Retention, ASoftEdgeRemembersAsFarAsItReaches) {
+  const ir::Program p = relu();
+  const model::Machine m = machine(with_streamed({kib(16), kib(400), kib(10000)}));
+  simulator::CacheState state;
+  std::vector<int> keys(p.graph.tensors.size());
+  for (int run = 0; run < 8; ++run) {  // 1 MiB of other tensors
+    std::iota(keys.begin(), keys.end(), run * 10);
+    state = simulator::after(p, m, state, keys);
+  }
+  std::iota(keys.begin(), keys.end(), 0);
+  const auto read = [&](const simulator::CacheState& before) {
+    for (const model::LevelUse& l : simulator::estimate(p, m, before, keys).levels)
+      if (l.boundary == "l3<-dram") return l.read_bytes;
+    throw std::runtime_error("no far memory");
+  };
+  EXPECT_LT(read(state), 0.8 * read({}));
+}
+
+}  // namespace
+}  // namespace assay::test

@@ -1,0 +1,178 @@
+// Sweeps of made-up caches give their edges back; what a sweep can not tell stays unknown and says why.
+#include "probe/streamed.h"
+
+#include <gtest/gtest.h>
+
+#include "probe/footprint.h"
+#include "synthetic.h"
+
+namespace assay::probe {
+namespace {
+
+using namespace hwdesc;
+
+constexpr double kKiB = 1024, kMiB = 1024 * 1024;
+constexpr double kUnits = 2;
+
+// A cache from which the part held falls from all to nothing between two footprints, with the logarithm.
+struct MadeCache {
+  double all = 0, none = 0;  // bytes of one unit's part
+  double bandwidth = 0;      // of all units, in it
+};
+
+double held_by(const MadeCache& c, double bytes) {
+  return std::clamp(std::log(c.none / bytes) / std::log(c.none / c.all), 0.0, 1.0);
+}
+
+// Bytes of one part of which `part` is held.
+double footprint_of(const MadeCache& c, double part) { return c.all * std::pow(c.none / c.all, 1 - part); }
+
+double stream_time_at(const std::vector<MadeCache>& caches, double far_bandwidth, double bytes) {
+  double t = 1 / far_bandwidth;
+  for (size_t i = caches.size(); i-- > 0;) {
+    const double h = held_by(caches[i], bytes);
+    t = h / caches[i].bandwidth + (1 - h) * t;
+  }
+  return t;
+}
+
+constexpr double kFarBandwidth = 40e9;
+const std::vector<MadeCache> kCaches = {{44 * kKiB, 60 * kKiB, 900e9}, {900 * kKiB, 1500 * kKiB, 250e9}, {4.5 * kMiB, 32 * kMiB, 150e9}};
+
+// `end`: largest footprint before the one that lies beyond all caches.
+std::vector<CurvePoint> sweep(const std::vector<MadeCache>& caches, double noise, unsigned seed, double end = 32 * kMiB) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> around(0, noise);
+  std::vector<CurvePoint> out;
+  for (const double bytes : test::footprints(12 * kKiB, end, 4))
+    out.push_back({bytes, stream_time_at(caches, kFarBandwidth, bytes) * std::exp(around(random))});
+  out.push_back({64 * kMiB, 1 / kFarBandwidth});
+  return out;
+}
+
+MemoryLevel cache(const std::string& name, const std::string& per, double bytes) {
+  MemoryLevel l;
+  l.name = name;
+  l.per = per;
+  l.managed = Managed::automatic;
+  l.capacity.value = Bytes{bytes};
+  return l;
+}
+
+// As a chase sees them: the last one looks far smaller than it is.
+std::vector<MemoryLevel> levels() {
+  std::vector<MemoryLevel> m = {cache("l1", "unit", 50 * kKiB), cache("l2", "unit", 870 * kKiB), cache("l3", "device", 7 * kMiB)};
+  m.push_back(cache("dram", "device", 8192 * kMiB));
+  m.back().managed = Managed::explicit_;
+  return m;
+}
+
+std::vector<MemoryLevel> told_by(const std::vector<CurvePoint>& curve) {
+  std::vector<MemoryLevel> m = levels();
+  add_streamed(m, {curve, kUnits});
+  return m;
+}
+
+double octaves_apart(const Value<Bytes>& v, double bytes) {
+  EXPECT_TRUE(v.known()) << v.note;
+  return v.known() ? std::abs(std::log2(v.value->v / bytes)) : 99;
+}
+
+TEST(Streamed, GivesTheEdgesBack) {
+  const std::vector<MemoryLevel> m = told_by(sweep(kCaches, 0, 1));
+  for (size_t i = 0; i < kCaches.size(); ++i) {
+    const double parts = m[i].per == "unit" ? 1 : kUnits;
+    EXPECT_LT(octaves_apart(m[i].streamed.from, parts * footprint_of(kCaches[i], 0.9)), 0.15) << m[i].name;
+    EXPECT_LT(octaves_apart(m[i].streamed.middle, parts * footprint_of(kCaches[i], 0.5)), 0.15) << m[i].name;
+    EXPECT_LT(octaves_apart(m[i].streamed.to, parts * footprint_of(kCaches[i], 0.1)), 0.15) << m[i].name;
+  }
+  EXPECT_FALSE(m[3].streamed.from.known());
+  EXPECT_GT(m[2].streamed.from.value->v, m[2].capacity.value->v) << "beyond what the chase said";
+}
+
+TEST(Streamed, TheIntervalIsThatOfTheNeighbours) {
+  for (const MemoryLevel& l : told_by(sweep(kCaches, 0.02, 3))) {
+    for (const Value<Bytes>* v : {&l.streamed.from, &l.streamed.middle, &l.streamed.to}) {
+      if (!v->known()) continue;
+      EXPECT_EQ(v->source, Origin::measured);
+      EXPECT_LE(v->low->v, v->value->v);
+      EXPECT_GE(v->high->v, v->value->v);
+      EXPECT_LT(v->high->v / v->low->v, 1.3);
+    }
+  }
+}
+
+TEST(Streamed, NoiseMovesThemByLessThanItsShareOfTheStep) {
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    const std::vector<MemoryLevel> m = told_by(sweep(kCaches, 0.04, seed));
+    const Streamed& s = m[2].streamed;
+    EXPECT_LT(octaves_apart(s.from, kUnits * footprint_of(kCaches[2], 0.9)), 0.7) << seed;
+    EXPECT_LT(octaves_apart(s.middle, kUnits * footprint_of(kCaches[2], 0.5)), 0.35) << seed;
+    EXPECT_LT(octaves_apart(s.to, kUnits * footprint_of(kCaches[2], 0.1)), 0.7) << seed;
+    EXPECT_LE(s.from.value->v, s.middle.value->v);
+    EXPECT_LE(s.middle.value->v, s.to.value->v);
+  }
+}
+
+TEST(Streamed, ALevelThatDoesNotShowIsUnknownAndTheOthersAreNot) {
+  std::vector<MadeCache> caches = kCaches;
+  caches[1].bandwidth = 1.2 * caches[2].bandwidth;
+  const std::vector<MemoryLevel> m = told_by(sweep(caches, 0, 1));
+  EXPECT_FALSE(m[1].streamed.from.known());
+  EXPECT_FALSE(m[1].streamed.to.known());
+  EXPECT_NE(m[1].streamed.from.note.find("1.20 times"), std::string::npos) << m[1].streamed.from.note;
+  EXPECT_TRUE(m[0].streamed.to.known());
+  EXPECT_TRUE(m[2].streamed.from.known());
+}
+
+TEST(Streamed, ASweepThatStopsEarlyTellsWhatItSaw) {
+  const std::vector<MemoryLevel> m = told_by(sweep(kCaches, 0, 1, 16 * kMiB));
+  const Streamed& s = m[2].streamed;
+  EXPECT_TRUE(s.from.known());
+  EXPECT_TRUE(s.middle.known());
+  EXPECT_FALSE(s.to.known());
+  EXPECT_NE(s.to.note.find("no larger footprint"), std::string::npos) << s.to.note;
+  EXPECT_TRUE(m[1].streamed.to.known());
+}
+
+// Many units leave little to each: what they share may be larger than all that is swept.
+TEST(Streamed, ACacheBeyondTheSweepIsUnknownAndSoIsTheStepToIt) {
+  std::vector<MemoryLevel> m = levels();
+  m[2].capacity.value = Bytes{512 * kMiB};
+  const std::vector<CurvePoint> curve = sweep(kCaches, 0, 1);
+  add_streamed(m, {curve, kUnits});
+  EXPECT_TRUE(m[0].streamed.from.known());
+  EXPECT_FALSE(m[1].streamed.from.known());
+  EXPECT_FALSE(m[2].streamed.from.known());
+  EXPECT_NE(m[2].streamed.from.note.find("does not reach"), std::string::npos);
+  EXPECT_EQ(plateau_times(m, {curve, kUnits})[2], 0);
+}
+
+TEST(Streamed, WithoutASweepNothingIsSaid) {
+  std::vector<MemoryLevel> m = levels();
+  add_streamed(m, {});
+  EXPECT_EQ(m, levels());
+}
+
+// From inside the first cache to beyond the last one, nothing twice, never more than there is memory for.
+TEST(Streamed, TheSweepCoversEveryEdge) {
+  Known k;
+  k.levels.knees = {{46 * kKiB, 52 * kKiB, 49 * kKiB}, {900 * kKiB, 1200 * kKiB, 1 * kMiB}, {8 * kMiB, 20 * kMiB, 14 * kMiB}};
+  k.sharing = {{false, ""}, {false, ""}, {true, ""}};
+  for (const int units : {1, 2, 16})
+    for (const int64_t most : {16, 256, 2048}) {
+      const std::vector<int64_t> sizes = streamed_footprints(k, units, most << 20);
+      ASSERT_GT(sizes.size(), 8u);
+      EXPECT_LE(sizes.front(), 0.5 * 46 * kKiB);
+      EXPECT_LE(sizes.back() * units, most << 20);
+      for (size_t i = 1; i < sizes.size(); ++i) EXPECT_GT(sizes[i], sizes[i - 1]);
+      if (most >= 256) {
+        EXPECT_GE(static_cast<double>(sizes[sizes.size() - 2] * units), 3 * 20 * kMiB);
+        EXPECT_GE(static_cast<double>(sizes.back() * units), 100 * kMiB);
+      }
+    }
+  EXPECT_TRUE(streamed_footprints({}, 2, 64 << 20).empty());
+}
+
+}  // namespace
+}  // namespace assay::probe
