@@ -218,6 +218,81 @@ TEST(Estimate, LanesThatAreGatheredAreMergedButForTheFirst) {
   EXPECT_NEAR(term(simulator::estimate(p, m, {}, {}), "vector"), (c.simple + 0.75 * 64 * 64) / m.alu_rate.value, 1e-15);
 }
 
+// The small machine with what a probe may find out about moving lanes.
+model::Machine probed() {
+  model::Machine m = machine(small_cpu(4, 1));
+  m.gather_rate.value = m.load_rate.value / 2;
+  m.scatter_rate.value = m.store_rate.value / 2;
+  return m;
+}
+
+TEST(Estimate, LanesThatLieApartMoveAtTheirOwnRate) {
+  const ir::Program gathers = walk(64, 1, 4, "j", "j, i");
+  model::Machine m = probed();
+  const lower::Counts c = model::closed_form(gathers);
+  const double whole = (c.loads() - 64 * 64) / m.load_rate.value;
+  EXPECT_NEAR(term(simulator::estimate(gathers, m, {}, {}), "load"), whole + 64 * 64 / m.gather_rate.value, 1e-12);
+  m.narrow_gathers = {{4, m.gather_rate.value * 3}};
+  EXPECT_NEAR(term(simulator::estimate(gathers, m, {}, {}), "load"), whole + 64 * 64 / m.gather_rate.value / 3, 1e-12);
+}
+
+TEST(Estimate, NarrowVectorsHaveTheRateOfTheirWidth) {
+  const ir::Program p = walk(64, 1, 4, "j");
+  model::Machine m = machine(small_cpu(8, 1));
+  const double before = term(simulator::estimate(p, m, {}, {}), "store");
+  m.narrow_stores = {{4, 2 * m.store_rate.value}};
+  EXPECT_NEAR(term(simulator::estimate(p, m, {}, {}), "store"), before / 2, 1e-15);
+  m.narrow_stores = {{2, 2 * m.store_rate.value}};
+  EXPECT_NEAR(term(simulator::estimate(p, m, {}, {}), "store"), before, 1e-15) << "vectors of 4 are wider than 2";
+}
+
+TEST(Estimate, PipesWorkSideBySideAndFunctionsTakeBoth) {
+  const ir::Program p = walk(64, 1, 4, "j");
+  model::Machine m = machine(small_cpu(4, 1));
+  const auto vector_term = [&](double fma, double simple, double math) {
+    lower::Counts c = model::closed_form(p);
+    c.fma = fma;
+    c.simple = simple;
+    c.math = math;
+    return term(simulator::estimate(p, m, {}, {}, &c), "vector");
+  };
+  const double f = 1e6 / m.fma_rate.value, a = 5e5 / m.alu_rate.value, x = 1e5 / m.math_rate.value;
+  m.fma_pipe = m.alu_pipe = m.divide_pipe = m.math_pipe = "fma";
+  EXPECT_NEAR(vector_term(1e6, 5e5, 1e5), f + a + x, 1e-9 * f);
+  m.alu_pipe = "add";
+  EXPECT_NEAR(vector_term(1e6, 5e5, 1e5), f + x, 1e-9 * f);
+  EXPECT_NEAR(vector_term(0, 5e5, 1e5), a + x, 1e-9 * f) << "a function without a pipe of its own adds too";
+  m.math_pipe = "sfu";
+  EXPECT_NEAR(vector_term(1e6, 5e5, 1e5), std::max(f, x), 1e-9 * f);
+}
+
+TEST(Counts, AGuardIsAskedOncePerBlock) {
+  const auto branches = [](const std::vector<int64_t>& bounds) {
+    ir::Kernel k;
+    k.name = "guards";
+    k.index_names = {"group"};
+    k.groups = 3;
+    k.buffers = {{"x", ir::DType::f32, 64, ir::Scope::global, false}};
+    k.registers = {{"r", ir::DType::f32, 1}};
+    k.body.push_back({ir::Declare{{0}}});
+    for (const int64_t bound : bounds) {
+      ir::Value load, zero, guard;
+      load.op = ir::ValueOp::load;
+      load.id = 0;
+      load.count = 1;
+      load.index = ir::variable(0);
+      zero.op = ir::ValueOp::constant;
+      guard.op = ir::ValueOp::guard;
+      guard.conditions = {{ir::variable(0), 0, bound}};
+      guard.args = {load, zero};
+      k.body.push_back({ir::Assign{0, guard}});
+    }
+    return lower::count(k).branches;
+  };
+  EXPECT_EQ(branches({1, 1, 1}), 3) << "one of each of three groups";
+  EXPECT_EQ(branches({1, 0, 1}), 6);
+}
+
 TEST(Counts, WhatAnOperationTakesTwiceIsComputedOnce) {
   const hwdesc::Target target = small_cpu(4, 1);
   const ir::Program p = parsed(R"yaml(schema: assay/program/1
@@ -385,6 +460,17 @@ TEST(Sharing, EndsWhereUnitsShareTheColumnsOut) {
   EXPECT_EQ(ends("i"), 0) << "16 of 64 rows are one run";
   EXPECT_EQ(ends("j"), 64) << "each row is shared";
   EXPECT_EQ(model::shared_ends(walk(256, 1, 16, "j"), model::streams_of(walk(256, 1, 16, "j")), 2), 0) << "one group";
+}
+
+// Half of each row of a power of two: one unit's part uses half of the sets.
+TEST(Footprint, AUnitsPartOfTheColumnsCrowdsItsCache) {
+  ir::Program p = walk(256, 1, 16, "j");
+  p.tiles[0].extent = {64, 128};
+  const model::Streams s = model::streams_of(p);
+  const model::Footprint all = model::part_of_unit(p, s, s.streams[0], 1), part = model::part_of_unit(p, s, s.streams[0], 2);
+  EXPECT_EQ(part.bytes(64), all.bytes(64) / 2);
+  EXPECT_EQ(all.occupied(64, 64), all.bytes(64));
+  EXPECT_GT(part.occupied(64, 64), 1.5 * part.bytes(64));
 }
 
 TEST(Estimate, SharingColumnsOutIsNeverFasterThanSharingRowsOut) {

@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "hwdesc/check.h"
 #include "hwdesc/print.h"
+#include "probe/code.h"
 #include "probe/kernels.h"
 #include "synthetic.h"
 
@@ -65,6 +67,61 @@ TEST(Infer, GivesTheMachineBack) {
   EXPECT_NEAR(p.compute.at(0).latency.value->v, 4, 0.02);
   EXPECT_NEAR(p.compute.at(1).latency.value->v, 17, 0.1);
   EXPECT_NEAR(p.compute.at(1).slots.value->v, 32, 0.5);
+}
+
+// Seconds per operation: two a tick alone, `together` a tick in pairs.
+void add_pairs(Observations& o, double together) {
+  const Conditions alone = {{"lanes", 16}, {"chains", kOpChains.back()}}, paired = {{"lanes", 16}, {"chains", kPairChains}};
+  for (const char* op : {"add", "mul", "max"}) o.points.push_back(block("operations", op, alone, 0.5 / 2.5e9));
+  for (const char* pair : kTogether)
+    o.points.push_back(block("operations", pair, paired, (pair == std::string("fma+mul") || pair == std::string("add+max") ? 0.5 : 1 / together) / 2.5e9));
+}
+
+std::string pipe_of(const hwdesc::Profile& p, const std::string& op) {
+  for (const hwdesc::ComputeOp& c : p.compute)
+    if (c.op == op) return c.pipe;
+  return "none";
+}
+
+TEST(Infer, OperationsThatRunTogetherHavePipesOfTheirOwn) {
+  Observations apart = made_machine(), shared = made_machine();
+  add_pairs(apart, 3.5);
+  add_pairs(shared, 2);
+  const hwdesc::Profile two = inferred(apart), one = inferred(shared);
+  EXPECT_EQ(pipe_of(two, "add"), "add");
+  EXPECT_EQ(pipe_of(two, "max"), "add") << "it waits for additions";
+  EXPECT_EQ(pipe_of(two, "mul"), "fma");
+  EXPECT_TRUE(hwdesc::check(two).empty());
+  for (const char* op : {"add", "mul", "max"}) EXPECT_EQ(pipe_of(one, op), "fma");
+  EXPECT_EQ(pipe_of(inferred(made_machine()), "div"), "fma") << "nothing is known of pairs";
+}
+
+TEST(Infer, NarrowStoresAndLanesApartHaveTheirRates) {
+  Observations o = made_machine();
+  const auto add = [&](const char* what, int lanes, double per_tick) {  // bytes
+    o.points.push_back(block("access", what, {{"lanes", lanes}}, 1 / (per_tick * kClock)));
+    o.points.back().clock_hz = kClock;
+  };
+  for (const int lanes : kLanes) {
+    add("write", lanes, lanes == 16 ? 64 : 2 * 4 * lanes);  // one whole vector, or two narrow ones
+    const double stored = lanes == 4 ? 2 : 1;               // lanes a tick
+    add("gather", lanes, 2.0 * kBlockBytes / (kGathersPerBlock * lanes));
+    add("scatter", lanes, stored * kBlockBytes / (kGathersPerBlock * lanes));
+  }
+  const hwdesc::Profile p = inferred(o);
+  ASSERT_EQ(p.execution.lanes.modes.size(), 3u);
+  ASSERT_EQ(p.execution.lanes.modes[0].pipes.size(), 1u) << "of 4 lanes: loads are as many as whole ones";
+  EXPECT_EQ(p.execution.lanes.modes[0].pipes[0].name, "store");
+  EXPECT_NEAR(p.execution.lanes.modes[0].pipes[0].rate.value->v, 8, 0.1);
+  EXPECT_TRUE(p.execution.lanes.modes[2].pipes.empty());
+  std::map<std::string, double> slots;
+  for (const hwdesc::ComputeOp& c : p.compute)
+    if (c.op == "gather" || c.op == "scatter") slots[c.op + " " + c.mode] = c.slots.value->v;
+  ASSERT_EQ(slots.size(), 3u) << "a width as fast as the widest has no entry of its own";
+  EXPECT_NEAR(slots.at("gather "), 16, 0.2);        // 32 lanes a tick whole, 2 apart
+  EXPECT_NEAR(slots.at("scatter "), 16, 0.2);
+  EXPECT_NEAR(slots.at("scatter v128"), 8, 0.1);
+  EXPECT_TRUE(hwdesc::check(p).empty());
 }
 
 TEST(Infer, GivesTheMemoryBack) {
