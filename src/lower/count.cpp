@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "lower/kept.h"
 
 namespace assay::lower {
 
@@ -29,10 +30,8 @@ void add_scaled(Counts& to, const Counts& c, double times) {
   }
 }
 
-// A value that an operation takes twice (a square) is computed once: every compiler sees that.
-void count_value(const ir::Value& v, Counts& out) {
-  for (auto a = v.args.begin(); a != v.args.end(); ++a)
-    if (std::find(v.args.begin(), a, *a) == a) count_value(*a, out);
+// An operation or an access, without its arguments.
+void count_operation(const ir::Value& v, Counts& out) {
   using V = ir::ValueOp;
   const auto access = [&]() -> AccessCount& { return out.buffers[static_cast<size_t>(v.id)]; };
   switch (v.op) {
@@ -68,6 +67,14 @@ void count_value(const ir::Value& v, Counts& out) {
   }
 }
 
+// Nothing for what is in a register already. A value that an operation takes twice (a square) is
+// computed once: every compiler sees that.
+void count_value(const ir::Value& v, const std::unordered_set<const ir::Value*>& free, Counts& out) {
+  for (auto a = v.args.begin(); a != v.args.end(); ++a)
+    if (std::find(v.args.begin(), a, *a) == a) count_value(*a, free, out);
+  if (!free.contains(&v)) count_operation(v, out);
+}
+
 // Index variables that decide how often something inside a block runs.
 void deciding(const ir::Block& block, std::set<int>& out);
 
@@ -99,7 +106,8 @@ void deciding(const ir::Block& block, std::set<int>& out) {
 
 class Counter {
  public:
-  explicit Counter(const ir::Kernel& k) : values_(k.index_names.size(), 0), buffers_(k.buffers.size()) {}
+  explicit Counter(const ir::Kernel& k)
+      : values_(k.index_names.size(), 0), buffers_(k.buffers.size()), kept_(kept_loads(k)) {}
 
   Counts empty() const {
     Counts c;
@@ -143,6 +151,8 @@ class Counter {
   }
 
   void visit(const ir::For& f, Counts& out) {
+    if (const auto before = kept_.before.find(&f); before != kept_.before.end())
+      for (const ir::Value* v : before->second) count_operation(*v, out);
     int64_t trips = f.limit;
     for (const ir::Index& b : f.bounds) trips = std::min(trips, ir::evaluate(b, values_));
     if (trips > 0) out.iterations += static_cast<double>(trips);
@@ -165,10 +175,10 @@ class Counter {
     out.buffers[static_cast<size_t>(l.id)].splats += 1;
     out.simple += kLocateCost;
   }
-  void visit(const ir::Assign& a, Counts& out) { count_value(a.value, out); }
+  void visit(const ir::Assign& a, Counts& out) { count_value(a.value, kept_.free, out); }
   void visit(const ir::Declare&, Counts&) {}
   void visit(const ir::Store& s, Counts& out) {
-    count_value(s.value, out);
+    count_value(s.value, kept_.free, out);
     AccessCount& a = out.buffers[static_cast<size_t>(s.id)];
     if (s.stride == 1)
       a.vector_stores += 1;
@@ -181,6 +191,7 @@ class Counter {
 
   std::vector<int64_t> values_;
   size_t buffers_;
+  KeptLoads kept_;
   std::map<const ir::Block*, std::set<int>> deciding_;
   std::map<const ir::Block*, Counts> counts_;
 };

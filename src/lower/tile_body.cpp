@@ -137,16 +137,10 @@ ir::Value TileBody::load(int tensor, const ir::Layout& layout, std::vector<int64
 ir::Value TileBody::guarded(const ir::Read& r, int tensor, const std::vector<ir::Index>& index, ir::Value value) const {
   if (!r.guarded) return value;
   const ir::Tensor& t = s_.p.graph.tensors[static_cast<size_t>(tensor)];
-  const ir::Layout& layout = s_.p.layouts[static_cast<size_t>(tensor)];
-  std::vector<ir::Range> whole;
-  for (const ir::Axis& a : s_.anchor.axes) whole.push_back({0, a.extent - 1});
   ir::Value g;
   g.op = ir::ValueOp::guard;
   g.lanes = value.lanes;
-  for (size_t d = 0; d < index.size(); ++d) {
-    const ir::Range range = ir::range_of(r.index[d], whole);
-    ir::Pad pad = r.fill == 0 ? ir::pad_of(layout, static_cast<int>(d)) : ir::Pad{};
-    if (range.low >= -pad.before && range.high <= t.shape[d] - 1 + pad.after) continue;
+  for (size_t d : guarded_dims(s_.p, s_.anchor, r)) {
     if (ir::depends_on(index[d], s_.lane))
       s_.diags.push_back(error(s_.p.name + ": a guard on tensor " + t.name + " differs between lanes"));
     g.conditions.push_back({index[d], 0, t.shape[d] - 1});
