@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "lower/kept.h"
 
 namespace assay::lower {
 
@@ -33,10 +34,8 @@ void add_scaled(Counts& to, const Counts& c, double times) {
 // Guards that a block has asked before: the answer is known, every compiler sees that.
 using Asked = std::vector<std::vector<ir::Condition>>;
 
-// A value that an operation takes twice (a square) is computed once, as every compiler sees too.
-void count_value(const ir::Value& v, Asked& asked, Counts& out) {
-  for (auto a = v.args.begin(); a != v.args.end(); ++a)
-    if (std::find(v.args.begin(), a, *a) == a) count_value(*a, asked, out);
+// An operation or an access, without its arguments.
+void count_operation(const ir::Value& v, Asked& asked, Counts& out) {
   using V = ir::ValueOp;
   const auto access = [&]() -> AccessCount& { return out.buffers[static_cast<size_t>(v.id)]; };
   switch (v.op) {
@@ -57,7 +56,7 @@ void count_value(const ir::Value& v, Asked& asked, Counts& out) {
     case V::tanh: out.math += kTanhCost; break;
     case V::erf: out.math += kErfCost; break;
     case V::guard:
-      if (std::find(asked.begin(), asked.end(), v.conditions) == asked.end()) {
+      if (!v.conditions.empty() && std::find(asked.begin(), asked.end(), v.conditions) == asked.end()) {
         asked.push_back(v.conditions);
         out.branches += 1;
       }
@@ -75,6 +74,14 @@ void count_value(const ir::Value& v, Asked& asked, Counts& out) {
     case V::equal:
     case V::select: out.simple += 1; break;
   }
+}
+
+// Nothing for what is in a register already. A value that an operation takes twice (a square) is
+// computed once: every compiler sees that.
+void count_value(const ir::Value& v, const std::unordered_set<const ir::Value*>& free, Asked& asked, Counts& out) {
+  for (auto a = v.args.begin(); a != v.args.end(); ++a)
+    if (std::find(v.args.begin(), a, *a) == a) count_value(*a, free, asked, out);
+  if (!free.contains(&v)) count_operation(v, asked, out);
 }
 
 // Index variables that decide how often something inside a block runs.
@@ -108,7 +115,8 @@ void deciding(const ir::Block& block, std::set<int>& out) {
 
 class Counter {
  public:
-  explicit Counter(const ir::Kernel& k) : values_(k.index_names.size(), 0), buffers_(k.buffers.size()) {}
+  explicit Counter(const ir::Kernel& k)
+      : values_(k.index_names.size(), 0), buffers_(k.buffers.size()), kept_(kept_loads(k)) {}
 
   Counts empty() const {
     Counts c;
@@ -154,6 +162,8 @@ class Counter {
   }
 
   void visit(const ir::For& f, Counts& out) {
+    if (const auto before = kept_.before.find(&f); before != kept_.before.end())
+      for (const ir::Value* v : before->second) count_operation(*v, asked_, out);
     int64_t trips = f.limit;
     for (const ir::Index& b : f.bounds) trips = std::min(trips, ir::evaluate(b, values_));
     if (trips > 0) out.iterations += static_cast<double>(trips);
@@ -176,10 +186,10 @@ class Counter {
     out.buffers[static_cast<size_t>(l.id)].splats += 1;
     out.simple += kLocateCost;
   }
-  void visit(const ir::Assign& a, Counts& out) { count_value(a.value, asked_, out); }
+  void visit(const ir::Assign& a, Counts& out) { count_value(a.value, kept_.free, asked_, out); }
   void visit(const ir::Declare&, Counts&) {}
   void visit(const ir::Store& s, Counts& out) {
-    count_value(s.value, asked_, out);
+    count_value(s.value, kept_.free, asked_, out);
     AccessCount& a = out.buffers[static_cast<size_t>(s.id)];
     if (s.stride == 1)
       a.vector_stores += 1;
@@ -193,6 +203,7 @@ class Counter {
   std::vector<int64_t> values_;
   size_t buffers_;
   Asked asked_;
+  KeptLoads kept_;
   std::map<const ir::Block*, std::set<int>> deciding_;
   std::map<const ir::Block*, Counts> counts_;
 };

@@ -1,6 +1,6 @@
 // What a loop kernel executes, counted from the kernel itself: vector instructions by kind and
 // element accesses per buffer, over all groups. Exact, partial tiles included; a guarded load counts
-// as executed.
+// as executed, and one that compilers make unnecessary (lower/kept.h) does not.
 #pragma once
 
 #include <cstdint>

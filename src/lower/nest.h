@@ -34,8 +34,15 @@ Nest nest_of(const ir::Program& p);
 // The tile that encloses level `level` along `axis`: the whole axis for level 0.
 int64_t enclosing_extent(const ir::Program& p, int level, int axis);
 
+// Does a loop of the kernel run once or not at all, as the partial tile around it has no full one?
+bool is_condition(const ir::Program& p, const Nest& nest, size_t loop);
+
 // Does the address of read `read` of the anchor change with `axis`?
 bool reads_axis(const ir::Program& p, int read, int axis);
+
+// Dimensions of a guarded read that reach further than the tensor's storage: a condition each.
+std::vector<size_t> guarded_dims(const ir::Program& p, const ir::Node& node, const ir::Read& r);
+inline bool needs_guard(const ir::Program& p, const ir::Node& node, const ir::Read& r) { return !guarded_dims(p, node, r).empty(); }
 
 // After which loop (position in Nest::loops, -1: before all) the copy of a staging stands: the last
 // loop of its level or further out that moves the operand's region.

@@ -1,6 +1,7 @@
 #include "model/closed_form.h"
 
 #include <algorithm>
+#include <set>
 
 #include "lower/nest.h"
 
@@ -161,24 +162,159 @@ class ClosedForm {
     return x.lookup->read == y.lookup->read && extent(x) == extent(y);
   }
 
-  void count_read(int read, bool shares) {
-    double n = 1, lanes = 1;
+  struct Loads {
+    double n = 1, lanes = 1;  // vectors, and elements in them
+  };
+
+  // Guarded reads and those at looked-up positions are made for every point; only what accumulators
+  // of one place share is made once.
+  Loads repeated(int read, bool shares) const {
+    Loads out;
     for (size_t a = 0; a < steps_.size(); ++a) {
       const Steps& s = steps_[a];
-      const bool moves = lower::reads_axis(p_, read, static_cast<int>(a));
-      const bool shared = shares && static_cast<int>(a) < spatial_ && !moves;
-      n *= shared ? s.tiles : s.points;
-      lanes *= shared ? s.tiles : s.elements;
+      const bool shared = shares && static_cast<int>(a) < spatial_ && !lower::reads_axis(p_, read, static_cast<int>(a));
+      out.n *= shared ? s.tiles : s.points;
+      out.lanes *= shared ? s.tiles : s.elements;
     }
+    return out;
+  }
+
+  // What stays in registers (lower/kept.h): an element is read once per tile, outside all loops that do
+  // not move it. `loops`: how many stand around the place; `fixed`: the last of them that the load must
+  // stay inside, -1: none. Axes from `axes` on are not walked.
+  Loads kept(const ir::Read& r, size_t axes, size_t loops, int fixed) const {
+    std::vector<bool> moves(axes);
+    std::vector<size_t> moving;
+    for (size_t a = 0; a < axes; ++a) {
+      moves[a] = std::any_of(r.index.begin(), r.index.end(), [&](const ir::Index& i) { return ir::depends_on(i, static_cast<int>(a)); });
+      if (moves[a]) moving.push_back(a);
+    }
+    Loads out{0, 0};
+    for (size_t choice = 0; choice < size_t{1} << moving.size(); ++choice) {
+      TileClass c{1, std::vector<int64_t>(steps_.size(), 1), std::vector<bool>(steps_.size())};
+      for (size_t k = 0; k < moving.size() && c.tiles > 0; ++k) choose(c, moving[k], (choice >> k & 1) != 0);
+      if (c.tiles == 0) continue;
+      const double passes = c.tiles * passes_over(moves, inside(moves, c, loops, fixed));
+      Loads l;
+      for (size_t a : moving) {
+        const std::vector<size_t> together = moved_together(r, a, moves);
+        if (together.front() != a) continue;  // counted with an earlier axis
+        const Loads part = in_tile(r, together, c.extent);
+        l.n *= part.n;
+        l.lanes *= part.lanes;
+      }
+      out.n += passes * l.n;
+      out.lanes += passes * l.lanes;
+    }
+    return out;
+  }
+
+  struct TileClass {  // full register tiles, or the last along some axes
+    double tiles = 1;
+    std::vector<int64_t> extent;
+    std::vector<bool> last;
+  };
+
+  void choose(TileClass& c, size_t axis, bool last) const {
+    const int64_t whole = anchor_.axes[axis].extent, t = p_.tiles.back().extent[axis];
+    c.last[axis] = last;
+    c.extent[axis] = last ? whole % t : t;
+    c.tiles *= last ? (whole % t > 0 ? 1.0 : 0.0) : static_cast<double>(whole / t);
+  }
+
+  // The last loop that moves a load in tiles of a class, or that it can not leave.
+  int inside(const std::vector<bool>& moves, const TileClass& c, size_t loops, int fixed) const {
+    for (size_t i = 0; i < loops; ++i) {
+      const lower::Loop& l = nest_.loops[i];
+      const auto a = static_cast<size_t>(l.axis);
+      const int64_t whole = anchor_.axes[a].extent;
+      // The only full tile and the last one lie where they lie: no loop moves them.
+      const bool stands = !l.group && lower::enclosing_extent(p_, l.level, l.axis) == whole && l.tile == p_.tiles.back().extent[a] &&
+                          (moves[a] && (c.last[a] || whole / l.tile == 1));
+      if (l.group || (moves[a] && !stands) || lower::is_condition(p_, nest_, i)) fixed = std::max(fixed, static_cast<int>(i));
+    }
+    return fixed;
+  }
+
+  // How often loops up to `place` walk the axes that do not move a load.
+  double passes_over(const std::vector<bool>& moves, int place) const {
+    double n = 1;
+    for (size_t a = 0; a < moves.size(); ++a) {
+      int level = -1;
+      for (int i = 0; i <= place; ++i)
+        if (nest_.loops[static_cast<size_t>(i)].axis == static_cast<int>(a)) level = nest_.loops[static_cast<size_t>(i)].level;
+      if (!moves[a] && level >= 0) n *= static_cast<double>(ir::tile_count(p_, level, static_cast<int>(a)));
+    }
+    return n;
+  }
+
+  // The axes that share dimensions of a read with `axis`, directly or through others; ascending.
+  static std::vector<size_t> moved_together(const ir::Read& r, size_t axis, const std::vector<bool>& moves) {
+    std::vector<bool> in(moves.size());
+    in[axis] = true;
+    for (bool grows = true; grows;) {
+      grows = false;
+      for (const ir::Index& i : r.index) {
+        const auto moved = [&](size_t a) { return moves[a] && ir::depends_on(i, static_cast<int>(a)); };
+        bool any = false;
+        for (size_t a = 0; a < in.size(); ++a) any = any || (in[a] && moved(a));
+        for (size_t a = 0; any && a < in.size(); ++a)
+          if (moved(a) && !in[a]) in[a] = grows = true;
+      }
+    }
+    std::vector<size_t> out;
+    for (size_t a = 0; a < in.size(); ++a)
+      if (in[a]) out.push_back(a);
+    return out;
+  }
+
+  // Different loads in one register tile of some extent.
+  Loads in_tile(const ir::Read& r, const std::vector<size_t>& axes, const std::vector<int64_t>& extent) const {
+    const int64_t w = p_.vector_width;
+    const auto is_vector = [&](size_t a) { return static_cast<int>(a) == p_.vector_axis; };
+    if (std::count_if(axes.begin(), axes.end(), [&](size_t a) { return extent[a] > (is_vector(a) ? w : 1); }) <= 1) {
+      Loads all;  // nothing can overlap
+      for (size_t a : axes) {
+        all.n *= static_cast<double>(is_vector(a) ? ceil_div(extent[a], w) : extent[a]);
+        all.lanes *= static_cast<double>(extent[a]);
+      }
+      return all;
+    }
+    std::set<std::vector<int64_t>> seen;
+    Loads out{0, 0};
+    std::vector<int64_t> at(steps_.size(), 0);
+    for (;;) {
+      std::vector<int64_t> key;
+      for (const ir::Index& i : r.index) key.push_back(ir::evaluate(i, at));
+      key.push_back(1);  // lanes
+      for (size_t a : axes)
+        if (is_vector(a)) key.back() = std::min(w, extent[a] - at[a]);
+      if (seen.insert(key).second) {
+        out.n += 1;
+        out.lanes += static_cast<double>(key.back());
+      }
+      size_t k = axes.size();
+      for (; k-- > 0; at[axes[k]] = 0) {
+        at[axes[k]] += is_vector(axes[k]) ? w : 1;
+        if (at[axes[k]] < extent[axes[k]]) break;
+      }
+      if (k == static_cast<size_t>(-1)) return out;
+    }
+  }
+
+  void count_read(int read, bool reduces) {
     const ir::Read& r = anchor_.reads[static_cast<size_t>(read)];
     const auto t = static_cast<size_t>(r.tensor);
+    const bool repeats = r.lookup || lower::needs_guard(p_, anchor_, r);
     for (size_t i = 0; i < p_.staging.size(); ++i) {
       if (p_.staging[i].read != read) continue;
+      const Loads l = kept(r, steps_.size(), nest_.loops.size(), lower::staging_place(p_, nest_, p_.staging[i]));
       add_loads(static_cast<int>(out_.buffers.size() - p_.staging.size() + i), p_.staging[i].layout,
-                lower::staged_shape(p_, p_.staging[i]), r.index, n, lanes);
+                lower::staged_shape(p_, p_.staging[i]), r.index, l.n, l.lanes);
       return;
     }
-    add_loads(buffer_of_[t], p_.layouts[t], p_.graph.tensors[t].shape, r.index, n, lanes);
+    const Loads l = repeats ? repeated(read, reduces) : kept(r, steps_.size(), nest_.loops.size(), -1);
+    add_loads(buffer_of_[t], p_.layouts[t], p_.graph.tensors[t].shape, r.index, l.n, l.lanes);
   }
 
   void count_output() {
@@ -209,7 +345,11 @@ class ClosedForm {
       for (const ir::Read& r : node.reads) {
         if (r.tensor == p_.graph.nodes[k - 1].output) continue;
         const auto t = static_cast<size_t>(r.tensor);
-        add_loads(buffer_of_[t], p_.layouts[t], p_.graph.tensors[t].shape, r.index, n, lanes);
+        Loads l{n, lanes};
+        if (!r.lookup && !lower::needs_guard(p_, node, r))  // between partial sums it stands under a condition
+          l = kept(r, static_cast<size_t>(spatial_), nest_.first_inner,
+                   lower::has_partial_sums(nest_) ? static_cast<int>(nest_.first_inner) - 1 : -1);
+        add_loads(buffer_of_[t], p_.layouts[t], p_.graph.tensors[t].shape, r.index, l.n, l.lanes);
       }
     }
   }

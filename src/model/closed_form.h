@@ -2,8 +2,9 @@
 // tiles alone, in about a microsecond. A property test holds the two equal.
 //
 // Along an axis of extent E with register tiles of t there are ceil(E/t) tiles; a read that moves
-// with the axis is loaded E times along it (NV = the tiles' vectors on the vector axis), one that
-// does not once per tile, because it is shared through a register. All other factors multiply.
+// with the axis is loaded E times along it (NV = the tiles' vectors on the vector axis), less what
+// overlaps in a tile; one that does not, once per tile of the innermost loop over the axis that its
+// load stands inside (lower/kept.h). Per kind of tile, full or last along each axis, all factors multiply.
 #pragma once
 
 #include "ir/program.h"

@@ -1,6 +1,7 @@
 // Lowering against the float64 reference, and counts against closed forms, on random programs.
 #include <gtest/gtest.h>
 
+#include "lower/build.h"
 #include "lower/count.h"
 #include "lower/legal.h"
 #include "lower/lower.h"
@@ -89,6 +90,88 @@ outputs: [y]
   EXPECT_EQ(lower::hoisted_vectors(p), 0);
   p.tiles.back().order = {1, 0, 2};
   EXPECT_EQ(lower::hoisted_vectors(p), 2);
+}
+
+ir::Program plain(const std::string& graph, std::vector<ir::TileLevel> tiles) {
+  const Result<ir::Graph> g = ir::parse_graph("schema: assay/graph/1\nname: plain\n" + graph, "plain.yaml");
+  EXPECT_TRUE(g.ok()) << render(g.diags());
+  ir::Program p;
+  p.name = "plain";
+  p.graph = *g;
+  for (const ir::Tensor& t : g->tensors) p.layouts.push_back(ir::row_major(static_cast<int>(t.shape.size())));
+  p.tiles = std::move(tiles);
+  EXPECT_EQ(render(ir::verify(p)), "");
+  return p;
+}
+
+double loads_of(const ir::Program& p, size_t buffer) {
+  const Result<ir::Kernel> kernel = lower::lower(p, small_cpu(4, 1));
+  EXPECT_TRUE(kernel.ok()) << render(kernel.diags());
+  const lower::AccessCount a = lower::count(*kernel).buffers[buffer];
+  return a.vector_loads + a.splats + a.gathered_lanes;
+}
+
+// Neighbouring outputs of a filter read the same elements: a tile that holds all of both reads each once.
+TEST(Lower, OverlappingReadsAreLoadedOncePerTile) {
+  const std::string filter = R"(
+inputs: {x: f32 12, w: f32 3}
+nodes:
+  - {op: filter, out: "y[i]", axes: {i: 10, r: 3}, combine: sum, body: "x[i + r] * w[r]"}
+outputs: [y]
+)";
+  const ir::TileLevel all{"l1", {10, 3}, {0, 1}};
+  EXPECT_EQ(loads_of(plain(filter, {all, {"registers", {10, 3}, {0, 1}}}), 0), 12);
+  EXPECT_EQ(loads_of(plain(filter, {all, {"registers", {5, 3}, {0, 1}}}), 0), 2 * 7);
+  EXPECT_EQ(loads_of(plain(filter, {all, {"registers", {10, 1}, {0, 1}}}), 0), 3 * 10);
+}
+
+// A mean per row stays in a register while the loop over its columns runs, not while rows go by.
+TEST(Lower, OperandsThatALoopDoesNotMoveAreLoadedBeforeIt) {
+  const std::string squares = R"yaml(
+inputs: {x: f32 6x20, mean: f32 6}
+nodes:
+  - {op: squares, out: "y[i]", axes: {i: 6, j: 20}, combine: sum, body: "(x[i, j] - mean[i]) * (x[i, j] - mean[i])"}
+outputs: [y]
+)yaml";
+  const std::string shifted = R"(
+inputs: {x: f32 6x20, mean: f32 6}
+nodes:
+  - {op: shifted, out: "y[i, j]", axes: {i: 6, j: 20}, body: "x[i, j] - mean[i]"}
+outputs: [y]
+)";
+  const ir::TileLevel all{"l1", {6, 20}, {0, 1}};
+  EXPECT_EQ(loads_of(plain(squares, {all, {"registers", {2, 5}, {0, 1}}}), 1), 6);
+  EXPECT_EQ(loads_of(plain(shifted, {all, {"registers", {2, 5}, {0, 1}}}), 1), 6);
+  EXPECT_EQ(loads_of(plain(shifted, {all, {"registers", {2, 5}, {1, 0}}}), 1), 6 * 4);
+}
+
+// Something may have been stored between two equal loads, by the loop that they stand in as well.
+TEST(Lower, LoadsAreRepeatedAfterStores) {
+  ir::Value load = lower::reg_value(0, 1);
+  load.op = ir::ValueOp::splat;
+  load.id = 0;
+  const auto counted = [&](bool stores) {
+    ir::Kernel k;
+    k.name = "stores";
+    k.buffers = {{"x", ir::DType::f32, 4, ir::Scope::global, true}};
+    k.index_names = {"group", "i"};
+    k.registers = {{"a", ir::DType::f32, 1}, {"b", ir::DType::f32, 1}};
+    ir::For loop;
+    loop.var = 1;
+    loop.limit = 5;
+    lower::append(loop.body, ir::Declare{{0, 1}});
+    lower::append(loop.body, ir::Assign{0, load});
+    ir::Store store;
+    store.id = 0;
+    store.count = 1;
+    store.value = lower::reg_value(0, 1);
+    if (stores) lower::append(loop.body, store);
+    lower::append(loop.body, ir::Assign{1, load});
+    lower::append(k.body, std::move(loop));
+    return lower::count(k).buffers[0].splats;
+  };
+  EXPECT_EQ(counted(false), 1);
+  EXPECT_EQ(counted(true), 5 * 2);
 }
 
 }  // namespace

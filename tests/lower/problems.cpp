@@ -66,9 +66,24 @@ ir::Graph random_lookup(std::mt19937& rng, int64_t rows, int64_t columns, int64_
   return g;
 }
 
+// Squares of what lies around a mean per row: one operand moves with both axes, one with the outer.
+ir::Graph around_means(int64_t rows, int64_t columns) {
+  const std::string i = std::to_string(rows), j = std::to_string(columns);
+  Result<ir::Graph> g = ir::parse_graph("schema: assay/graph/1\nname: squares\ninputs: {x: f32 " + i + "x" + j + ", mean: f32 " + i + "}\nnodes:\n" +
+                                        "  - {op: squares, out: \"y[i]\", axes: {i: " + i + ", j: " + j + "}, combine: sum, body: \"(x[i, j] - mean[i]) * (x[i, j] - mean[i])\"}\n" +
+                                        "outputs: [y]\n", "squares.yaml");
+  if (!g.ok()) throw std::runtime_error(render(g.diags()));
+  return *g;
+}
+
 ir::Graph random_operator(std::mt19937& rng) {
   const auto extent = [&] { return pick(rng, {1, 2, 3, 5, 7, 8, 13, 16, 17, 19, 31, 32, 37}); };
-  switch (pick(rng, {0, 0, 1, 1, 2, 3, 4, 5})) {
+  switch (pick(rng, {0, 0, 1, 1, 1, 2, 2, 3, 4, 5, 6, 7})) {
+    case 7: {
+      const int64_t rows = extent();
+      return around_means(rows, extent());
+    }
+    case 6: return of("bias_add" + number("rows", extent()) + number("columns", extent()));
     case 5: {
       const int64_t rows = extent(), columns = extent(), n = extent();
       return random_lookup(rng, rows, columns, n, extent());

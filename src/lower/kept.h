@@ -1,0 +1,23 @@
+// Loads that a compiler keeps in a register instead of repeating: pointers are restrict, so all of
+// them see it. A statement's load costs nothing where an earlier one of the same block, or one that
+// encloses it, has read the same elements and no store to their buffer lies between; and a load that a
+// loop does not move is done once before the loop. Loads under a guard stay where they are. Where
+// registers do not suffice compilers load again, if not from the same place: that is not seen here.
+#pragma once
+
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "ir/kernel.h"
+
+namespace assay::lower {
+
+struct KeptLoads {  // points into the kernel
+  std::unordered_set<const ir::Value*> free;                                 // cost nothing where they stand
+  std::unordered_map<const ir::For*, std::vector<const ir::Value*>> before; // are done once before a loop
+};
+
+KeptLoads kept_loads(const ir::Kernel& kernel);
+
+}  // namespace assay::lower
