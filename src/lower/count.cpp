@@ -56,7 +56,7 @@ void count_operation(const ir::Value& v, Asked& asked, Counts& out) {
     case V::tanh: out.math += kTanhCost; break;
     case V::erf: out.math += kErfCost; break;
     case V::guard:
-      if (!v.conditions.empty() && std::find(asked.begin(), asked.end(), v.conditions) == asked.end()) {
+      if (std::find(asked.begin(), asked.end(), v.conditions) == asked.end()) {
         asked.push_back(v.conditions);
         out.branches += 1;
       }

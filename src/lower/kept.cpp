@@ -74,6 +74,7 @@ class Keeper {
   std::vector<Load> block(const ir::Block& b, Available held) {
     std::vector<Load> done;
     for (const ir::Stmt& s : b) {
+      if (const auto* locate = std::get_if<ir::Locate>(&s.node)) located_.insert(locate->var);
       if (const auto* assign = std::get_if<ir::Assign>(&s.node)) value(assign->value, held, done);
       if (const auto* store = std::get_if<ir::Store>(&s.node)) {
         if (!is_scratch(store->id)) value(store->value, held, done);  // copies are made as they stand
@@ -104,7 +105,8 @@ class Keeper {
 
   void value(const ir::Value& v, Available& held, std::vector<Load>& done) {
     using V = ir::ValueOp;
-    if (v.op == V::guard) return;
+    for (const ir::Condition& c : v.conditions)
+      if (moved_by(c.index, located_)) return;
     for (const ir::Value& a : v.args) value(a, held, done);
     if (v.op != V::load && v.op != V::splat && v.op != V::gather) return;
     Load load{&v, key_of(v)};
@@ -132,6 +134,7 @@ class Keeper {
 
   const ir::Kernel& kernel_;
   KeptLoads out_;
+  std::set<int> located_;  // variables found by Locate
   std::map<const ir::Value*, const ir::For*> hoisted_;  // the outermost loop it stands before
 };
 

@@ -34,20 +34,6 @@ bool is_condition(const ir::Program& p, const Nest& nest, size_t loop) {
   return last && !l.group && around < whole && whole % around != 0 && std::min(whole, around) / l.tile == 1;
 }
 
-std::vector<size_t> guarded_dims(const ir::Program& p, const ir::Node& node, const ir::Read& r) {
-  std::vector<size_t> out;
-  if (!r.guarded) return out;
-  const std::vector<int64_t>& shape = p.graph.tensors[static_cast<size_t>(r.tensor)].shape;
-  std::vector<ir::Range> whole;
-  for (const ir::Axis& a : node.axes) whole.push_back({0, a.extent - 1});
-  for (size_t d = 0; d < r.index.size(); ++d) {
-    const ir::Range range = ir::range_of(r.index[d], whole);
-    const ir::Pad pad = r.fill == 0 ? ir::pad_of(p.layouts[static_cast<size_t>(r.tensor)], static_cast<int>(d)) : ir::Pad{};
-    if (range.low < -pad.before || range.high > shape[d] - 1 + pad.after) out.push_back(d);
-  }
-  return out;
-}
-
 Nest nest_of(const ir::Program& p) {
   Nest nest;
   const ir::Node& anchor = p.graph.nodes[0];

@@ -40,10 +40,6 @@ bool is_condition(const ir::Program& p, const Nest& nest, size_t loop);
 // Does the address of read `read` of the anchor change with `axis`?
 bool reads_axis(const ir::Program& p, int read, int axis);
 
-// Dimensions of a guarded read that reach further than the tensor's storage: a condition each.
-std::vector<size_t> guarded_dims(const ir::Program& p, const ir::Node& node, const ir::Read& r);
-inline bool needs_guard(const ir::Program& p, const ir::Node& node, const ir::Read& r) { return !guarded_dims(p, node, r).empty(); }
-
 // After which loop (position in Nest::loops, -1: before all) the copy of a staging stands: the last
 // loop of its level or further out that moves the operand's region.
 int staging_place(const ir::Program& p, const Nest& nest, const ir::Staging& s);

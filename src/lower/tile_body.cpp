@@ -50,6 +50,9 @@ ir::ValueOp combine_op(ir::Combiner c) {
   ASSAY_CHECK(false);
 }
 
+// What both say.
+ir::Range narrower(const ir::Range& a, const ir::Range& b) { return {std::max(a.low, b.low), std::min(a.high, b.high)}; }
+
 // All offsets inside a box, last dimension fastest.
 std::vector<std::vector<int64_t>> offsets_in(const std::vector<int64_t>& box) {
   std::vector<std::vector<int64_t>> out{std::vector<int64_t>(box.size(), 0)};
@@ -137,18 +140,21 @@ ir::Value TileBody::load(int tensor, const ir::Layout& layout, std::vector<int64
 ir::Value TileBody::guarded(const ir::Read& r, int tensor, const std::vector<ir::Index>& index, ir::Value value) const {
   if (!r.guarded) return value;
   const ir::Tensor& t = s_.p.graph.tensors[static_cast<size_t>(tensor)];
+  const ir::Layout& layout = s_.p.layouts[static_cast<size_t>(tensor)];
+  std::vector<ir::Range> whole;
+  for (const ir::Axis& a : s_.anchor.axes) whole.push_back({0, a.extent - 1});
   ir::Value g;
   g.op = ir::ValueOp::guard;
   g.lanes = value.lanes;
-  const std::vector<size_t> dims = guarded_dims(s_.p, s_.anchor, r);
-  for (size_t d : dims) {
-    const ir::Range here = ir::range_of(index[d], s_.ranges);
-    if (here.low >= 0 && here.high < t.shape[d]) continue;  // a guard without conditions always holds
+  for (size_t d = 0; d < index.size(); ++d) {
+    const ir::Range range = narrower(ir::range_of(r.index[d], whole), ir::range_of(index[d], s_.ranges));
+    ir::Pad pad = r.fill == 0 ? ir::pad_of(layout, static_cast<int>(d)) : ir::Pad{};
+    if (range.low >= -pad.before && range.high <= t.shape[d] - 1 + pad.after) continue;
     if (ir::depends_on(index[d], s_.lane))
       s_.diags.push_back(error(s_.p.name + ": a guard on tensor " + t.name + " differs between lanes"));
     g.conditions.push_back({index[d], 0, t.shape[d] - 1});
   }
-  if (dims.empty()) return value;
+  if (g.conditions.empty()) return value;
   g.args = {std::move(value), constant_value(r.fill, s_.width())};
   return g;
 }

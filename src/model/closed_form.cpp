@@ -166,8 +166,8 @@ class ClosedForm {
     double n = 1, lanes = 1;  // vectors, and elements in them
   };
 
-  // Guarded reads and those at looked-up positions are made for every point; only what accumulators
-  // of one place share is made once.
+  // Reads at looked-up positions are made for every point; only what accumulators of one place share
+  // is made once.
   Loads repeated(int read, bool shares) const {
     Loads out;
     for (size_t a = 0; a < steps_.size(); ++a) {
@@ -191,15 +191,16 @@ class ClosedForm {
     }
     Loads out{0, 0};
     for (size_t choice = 0; choice < size_t{1} << moving.size(); ++choice) {
-      TileClass c{1, std::vector<int64_t>(steps_.size(), 1), std::vector<bool>(steps_.size())};
-      for (size_t k = 0; k < moving.size() && c.tiles > 0; ++k) choose(c, moving[k], (choice >> k & 1) != 0);
+      TileClass c{1, std::vector<Positions>(steps_.size()), std::vector<bool>(steps_.size())};
+      for (size_t k = 0; k < moving.size(); ++k) c.last[moving[k]] = (choice >> k & 1) != 0;
+      for (size_t k = 0; k < moving.size() && c.tiles > 0; ++k) place(c, moving[k], moves, loops, fixed);
       if (c.tiles == 0) continue;
       const double passes = c.tiles * passes_over(moves, inside(moves, c, loops, fixed));
       Loads l;
       for (size_t a : moving) {
         const std::vector<size_t> together = moved_together(r, a, moves);
         if (together.front() != a) continue;  // counted with an earlier axis
-        const Loads part = in_tile(r, together, c.extent);
+        const Loads part = in_tile(r, together, c);
         l.n *= part.n;
         l.lanes *= part.lanes;
       }
@@ -209,30 +210,58 @@ class ClosedForm {
     return out;
   }
 
+  struct Position {  // of an element, or of a vector and its lanes inside the tile
+    int64_t first = 0, count = 1;
+  };
+  using Positions = std::vector<Position>;
+
   struct TileClass {  // full register tiles, or the last along some axes
     double tiles = 1;
-    std::vector<int64_t> extent;
+    std::vector<Positions> at;  // per axis
     std::vector<bool> last;
   };
 
-  void choose(TileClass& c, size_t axis, bool last) const {
-    const int64_t whole = anchor_.axes[axis].extent, t = p_.tiles.back().extent[axis];
-    c.last[axis] = last;
-    c.extent[axis] = last ? whole % t : t;
-    c.tiles *= last ? (whole % t > 0 ? 1.0 : 0.0) : static_cast<double>(whole / t);
+  void add_positions(Positions& to, size_t axis, int64_t from, int64_t extent) const {
+    const int64_t step = static_cast<int>(axis) == p_.vector_axis ? p_.vector_width : 1;
+    for (int64_t i = 0; i < extent; i += step) to.push_back({from + i, std::min(step, extent - i)});
+  }
+
+  void place(TileClass& c, size_t axis, const std::vector<bool>& moves, size_t loops, int fixed) const {
+    const int64_t whole = anchor_.axes[axis].extent, t = p_.tiles.back().extent[axis], rest = whole % t;
+    const bool together = rest > 0 && whole / t == 1 && one_body(c, axis, moves, loops, fixed);
+    c.tiles *= !c.last[axis] ? static_cast<double>(whole / t) : rest > 0 && !together ? 1.0 : 0.0;
+    add_positions(c.at[axis], axis, 0, c.last[axis] ? rest : t);
+    if (together) add_positions(c.at[axis], axis, t, rest);
+  }
+
+  // The loop that alone walks all of an axis, one register tile at a time.
+  bool walks_alone(size_t loop) const {
+    const lower::Loop& l = nest_.loops[loop];
+    const auto a = static_cast<size_t>(l.axis);
+    return !l.group && lower::enclosing_extent(p_, l.level, l.axis) == anchor_.axes[a].extent && l.tile == p_.tiles.back().extent[a];
+  }
+
+  // Does a loop move a load in tiles of a class? The only full tile and the last one lie where they lie.
+  bool moved_by(size_t loop, const std::vector<bool>& moves, const TileClass& c) const {
+    const auto a = static_cast<size_t>(nest_.loops[loop].axis);
+    return a < moves.size() && moves[a] && !(walks_alone(loop) && (c.last[a] || anchor_.axes[a].extent / nest_.loops[loop].tile == 1));
+  }
+
+  // The only full tile along an axis and the last one stand in one block, if no loop in them moves a load.
+  bool one_body(const TileClass& c, size_t axis, const std::vector<bool>& moves, size_t loops, int fixed) const {
+    size_t own = loops;
+    for (size_t i = 0; i < loops; ++i)
+      if (nest_.loops[i].axis == static_cast<int>(axis) && walks_alone(i)) own = i;
+    if (own == loops || static_cast<int>(own) <= fixed) return false;
+    for (size_t i = own + 1; i < loops; ++i)
+      if (moved_by(i, moves, c) || lower::is_condition(p_, nest_, i)) return false;
+    return true;
   }
 
   // The last loop that moves a load in tiles of a class, or that it can not leave.
   int inside(const std::vector<bool>& moves, const TileClass& c, size_t loops, int fixed) const {
-    for (size_t i = 0; i < loops; ++i) {
-      const lower::Loop& l = nest_.loops[i];
-      const auto a = static_cast<size_t>(l.axis);
-      const int64_t whole = anchor_.axes[a].extent;
-      // The only full tile and the last one lie where they lie: no loop moves them.
-      const bool stands = !l.group && lower::enclosing_extent(p_, l.level, l.axis) == whole && l.tile == p_.tiles.back().extent[a] &&
-                          (moves[a] && (c.last[a] || whole / l.tile == 1));
-      if (l.group || (moves[a] && !stands) || lower::is_condition(p_, nest_, i)) fixed = std::max(fixed, static_cast<int>(i));
-    }
+    for (size_t i = 0; i < loops; ++i)
+      if (nest_.loops[i].group || moved_by(i, moves, c) || lower::is_condition(p_, nest_, i)) fixed = std::max(fixed, static_cast<int>(i));
     return fixed;
   }
 
@@ -268,44 +297,43 @@ class ClosedForm {
     return out;
   }
 
-  // Different loads in one register tile of some extent.
-  Loads in_tile(const ir::Read& r, const std::vector<size_t>& axes, const std::vector<int64_t>& extent) const {
-    const int64_t w = p_.vector_width;
-    const auto is_vector = [&](size_t a) { return static_cast<int>(a) == p_.vector_axis; };
-    if (std::count_if(axes.begin(), axes.end(), [&](size_t a) { return extent[a] > (is_vector(a) ? w : 1); }) <= 1) {
+  // Different loads in one register tile of a class.
+  Loads in_tile(const ir::Read& r, const std::vector<size_t>& axes, const TileClass& c) const {
+    if (std::count_if(axes.begin(), axes.end(), [&](size_t a) { return c.at[a].size() > 1; }) <= 1) {
       Loads all;  // nothing can overlap
       for (size_t a : axes) {
-        all.n *= static_cast<double>(is_vector(a) ? ceil_div(extent[a], w) : extent[a]);
-        all.lanes *= static_cast<double>(extent[a]);
+        all.n *= static_cast<double>(c.at[a].size());
+        double lanes = 0;
+        for (const Position& x : c.at[a]) lanes += static_cast<double>(x.count);
+        all.lanes *= lanes;
       }
       return all;
     }
     std::set<std::vector<int64_t>> seen;
     Loads out{0, 0};
-    std::vector<int64_t> at(steps_.size(), 0);
+    std::vector<size_t> chosen(axes.size());
+    std::vector<int64_t> at(steps_.size(), 0), key;
     for (;;) {
-      std::vector<int64_t> key;
+      int64_t lanes = 1;
+      for (size_t k = 0; k < axes.size(); ++k) {
+        at[axes[k]] = c.at[axes[k]][chosen[k]].first;
+        lanes *= c.at[axes[k]][chosen[k]].count;
+      }
+      key.assign(1, lanes);
       for (const ir::Index& i : r.index) key.push_back(ir::evaluate(i, at));
-      key.push_back(1);  // lanes
-      for (size_t a : axes)
-        if (is_vector(a)) key.back() = std::min(w, extent[a] - at[a]);
       if (seen.insert(key).second) {
         out.n += 1;
-        out.lanes += static_cast<double>(key.back());
+        out.lanes += static_cast<double>(lanes);
       }
-      size_t k = axes.size();
-      for (; k-- > 0; at[axes[k]] = 0) {
-        at[axes[k]] += is_vector(axes[k]) ? w : 1;
-        if (at[axes[k]] < extent[axes[k]]) break;
-      }
-      if (k == static_cast<size_t>(-1)) return out;
+      size_t k = 0;
+      while (k < axes.size() && ++chosen[k] == c.at[axes[k]].size()) chosen[k++] = 0;
+      if (k == axes.size()) return out;
     }
   }
 
   void count_read(int read, bool reduces) {
     const ir::Read& r = anchor_.reads[static_cast<size_t>(read)];
     const auto t = static_cast<size_t>(r.tensor);
-    const bool repeats = r.lookup || lower::needs_guard(p_, anchor_, r);
     for (size_t i = 0; i < p_.staging.size(); ++i) {
       if (p_.staging[i].read != read) continue;
       const Loads l = kept(r, steps_.size(), nest_.loops.size(), lower::staging_place(p_, nest_, p_.staging[i]));
@@ -313,7 +341,7 @@ class ClosedForm {
                 lower::staged_shape(p_, p_.staging[i]), r.index, l.n, l.lanes);
       return;
     }
-    const Loads l = repeats ? repeated(read, reduces) : kept(r, steps_.size(), nest_.loops.size(), -1);
+    const Loads l = r.lookup ? repeated(read, reduces) : kept(r, steps_.size(), nest_.loops.size(), -1);
     add_loads(buffer_of_[t], p_.layouts[t], p_.graph.tensors[t].shape, r.index, l.n, l.lanes);
   }
 
@@ -346,7 +374,7 @@ class ClosedForm {
         if (r.tensor == p_.graph.nodes[k - 1].output) continue;
         const auto t = static_cast<size_t>(r.tensor);
         Loads l{n, lanes};
-        if (!r.lookup && !lower::needs_guard(p_, node, r))  // between partial sums it stands under a condition
+        if (!r.lookup)  // between partial sums it stands under a condition
           l = kept(r, static_cast<size_t>(spatial_), nest_.first_inner,
                    lower::has_partial_sums(nest_) ? static_cast<int>(nest_.first_inner) - 1 : -1);
         add_loads(buffer_of_[t], p_.layouts[t], p_.graph.tensors[t].shape, r.index, l.n, l.lanes);

@@ -1,5 +1,5 @@
 // Closed forms of what a program's loop kernel executes: the same figures as lower::count, from the
-// tiles alone, in about a microsecond. A property test holds the two equal.
+// tiles alone, in a few microseconds. A property test holds the two equal.
 //
 // Along an axis of extent E with register tiles of t there are ceil(E/t) tiles; a read that moves
 // with the axis is loaded E times along it (NV = the tiles' vectors on the vector axis), less what

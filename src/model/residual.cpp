@@ -11,8 +11,8 @@ struct Line {
   double one, inefficiency, memory, stores, narrow;
 };
 
-constexpr Line kLow = {0.10, 0.11, 0.41, 0, 0.05};
-constexpr Line kHigh = {0.04, 0.07, 0.43, 0.44, 0.24};
+constexpr Line kLow = {0.10, 0.08, 0.14, 0, 0.05};
+constexpr Line kHigh = {-0.02, 0.05, 0.79, 0.99, 0.30};
 constexpr double kLeast = 0.05;
 constexpr double kLeastEfficiency = 0.02;  // below, programs are as bad as each other
 
