@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "probe/segment.h"
 
@@ -63,6 +64,33 @@ std::vector<Run> plateaus_of(std::span<const CurvePoint> curve, std::span<const 
   return wide;
 }
 
+constexpr double kStretch = 0.4;  // octaves of a plateau that is known to be there
+constexpr double kSlant = 0.2;    // it stays within so much of its middle
+
+// The stretch of a ramp that rises least, with the position it has among the runs; none: `end` is 0. Ramps are what
+// lies between two runs that are two steps of a level apart, and the stretch is a step away from both.
+std::pair<size_t, Run> flattest(std::span<const CurvePoint> c, std::span<const double> y, const std::vector<Run>& runs) {
+  std::pair<size_t, Run> best{0, {}};
+  double least = std::log1p(kSlant);
+  for (size_t i = 0; i + 1 < runs.size(); ++i) {
+    const double low = runs[i].level + std::log(kMinStep), high = runs[i + 1].level - std::log(kMinStep);
+    for (size_t begin = runs[i].begin; begin < runs[i + 1].end; ++begin) {
+      size_t end = begin + 1;
+      while (end < runs[i + 1].end && std::log2(c[end - 1].bytes / c[begin].bytes) < kStretch) ++end;
+      if (y[begin] < low || y[end - 1] > high || y[end - 1] - y[begin] >= least) continue;
+      if (std::log2(c[end - 1].bytes / c[begin].bytes) < kStretch) continue;
+      least = y[end - 1] - y[begin];
+      best = {i + 1, {begin, end, median_of(y, begin, end)}};
+    }
+  }
+  Run& r = best.second;
+  if (r.end == 0) return best;
+  const double slant = std::log1p(kSlant);
+  while (r.begin > 0 && y[r.begin - 1] >= r.level - slant) --r.begin;
+  while (r.end < y.size() && y[r.end] <= r.level + slant) ++r.end;
+  return best;
+}
+
 double crossing(std::span<const CurvePoint> c, std::span<const double> y, const Run& a, const Run& b) {
   const double middle = (a.level + b.level) / 2;
   size_t i = a.begin + 1;
@@ -93,7 +121,7 @@ std::vector<CurvePoint> curve_of(std::span<const Observation> blocks, Estimator 
   return out;
 }
 
-Levels find_levels(std::span<const CurvePoint> curve) {
+Levels find_levels(std::span<const CurvePoint> curve, size_t expected) {
   if (curve.size() < 3) return {};
   std::vector<double> raw;
   for (const CurvePoint& p : curve) raw.push_back(std::log(p.seconds));
@@ -101,6 +129,11 @@ Levels find_levels(std::span<const CurvePoint> curve) {
   std::vector<Run> runs = runs_of(y, penalty_for(raw));
   merge_close(runs, y, std::log1p(kNear));
   runs = plateaus_of(curve, y, std::move(runs));
+  while (runs.size() < expected) {
+    const auto [before, found] = flattest(curve, y, runs);
+    if (found.end == 0) break;
+    runs.insert(runs.begin() + static_cast<std::ptrdiff_t>(before), found);
+  }
   Levels out;
   for (size_t i = 0; i < runs.size(); ++i) {
     out.plateaus.push_back({curve[runs[i].begin].bytes, curve[runs[i].end - 1].bytes, std::exp(runs[i].level)});

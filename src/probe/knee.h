@@ -48,8 +48,9 @@ struct Levels {
 // One point per footprint among `blocks`, by their `bytes`.
 std::vector<CurvePoint> curve_of(std::span<const Observation> blocks, Estimator estimator);
 
-// `curve` by ascending bytes, at least 3 points for any knee.
-Levels find_levels(std::span<const CurvePoint> curve);
+// `curve` by ascending bytes, at least 3 points for any knee. `expected`: plateaus that something else has shown. A
+// cache that others use too has a short and slanting one: the flattest stretches of the ramps make up for what is missing.
+Levels find_levels(std::span<const CurvePoint> curve, size_t expected = 0);
 
 // The first position where a curve of steps jumps by at least `min_ratio` and stays there (line
 // sizes, register files); nullopt: it never does.

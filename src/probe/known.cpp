@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "probe/streamed.h"
+
 namespace assay::probe {
 namespace {
 
@@ -101,6 +103,11 @@ Sharing sharing_of(const Observations& all, size_t i, double may_hold) {
   return {shared, why + ": as the system declares"};
 }
 
+// The latency curve's levels, as many as streaming shows at least.
+Levels levels_from(const Observations& all) {
+  return find_levels(curve_of(chase_blocks(all), Estimator::latency), find_levels(sweep_of(all).curve).plateaus.size());
+}
+
 }  // namespace
 
 std::string declared_cache(const Observations& all, size_t i) {
@@ -118,7 +125,7 @@ Known known_from(const Observations& all) {
     k.chains = r.chains;
   }
   if (const double line = line_from(all); line > 0) k.line = line;
-  k.levels = find_levels(curve_of(chase_blocks(all), Estimator::latency));
+  k.levels = levels_from(all);
   for (size_t i = 0; i < k.levels.knees.size(); ++i) {
     Sharing s = sharing_of(all, i, k.levels.knees[i].to);
     // What units share lies beyond what each has for itself.

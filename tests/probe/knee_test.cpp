@@ -125,5 +125,33 @@ TEST(PowerMean, DoesNotClaimALimitItNeverSaw) {
   EXPECT_FALSE(fit_power_mean(std::vector<UnitsPoint>{{1, 10e9}, {2, 20e9}, {4, 40e9}, {8, 80e9}})->identified);
 }
 
+// A last cache that others use too: it slants over half an octave, between ramps of as much.
+std::vector<CurvePoint> slanting() {
+  std::vector<CurvePoint> out;
+  for (double o = 14; o < 28; o += 0.25) {
+    const double up = std::clamp((o - 19.5) / 1.0, 0.0, 1.0), far = std::clamp((o - 21.1) / 1.2, 0.0, 1.0);
+    const double slant = std::clamp(o - 20.5, 0.0, 0.6) * 0.2;
+    out.push_back({std::exp2(o), 4e-9 * std::pow(3, up) * std::exp(slant) * std::pow(11, far)});
+  }
+  return out;
+}
+
+TEST(Knee, APlateauThatIsKnownToBeThereMayBeShortAndSlant) {
+  const std::vector<CurvePoint> curve = slanting();
+  const Levels plain = find_levels(curve), expected = find_levels(curve, 3);
+  ASSERT_EQ(plain.plateaus.size(), 2u) << "on its own it is a part of the ramp";
+  ASSERT_EQ(expected.plateaus.size(), 3u);
+  ASSERT_EQ(expected.knees.size(), 2u);
+  EXPECT_NEAR(expected.plateaus[1].seconds, 12.5e-9, 1.5e-9);
+  EXPECT_LT(expected.knees[0].capacity, expected.plateaus[1].last);
+  EXPECT_GT(expected.knees[1].capacity, expected.plateaus[1].first);
+}
+
+TEST(Knee, WhatIsNowhereFlatIsNotFoundHoweverExpected) {
+  std::vector<CurvePoint> ramp;
+  for (double o = 14; o < 28; o += 0.25) ramp.push_back({std::exp2(o), 4e-9 * std::pow(30, std::clamp((o - 18) / 6, 0.0, 1.0))});
+  EXPECT_EQ(find_levels(ramp, 5).plateaus.size(), find_levels(ramp).plateaus.size());
+}
+
 }  // namespace
 }  // namespace assay::probe
