@@ -14,6 +14,7 @@ struct Experiment {
   const char* provides;
   double weight;          // of the budget
   void (*run)(Session&);  // in the worker; throws what ends it
+  int times = 1;          // that it runs, each with a part of its budget and far apart: other guests come and go
 };
 
 std::span<const Experiment> experiments();

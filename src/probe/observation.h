@@ -2,6 +2,7 @@
 // inference knows comes from here, so that a profile can be inferred again without the device.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -52,6 +53,11 @@ struct Observations {
     for (auto it = facts.rbegin(); it != facts.rend(); ++it)
       if (it->first == name) return it->second;
     return "";
+  }
+  int times_done(const std::string& experiment) const {
+    return static_cast<int>(std::count_if(endings.begin(), endings.end(), [&](const Ending& e) {
+      return e.experiment == experiment && e.outcome == Outcome::done;
+    }));
   }
   bool finished(const std::string& experiment) const {
     for (const Ending& e : endings)

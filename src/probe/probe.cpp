@@ -18,6 +18,7 @@ namespace {
 
 constexpr double kBuildLimit = 300;
 constexpr int kProgressSteps = 1000;
+constexpr int kTurns = 2;  // experiments in several parts have one in each
 
 hwdesc::Target target_for(const runtime::DeviceInfo& info) {
   hwdesc::Target t;
@@ -42,7 +43,7 @@ class Prober {  // invariant: everything in observations_ that was measured here
   std::unique_ptr<runtime::Module> load(std::span<const ir::Kernel> kernels, bool one_by_one);
   void take(const std::string& line);
   void conclude(const Ending& e);
-  bool wanted(const Experiment& e) const;
+  bool wanted(const Experiment& e, int turn) const;
   bool cancelled() const { return options_.cancel != nullptr && options_.cancel->load(); }
   void report(double part, const std::string& what) const {
     if (options_.progress) options_.progress(static_cast<int64_t>(part * kProgressSteps), kProgressSteps, what);
@@ -123,24 +124,26 @@ void Prober::run_one(const Experiment& e, double seconds) {
   conclude(run_worker(e.name, body, [&](const std::string& line) { take(line); }, limits));
 }
 
-bool Prober::wanted(const Experiment& e) const {
-  if (observations_.finished(e.name)) return false;
+bool Prober::wanted(const Experiment& e, int turn) const {
+  if (turn >= e.times || observations_.times_done(e.name) > turn) return false;
   return options_.only.empty() || std::find(options_.only.begin(), options_.only.end(), e.name) != options_.only.end();
 }
 
 // What an experiment overran, the later ones have less; at least a quarter of their fair share.
 void Prober::run_experiments() {
   double weight = 0;
-  for (const Experiment& e : experiments()) weight += wanted(e) ? e.weight : 0;
+  for (int turn = 0; turn < kTurns; ++turn)
+    for (const Experiment& e : experiments()) weight += wanted(e, turn) ? e.weight / e.times : 0;
   const double total = weight, started = now_seconds();
-  for (const Experiment& e : experiments()) {
-    if (!wanted(e) || cancelled()) continue;
-    const double left = options_.budget_s - (now_seconds() - started);
-    const double share = std::max(left / weight, 0.25 * options_.budget_s / total) * e.weight;
-    report(1 - weight / total, e.name);
-    run_one(e, share);
-    weight -= e.weight;
-  }
+  for (int turn = 0; turn < kTurns; ++turn)
+    for (const Experiment& e : experiments()) {
+      if (!wanted(e, turn) || cancelled()) continue;
+      const double left = options_.budget_s - (now_seconds() - started), own = e.weight / e.times;
+      const double share = std::max(left / weight, 0.25 * options_.budget_s / total) * own;
+      report(1 - weight / total, e.name);
+      run_one(e, share);
+      weight -= own;
+    }
   seconds_ = now_seconds() - started;
   report(1, "inferring");
 }

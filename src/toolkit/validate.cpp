@@ -9,6 +9,7 @@
 #include "toolkit/bundle.h"
 #include "toolkit/devices.h"
 #include "toolkit/profiles.h"
+#include "toolkit/pace.h"
 #include "toolkit/validate_bench.h"
 #include "toolkit/validate_journal.h"
 
@@ -69,8 +70,8 @@ size_t fastest(const std::vector<Trial>& trials) {
 class Validator {  // invariant: refers to the parts of one validation, which outlive it
  public:
   Validator(runtime::Device& device, const hwdesc::Target& target, const model::Machine& machine,
-            const ValidateOptions& options, ValidationJournal& journal)
-      : device_(device), target_(target), machine_(machine), options_(options), journal_(journal) {}
+            const ValidateOptions& options, Pace* pace, ValidationJournal& journal)
+      : device_(device), target_(target), machine_(machine), options_(options), pace_(pace), journal_(journal) {}
 
   Result<OperatorRows> run(const Case& c, int64_t done, int64_t total) {
     name_ = c.name;
@@ -114,6 +115,7 @@ class Validator {  // invariant: refers to the parts of one validation, which ou
     bench.repeat = options_.repeat;
     bench.cache_dir = options_.cache_dir;
     bench.cancel = options_.cancel;
+    bench.pace = pace_;
     bench.progress = [this](int64_t done, int64_t total, const std::string& what) {
       tell(what + " (" + std::to_string(done) + " of " + std::to_string(total) + ")");
     };
@@ -130,6 +132,7 @@ class Validator {  // invariant: refers to the parts of one validation, which ou
   const hwdesc::Target& target_;
   const model::Machine& machine_;
   const ValidateOptions& options_;
+  Pace* pace_;
   ValidationJournal& journal_;
   std::string name_;
   int64_t done_ = 0, total_ = 0;
@@ -189,7 +192,9 @@ Result<Validation> validate(const hwdesc::Profile& profile, const Suite& suite,
   out.taken_over = static_cast<int>(kept.size());
   Result<ValidationJournal> journal = ValidationJournal::start(options.journal, run, kept);
   if (!journal) return journal.diags();
-  Validator validator(**device, *target, *machine, options, *journal);
+  const Result<std::unique_ptr<Pace>> pace = Pace::load(**device, *target, options.cache_dir);
+  if (!pace) return pace.diags();
+  Validator validator(**device, *target, *machine, options, pace->get(), *journal);
   for (size_t i = 0; i < cases->size(); ++i) {
     if (cancelled(options.cancel)) break;
     const Case& c = (*cases)[i];

@@ -136,13 +136,19 @@ void TrialBench::plan_samples() {
 
 Diags TrialBench::sample(size_t i) {
   Samples& s = samples_[i];
+  bool held_up = false;
+  if (options_.pace != nullptr) {
+    const Result<bool> slow = options_.pace->slow(options_.cancel);
+    if (!slow) return slow.diags();
+    held_up = *slow;
+  }
   const probe::CpuTimes before = probe::read_cpu_times();
   // One behind the other in one run, so that what is seen of launching is what a step in a stream costs.
   const std::vector<runtime::Launch> list(static_cast<size_t>(s.warm_up + s.launches), launches_[i]);
   const auto ran = module_->run(list, {1, 0, options_.cancel});
   if (!ran) return ran.diags();
   std::vector<double> times(ran->steps[0].begin() + s.warm_up, ran->steps[0].end());
-  const bool quiet = probe::kept_waiting(before, probe::read_cpu_times()) <= kDisturbed;
+  const bool quiet = !held_up && probe::kept_waiting(before, probe::read_cpu_times()) <= kDisturbed;
   (quiet ? s.quiet : s.disturbed).push_back(quantile_of(std::move(times), kFaster));
   return {};
 }
@@ -168,6 +174,8 @@ Diags TrialBench::measure() {
   plan_samples();
   for (int round = 0; round < 2 * options_.repeat; ++round) {
     report(options_.progress, round, 2 * options_.repeat, "running");
+    if (options_.pace != nullptr)
+      if (Diags failed = options_.pace->wait(options_.cancel); !failed.empty()) return failed;
     for (size_t i = 0; i < trials_.size(); ++i) {
       const Samples& s = samples_[i];
       // A second series for those that others disturbed too often.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/device.h"
+#include "toolkit/pace.h"
 #include "toolkit/run.h"
 #include "toolkit/validate_draw.h"
 
@@ -28,6 +29,7 @@ struct BenchOptions {
   std::string cache_dir;
   Progress progress;
   const CancelToken* cancel = nullptr;
+  Pace* pace = nullptr;  // asked before each sample, where there is one
 };
 
 class TrialBench {  // invariant: a module with the trials' kernels, and a launch for each

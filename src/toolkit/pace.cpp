@@ -1,0 +1,73 @@
+#include "toolkit/pace.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "probe/bench.h"
+#include "probe/kernels.h"
+
+namespace assay::toolkit {
+namespace {
+
+constexpr double kSlow = 1.12;           // of the fastest burst
+constexpr int kChains = 12;              // as many as hide the latency of a multiply-add
+constexpr int64_t kIterations = 20'000;  // some 60 us
+constexpr double kPatience = 2, kAllPatience = 120;  // s
+constexpr auto kNap = std::chrono::milliseconds(50);
+
+int widest(const hwdesc::Target& target) {
+  double lanes = 0;
+  for (const hwdesc::LaneMode& m : target.profile.execution.lanes.modes)
+    if (m.width.known()) lanes = std::max(lanes, m.width.value->v);
+  return static_cast<int>(lanes);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Pace>> Pace::load(runtime::Device& device, const hwdesc::Target& target, const std::string& cache_dir) {
+  std::unique_ptr<Pace> none;
+  if (hwdesc::threads_of(target) > 1) return none;
+  const std::vector<ir::Kernel> all = probe::all_kernels();
+  const std::string name = probe::op_name("fma", widest(target), kChains);
+  const auto kernel = std::find_if(all.begin(), all.end(), [&](const ir::Kernel& k) { return k.name == name; });
+  if (kernel == all.end()) return none;
+  auto pace = std::make_unique<Pace>();
+  runtime::LoadOptions options;
+  options.cache_dir = cache_dir;
+  Result<std::unique_ptr<runtime::Module>> module = device.load(std::span(&*kernel, 1), target, options);
+  if (!module) return module.diags();
+  pace->module_ = std::move(*module);
+  const int units = device.info().units;
+  const Result<int> out = pace->module_->allocate(int64_t{units} * 64);
+  if (!out) return out.diags();
+  pace->burst_.kernel = 0;
+  pace->burst_.arguments = {{*out, 0}};
+  pace->burst_.queues = probe::counted_on(units)(kIterations);
+  return pace;
+}
+
+Result<bool> Pace::slow(const runtime::CancelToken* cancel) {
+  const std::vector<runtime::Launch> twice(2, burst_);  // the first one wakes the units
+  const auto ran = module_->run(twice, {1, 0, cancel});
+  if (!ran) return ran.diags();
+  const double seconds = ran->steps[0][1];
+  if (best_ <= 0 || seconds < best_) best_ = seconds;
+  return seconds > kSlow * best_;
+}
+
+Diags Pace::wait(const runtime::CancelToken* cancel) {
+  for (double here = 0; here < kPatience && waited_ < kAllPatience;) {
+    const Result<bool> s = slow(cancel);
+    if (!s) return s.diags();
+    if (!*s) return {};
+    std::this_thread::sleep_for(kNap);
+    const double nap = std::chrono::duration<double>(kNap).count();
+    here += nap;
+    waited_ += nap;
+  }
+  return {};
+}
+
+}  // namespace assay::toolkit
