@@ -182,7 +182,7 @@ void run_bandwidth(Session& s) {
         std::vector<int64_t> footprints = footprints_within(s.known.levels, level, shared ? units : 1);
         // Knees that crowd together leave no room between them, but what units share begins where each
         // one's own caches end.
-        if (footprints.empty() && shared && units > 1)
+        if (footprints.empty() && shared)
           if (const auto past = footprint_past_private(s.known, units)) footprints = {*past};
         for (const int64_t bytes : footprints) {
           const int64_t half = std::max<int64_t>(kBlockBytes, bytes / 2 / kBlockBytes * kBlockBytes);

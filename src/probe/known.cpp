@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
+#include "probe/segment.h"
 #include "probe/streamed.h"
 
 namespace assay::probe {
@@ -103,9 +105,18 @@ Sharing sharing_of(const Observations& all, size_t i, double may_hold) {
   return {shared, why + ": as the system declares"};
 }
 
+constexpr double kQuiet = 0.1;  // of neighbouring points' ratio: a sweep that others disturbed shows steps of its own
+
+size_t levels_streamed(const Observations& all) {
+  const Sweep sweep = sweep_of(all);
+  std::vector<double> logs;
+  for (const CurvePoint& p : sweep.curve) logs.push_back(std::log(p.seconds));
+  return noise_of(logs) < kQuiet ? find_levels(sweep.curve).plateaus.size() : 0;
+}
+
 // The latency curve's levels, as many as streaming shows at least.
 Levels levels_from(const Observations& all) {
-  return find_levels(curve_of(chase_blocks(all), Estimator::latency), find_levels(sweep_of(all).curve).plateaus.size());
+  return find_levels(curve_of(chase_blocks(all), Estimator::latency), levels_streamed(all));
 }
 
 }  // namespace
