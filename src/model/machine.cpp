@@ -27,6 +27,7 @@ class Resolver {
     resolve_lanes();
     resolve_pipes();
     resolve_launch();
+    resolve_translation();
     for (const hwdesc::MemoryLevel& l : p_.memory) resolve_level(l);
     resolve_knees();
     if (m_.levels.empty()) fail("has no memory", "declare at least the memory that holds the tensors");
@@ -245,6 +246,15 @@ class Resolver {
     if (api_.unit_join.known() && !api_.device_barrier.known())
       m_.unit_join = {api_.unit_join.value->v, spread_of(api_.unit_join), false, base + ".unit_join"};
     m_.group_start = time_or(api_.group_start, 50e-9, base + ".group_start");
+  }
+
+  void resolve_translation() {
+    for (const hwdesc::TlbLevel& t : p_.tlb) {
+      if (t.depth != 1 || !t.entries.known() || !t.miss.known()) continue;
+      if (t.page.known()) m_.page = t.page.value->v;
+      m_.translations = t.entries.value->v;
+      m_.translation = {seconds(*t.miss.value), spread_of(t.miss), false, "tlb.1.miss"};
+    }
   }
 
   Quantity bandwidth(const hwdesc::Value<hwdesc::Bandwidth>& v, const std::string& path) const {

@@ -144,7 +144,11 @@ Streams streams_of(const ir::Program& p) {
   return out;
 }
 
-double Footprint::bytes(double line) const { return rows * std::max(line, std::ceil(run / line) * line); }
+double Footprint::bytes(double line) const {
+  if (near_rows > 1 && stride > 0 && stride < line)
+    return rows / near_rows * std::max(line, std::ceil(((near_rows - 1) * stride + run) / line) * line);
+  return rows * std::max(line, std::ceil(run / line) * line);
+}
 
 double Footprint::occupied(double line, double sets) const {
   const double all = bytes(line);

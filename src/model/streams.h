@@ -39,7 +39,7 @@ struct Footprint {
   double near_rows = 1;    // runs that lie `stride` bytes apart (the innermost such dimension)
   double stride = 0;
 
-  double bytes(double line) const;                 // of whole lines
+  double bytes(double line) const;                 // of whole lines; rows closer than a line share it
   // Capacity it takes in a cache of `sets` sets: rows whose stride maps to few sets crowd them, so k
   // lines in one set take k-1 ways of every set (4 or 8 KiB apart, the classic case).
   double occupied(double line, double sets) const;

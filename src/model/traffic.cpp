@@ -23,9 +23,8 @@ struct View {
 
 class Traffic {
  public:
-  Traffic(const ir::Program& p, const Streams& s, const Machine& m, const Residency& r, const std::vector<double>& most)
-      : p_(p), s_(s), m_(m), resident_(r), most_(most) {
-    line_ = m.levels[0].line;
+  Traffic(const ir::Program& p, const Streams& s, const Machine& m, const Residency& r, const std::vector<double>& most, double line)
+      : p_(p), s_(s), m_(m), resident_(r), most_(most), line_(line) {
     for (const Stream& st : s.streams) shapes_.push_back(footprints(p, s, st));
     device_ = view(1);
     unit_ = view(std::min(m.units, static_cast<double>(ir::group_count(p))));
@@ -34,6 +33,24 @@ class Traffic {
   LevelTraffic level(size_t l) const {
     const Level& cache = m_.levels[l];
     return cache.on_chip_explicit ? explicit_level(l) : automatic_level(l);
+  }
+
+  // Lines that one unit fetches again after it had them, `held` of them in all.
+  double missed(double held) const {
+    const size_t depths = s_.nest.loops.size() + 1;
+    double once = 0;
+    for (size_t i = 0; i < s_.streams.size(); ++i) once += unit_.footprint[i][0];
+    for (size_t j = 0; j < depths; ++j) {
+      double size = 0, bytes = 0;
+      for (size_t i = 0; i < s_.streams.size(); ++i) {
+        if (j <= s_.streams[i].until) size += j == 0 ? unit_.whole[i].bytes(line_) : shapes_[i][j].bytes(line_);
+        bytes += reused(unit_, i, j);
+      }
+      if (size <= held * line_) return j == 0 ? 0 : bytes / line_;  // where all fits it was there before
+    }
+    double bytes = 0;
+    for (size_t i = 0; i < s_.streams.size(); ++i) bytes += unreused(unit_, i);
+    return std::max(once, bytes) / line_;
   }
 
  private:
@@ -249,7 +266,7 @@ class Traffic {
   const Machine& m_;
   const Residency& resident_;
   const std::vector<double>& most_;
-  double line_ = 64;
+  const double line_;
   std::vector<std::vector<Footprint>> shapes_;  // [stream][depth]
   View device_, unit_;
 };
@@ -258,10 +275,17 @@ class Traffic {
 
 std::vector<LevelTraffic> traffic(const ir::Program& p, const Streams& s, const Machine& m, const Residency& resident,
                                   const std::vector<double>& most) {
-  const Traffic t(p, s, m, resident, most);
+  const Traffic t(p, s, m, resident, most, m.levels[0].line);
   std::vector<LevelTraffic> out;
   for (size_t l = 0; l + 1 < m.levels.size(); ++l) out.push_back(t.level(l));
   return out;
+}
+
+double pages_missed(const ir::Program& p, const Streams& s, const Machine& m) {
+  if (m.translations <= 0) return 0;
+  const Residency cold;
+  const std::vector<double> any;
+  return Traffic(p, s, m, cold, any, m.page).missed(m.translations) * std::min(m.units, static_cast<double>(ir::group_count(p)));
 }
 
 }  // namespace assay::model

@@ -43,4 +43,8 @@ struct LevelTraffic {             // into (read) and out of (written) level i, f
 std::vector<LevelTraffic> traffic(const ir::Program& p, const Streams& s, const Machine& m,
                                   const Residency& resident, const std::vector<double>& most = {});
 
+// Pages of all units whose translation has left the nearest buffer of translations before they are touched again:
+// that buffer is a cache too, of `translations` lines as long as a page. 0: the profile does not know it.
+double pages_missed(const ir::Program& p, const Streams& s, const Machine& m);
+
 }  // namespace assay::model

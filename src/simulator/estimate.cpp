@@ -28,6 +28,7 @@ constexpr double kMostUnitsDealt = 64;  // beyond, edges are too fine to matter
 // Everything that one unit pays, in seconds of the busiest unit.
 struct UnitCost {
   double vector = 0, load = 0, store = 0, issue = 0, chain = 0;
+  double translation = 0;     // of pages that left the nearest buffer
   double near = 0, far = 0;   // transfers between private caches, and from shared memories
 };
 
@@ -49,6 +50,7 @@ class Estimator {
     in_core();
     data();
     handing_over();
+    translating();
     const double body = m_.simt ? compose_simt() : compose_simd();
     overhead();
     const double late = joining(body);
@@ -319,6 +321,15 @@ class Estimator {
     }
   }
 
+  // Pages whose translation is no longer at hand; a core waits for it, though not with its arithmetic.
+  void translating() {
+    if (m_.simt) return;
+    const double seconds = model::pages_missed(p_, streams_, m_) / active_ * m_.translation.value;
+    if (seconds <= 0) return;
+    cost_.translation += seconds;
+    add_term("translation", seconds, [&] { return fmt::format("{:.4g} pages anew", seconds * active_ / m_.translation.value); }, m_.translation.spread);
+  }
+
   // A prefetcher that runs on behind the end of a run takes a line which another unit is about to write: it
   // goes over and comes back by way of the last cache, as other misses do.
   void handing_over() {
@@ -336,7 +347,7 @@ class Estimator {
   double compose_simd() {
     out_.rounds = std::ceil(groups_ / m_.units);
     const double overlapping = std::max({cost_.vector, cost_.issue, cost_.chain});
-    const double transfers = std::max(cost_.load, cost_.store) + cost_.near;
+    const double transfers = std::max({cost_.load, cost_.store, cost_.translation}) + cost_.near;
     const double p = model::kOverlapSharpness;
     const double top = std::max(overlapping, transfers);
     if (top <= 0) return cost_.far;

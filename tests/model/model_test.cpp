@@ -462,6 +462,32 @@ TEST(Sharing, EndsWhereUnitsShareTheColumnsOut) {
   EXPECT_EQ(model::shared_ends(walk(256, 1, 16, "j"), model::streams_of(walk(256, 1, 16, "j")), 2), 0) << "one group";
 }
 
+TEST(Footprint, RowsCloserThanALineShareIt) {
+  model::Footprint f;
+  f.rows = f.near_rows = 16;
+  f.run = 256;
+  f.stride = 1024;
+  EXPECT_DOUBLE_EQ(f.bytes(64), 16 * 256) << "lines";
+  EXPECT_DOUBLE_EQ(f.bytes(4096), 4 * 4096) << "pages: four rows in each";
+  f.stride = 8192;
+  EXPECT_DOUBLE_EQ(f.bytes(4096), 16 * 4096);
+}
+
+// Walks of 64 rows, a page each: again and again over all rows, or row by row.
+TEST(Traffic, PagesAreMissedWhereMoreAreWalkedThanTheirTranslationsFit) {
+  const ir::Program columns = walk(1024, 1, 4, "j"), rows = walk(1024, 1, 4, "j", "i, j", "i, j");
+  model::Machine m = machine(small_cpu(4, 1));
+  const auto missed = [&](const ir::Program& p) { return model::pages_missed(p, model::streams_of(p), m); };
+  EXPECT_EQ(missed(columns), 0) << "unknown";
+  m.translations = 1000;
+  EXPECT_EQ(missed(columns), 0) << "all fit";
+  m.translations = 16;
+  EXPECT_GT(missed(columns), 64 * 100) << "each of 256 steps along the rows comes to each page anew";
+  EXPECT_LE(missed(rows), 2 * 64 + 2);
+  m.translation.value = 1e-6;
+  EXPECT_GT(simulator::estimate(columns, m, {}, {}).seconds, missed(columns) * 0.9e-6);
+}
+
 // Half of each row of a power of two: one unit's part uses half of the sets.
 TEST(Footprint, AUnitsPartOfTheColumnsCrowdsItsCache) {
   ir::Program p = walk(256, 1, 16, "j");
