@@ -239,7 +239,7 @@ API int nvrtcCompileProgram(Program* p, int count, const char* const* options) {
   const Folder folder;
   const std::string file = folder.path + "/kernel.cpp", code = folder.path + "/kernel.so", log = folder.path + "/log";
   std::ofstream(file) << kPrelude << p->source << facts_of(p->source);
-  const std::string command = "g++ -std=c++20 -O1 -march=native -ffp-contract=fast -w -fPIC -shared -o " + code + " " + file + " 2> " + log;
+  const std::string command = "g++ -std=c++20 -O2 -march=native -ffp-contract=fast -w -fPIC -shared -o " + code + " " + file + " 2> " + log;
   const int status = std::system(command.c_str());
   p->log = text_of(log);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return 6;
