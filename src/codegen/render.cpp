@@ -70,8 +70,8 @@ FrameText text_of(Printer& p, Frame frame) {
                                         {"offset", {std::to_string(offset)}}};
     f.parameters += p.spell("parameter_" + kind, fillings).text + ", ";
     const std::string own = "entry_parameter_" + kind;
-    f.entry_parameters +=
-        p.spell(p.has(own) ? own : "parameter_" + kind, fillings).text + ", ";
+    const std::string parameter = p.spell(p.has(own) ? own : "parameter_" + kind, fillings).text;
+    if (!parameter.empty()) f.entry_parameters += parameter + ", ";  // group memory may need none
     f.arguments += p.spell(argument + kind, fillings).text + ", ";
     if (scratch)
       offset += scratch_piece(b);

@@ -37,6 +37,7 @@ struct KernelReport {
   std::string kernel;
   int64_t code_bytes = 0;
   int64_t stack_bytes = -1;  // spills and private memory; -1: not known
+  int registers = -1;        // of a thread; -1: not known
 };
 
 // done of total units of work, and what is being done now.

@@ -5,6 +5,7 @@
 
 #include "base/edit_distance.h"
 #include "runtime/cpu/device.h"
+#include "runtime/cuda/device.h"
 #include "runtime/device.h"
 #include "runtime/opencl/device.h"
 
@@ -24,6 +25,7 @@ constexpr Kind kKinds[] = {
      },
      [](const std::string&) { return cpu::open(); }},
     {"opencl", opencl::find, opencl::open},
+    {"cuda", cuda::find, cuda::open},
 };
 
 }  // namespace

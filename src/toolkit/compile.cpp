@@ -49,10 +49,20 @@ Result<std::vector<KernelSource>> render_sources(std::span<const ir::Kernel> ker
   return out;
 }
 
+Diag not_built(const std::string& api, const runtime::Found& found) {
+  std::string why = "this version runs none";
+  for (const runtime::Absence& a : found.absent)
+    if (a.id == api) why = a.reason;
+  Diag d = error("kernels were printed, not built: no device here runs api '" + api + "': " + why);
+  d.severity = Severity::note;
+  return d;
+}
+
 // Fills the cache of built kernels by loading them once on the first device that runs this api.
 Diags build_kernels(Bundle& bundle, std::span<const ir::Kernel> kernels,
                     const hwdesc::Target& target, const CompileOptions& options) {
-  for (const runtime::DeviceInfo& info : runtime::devices().devices) {
+  const runtime::Found found = runtime::devices();
+  for (const runtime::DeviceInfo& info : found.devices) {
     if (info.api != target.api.name) continue;
     Result<std::unique_ptr<runtime::Device>> device = open_ready(info.id, target);
     if (!device) {
@@ -70,6 +80,7 @@ Diags build_kernels(Bundle& bundle, std::span<const ir::Kernel> kernels,
     bundle.notes = (*module)->warnings();
     return {};
   }
+  bundle.notes = {not_built(target.api.name, found)};
   return {};
 }
 

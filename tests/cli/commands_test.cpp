@@ -98,7 +98,7 @@ TEST(Commands, SimulateAForeignChip) {
   const ScratchDirectory dir;
   const std::string bundle = dir.at("bundle");
   const Outcome compiled = run_assay(
-      {"compile", "--op", "matmul m=512 n=512 k=512", "--profile", "a100-sxm4-40gb", "-o", bundle});
+      {"compile", "--op", "matmul m=512 n=512 k=512", "--profile", "gc2", "-o", bundle});
   ASSERT_EQ(compiled.code, 0) << compiled.err;
   EXPECT_THAT(compiled.out, HasSubstr("kernels were not printed"));
   const Outcome as_is = run_assay({"simulate", bundle, "--format", "json"});
@@ -109,6 +109,20 @@ TEST(Commands, SimulateAForeignChip) {
   EXPECT_LE(json::parse(faster.out)["total"]["seconds"].get<double>(),
             json::parse(as_is.out)["total"]["seconds"].get<double>());
   EXPECT_EQ(run_assay({"simulate", bundle, "--explain"}).code, 0);
+}
+
+// Kernels for a chip whose driver is not here are printed, and that they were not built is said.
+TEST(Commands, CompileForAnAbsentDevice) {
+  const ScratchDirectory dir;
+  const std::string bundle = dir.at("bundle");
+  const Outcome o = run_assay({"compile", "--api", "cuda", "--profile", "nvidia/a100-sxm4-40gb", "--op", "matmul m=512 n=512 k=512", "-o", bundle},
+                              {{"ASSAY_CUDA_LIBRARY", "/nonexistent/libcuda.so"}});
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_THAT(o.err, HasSubstr("note: kernels were printed, not built: no device here runs api 'cuda': no CUDA driver: /nonexistent/libcuda.so"));
+  std::ifstream kernel(bundle + "/kernels/matmul_0.cuda");
+  std::stringstream text;
+  text << kernel.rdbuf();
+  EXPECT_THAT(text.str(), HasSubstr("extern \"C\" __global__ void __launch_bounds__(32) matmul_0("));
 }
 
 TEST(Commands, ValidateWritesTablePictureAndJournal) {

@@ -1,10 +1,8 @@
 #include "runtime/opencl/api.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <cstdlib>
-#include <mutex>
+#include "runtime/dynamic_library.h"
 
 namespace assay::runtime::opencl {
 namespace {
@@ -19,28 +17,16 @@ struct Loaded {
   Diags diags;
 };
 
-void* open_library(std::string& faults) {
-  std::vector<std::string> names(std::begin(kLibraries), std::end(kLibraries));
-  const char* chosen = std::getenv("ASSAY_OPENCL_LIBRARY");
-  if (chosen != nullptr && *chosen != '\0') names = {chosen};
-  for (const std::string& name : names) {
-    if (void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
-    if (faults.empty()) faults = dlerror();
-  }
-  return nullptr;
-}
-
 Loaded load() {
   Loaded out;
-  std::string faults;
-  void* handle = open_library(faults);
-  if (handle == nullptr) {
-    out.diags.push_back(error("no OpenCL library: " + faults,
+  const DynamicLibrary library = open_library("ASSAY_OPENCL_LIBRARY", {std::begin(kLibraries), std::end(kLibraries)});
+  if (library.handle == nullptr) {
+    out.diags.push_back(error("no OpenCL library: " + library.fault,
                               "apt install ocl-icd-libopencl1 and a driver, such as pocl-opencl-icd"));
     return out;
   }
 #define ASSAY_LOOK_UP(name)                                                            \
-  out.api.name = reinterpret_cast<decltype(out.api.name)>(dlsym(handle, #name));       \
+  out.api.name = reinterpret_cast<decltype(out.api.name)>(find_symbol(library, #name));       \
   if (out.api.name == nullptr)                                                         \
     out.diags.push_back(error("the OpenCL library lacks the function " #name));
   ASSAY_OPENCL_FUNCTIONS(ASSAY_LOOK_UP)

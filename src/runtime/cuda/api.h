@@ -1,0 +1,118 @@
+// The CUDA driver, loaded at run time. What is used of it is declared here, by the names and numbers that its
+// reference manual gives (CUDA Driver API, "Data types used by CUDA driver"), so that the build needs nothing of it.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "base/result.h"
+
+namespace assay::runtime::cuda {
+
+using Status = int;  // CUresult
+using Address = unsigned long long;  // CUdeviceptr
+using Context = struct ContextRecord*;
+using Code = struct CodeRecord*;  // CUmodule
+using Function = struct FunctionRecord*;
+using Stream = struct StreamRecord*;
+using Event = struct EventRecord*;
+
+inline constexpr Status kSuccess = 0, kOutOfMemory = 2, kNoDevice = 100;
+
+enum Attribute : int {  // CUdevice_attribute
+  kGroupThreads = 1,
+  kGroupMemory = 8,
+  kWaveLanes = 10,
+  kClock = 13,  // kHz
+  kUnits = 16,
+  kMemoryClock = 36,  // kHz
+  kLastCache = 38,
+  kUnitThreads = 39,
+  kMajor = 75,
+  kMinor = 76,
+  kUnitMemory = 81,
+  kUnitRegisters = 82,
+  kGroupMemoryAsked = 97,  // at most, for kernels that ask for it
+};
+enum FunctionAttribute : int { kLocalBytes = 3, kRegisters = 4, kMostGroupMemory = 8 };  // CUfunction_attribute
+
+// Field, symbol in the library, parameters. The symbols are those that a program built against version 12 binds to.
+#define ASSAY_CUDA_FUNCTIONS(X)                                                                                  \
+  X(init, cuInit, unsigned flags)                                                                                \
+  X(driver_version, cuDriverGetVersion, int* version)                                                            \
+  X(error_name, cuGetErrorName, Status status, const char** name)                                                \
+  X(error_text, cuGetErrorString, Status status, const char** text)                                              \
+  X(count_devices, cuDeviceGetCount, int* count)                                                                 \
+  X(get_device, cuDeviceGet, int* device, int number)                                                            \
+  X(get_name, cuDeviceGetName, char* name, int size, int device)                                                 \
+  X(get_memory, cuDeviceTotalMem_v2, size_t* bytes, int device)                                                  \
+  X(get_attribute, cuDeviceGetAttribute, int* value, int attribute, int device)                                  \
+  X(retain_context, cuDevicePrimaryCtxRetain, Context* context, int device)                                      \
+  X(release_context, cuDevicePrimaryCtxRelease_v2, int device)                                                   \
+  X(set_context, cuCtxSetCurrent, Context context)                                                               \
+  X(create_stream, cuStreamCreate, Stream* stream, unsigned flags)                                               \
+  X(destroy_stream, cuStreamDestroy_v2, Stream stream)                                                           \
+  X(synchronize, cuStreamSynchronize, Stream stream)                                                             \
+  X(create_event, cuEventCreate, Event* event, unsigned flags)                                                   \
+  X(destroy_event, cuEventDestroy_v2, Event event)                                                               \
+  X(record_event, cuEventRecord, Event event, Stream stream)                                                     \
+  X(elapsed, cuEventElapsedTime, float* milliseconds, Event from, Event to)                                      \
+  X(allocate, cuMemAlloc_v2, Address* address, size_t bytes)                                                     \
+  X(free, cuMemFree_v2, Address address)                                                                         \
+  X(set_bytes, cuMemsetD8Async, Address to, unsigned char value, size_t bytes, Stream stream)                    \
+  X(copy_in, cuMemcpyHtoDAsync_v2, Address to, const void* from, size_t bytes, Stream stream)                    \
+  X(copy_out, cuMemcpyDtoHAsync_v2, void* to, Address from, size_t bytes, Stream stream)                         \
+  X(load_code, cuModuleLoadData, Code* code, const void* image)                                                  \
+  X(unload_code, cuModuleUnload, Code code)                                                                      \
+  X(get_function, cuModuleGetFunction, Function* function, Code code, const char* name)                          \
+  X(function_attribute, cuFuncGetAttribute, int* value, int attribute, Function function)                        \
+  X(set_function_attribute, cuFuncSetAttribute, Function function, int attribute, int value)                     \
+  X(launch, cuLaunchKernel, Function function, unsigned groups_x, unsigned groups_y, unsigned groups_z,          \
+    unsigned threads_x, unsigned threads_y, unsigned threads_z, unsigned group_bytes, Stream stream,             \
+    void** arguments, void** extra)
+
+struct Api {
+#define ASSAY_DECLARE(field, symbol, ...) Status (*field)(__VA_ARGS__) = nullptr;
+  ASSAY_CUDA_FUNCTIONS(ASSAY_DECLARE)
+#undef ASSAY_DECLARE
+};
+
+// The library named by $ASSAY_CUDA_LIBRARY, else the driver's; loaded and initialised once, and kept.
+// Errors: there is none; it lacks functions (each by its name); it does not start.
+Result<const Api*> load_api();
+
+// The driver's name for a status (CUDA_ERROR_OUT_OF_MEMORY), or the number.
+std::string name_of(const Api& api, Status status);
+
+// What went wrong in which call, with what to do about it where that is known. Errors after which the context can
+// not be used any more say so.
+Diag failure(const Api& api, const char* call, Status status);
+
+// Owner of a driver's object: gives it back with a function of the api.
+template <class T>
+class Owned {  // invariant: holds one object, or none
+ public:
+  using Release = Status (*)(T);
+  Owned() = default;
+  Owned(T handle, Release release) : handle_(handle), release_(release) {}
+  Owned(Owned&& o) noexcept : handle_(std::exchange(o.handle_, T{})), release_(o.release_) {}
+  Owned& operator=(Owned&& o) noexcept {
+    std::swap(handle_, o.handle_);
+    std::swap(release_, o.release_);
+    return *this;
+  }
+  ~Owned() {
+    if (handle_ != T{}) release_(handle_);
+  }
+  T get() const { return handle_; }
+
+ private:
+  T handle_{};
+  Release release_ = nullptr;
+};
+
+// 0 where the driver does not say.
+int attribute_of(const Api& api, int device, Attribute what);
+
+}  // namespace assay::runtime::cuda

@@ -1,0 +1,87 @@
+#include "runtime/cuda/buffers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace assay::runtime::cuda {
+
+Result<int> Buffers::allocate(int64_t bytes) {
+  ASSAY_CHECK(bytes >= 0);
+  const Api& api = session_.api;
+  Address address = 0;
+  Status status = session_.enter();
+  if (status == kSuccess) status = api.allocate(&address, static_cast<size_t>(std::max<int64_t>(bytes, 1) + 2 * guard()));
+  if (status == kOutOfMemory)
+    return error(fmt::format("out of memory: {} bytes for one buffer of {}: {}", bytes, session_.id, name_of(api, status)),
+                 "a smaller model or batch, or a device with more memory");
+  if (status != kSuccess) return failure(api, "cuMemAlloc", status);
+  Buffer b{{address, api.free}, bytes};
+  if (const Status s = fill(b)) return failure(api, "cuMemsetD8Async", s);
+  all_.push_back(std::move(b));
+  return static_cast<int>(all_.size()) - 1;
+}
+
+Status Buffers::fill(const Buffer& b) const {
+  const auto set = [&](Address to, unsigned char value, int64_t bytes) {
+    return bytes == 0 ? kSuccess : session_.api.set_bytes(to, value, static_cast<size_t>(bytes), session_.stream.get());
+  };
+  const int64_t bytes = std::max<int64_t>(b.bytes, 1);
+  if (const Status s = set(b.memory.get(), 0xFF, guard())) return s;
+  if (const Status s = set(start(b), 0, bytes)) return s;
+  return set(start(b) + static_cast<Address>(bytes), 0xFF, guard());
+}
+
+Status Buffers::copy_in(Address to, std::span<const std::byte> data) const {
+  if (const Status s = session_.enter()) return s;
+  if (const Status s = session_.api.copy_in(to, data.data(), data.size(), session_.stream.get())) return s;
+  return session_.api.synchronize(session_.stream.get());
+}
+
+Status Buffers::copy_out(Address from, std::span<std::byte> data) const {
+  if (const Status s = session_.enter()) return s;
+  if (const Status s = session_.api.copy_out(data.data(), from, data.size(), session_.stream.get())) return s;
+  return session_.api.synchronize(session_.stream.get());
+}
+
+void Buffers::write(BufferRange to, std::span<const std::byte> data) {
+  if (data.empty()) return;
+  ASSAY_CHECK(to.offset >= 0 && to.offset + static_cast<int64_t>(data.size()) <= bytes_of(to.buffer));
+  if (const Status s = copy_in(address_of(to), data)) lost_.push_back(failure(session_.api, "cuMemcpyHtoDAsync", s));
+}
+
+void Buffers::write_words(int buffer, std::span<const Word> words) {
+  std::vector<std::byte> bytes(static_cast<size_t>(bytes_of(buffer)));
+  if (bytes.empty()) return;
+  read({buffer, 0}, bytes);
+  for (const Word& w : words) {
+    ASSAY_CHECK(w.offset >= 0 && w.offset + static_cast<int64_t>(sizeof w.value) <= bytes_of(buffer));
+    std::memcpy(bytes.data() + w.offset, &w.value, sizeof w.value);
+  }
+  write({buffer, 0}, bytes);
+}
+
+void Buffers::read(BufferRange from, std::span<std::byte> data) const {
+  if (data.empty()) return;
+  ASSAY_CHECK(from.offset >= 0 && from.offset + static_cast<int64_t>(data.size()) <= bytes_of(from.buffer));
+  const Status s = copy_out(address_of(from), data);
+  if (s == kSuccess) return;
+  std::fill(data.begin(), data.end(), std::byte{0xFF});  // NaN: never a value that looks right
+  lost_.push_back(failure(session_.api, "cuMemcpyDtoHAsync", s));
+}
+
+Diags Buffers::check_guards() const {
+  Diags damage;
+  std::vector<std::byte> zone(static_cast<size_t>(guard()));
+  for (size_t i = 0; guarded_ && i < all_.size(); ++i)
+    for (const int64_t at : {int64_t{0}, guard() + std::max<int64_t>(1, all_[i].bytes)}) {
+      if (const Status s = copy_out(all_[i].memory.get() + static_cast<Address>(at), zone))
+        damage.push_back(failure(session_.api, "cuMemcpyDtoHAsync", s));
+      else if (std::any_of(zone.begin(), zone.end(), [](std::byte b) { return b != std::byte{0xFF}; }))
+        damage.push_back(error(fmt::format("a kernel wrote outside buffer {}", i)));
+    }
+  return damage;
+}
+
+}  // namespace assay::runtime::cuda

@@ -1,0 +1,139 @@
+#include "runtime/cuda/device.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "codegen/dialect.h"
+#include "runtime/cuda/module.h"
+#include "runtime/cuda/session.h"
+#include "runtime/source.h"
+
+namespace assay::runtime::cuda {
+namespace {
+
+constexpr const char* kDialect = "cuda";
+constexpr unsigned kOfItsOwn = 1;  // CU_STREAM_NON_BLOCKING: does not wait for the default stream
+
+int capability_of(const Api& api, int device) {
+  return 10 * attribute_of(api, device, kMajor) + attribute_of(api, device, kMinor);
+}
+
+DeviceInfo describe(const Api& api, int device, int number) {
+  DeviceInfo d;
+  d.id = fmt::format("cuda:{}", number);
+  d.api = kDialect;
+  std::array<char, 256> name{};
+  if (api.get_name(name.data(), static_cast<int>(name.size()) - 1, device) == kSuccess) d.name = name.data();
+  size_t bytes = 0;
+  if (api.get_memory(&bytes, device) == kSuccess) d.memory_bytes = static_cast<int64_t>(bytes);
+  d.units = attribute_of(api, device, kUnits);
+  int version = 0;
+  api.driver_version(&version);
+  const int capability = capability_of(api, device);
+  d.facts = {{"class", "gpu"},
+             {"driver", fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10)},
+             {"capability", fmt::format("{}.{}", capability / 10, capability % 10)}};
+  static constexpr std::pair<const char*, Attribute> kNumbers[] = {
+      {"wave_lanes", kWaveLanes},         {"group_threads", kGroupThreads},   {"group_memory", kGroupMemory},
+      {"group_memory_asked", kGroupMemoryAsked}, {"unit_memory", kUnitMemory}, {"unit_threads", kUnitThreads},
+      {"unit_registers", kUnitRegisters}, {"last_cache", kLastCache},         {"clock_khz", kClock},
+      {"memory_clock_khz", kMemoryClock}};
+  for (const auto& [fact, attribute] : kNumbers) d.facts.emplace_back(fact, std::to_string(attribute_of(api, device, attribute)));
+  const auto compiler = Compiler::load();
+  d.facts.emplace_back("compiler", compiler ? "NVRTC " + (*compiler)->version() : compiler.diags()[0].message);
+  return d;
+}
+
+// The devices' own numbers. Errors: the driver does not list them.
+Result<std::vector<int>> list_devices(const Api& api) {
+  int count = 0;
+  if (const Status s = api.count_devices(&count)) return failure(api, "cuDeviceGetCount", s);
+  std::vector<int> out;
+  for (int i = 0; i < count; ++i) {
+    int device = 0;
+    if (const Status s = api.get_device(&device, i)) return failure(api, "cuDeviceGet", s);
+    out.push_back(device);
+  }
+  return out;
+}
+
+Result<Session> start(const Api& api, int device, const std::string& id) {
+  Session s{api, device, id, capability_of(api, device)};
+  s.limits.group_threads = attribute_of(api, device, kWaveLanes);
+  s.limits.group_bytes = std::max(attribute_of(api, device, kGroupMemory), attribute_of(api, device, kGroupMemoryAsked));
+  Context context = nullptr;
+  if (const Status status = api.retain_context(&context, device)) return failure(api, "cuDevicePrimaryCtxRetain", status);
+  s.context = {context, [&api, device](Context) { api.release_context(device); }};
+  if (const Status status = s.enter()) return failure(api, "cuCtxSetCurrent", status);
+  Stream stream = nullptr;
+  if (const Status status = api.create_stream(&stream, kOfItsOwn)) return failure(api, "cuStreamCreate", status);
+  s.stream = {stream, api.destroy_stream};
+  return s;
+}
+
+class CudaDevice final : public Device {  // invariant: session_ is open
+ public:
+  CudaDevice(DeviceInfo info, Session session, codegen::Dialect dialect)
+      : info_(std::move(info)), session_(std::make_shared<Session>(std::move(session))), dialect_(std::move(dialect)) {}
+
+  const DeviceInfo& info() const override { return info_; }
+
+  Result<std::unique_ptr<Module>> load(std::span<const ir::Kernel> kernels, const hwdesc::Target& target,
+                                       const LoadOptions& options) override {
+    if (const Diags other = check_dialect(info_.id, kDialect, target); has_error(other)) return other;
+    const int threads = hwdesc::threads_of(target);
+    if (threads > session_->limits.group_threads)
+      return error(fmt::format("a wave of {} has {} lanes, the target has {}", info_.id, session_->limits.group_threads, threads));
+    const auto compiler = Compiler::load();
+    if (!compiler) return compiler.diags();
+    const auto architecture = (*compiler)->architecture_for(session_->capability);
+    if (!architecture) return architecture.diags();
+    Diags warnings;
+    auto cache = KernelCache::open(options.cache_dir, warnings);
+    if (!cache) return cache.diags();
+    const auto built = build({kernels, dialect_, options, *architecture, threads}, *cache);
+    if (!built) return built.diags();
+    return CudaModule::make(session_, kernels, *built, threads, options.guarded, std::move(warnings));
+  }
+
+ private:
+  DeviceInfo info_;
+  std::shared_ptr<Session> session_;
+  codegen::Dialect dialect_;
+};
+
+Found absent(const Diags& why) { return {{}, {{"cuda", why[0].message}}}; }
+
+}  // namespace
+
+Found find() {
+  const auto api = load_api();
+  if (!api) return absent(api.diags());
+  const auto devices = list_devices(**api);
+  if (!devices) return absent(devices.diags());
+  if (devices->empty()) return {{}, {{"cuda", "its driver lists no device"}}};
+  Found found;
+  for (size_t i = 0; i < devices->size(); ++i) found.devices.push_back(describe(**api, (*devices)[i], static_cast<int>(i)));
+  return found;
+}
+
+Result<std::unique_ptr<Device>> open(const std::string& id) {
+  const auto api = load_api();
+  if (!api) return api.diags();
+  const auto devices = list_devices(**api);
+  if (!devices) return devices.diags();
+  auto dialect = codegen::parse_dialect(codegen::dialect_text(kDialect), fmt::format("dialects/{}.yaml", kDialect));
+  if (!dialect) return dialect.diags();
+  for (size_t i = 0; i < devices->size(); ++i) {
+    DeviceInfo info = describe(**api, (*devices)[i], static_cast<int>(i));
+    if (info.id != id) continue;
+    auto session = start(**api, (*devices)[i], id);
+    if (!session) return session.diags();
+    return std::unique_ptr<Device>(
+        std::make_unique<CudaDevice>(std::move(info), std::move(session).value(), std::move(dialect).value()));
+  }
+  return error(fmt::format("{} has gone", id), "`assay devices` lists those there are");
+}
+
+}  // namespace assay::runtime::cuda

@@ -1,0 +1,176 @@
+#include "runtime/cuda/module.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codegen/render.h"
+#include "runtime/launch_check.h"
+
+namespace assay::runtime::cuda {
+namespace {
+
+constexpr int64_t kMostGroups = 0x7fffffff;  // of one launch
+constexpr int64_t kUnaskedGroupMemory = 48 * 1024;  // a kernel that needs more has to ask for it
+
+}  // namespace
+
+Result<std::unique_ptr<Module>> CudaModule::make(std::shared_ptr<Session> session, std::span<const ir::Kernel> kernels,
+                                                 const Build& build, int threads, bool guarded, Diags warnings) {
+  Diags diags;
+  for (const ir::Kernel& k : kernels)
+    if (const int64_t needed = codegen::scratch_bytes(k); needed > session->limits.group_bytes)
+      diags.push_back(error(fmt::format("kernel '{}' needs {} bytes of group memory, {} has {}", k.name, needed,
+                                        session->id, session->limits.group_bytes)));
+  if (has_error(diags)) return diags;
+  auto m = std::make_unique<CudaModule>(std::move(session), guarded);
+  m->definitions_.assign(kernels.begin(), kernels.end());
+  m->threads_ = threads;
+  m->build_seconds_ = build.seconds;
+  m->warnings_ = std::move(warnings);
+  diags = m->load(build);
+  if (has_error(diags)) return diags;
+  return std::unique_ptr<Module>(std::move(m));
+}
+
+Diags CudaModule::load(const Build& build) {
+  if (const Status s = session_->enter()) return {failure(session_->api, "cuCtxSetCurrent", s)};
+  Diags diags;
+  std::map<std::filesystem::path, Code> loaded;
+  for (size_t i = 0; i < definitions_.size(); ++i) {
+    const Diags faults = load(i, build.kernels[i], loaded);
+    diags.insert(diags.end(), faults.begin(), faults.end());
+  }
+  return diags;
+}
+
+Diags CudaModule::load(size_t kernel, const BuiltKernel& built, std::map<std::filesystem::path, Code>& loaded) {
+  const Api& api = session_->api;
+  const ir::Kernel& k = definitions_[kernel];
+  const auto fail = [&](const char* call, Status status) {
+    Diag d = failure(api, call, status);
+    d.message = fmt::format("kernel '{}': {}", k.name, d.message);
+    return Diags{std::move(d)};
+  };
+  Code& code = loaded[built.cubin];
+  if (code == nullptr) {
+    const auto bytes = read_file(built.cubin);
+    if (!bytes) return {error(fmt::format("kernel '{}': '{}' can not be read", k.name, built.cubin.string()))};
+    if (const Status s = api.load_code(&code, bytes->data())) return fail("cuModuleLoadData", s);
+    code_.emplace_back(code, api.unload_code);
+  }
+  Function function = nullptr;
+  if (const Status s = api.get_function(&function, code, built.entry.c_str())) return fail("cuModuleGetFunction", s);
+  if (const int64_t needed = codegen::scratch_bytes(k); needed > kUnaskedGroupMemory)
+    if (const Status s = api.set_function_attribute(function, kMostGroupMemory, static_cast<int>(needed)))
+      return fail("cuFuncSetAttribute", s);
+  KernelReport report{k.name};
+  int local = 0;
+  if (api.function_attribute(&local, kLocalBytes, function) == kSuccess) report.stack_bytes = local;
+  if (api.function_attribute(&report.registers, kRegisters, function) != kSuccess) report.registers = -1;
+  reports_.push_back(std::move(report));
+  functions_.push_back(function);
+  return {};
+}
+
+Diags CudaModule::make_events(size_t count) {
+  while (events_.size() < count) {
+    Event event = nullptr;
+    if (const Status s = session_->api.create_event(&event, 0)) return {failure(session_->api, "cuEventCreate", s)};
+    events_.emplace_back(event, session_->api.destroy_event);
+  }
+  return {};
+}
+
+Status CudaModule::hand_over(const Launch& launch) {
+  const auto k = static_cast<size_t>(launch.kernel);
+  std::vector<Address> addresses;
+  for (const BufferRange& r : launch.arguments) addresses.push_back(buffers_.address_of(r));
+  std::vector<void*> arguments;
+  for (Address& a : addresses) arguments.push_back(&a);
+  const auto group_bytes = static_cast<unsigned>(codegen::scratch_bytes(definitions_[k]));
+  for (const GroupRange& r : ranges_of(launch, definitions_[k].groups))
+    for (int64_t begin = r.begin; begin < r.end; begin += kMostGroups) {
+      long long first = begin;
+      std::vector<void*> all = arguments;
+      all.push_back(&first);
+      const auto groups = static_cast<unsigned>(std::min(kMostGroups, r.end - begin));
+      if (const Status s = session_->api.launch(functions_[k], groups, 1, 1, static_cast<unsigned>(threads_), 1, 1, group_bytes,
+                                                session_->stream.get(), all.data(), nullptr))
+        return s;
+    }
+  return kSuccess;
+}
+
+Diag CudaModule::failure_at(std::span<const Launch> launches, size_t at, const char* call, Status status) const {
+  Diag d = failure(session_->api, call, status);
+  d.message = fmt::format("{}: launch {} ('{}'): {}", session_->id, at,
+                          definitions_[static_cast<size_t>(launches[at].kernel)].name, d.message);
+  return d;
+}
+
+Diags CudaModule::run_once(std::span<const Launch> launches, RunTimes* times) {
+  const Api& api = session_->api;
+  const Stream stream = session_->stream.get();
+  if (const Status s = api.record_event(events_[0].get(), stream)) return {failure_at(launches, 0, "cuEventRecord", s)};
+  for (size_t i = 0; i < launches.size(); ++i) {
+    const char* call = "cuLaunchKernel";
+    Status status = hand_over(launches[i]);
+    if (status == kSuccess) {
+      call = "cuEventRecord";
+      status = api.record_event(events_[i + 1].get(), stream);
+    }
+    if (status == kSuccess) continue;
+    api.synchronize(stream);
+    return {failure_at(launches, i, call, status)};
+  }
+  // What a kernel did wrong shows here; the driver does not say which one it was.
+  if (const Status s = api.synchronize(stream)) {
+    Diag d = failure(api, "a kernel", s);
+    d.message = fmt::format("{}: one of {} launches ('{}' to '{}'): {}", session_->id, launches.size(),
+                            definitions_[static_cast<size_t>(launches.front().kernel)].name,
+                            definitions_[static_cast<size_t>(launches.back().kernel)].name, d.message);
+    return {d};
+  }
+  return times == nullptr ? Diags{} : read_times(launches.size(), *times);
+}
+
+// From the moment the first launch was handed over, so that steps hold what launching costs.
+Diags CudaModule::read_times(size_t launches, RunTimes& times) const {
+  std::vector<double> steps;
+  double total = 0;
+  for (size_t i = 0; i < launches; ++i) {
+    float milliseconds = 0;
+    if (const Status s = session_->api.elapsed(&milliseconds, events_[i].get(), events_[i + 1].get()))
+      return {failure(session_->api, "cuEventElapsedTime", s)};
+    if (!(milliseconds >= 0)) return {error(fmt::format("{}: its clock runs backwards", session_->id))};
+    steps.push_back(static_cast<double>(milliseconds) * 1e-3);
+    total += steps.back();
+  }
+  times.busy.push_back(steps);
+  times.steps.push_back(std::move(steps));
+  times.total.push_back(total);
+  return {};
+}
+
+Result<RunTimes> CudaModule::run(std::span<const Launch> launches, const RunOptions& options) {
+  if (options.repeat < 0 || options.warm_up < 0) return error("repeat and warm_up can not be negative");
+  Diags faults = buffers_.take_lost();
+  if (has_error(faults)) return faults;
+  faults = check_launches(launches, definitions_, buffers_.size(), [&](int b) { return buffers_.bytes_of(b); });
+  if (has_error(faults)) return faults;
+  if (const Status s = session_->enter()) return failure(session_->api, "cuCtxSetCurrent", s);
+  faults = make_events(launches.size() + 1);
+  if (has_error(faults)) return faults;
+  RunTimes times;
+  for (int i = 0; i < options.warm_up + options.repeat && !launches.empty(); ++i) {
+    if (options.cancel != nullptr && options.cancel->load()) return error("cancelled");
+    faults = run_once(launches, i < options.warm_up ? nullptr : &times);
+    if (has_error(faults)) return faults;
+  }
+  faults = buffers_.check_guards();
+  if (has_error(faults)) return faults;
+  return times;
+}
+
+}  // namespace assay::runtime::cuda

@@ -1,0 +1,51 @@
+// The runtime::Module of a CUDA device: loaded code, buffers, and launches handed over one after the other in one
+// stream, with an event behind each.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "runtime/cuda/buffers.h"
+#include "runtime/cuda/build.h"
+
+namespace assay::runtime::cuda {
+
+class CudaModule final : public Module {  // invariant: functions_[i] runs definitions_[i]
+ public:
+  // `threads`: of a group. Errors: a kernel that needs more group memory than the device has; code the driver refuses.
+  static Result<std::unique_ptr<Module>> make(std::shared_ptr<Session> session, std::span<const ir::Kernel> kernels,
+                                              const Build& build, int threads, bool guarded, Diags warnings);
+  CudaModule(std::shared_ptr<Session> session, bool guarded) : session_(std::move(session)), buffers_(*session_, guarded) {}
+
+  Result<int> allocate(int64_t bytes) override { return buffers_.allocate(bytes); }
+  void write(BufferRange to, std::span<const std::byte> data) override { buffers_.write(to, data); }
+  void write_words(int buffer, std::span<const Word> words) override { buffers_.write_words(buffer, words); }
+  void read(BufferRange from, std::span<std::byte> data) const override { buffers_.read(from, data); }
+  Result<RunTimes> run(std::span<const Launch> launches, const RunOptions& options) override;
+  const std::vector<KernelReport>& reports() const override { return reports_; }
+  double build_seconds() const override { return build_seconds_; }
+  const Diags& warnings() const override { return warnings_; }
+
+ private:
+  Diags load(const Build& build);
+  Diags load(size_t kernel, const BuiltKernel& built, std::map<std::filesystem::path, Code>& loaded);
+  Diags make_events(size_t count);
+  Diags run_once(std::span<const Launch> launches, RunTimes* times);
+  Status hand_over(const Launch& launch);
+  Diags read_times(size_t launches, RunTimes& times) const;
+  Diag failure_at(std::span<const Launch> launches, size_t at, const char* call, Status status) const;
+
+  std::shared_ptr<Session> session_;
+  std::vector<Owned<Code>> code_;
+  std::vector<Function> functions_;
+  std::vector<ir::Kernel> definitions_;
+  Buffers buffers_;
+  std::vector<Owned<Event>> events_;  // before the first launch, and after each
+  std::vector<KernelReport> reports_;
+  int threads_ = 1;
+  double build_seconds_ = 0;
+  Diags warnings_;
+};
+
+}  // namespace assay::runtime::cuda

@@ -1,0 +1,30 @@
+// One device in use: its context and its stream, shared by the modules that run on it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "runtime/cuda/api.h"
+
+namespace assay::runtime::cuda {
+
+struct Limits {
+  int group_threads = 0;  // of a wave: groups are one
+  int64_t group_bytes = 0;
+};
+
+struct Session {
+  const Api& api;
+  int device = 0;
+  std::string id;
+  int capability = 0;  // 90: 9.0
+  Limits limits{};
+  std::unique_ptr<ContextRecord, std::function<void(Context)>> context{};  // the device's primary one
+  Owned<Stream> stream{};
+
+  // Driver calls of this thread go to this device from here on.
+  Status enter() const { return api.set_context(context.get()); }
+};
+
+}  // namespace assay::runtime::cuda

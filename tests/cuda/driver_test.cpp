@@ -1,0 +1,237 @@
+// What is handed to a CUDA driver, and what is said when it fails: on a driver of our own (host/). Each case is a
+// process of its own, since a driver is loaded once per process.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <sstream>
+#include <string>
+
+#include "codegen/kernels.h"
+#include "hwdesc/target.h"
+#include "runtime/host.h"
+
+namespace assay::runtime {
+namespace {
+
+using namespace testing;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::Not;
+using ::testing::StartsWith;
+using Variables = std::map<std::string, std::string>;
+
+hwdesc::Target target() {
+  hwdesc::Target t;
+  t.profile.execution.lanes.style = hwdesc::LaneStyle::simt;
+  hwdesc::LaneMode mode;
+  mode.width.value = hwdesc::Count{16};
+  t.profile.execution.lanes.modes.push_back(mode);
+  return t;
+}
+
+ir::Kernel plus_one(int64_t elements = 40) {
+  return elementwise("plus_one", elements, [](ir::Value v) { return op(ir::ValueOp::add, {v, constant_of(1, v.lanes)}); });
+}
+
+// What `body` returns, run in a child with these variables set.
+std::string said(const Variables& variables, const std::function<std::string()>& body) {
+  std::array<int, 2> ends{};
+  if (::pipe(ends.data()) != 0) return "no pipe";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (const char* library : {"ASSAY_CUDA_LIBRARY", "ASSAY_NVRTC_LIBRARY"}) ::setenv(library, HOST_CUDA, 1);
+    ::setenv("ASSAY_TEST_DEVICE", "cuda:0", 1);
+    for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
+    const std::string text = body();
+    const ssize_t n = ::write(ends[1], text.data(), text.size());
+    ::_exit(n == static_cast<ssize_t>(text.size()) ? 0 : 1);
+  }
+  ::close(ends[1]);
+  std::string out;
+  std::array<char, 4096> buffer{};
+  for (ssize_t n = 0; (n = ::read(ends[0], buffer.data(), buffer.size())) > 0;) out.append(buffer.data(), static_cast<size_t>(n));
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  return out;
+}
+
+std::string load_it() {
+  Host host;
+  const auto m = host.device().load(std::vector{plus_one()}, target(), host.options());
+  return m.ok() ? "loaded" : render(m.diags());
+}
+
+std::string absences() {
+  std::string out;
+  for (const Absence& a : devices().absent) out += a.id + ": " + a.reason + "\n";
+  return out;
+}
+
+TEST(CudaDriver, lists_its_devices_with_what_they_are) {
+  EXPECT_EQ(said({}, [] {
+    for (const DeviceInfo& d : devices().devices)
+      if (d.id == "cuda:0") return d.name + ", " + d.api + ", " + std::to_string(d.units) + ", " + std::to_string(d.memory_bytes);
+    return absences();
+  }), "the host in a GPU's place, cuda, 4, 17179869184");
+}
+
+TEST(CudaDriver, without_a_fault_all_is_well) { EXPECT_EQ(said({}, load_it), "loaded"); }
+
+TEST(CudaDriver, builds_for_the_newest_architecture_the_device_runs) {
+  const std::string log = ::testing::TempDir() + "cuda_options." + std::to_string(::getpid());
+  EXPECT_EQ(said({{"HOST_CUDA_LOG", log}}, load_it), "loaded");
+  std::stringstream text;
+  text << std::ifstream(log).rdbuf();
+  std::remove(log.c_str());
+  EXPECT_THAT(text.str(), StartsWith("option --gpu-architecture=sm_80\n"));  // the device says 8.6, the compiler knows 80 and 90
+}
+
+// A second load takes everything from the cache, and the module still runs.
+TEST(CudaDriver, builds_a_kernel_once) {
+  EXPECT_EQ(said({}, [] {
+    Host host;
+    std::string out;
+    for (int i = 0; i < 2; ++i) {
+      const auto m = host.device().load(std::vector{plus_one(), plus_one()}, target(), host.options());
+      if (!m.ok()) return render(m.diags());
+      const auto got = Host::run(**m, 1, {std::vector<float>(40, 2.0f), Host::poison(40)});
+      out += (*m)->build_seconds() > 0 ? "built " : "cached ";
+      out += std::to_string(static_cast<int>(got[1][39])) + " ";
+    }
+    return out;
+  }), "built 3 cached 3 ");
+}
+
+TEST(CudaDriver, reports_registers_and_stack) {
+  EXPECT_EQ(said({}, [] {
+    Host host;
+    const auto m = host.device().load(std::vector{plus_one()}, target(), host.options());
+    if (!m.ok()) return render(m.diags());
+    const KernelReport& r = (*m)->reports().at(0);
+    return r.kernel + ": " + std::to_string(r.registers) + " registers, " + std::to_string(r.stack_bytes) + " bytes";
+  }), "plus_one: 40 registers, 16 bytes");
+}
+
+// Launches in their order; queues that touch are one range; group memory as the kernel needs it.
+TEST(CudaDriver, is_handed_launches_in_order_with_their_groups_threads_and_memory) {
+  const std::string log = ::testing::TempDir() + "cuda_launches." + std::to_string(::getpid());
+  const std::string said_it = said({}, [&] {
+    Host host;
+    ir::Kernel staged = plus_one(64 * 6);
+    staged.name = "staged";
+    staged.buffers.push_back(scratch("row", 16 * 1024));
+    const auto m = host.device().load(std::vector{plus_one(64 * 6), staged}, target(), host.options());
+    if (!m.ok()) return render(m.diags());
+    const int a = (*m)->allocate(64 * 6 * 4).value(), b = (*m)->allocate(64 * 6 * 4).value();
+    ::setenv("HOST_CUDA_LOG", log.c_str(), 1);
+    const std::vector<Launch> launches{{0, {{a, 0}, {b, 0}}, {{1, 2, 4}, {0, 0, 2}, {2, 5, 6}}}, {1, {{b, 0}, {a, 0}}, {}}};
+    const auto times = (*m)->run(launches, {});
+    if (!times.ok()) return render(times.diags());
+    double sum = 0;
+    for (const double s : times->steps.at(0)) sum += s;
+    return std::string(times->steps.at(0).size() == 2 && std::abs(sum - times->total.at(0)) < 1e-9 ? "ran" : "steps do not add up");
+  });
+  EXPECT_EQ(said_it, "ran");
+  std::stringstream text;
+  text << std::ifstream(log).rdbuf();
+  std::remove(log.c_str());
+  EXPECT_EQ(text.str(), "launch groups 4 threads 16 bytes 0 first 0\n"
+                        "launch groups 1 threads 16 bytes 0 first 5\n"
+                        "launch groups 6 threads 16 bytes 65536 first 0\n");
+}
+
+TEST(CudaDriver, more_group_memory_than_there_is_is_refused) {
+  EXPECT_THAT(said({}, [] {
+    Host host;
+    ir::Kernel k = plus_one();
+    k.buffers.push_back(scratch("row", 64 * 1024));
+    const auto m = host.device().load(std::vector{k}, target(), host.options());
+    return m.ok() ? "loaded" : render(m.diags());
+  }), HasSubstr("kernel 'plus_one' needs 262144 bytes of group memory, cuda:0 has 163840"));
+}
+
+TEST(CudaDriver, a_build_failure_shows_log_file_and_line) {
+  const std::string text = said({{"FAIL_BUILD", "1"}}, load_it);
+  EXPECT_THAT(text, AllOf(HasSubstr("error: kernel 'plus_one' is not built for sm_80: NVRTC"), HasSubstr("this declaration has no storage class")));
+  EXPECT_THAT(text.substr(0, text.find('\n')), MatchesRegex("/.*/failed/[0-9a-f]*.cu:2:5: error: .*"));
+}
+
+TEST(CudaDriver, code_that_it_does_not_take_names_kernel_and_remedy) {
+  EXPECT_THAT(said({{"FAIL_IMAGE", "1"}}, load_it),
+              AllOf(HasSubstr("kernel 'plus_one': cuModuleLoadData: CUDA_ERROR_NO_BINARY_FOR_GPU"), HasSubstr("hint: the runtime compiler is newer")));
+}
+
+TEST(CudaDriver, out_of_memory_says_how_much) {
+  EXPECT_THAT(said({{"FAIL_MEMORY", "100000"}}, [] {
+    Host host;
+    const auto m = host.device().load(std::vector{plus_one()}, target(), host.options());
+    const auto buffer = (*m)->allocate(123456);
+    const auto smaller = (*m)->allocate(100);
+    return (buffer.ok() ? "allocated" : render(buffer.diags())) + (smaller.ok() ? "a smaller one fits" : "");
+  }), AllOf(HasSubstr("out of memory: 123456 bytes for one buffer of cuda:0: CUDA_ERROR_OUT_OF_MEMORY"), HasSubstr("hint: "),
+            HasSubstr("a smaller one fits")));
+}
+
+// A kernel that breaks the context does so for good: what was read before is kept, what is read behind it is no value.
+TEST(CudaDriver, a_context_that_breaks_gives_no_values_and_says_so) {
+  const std::string text = said({{"FAIL_AFTER", "2"}}, [] {
+    Host host;
+    host.options().guarded = false;
+    const auto m = host.device().load(std::vector{plus_one()}, target(), host.options());
+    if (!m.ok()) return render(m.diags());
+    const int a = (*m)->allocate(160).value(), b = (*m)->allocate(160).value();
+    const std::vector<Launch> launches(2, Launch{0, {{a, 0}, {b, 0}}, {}});
+    std::vector<float> values(40, 0.0f);
+    std::string out;
+    for (int i = 0; i < 3; ++i) {
+      const auto times = (*m)->run(launches, {});
+      out += times.ok() ? "ran\n" : render(times.diags());
+      (*m)->read({b, 0}, std::as_writable_bytes(std::span(values)));
+      out += std::isnan(values[0]) ? "NaN\n" : "value " + std::to_string(static_cast<int>(values[0])) + "\n";
+    }
+    return out;
+  });
+  EXPECT_THAT(text, StartsWith("ran\nvalue 1\nerror: cuda:0: one of 2 launches ('plus_one' to 'plus_one'): a kernel: "
+                               "CUDA_ERROR_ILLEGAL_ADDRESS\nhint: this process can not use the device any more"));
+  EXPECT_THAT(text, HasSubstr("NaN\nerror: cuMemcpyDtoHAsync: CUDA_ERROR_ILLEGAL_ADDRESS"));
+}
+
+TEST(CudaDriver, no_library_is_an_absence_with_a_reason) {
+  EXPECT_THAT(said({{"ASSAY_CUDA_LIBRARY", "/nonexistent/libcuda.so"}}, absences), HasSubstr("cuda: no CUDA driver: /nonexistent/libcuda.so"));
+}
+
+TEST(CudaDriver, one_that_does_not_start_is_an_absence_with_a_reason) {
+  EXPECT_THAT(said({{"FAIL_START", "100"}}, absences), HasSubstr("cuda: cuInit: CUDA_ERROR_NO_DEVICE"));
+}
+
+TEST(CudaDriver, functions_that_are_missing_are_named) {
+  EXPECT_THAT(said({{"ASSAY_CUDA_LIBRARY", "libm.so.6"}}, absences), HasSubstr("cuda: the CUDA driver lacks the function cuInit"));
+}
+
+TEST(CudaDriver, without_its_compiler_a_device_says_where_to_get_one) {
+  EXPECT_THAT(said({{"ASSAY_NVRTC_LIBRARY", "/nonexistent/libnvrtc.so"}}, load_it),
+              AllOf(HasSubstr("no NVRTC library, which compiles CUDA kernels: /nonexistent/libnvrtc.so"), HasSubstr("hint: scripts/nvrtc.sh")));
+}
+
+TEST(CudaDriver, waves_wider_than_its_own_are_refused) {
+  EXPECT_THAT(said({}, [] {
+    Host host;
+    hwdesc::Target wide = target();
+    wide.profile.execution.lanes.modes[0].width.value = hwdesc::Count{64};
+    const auto m = host.device().load(std::vector{plus_one()}, wide, host.options());
+    return m.ok() ? "loaded" : render(m.diags());
+  }), HasSubstr("a wave of cuda:0 has 32 lanes, the target has 64"));
+}
+
+}  // namespace
+}  // namespace assay::runtime

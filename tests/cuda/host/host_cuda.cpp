@@ -1,0 +1,375 @@
+// A CUDA driver and its compiler on the host, for tests where there is no GPU. "Machine code" is a shared object that
+// g++ made of the kernel's source; a wave's lanes are coroutines that switch at barriers; events read the host's
+// clock. So launch, arguments and the printed text are put to the proof, not how fast anything is.
+//
+// It is strict: threads must be those the kernel was bound to, group memory is poisoned and may not be written beyond
+// what the launch asked for, and lanes must all meet at every barrier. It fails on demand:
+//   FAIL_START=STATUS    cuInit says so
+//   FAIL_BUILD=1         nothing compiles
+//   FAIL_IMAGE=1         the driver does not take the code
+//   FAIL_MEMORY=BYTES    buffers from this size on can not be had
+//   FAIL_AFTER=N         kernel N + 1 breaks the context: waiting says so, and every call from then on
+//   HOST_CUDA_LOG=FILE   a line per call that is worth comparing
+#include <dlfcn.h>
+#include <elf.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+constexpr int kInvalidValue = 1, kOutOfMemory = 2, kInvalidImage = 200, kNotFound = 500, kIllegalAddress = 700;
+constexpr size_t kGroupBytes = 160 * 1024;
+constexpr size_t kMostParameters = 24;
+constexpr size_t kStackBytes = 256 * 1024;
+
+constexpr const char* kPrelude = R"cpp(
+#include <math.h>
+#define asm(...)
+#define __device__
+#define __global__
+#define __shared__
+#define __forceinline__ inline
+#define __launch_bounds__(n)
+#define __align__(n) __attribute__((aligned(n)))
+extern "C" {
+struct Dim { unsigned x; };
+Dim threadIdx, blockIdx;
+void (*host_barrier)();
+}
+inline void __syncwarp() { host_barrier(); }
+inline float __int_as_float(int bits) { return __builtin_bit_cast(float, bits); }
+inline double __longlong_as_double(long long bits) { return __builtin_bit_cast(double, bits); }
+#line 1 "kernel.cu"
+)cpp";
+
+long number(const char* name) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? -1 : std::atol(text);
+}
+
+void note(const char* form, ...) {
+  const char* file = std::getenv("HOST_CUDA_LOG");
+  if (file == nullptr) return;
+  std::FILE* out = std::fopen(file, "a");
+  if (out == nullptr) return;
+  va_list rest;
+  va_start(rest, form);
+  std::vfprintf(out, form, rest);
+  va_end(rest);
+  std::fclose(out);
+}
+
+long kernels = 0;
+bool is_broken() { return number("FAIL_AFTER") >= 0 && kernels > number("FAIL_AFTER"); }
+
+struct Program {
+  std::string source, log, code;
+};
+
+struct Code {
+  void* handle = nullptr;
+};
+
+struct Function {
+  std::string name;
+  void* entry = nullptr;
+  int parameters = 0, threads = 0;
+  size_t most_group_bytes = 48 * 1024;
+  Code* code = nullptr;
+  template <class T>
+  T* symbol(const char* of) const { return static_cast<T*>(dlsym(code->handle, of)); }
+};
+
+std::set<void*> memory;
+std::set<Function*> functions;
+
+using Entry = void (*)(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
+                       int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
+                       int64_t, int64_t);
+
+void call(void* entry, const std::vector<int64_t>& a) {
+  reinterpret_cast<Entry>(entry)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13],
+                                 a[14], a[15], a[16], a[17], a[18], a[19], a[20], a[21], a[22], a[23]);
+}
+
+// The lanes of one group, each on a stack of its own.
+struct Lane {
+  ucontext_t context{};
+  std::vector<char> stack = std::vector<char>(kStackBytes);
+  bool ended = false;
+};
+
+struct Group {
+  std::vector<Lane> lanes;
+  ucontext_t host{};
+  size_t now = 0;
+  void* entry = nullptr;
+  const std::vector<int64_t>* arguments = nullptr;
+} group;
+
+void barrier() { swapcontext(&group.lanes[group.now].context, &group.host); }
+
+void be_lane() {
+  call(group.entry, *group.arguments);
+  group.lanes[group.now].ended = true;
+}
+
+// False: some lanes have ended while others wait at a barrier.
+bool run_group(const Function& f, const std::vector<int64_t>& arguments, unsigned threads) {
+  struct Dim { unsigned x; };
+  auto* lane_number = f.symbol<Dim>("threadIdx");
+  group.entry = f.entry;
+  group.arguments = &arguments;
+  if (group.lanes.size() < threads) group.lanes.resize(threads);
+  for (unsigned l = 0; l < threads; ++l) {
+    Lane& lane = group.lanes[l];
+    lane.ended = false;
+    getcontext(&lane.context);
+    lane.context.uc_stack.ss_sp = lane.stack.data();
+    lane.context.uc_stack.ss_size = lane.stack.size();
+    lane.context.uc_link = &group.host;
+    makecontext(&lane.context, be_lane, 0);
+  }
+  for (bool going_on = true; going_on;) {
+    unsigned ended = 0;
+    for (unsigned l = 0; l < threads; ++l) {
+      group.now = l;
+      lane_number->x = l;
+      swapcontext(&group.host, &group.lanes[l].context);
+      ended += group.lanes[l].ended ? 1 : 0;
+    }
+    if (ended != 0 && ended != threads) return false;
+    going_on = ended == 0;
+  }
+  return true;
+}
+
+int run(const Function& f, unsigned groups, unsigned threads, size_t group_bytes, const std::vector<int64_t>& arguments) {
+  struct Dim { unsigned x; };
+  auto* number_of_group = f.symbol<Dim>("blockIdx");
+  auto* scratch = f.symbol<unsigned char>("group_memory");
+  *f.symbol<void (*)()>("host_barrier") = barrier;
+  for (unsigned g = 0; g < groups; ++g) {
+    number_of_group->x = g;
+    if (scratch != nullptr) std::memset(scratch, 0xFF, kGroupBytes);
+    if (!run_group(f, arguments, threads)) return kIllegalAddress;
+    for (size_t i = group_bytes; scratch != nullptr && i < kGroupBytes; ++i)
+      if (scratch[i] != 0xFF) return kIllegalAddress;
+  }
+  return 0;
+}
+
+std::string text_of(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+// How many parameters and threads each entry has, which real machine code says.
+std::string facts_of(const std::string& source) {
+  static const std::regex kEntry(R"re(extern "C" __global__ void __launch_bounds__\((\d+)\) (\w+)\(([^)]*)\))re");
+  std::string out = "\nextern \"C\" {\n";
+  for (std::sregex_iterator i(source.begin(), source.end(), kEntry), end; i != end; ++i) {
+    const std::string parameters = (*i)[3];
+    const auto commas = std::count(parameters.begin(), parameters.end(), ',');
+    out += "int " + (*i)[2].str() + "_parameters = " + std::to_string(commas + 1) + ";\n";
+    out += "int " + (*i)[2].str() + "_threads = " + (*i)[1].str() + ";\n";
+  }
+  out += "}\n";
+  if (source.find("group_memory[]") != std::string::npos)
+    out += "unsigned char group_memory[" + std::to_string(kGroupBytes) + "] __attribute__((aligned(64)));\n";
+  return out;
+}
+
+struct Folder {
+  std::string path = "/tmp/host_cuda.XXXXXX";
+  Folder() { if (mkdtemp(path.data()) == nullptr) std::abort(); }
+  ~Folder() { [[maybe_unused]] const int status = std::system(("rm -r " + path).c_str()); }
+};
+
+size_t size_of_image(const void* image) {
+  const auto* header = static_cast<const Elf64_Ehdr*>(image);
+  return header->e_shoff + static_cast<size_t>(header->e_shnum) * header->e_shentsize;
+}
+
+}  // namespace
+
+#define API extern "C" __attribute__((visibility("default")))
+
+// The compiler.
+
+API const char* nvrtcGetErrorString(int status) { return status == 6 ? "NVRTC_ERROR_COMPILATION" : "NVRTC_ERROR"; }
+API int nvrtcVersion(int* major, int* minor) { *major = 0; *minor = 1; return 0; }
+API int nvrtcGetNumSupportedArchs(int* count) { *count = 2; return 0; }
+API int nvrtcGetSupportedArchs(int* all) { all[0] = 80; all[1] = 90; return 0; }
+
+API int nvrtcCreateProgram(Program** program, const char* source, const char*, int, const char* const*, const char* const*) {
+  *program = new Program{source, "", ""};
+  return 0;
+}
+
+API int nvrtcDestroyProgram(Program** program) {
+  delete *program;
+  *program = nullptr;
+  return 0;
+}
+
+API int nvrtcCompileProgram(Program* p, int count, const char* const* options) {
+  for (int i = 0; i < count; ++i) note("option %s\n", options[i]);
+  if (number("FAIL_BUILD") >= 0) {
+    p->log = "kernel.cu(2): error: this declaration has no storage class or type specifier\n  template <class T>\n      ^\n";
+    return 6;
+  }
+  const Folder folder;
+  const std::string file = folder.path + "/kernel.cpp", code = folder.path + "/kernel.so", log = folder.path + "/log";
+  std::ofstream(file) << kPrelude << p->source << facts_of(p->source);
+  const std::string command = "g++ -std=c++20 -O2 -march=native -ffp-contract=fast -w -fPIC -shared -o " + code + " " + file + " 2> " + log;
+  const int status = std::system(command.c_str());
+  p->log = text_of(log);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return 6;
+  p->code = text_of(code);
+  return 0;
+}
+
+API int nvrtcGetProgramLogSize(Program* p, size_t* size) { *size = p->log.size() + 1; return 0; }
+API int nvrtcGetProgramLog(Program* p, char* log) { std::memcpy(log, p->log.c_str(), p->log.size() + 1); return 0; }
+API int nvrtcGetCUBINSize(Program* p, size_t* size) { *size = p->code.size(); return 0; }
+API int nvrtcGetCUBIN(Program* p, char* code) { std::memcpy(code, p->code.data(), p->code.size()); return 0; }
+
+// The driver.
+
+API int cuInit(unsigned) { return number("FAIL_START") >= 0 ? static_cast<int>(number("FAIL_START")) : 0; }
+API int cuDriverGetVersion(int* version) { *version = 12090; return 0; }
+API int cuDeviceGetCount(int* count) { *count = 1; return 0; }
+API int cuDeviceGet(int* device, int) { *device = 0; return 0; }
+API int cuDeviceTotalMem_v2(size_t* bytes, int) { *bytes = size_t{1} << 34; return 0; }
+API int cuDeviceGetName(char* name, int size, int) { std::snprintf(name, static_cast<size_t>(size), "the host in a GPU's place"); return 0; }
+
+API int cuGetErrorName(int status, const char** name) {
+  static const std::pair<int, const char*> kNames[] = {{0, "CUDA_SUCCESS"}, {1, "CUDA_ERROR_INVALID_VALUE"}, {2, "CUDA_ERROR_OUT_OF_MEMORY"},
+                                                       {100, "CUDA_ERROR_NO_DEVICE"}, {200, "CUDA_ERROR_INVALID_IMAGE"},
+                                                       {209, "CUDA_ERROR_NO_BINARY_FOR_GPU"}, {500, "CUDA_ERROR_NOT_FOUND"},
+                                                       {700, "CUDA_ERROR_ILLEGAL_ADDRESS"}, {999, "CUDA_ERROR_UNKNOWN"}};
+  for (const auto& [known, text] : kNames)
+    if (known == status) { *name = text; return 0; }
+  return kInvalidValue;
+}
+API int cuGetErrorString(int status, const char** text) { return cuGetErrorName(status, text); }
+
+API int cuDeviceGetAttribute(int* value, int attribute, int) {
+  static const std::pair<int, int> kValues[] = {{1, 1024}, {8, 48 * 1024}, {10, 32}, {16, 4}, {39, 2048}, {75, 8}, {76, 6}, {97, kGroupBytes}};
+  *value = 0;
+  for (const auto& [known, v] : kValues)
+    if (known == attribute) *value = v;
+  return 0;
+}
+
+API int cuDevicePrimaryCtxRetain(void** context, int) { static int one; *context = &one; return 0; }
+API int cuDevicePrimaryCtxRelease_v2(int) { return 0; }
+API int cuCtxSetCurrent(void* context) { return context == nullptr ? kInvalidValue : 0; }
+API int cuStreamCreate(void** stream, unsigned) { static int one; *stream = &one; return 0; }
+API int cuStreamDestroy_v2(void*) { return 0; }
+API int cuStreamSynchronize(void*) { return is_broken() ? kIllegalAddress : 0; }
+
+using Clock = std::chrono::steady_clock;
+API int cuEventCreate(Clock::time_point** event, unsigned) { *event = new Clock::time_point(); return 0; }
+API int cuEventDestroy_v2(Clock::time_point* event) { delete event; return 0; }
+API int cuEventRecord(Clock::time_point* event, void*) { *event = Clock::now(); return 0; }
+API int cuEventElapsedTime(float* milliseconds, Clock::time_point* from, Clock::time_point* to) {
+  *milliseconds = std::chrono::duration<float, std::milli>(*to - *from).count();
+  return 0;
+}
+
+API int cuMemAlloc_v2(unsigned long long* address, size_t bytes) {
+  note("allocate %zu\n", bytes);
+  if (number("FAIL_MEMORY") >= 0 && bytes >= static_cast<size_t>(number("FAIL_MEMORY"))) return kOutOfMemory;
+  void* at = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  memory.insert(at);
+  *address = reinterpret_cast<unsigned long long>(at);
+  return 0;
+}
+API int cuMemFree_v2(unsigned long long address) {
+  void* at = reinterpret_cast<void*>(address);
+  if (memory.erase(at) == 0) return kInvalidValue;
+  std::free(at);
+  return 0;
+}
+API int cuMemsetD8Async(unsigned long long to, unsigned char value, size_t bytes, void*) {
+  std::memset(reinterpret_cast<void*>(to), value, bytes);
+  return 0;
+}
+API int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, size_t bytes, void*) {
+  if (is_broken()) return kIllegalAddress;
+  std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+  return 0;
+}
+API int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, size_t bytes, void*) {
+  if (is_broken()) return kIllegalAddress;
+  std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
+  return 0;
+}
+
+API int cuModuleLoadData(Code** code, const void* image) {
+  if (number("FAIL_IMAGE") >= 0) return 209;
+  if (std::memcmp(image, ELFMAG, SELFMAG) != 0) return kInvalidImage;
+  const Folder folder;
+  const std::string file = folder.path + "/image.so";
+  std::ofstream(file, std::ios::binary).write(static_cast<const char*>(image), static_cast<std::streamsize>(size_of_image(image)));
+  void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) return kInvalidImage;
+  *code = new Code{handle};
+  return 0;
+}
+API int cuModuleUnload(Code* code) {
+  dlclose(code->handle);
+  delete code;
+  return 0;
+}
+API int cuModuleGetFunction(Function** function, Code* code, const char* name) {
+  void* entry = dlsym(code->handle, name);
+  const std::string n = name;
+  const auto* parameters = static_cast<int*>(dlsym(code->handle, (n + "_parameters").c_str()));
+  const auto* threads = static_cast<int*>(dlsym(code->handle, (n + "_threads").c_str()));
+  if (entry == nullptr || parameters == nullptr || threads == nullptr) return kNotFound;
+  *function = new Function{n, entry, *parameters, *threads, 48 * 1024, code};
+  functions.insert(*function);
+  return 0;
+}
+API int cuFuncGetAttribute(int* value, int attribute, Function*) {
+  *value = attribute == 4 ? 40 : attribute == 3 ? 16 : 0;
+  return 0;
+}
+API int cuFuncSetAttribute(Function* f, int attribute, int value) {
+  if (attribute != 8 || static_cast<size_t>(value) > kGroupBytes) return kInvalidValue;
+  f->most_group_bytes = static_cast<size_t>(value);
+  return 0;
+}
+
+API int cuLaunchKernel(Function* f, unsigned gx, unsigned gy, unsigned gz, unsigned tx, unsigned ty, unsigned tz, unsigned group_bytes,
+                       void* stream, void** arguments, void** extra) {
+  if (functions.count(f) == 0 || stream == nullptr || extra != nullptr || gx == 0 || gy != 1 || gz != 1 || ty != 1 || tz != 1) return kInvalidValue;
+  if (static_cast<int>(tx) != f->threads || group_bytes > f->most_group_bytes) return kInvalidValue;
+  if (static_cast<size_t>(f->parameters) > kMostParameters) return kInvalidValue;
+  std::vector<int64_t> values(kMostParameters);
+  for (size_t i = 0; i < static_cast<size_t>(f->parameters); ++i) std::memcpy(&values[i], arguments[i], sizeof(int64_t));
+  note("launch groups %u threads %u bytes %u first %lld\n", gx, tx, group_bytes, static_cast<long long>(values[static_cast<size_t>(f->parameters) - 1]));
+  ++kernels;
+  if (is_broken()) return 0;  // what a kernel does wrong shows later
+  return run(*f, gx, tx, group_bytes, values);
+}

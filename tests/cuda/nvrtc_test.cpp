@@ -1,0 +1,170 @@
+// Kernels for chips that are not here: printed, and made into machine code by the real compiler, which says how many
+// registers they take.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "codegen/dialect.h"
+#include "codegen/interpret.h"
+#include "codegen/kernels.h"
+#include "codegen/render.h"
+#include "compiler/compile.h"
+#include "compiler/construct.h"
+#include "lower/lower.h"
+#include "lower/problems.h"
+#include "runtime/cuda/build.h"
+#include "runtime/cuda/nvrtc.h"
+#include "toolkit/profiles.h"
+
+namespace assay::runtime::cuda {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int kOperators = 600;
+constexpr int kArchitectures[] = {80, 90};
+
+codegen::Dialect dialect() {
+  auto d = codegen::parse_dialect(codegen::dialect_text("cuda"), "cuda.yaml");
+  if (!d) throw std::runtime_error(render(d.diags()));
+  return *d;
+}
+
+hwdesc::Target target_of(const std::string& profile) {
+  const auto p = toolkit::load_profile(profile);
+  if (!p) throw std::runtime_error(render(p.diags()));
+  auto t = toolkit::target_of(*p, "cuda");
+  if (!t) throw std::runtime_error(render(t.diags()));
+  return *t;
+}
+
+// The compiler, or a skip where it was not brought. That it does not work is no reason to skip.
+class Nvrtc : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const char* named = std::getenv("ASSAY_NVRTC_LIBRARY");
+    if (named != nullptr && !std::filesystem::exists(named)) GTEST_SKIP() << "scripts/nvrtc.sh has not brought " << named;
+    const auto loaded = Compiler::load();
+    if (!loaded && named == nullptr) GTEST_SKIP() << render(loaded.diags());
+    ASSERT_TRUE(loaded.ok()) << render(loaded.diags());
+    compiler_ = *loaded;
+  }
+
+  // Compiles for every architecture; a failure names the kernel.
+  std::vector<Resources> compile(const ir::Kernel& kernel, int threads) {
+    const auto text = codegen::render(std::span(&kernel, 1), dialect_, threads);
+    EXPECT_TRUE(text.ok()) << render(text.diags());
+    std::vector<Resources> out;
+    if (!text.ok()) return out;
+    for (const int architecture : kArchitectures) {
+      const auto made = compiler_->compile(*text, architecture);
+      EXPECT_TRUE(made.ok()) << kernel.name << ": " << render(made.diags()) << *text;
+      if (!made.ok()) continue;
+      EXPECT_EQ(made->cubin.substr(0, 4), "\177ELF");
+      EXPECT_EQ(made->resources.size(), 1U) << kernel.name;
+      for (const auto& [entry, resources] : made->resources) {
+        EXPECT_EQ(entry, kernel.name);
+        EXPECT_GT(resources.registers, 0);
+        out.push_back(resources);
+      }
+    }
+    return out;
+  }
+
+  const Compiler* compiler_ = nullptr;
+  codegen::Dialect dialect_ = dialect();
+};
+
+TEST_F(Nvrtc, makes_machine_code_of_an_elementwise_kernel) {
+  const ir::Kernel k = testing::elementwise("twice", 1000, [](ir::Value v) { return testing::op(ir::ValueOp::add, {v, v}); });
+  for (const Resources& r : compile(k, 16)) {
+    EXPECT_LT(r.registers, 64);
+    EXPECT_EQ(r.stack_bytes, 0);
+  }
+}
+
+TEST_F(Nvrtc, knows_every_operation_of_every_type) {
+  using enum ir::ValueOp;
+  for (const ir::ValueOp o : {add, sub, mul, div, max, min, less, equal, pow})
+    compile(testing::elementwise("two", 100, [&](ir::Value v) { return testing::op(o, {v, testing::constant_of(0.5, v.lanes)}); }), 16);
+  for (const ir::ValueOp o : {neg, abs, exp, log, sqrt, tanh, erf, floor, ceil, opaque})
+    compile(testing::elementwise("one", 100, [&](ir::Value v) { return testing::op(o, {v}); }), 16);
+}
+
+TEST_F(Nvrtc, says_where_a_source_is_wrong) {
+  const auto made = compiler_->compile("extern \"C\" __global__ void k(float* p) {\n  *p = nothing;\n}\n", 80);
+  ASSERT_FALSE(made.ok());
+  const Diag& d = made.diags()[0];
+  EXPECT_EQ(d.line, 2);
+  EXPECT_EQ(d.col, 8);
+  EXPECT_THAT(d.message, HasSubstr("identifier \"nothing\" is undefined"));
+}
+
+TEST_F(Nvrtc, reports_spills) {
+  std::string body;
+  for (int i = 0; i < 300; ++i) body += "  float a" + std::to_string(i) + " = p[" + std::to_string(i) + " * s];\n";
+  body += "  for (int n = 0; n < s; ++n) {\n";
+  for (int i = 0; i < 300; ++i) body += "    a" + std::to_string(i) + " = a" + std::to_string(i) + " * a" + std::to_string((i + 1) % 300) + " + n;\n";
+  body += "  }\n";
+  for (int i = 0; i < 300; ++i) body += "  p[" + std::to_string(i) + " * s] = a" + std::to_string(i) + ";\n";
+  const auto made = compiler_->compile("extern \"C\" __global__ void k(float* p, int s) {\n" + body + "}\n", 80);
+  ASSERT_TRUE(made.ok()) << render(made.diags());
+  EXPECT_GT(made->resources.at("k").spill_bytes, 0);
+  EXPECT_GT(made->resources.at("k").stack_bytes, 0);
+  EXPECT_GT(made->resources.at("k").registers, 200);
+}
+
+TEST_F(Nvrtc, takes_the_newest_architecture_a_device_runs) {
+  EXPECT_EQ(compiler_->architecture_for(80).value(), 80);
+  EXPECT_EQ(compiler_->architecture_for(90).value(), 90);
+  const auto none = compiler_->architecture_for(10);
+  ASSERT_FALSE(none.ok());
+  EXPECT_THAT(render(none.diags()), HasSubstr("compute capability 1.0"));
+}
+
+TEST_F(Nvrtc, knows_every_random_operator) {
+  const hwdesc::Target target = target_of("nvidia/a100-sxm4-40gb");
+  const model::Machine m = *model::prepare(target);
+  const char* named = std::getenv("ASSAY_TEST_EVERY");
+  const int every = named == nullptr ? 1 : std::stoi(named);
+  int compiled = 0;
+  for (int i = 0; i < kOperators; i += every) {
+    std::seed_seq seed{2026, i};  // as tests/conformance draws them
+    std::mt19937 rng(seed);
+    auto made = compiler::construct(test::random_problem(rng, 32), target, m, {}, {}, 2);
+    ASSERT_TRUE(made.ok()) << render(made.diags());
+    ir::Program& p = made->best.front().program;
+    p.name = "operator_" + std::to_string(i);
+    const auto kernel = lower::lower(p, target);
+    ASSERT_TRUE(kernel.ok()) << render(kernel.diags());
+    compiled += static_cast<int>(compile(*kernel, 32).size());
+  }
+  EXPECT_EQ(compiled, 2 * ((kOperators + every - 1) / every));
+}
+
+// What the compiler chooses first must stay in registers.
+TEST_F(Nvrtc, first_choices_do_not_spill) {
+  for (const std::string profile : {"nvidia/a100-sxm4-40gb", "nvidia/h100-sxm5-80gb"}) {
+    const hwdesc::Target target = target_of(profile);
+    const model::Machine m = *model::prepare(target);
+    for (const std::string text : {"matmul m=512 n=512 k=512", "matmul m=2048 n=2048 k=2048", "conv n=1 c=64 h=56 w=56 o=64 r=3 s=3 pad=1"}) {
+      const auto graph = compiler::parse_operator(text);
+      ASSERT_TRUE(graph.ok()) << render(graph.diags());
+      const auto compiled = compiler::compile(*graph, target, {});
+      ASSERT_TRUE(compiled.ok()) << render(compiled.diags());
+      for (const ir::Program& p : compiled->plan.programs) {
+        const auto kernel = lower::lower(p, target);
+        ASSERT_TRUE(kernel.ok()) << render(kernel.diags());
+        for (const Resources& r : compile(*kernel, 32)) {
+          EXPECT_EQ(r.spill_bytes, 0) << profile << " " << text << " " << kernel->name << ": " << r.registers << " registers";
+          RecordProperty((kernel->name + "_registers").c_str(), r.registers);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace assay::runtime::cuda
