@@ -7,6 +7,7 @@
 #include "runtime/cpu/device.h"
 #include "runtime/device.h"
 #include "runtime/opencl/device.h"
+#include "runtime/vulkan/device.h"
 
 namespace assay::runtime {
 namespace {
@@ -24,6 +25,7 @@ constexpr Kind kKinds[] = {
      },
      [](const std::string&) { return cpu::open(); }},
     {"opencl", opencl::find, opencl::open},
+    {"vulkan", vulkan::find, vulkan::open},
 };
 
 }  // namespace

@@ -2,28 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "runtime/launch.h"
 #include "runtime/opencl/launcher.h"
 
 namespace assay::runtime::opencl {
 namespace {
-
-struct Range {
-  int64_t begin = 0, end = 0;
-};
-
-// The groups of a launch in as few ranges as they make.
-std::vector<Range> ranges_of(const Launch& launch, int64_t groups) {
-  if (launch.queues.empty()) return {{0, groups}};
-  std::vector<Range> out;
-  for (const ir::Queue& q : launch.queues)
-    if (q.begin < q.end) out.push_back({q.begin, q.end});
-  std::sort(out.begin(), out.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
-  std::vector<Range> joined;
-  for (const Range& r : out)
-    if (!joined.empty() && joined.back().end == r.begin) joined.back().end = r.end;
-    else joined.push_back(r);
-  return joined;
-}
 
 class ByThreads final : public Launcher {
  public:
@@ -47,7 +30,7 @@ cl_int ByThreads::enqueue(const Launch& launch, std::vector<Owned<cl_event>>& ev
   cl_uint position = 0;
   call = "clSetKernelArg";
   if (const cl_int s = bind_buffers(loaded_, launch, position)) return s;
-  for (const Range& r : ranges_of(launch, loaded_.definitions[k].groups)) {
+  for (const GroupRange& r : ranges_of(launch, loaded_.definitions[k].groups)) {
     const cl_long first = r.begin;
     call = "clSetKernelArg";
     if (const cl_int s = session_.api.clSetKernelArg(kernel, position, sizeof first, &first)) return s;

@@ -2,19 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "codegen/render.h"
+#include "runtime/launch.h"
 
 namespace assay::runtime::opencl {
 namespace {
-
-std::vector<const ir::Buffer*> arguments_of(const ir::Kernel& k) {
-  std::vector<const ir::Buffer*> out;
-  for (const ir::Buffer& b : k.buffers)
-    if (b.scope == ir::Scope::global) out.push_back(&b);
-  return out;
-}
 
 // What the driver says of a kernel that is launched on its own; a sequence is one function.
 int64_t private_bytes(const Session& session, cl_kernel kernel) {
@@ -51,46 +43,13 @@ Result<std::unique_ptr<Module>> OpenclModule::make(std::shared_ptr<Session> sess
   return std::unique_ptr<Module>(std::move(m));
 }
 
-Diags OpenclModule::check(std::span<const Launch> launches) const {
-  Diags diags;
-  const auto fail = [&](size_t launch, const std::string& what) {
-    diags.push_back(error(fmt::format("launch {}: {}", launch, what)));
-  };
-  for (size_t l = 0; l < launches.size(); ++l) {
-    const Launch& launch = launches[l];
-    if (launch.kernel < 0 || static_cast<size_t>(launch.kernel) >= loaded_->definitions.size()) {
-      fail(l, fmt::format("there is no kernel {}, there are {}", launch.kernel, loaded_->definitions.size()));
-      continue;
-    }
-    const ir::Kernel& k = loaded_->definitions[static_cast<size_t>(launch.kernel)];
-    const auto wanted = arguments_of(k);
-    if (wanted.size() != launch.arguments.size())
-      fail(l, fmt::format("kernel '{}' takes {} arguments, not {}", k.name, wanted.size(),
-                          launch.arguments.size()));
-    for (size_t i = 0; i < std::min(wanted.size(), launch.arguments.size()); ++i) {
-      const BufferRange& r = launch.arguments[i];
-      const int64_t width = ir::bytes_of(wanted[i]->dtype), needed = wanted[i]->elements * width;
-      if (r.buffer < 0 || static_cast<size_t>(r.buffer) >= loaded_->buffers.size())
-        fail(l, fmt::format("argument '{}' names buffer {}, there are {}", wanted[i]->name, r.buffer,
-                            loaded_->buffers.size()));
-      else if (const int64_t size = loaded_->buffers.bytes_of(r.buffer);
-               r.offset < 0 || needed > size || r.offset > size - needed || r.offset % width != 0)
-        fail(l, fmt::format("argument '{}' needs {} bytes at {}, buffer {} has {}", wanted[i]->name,
-                            needed, r.offset, r.buffer, size));
-    }
-    for (const ir::Queue& q : launch.queues)
-      if (q.unit < 0 || q.begin < 0 || q.end > k.groups || q.begin > q.end)
-        fail(l, fmt::format("a queue of unit {} holds groups {} to {} of {}", q.unit, q.begin, q.end, k.groups));
-  }
-  return diags;
-}
-
 Result<RunTimes> OpenclModule::run(std::span<const Launch> launches, const RunOptions& options) {
   if (options.repeat < 0 || options.warm_up < 0)
     return error("repeat and warm_up can not be negative");
   Diags faults = loaded_->buffers.take_lost();
   if (has_error(faults)) return faults;
-  faults = check(launches);
+  const Buffers& buffers = loaded_->buffers;
+  faults = check_launches(launches, loaded_->definitions, buffers.size(), [&](int b) { return buffers.bytes_of(b); });
   if (has_error(faults)) return faults;
   Result<RunTimes> times = launcher_->run(launches, options);
   if (!times) return times;

@@ -31,8 +31,6 @@ class OpenclModule final : public Module {  // invariant: launcher_ runs what lo
   const Diags& warnings() const override { return warnings_; }
 
  private:
-  Diags check(std::span<const Launch> launches) const;
-
   std::shared_ptr<Session> session_;
   std::unique_ptr<Loaded> loaded_;
   std::unique_ptr<Launcher> launcher_;

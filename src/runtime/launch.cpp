@@ -1,0 +1,64 @@
+#include "runtime/launch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace assay::runtime {
+namespace {
+
+std::vector<const ir::Buffer*> arguments_of(const ir::Kernel& k) {
+  std::vector<const ir::Buffer*> out;
+  for (const ir::Buffer& b : k.buffers)
+    if (b.scope == ir::Scope::global) out.push_back(&b);
+  return out;
+}
+
+}  // namespace
+
+Diags check_launches(std::span<const Launch> launches, std::span<const ir::Kernel> kernels, size_t buffers,
+                     const std::function<int64_t(int)>& bytes_of) {
+  Diags diags;
+  const auto fail = [&](size_t launch, const std::string& what) {
+    diags.push_back(error(fmt::format("launch {}: {}", launch, what)));
+  };
+  for (size_t l = 0; l < launches.size(); ++l) {
+    const Launch& launch = launches[l];
+    if (launch.kernel < 0 || static_cast<size_t>(launch.kernel) >= kernels.size()) {
+      fail(l, fmt::format("there is no kernel {}, there are {}", launch.kernel, kernels.size()));
+      continue;
+    }
+    const ir::Kernel& k = kernels[static_cast<size_t>(launch.kernel)];
+    const auto wanted = arguments_of(k);
+    if (wanted.size() != launch.arguments.size())
+      fail(l, fmt::format("kernel '{}' takes {} arguments, not {}", k.name, wanted.size(), launch.arguments.size()));
+    for (size_t i = 0; i < std::min(wanted.size(), launch.arguments.size()); ++i) {
+      const BufferRange& r = launch.arguments[i];
+      const int64_t width = ir::bytes_of(wanted[i]->dtype), needed = wanted[i]->elements * width;
+      if (r.buffer < 0 || static_cast<size_t>(r.buffer) >= buffers)
+        fail(l, fmt::format("argument '{}' names buffer {}, there are {}", wanted[i]->name, r.buffer, buffers));
+      else if (const int64_t size = bytes_of(r.buffer);
+               r.offset < 0 || needed > size || r.offset > size - needed || r.offset % width != 0)
+        fail(l, fmt::format("argument '{}' needs {} bytes at {}, buffer {} has {}", wanted[i]->name, needed, r.offset, r.buffer, size));
+    }
+    for (const ir::Queue& q : launch.queues)
+      if (q.unit < 0 || q.begin < 0 || q.end > k.groups || q.begin > q.end)
+        fail(l, fmt::format("a queue of unit {} holds groups {} to {} of {}", q.unit, q.begin, q.end, k.groups));
+  }
+  return diags;
+}
+
+std::vector<GroupRange> ranges_of(const Launch& launch, int64_t groups) {
+  if (launch.queues.empty()) return {{0, groups}};
+  std::vector<GroupRange> out;
+  for (const ir::Queue& q : launch.queues)
+    if (q.begin < q.end) out.push_back({q.begin, q.end});
+  std::sort(out.begin(), out.end(), [](const GroupRange& a, const GroupRange& b) { return a.begin < b.begin; });
+  std::vector<GroupRange> joined;
+  for (const GroupRange& r : out)
+    if (!joined.empty() && joined.back().end == r.begin) joined.back().end = r.end;
+    else joined.push_back(r);
+  return joined;
+}
+
+}  // namespace assay::runtime
