@@ -8,6 +8,7 @@
 
 #include "child.h"
 #include "codegen/kernels.h"
+#include "hwdesc/target.h"
 #include "runtime/host.h"
 
 namespace assay::runtime {
@@ -185,6 +186,44 @@ TEST_F(Vulkan, loops_run_to_their_end_or_it_is_said) {
     const std::string result = counted(outer, inner);
     if (result == std::to_string(outer * inner)) continue;  // a driver that ends no loop early
     EXPECT_THAT(result, HasSubstr("launch 0 ('count'): a loop ended before its last iteration")) << outer << " x " << inner;
+  }
+}
+
+// So do threads that meet in every iteration.
+TEST_F(Vulkan, loops_of_threads_that_meet_run_to_their_end_or_it_is_said) {
+  constexpr int kThreads = 16;
+  for (const int64_t n : {60000, 70000}) {
+    const std::string result = said({}, [n] {
+      hwdesc::Target target;
+      target.profile.execution.lanes.style = hwdesc::LaneStyle::simt;
+      hwdesc::LaneMode mode;
+      mode.width.value = hwdesc::Count{kThreads};
+      target.profile.execution.lanes.modes.push_back(mode);
+      ir::Kernel k;
+      k.name = "together";
+      k.buffers = {input("x", kThreads), output("y", kThreads), scratch("row", kThreads)};
+      k.index_names = {"group", "i"};
+      k.registers = {{"sum", ir::DType::f32, kThreads}};
+      k.groups = 1;
+      k.body = {declare({0}), assign(0, constant_of(0, kThreads)),
+                loop(1, n, {store(2, {}, load(0, {}, kThreads)),
+                            assign(0, op(ir::ValueOp::add, {reg(0, kThreads), gather(2, ir::constant(kThreads - 1), -1, kThreads)}))}),
+                store(1, {}, reg(0, kThreads))};
+      Host host;
+      const auto m = host.device().load(std::vector{k}, target, host.options());
+      if (!m.ok()) return render(m.diags());
+      const int x = (*m)->allocate(4 * kThreads).value(), y = (*m)->allocate(4 * kThreads).value();
+      const std::vector<float> ones(kThreads, 1.0f);
+      (*m)->write({x, 0}, std::as_bytes(std::span(ones)));
+      const auto times = (*m)->run(std::vector<Launch>{{0, {{x, 0}, {y, 0}}, {}}}, {});
+      if (!times.ok()) return render(times.diags());
+      std::vector<float> sums(kThreads, 0.0f);
+      (*m)->read({y, 0}, std::as_writable_bytes(std::span(sums)));
+      return std::to_string(std::accumulate(sums.begin(), sums.end(), 0.0));
+    });
+    const std::string all = std::to_string(static_cast<double>(n * kThreads));
+    if (n > 65535 && result != all) EXPECT_THAT(result, HasSubstr("launch 0 ('together'): a loop ended before its last iteration"));
+    else EXPECT_EQ(result, all);
   }
 }
 

@@ -46,6 +46,7 @@ DeviceInfo describe(const Api& api, VkPhysicalDevice device, size_t number) {
   d.id = fmt::format("vulkan:{}", number);
   d.name = p.deviceName;
   d.api = kApi;
+  d.unprobed = "its lanes are threads, and the probe's kernels are made of vectors";
   d.memory_bytes = largest_heap(api, device);
   d.facts = {{"class", class_of(p.deviceType)},
              {"version", version_of(p.apiVersion)},
