@@ -26,9 +26,14 @@ void print(Printer& p, const ir::For& s) {
   p.ranges[static_cast<size_t>(s.var)] = {0, std::max<int64_t>(0, high - 1)};
   if (s.unroll > 0 && p.has("unroll"))
     p.line(p.spell("unroll", {{"n", {std::to_string(s.unroll)}}}).text);
-  p.line(fmt::format("for ({} {} = 0; {} < {}; ++{}) {{", type, name, name, end.text, name));
+  // What looks whether a loop came to its end needs its variable afterwards.
+  const bool checked = p.has("loop_check");
+  if (checked) p.line(fmt::format("{} {} = 0;", type, name));
+  p.line(checked ? fmt::format("for (; {} < {}; ++{}) {{", name, end.text, name)
+                 : fmt::format("for ({} {} = 0; {} < {}; ++{}) {{", type, name, name, end.text, name));
   print_block(p, s.body);
   p.line("}");
+  if (checked) p.line(p.spell("loop_check", {{"name", {name}}, {"end", end}}).text);
 }
 
 void print(Printer& p, const ir::If& s) {

@@ -51,11 +51,40 @@ constexpr const char* kEntry = "entry";
 constexpr const char* kEntrySimt = "entry_simt";
 
 struct FrameText {
+  std::string declarations;  // of buffers that the whole text sees
   std::string parameters, entry_parameters, arguments;
 };
 
+// The group, and the lane where lanes are threads.
+std::string own_parameters(Printer& p) {
+  std::string out = p.spell("parameter_group", {{"name", {p.index_names[0]}}}).text;
+  if (p.kernel.lane >= 0)
+    out += ", " + p.spell("parameter_lane", {{"name", {p.index_names[static_cast<size_t>(p.kernel.lane)]}}}).text;
+  return out;
+}
+
+// Languages without pointers: buffers are declared around the body, which takes no part of them along.
+FrameText text_of_blocks(Printer& p) {
+  FrameText f;
+  int position = 0;
+  for (size_t i = 0; i < p.kernel.buffers.size(); ++i) {
+    const ir::Buffer& b = p.kernel.buffers[i];
+    const bool scratch = b.scope == ir::Scope::scratch;
+    const std::string kind = scratch ? "scratch" : b.written ? "out" : "in";
+    f.declarations += p.spell("parameter_" + kind, {{"scalar", {p.scalar_name(b.dtype)}},
+                                                    {"name", {p.buffer_names[i]}},
+                                                    {"position", {std::to_string(position)}},
+                                                    {"elements", {std::to_string(std::max<int64_t>(1, b.elements))}}})
+                          .text;
+    if (!scratch) ++position;
+  }
+  f.parameters = own_parameters(p);
+  return f;
+}
+
 // Parameters of the body and what its caller passes for them.
 FrameText text_of(Printer& p, Frame frame) {
+  if (p.dialect.structure.parameters == Parameters::blocks) return text_of_blocks(p);
   const std::string argument = frame == Frame::sequence ? "sequence_argument_" : "argument_";
   FrameText f;
   int position = 0;
@@ -67,6 +96,7 @@ FrameText text_of(Printer& p, Frame frame) {
     const std::vector<Filling> fillings{{"scalar", {p.scalar_name(b.dtype)}},
                                         {"name", {p.buffer_names[i]}},
                                         {"position", {std::to_string(position)}},
+                                        {"elements", {std::to_string(b.elements)}},
                                         {"offset", {std::to_string(offset)}}};
     f.parameters += p.spell("parameter_" + kind, fillings).text + ", ";
     const std::string own = "entry_parameter_" + kind;
@@ -78,15 +108,14 @@ FrameText text_of(Printer& p, Frame frame) {
     else
       ++position;
   }
-  f.parameters += p.spell("parameter_group", {{"name", {p.index_names[0]}}}).text;
-  if (p.kernel.lane >= 0)
-    f.parameters += ", " + p.spell("parameter_lane", {{"name", {p.index_names[static_cast<size_t>(p.kernel.lane)]}}}).text;
+  f.parameters += own_parameters(p);
   return f;
 }
 
 // The body as a function. Returns its name.
 std::string print_body(Printer& p, const FrameText& frame) {
   const std::string body = p.kernel.name + "_body";
+  p.out += frame.declarations;
   p.line(p.spell("body", {{"name", {body}}, {"parameters", {frame.parameters}}}).text + " {");
   print_block(p, p.kernel.body);
   p.line("}\n");
@@ -238,11 +267,14 @@ std::string Printer::type_name(ir::DType t, int lanes) {
 namespace {
 
 Result<Unit> unit_of(std::span<const ir::Kernel> kernels, const Dialect& dialect, Frame frame, int threads) {
-  if (dialect.structure.parameters != Parameters::pointers ||
-      dialect.structure.group_memory != GroupMemory::body)
-    return error(fmt::format(
-        "dialect '{}': only `parameters: pointers` with `group_memory: body` is printed",
-        dialect.name));
+  const Structure& s = dialect.structure;
+  const bool blocks = s.parameters == Parameters::blocks && s.group_memory == GroupMemory::file;
+  if (!blocks && (s.parameters != Parameters::pointers || s.group_memory != GroupMemory::body))
+    return error(fmt::format("dialect '{}': what is printed is `parameters: pointers` with `group_memory: body`, and `parameters: blocks` "
+                             "with `group_memory: file`",
+                             dialect.name));
+  if (blocks && (kernels.size() != 1 || frame == Frame::sequence))
+    return error(fmt::format("dialect '{}' declares buffers for a whole text: one kernel each", dialect.name));
   if (threads > 1 && dialect.find(kEntrySimt) == nullptr)
     return error(fmt::format("dialect '{}' prints explicit vectors only, and the lanes of this target are threads", dialect.name));
   Unit unit{dialect, frame, threads};

@@ -32,13 +32,15 @@ constexpr SpellingRow kRows[] = {
     {"index_floor_divide", {"a", "d"}}, {"index_floor_modulo", {"a", "d"}},
     // Statements and frames.
     {"keep", {"name", "type"}, kOptional}, {"unroll", {"n"}, kOptional},
-    {"parameter_in", {"scalar", "name"}}, {"parameter_out", {"scalar", "name"}},
-    {"parameter_scratch", {"scalar", "name"}}, {"parameter_group", {"name"}},
+    {"loop_check", {"name", "end"}, kOptional},  // behind a loop: whether its variable came to the end
+    // With `parameters: blocks` declarations outside of the body, which has no arguments then.
+    {"parameter_in", {"scalar", "name", "position"}}, {"parameter_out", {"scalar", "name", "position"}},
+    {"parameter_scratch", {"scalar", "name", "elements"}}, {"parameter_group", {"name"}},
     {"entry_parameter_in", {"scalar", "name"}, kOptional}, {"entry_parameter_out", {"scalar", "name"}, kOptional},
     {"entry_parameter_scratch", {"scalar", "name"}, kOptional},  // without them: as the body's
     {"body", {"name", "parameters"}},
-    {"argument_in", {"scalar", "name", "position"}}, {"argument_out", {"scalar", "name", "position"}},
-    {"argument_scratch", {"scalar", "name", "offset"}},
+    {"argument_in", {"scalar", "name", "position"}, kOptional}, {"argument_out", {"scalar", "name", "position"}, kOptional},
+    {"argument_scratch", {"scalar", "name", "offset"}, kOptional},
     {"entry", {"name", "body", "entry_parameters", "arguments", "group", "fence"}},
     // Kernels of one lane per thread.
     {"entry_simt", {"name", "body", "entry_parameters", "arguments", "lanes"}, kOptional},

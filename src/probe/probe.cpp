@@ -79,6 +79,8 @@ std::unique_ptr<runtime::Module> Prober::load(std::span<const ir::Kernel> kernel
     auto opened = runtime::open(device_);
     if (!opened) fail(opened.diags());
     opened_ = std::move(opened).value();
+    if (const runtime::DeviceInfo& info = opened_->info(); !info.unprobed.empty())
+      fail({error(fmt::format("{} is not probed yet: {}; its profile is written by hand (docs/profile.md)", info.id, info.unprobed))});
   }
   runtime::LoadOptions load;
   load.cache_dir = options_.cache_dir;

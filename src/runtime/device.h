@@ -24,6 +24,7 @@ struct DeviceInfo {
   std::string api;   // name of the profile's api it runs: cpp
   int units = 1;     // units this process may use
   int64_t memory_bytes = 0;
+  std::string unprobed;  // why the probe can not measure it; "": it can
   bool in_sequence = false;  // one kernel runs through the launches of a run, unless LoadOptions::one_by_one
   std::vector<std::pair<std::string, std::string>> facts;  // driver, os, isa, compiler, ...
 };

@@ -8,6 +8,7 @@
 #include "runtime/cuda/device.h"
 #include "runtime/device.h"
 #include "runtime/opencl/device.h"
+#include "runtime/vulkan/device.h"
 
 namespace assay::runtime {
 namespace {
@@ -26,6 +27,7 @@ constexpr Kind kKinds[] = {
      [](const std::string&) { return cpu::open(); }},
     {"opencl", opencl::find, opencl::open},
     {"cuda", cuda::find, cuda::open},
+    {"vulkan", vulkan::find, vulkan::open},
 };
 
 }  // namespace

@@ -134,7 +134,37 @@ TEST(Render, what_is_not_spelled_is_lowered_or_unsupported) {
               HasSubstr("kernel 'k': dialect 'cpp' can not spell 'erf'"));
   EXPECT_THAT(printed({k(ValueOp::fma, 3)}, d), Not(HasSubstr("can not")));
   d.structure.parameters = Parameters::blocks;
-  EXPECT_THAT(printed({copy(16)}, d), HasSubstr("only `parameters: pointers`"));
+  EXPECT_THAT(printed({copy(16)}, d), HasSubstr("what is printed is `parameters: pointers`"));
+}
+
+// Without pointers: buffers around the body, which takes a group (and a lane); a look at every loop's variable behind it.
+TEST(Render, languages_of_blocks_declare_buffers_and_check_loops) {
+  auto glsl = parse_dialect(dialect_text("glsl"), "glsl.yaml");
+  ASSERT_TRUE(glsl.ok()) << assay::render(glsl.diags());
+  const auto text = codegen::render(std::vector{copy(128)}, *glsl, 16);
+  ASSERT_TRUE(text.ok()) << assay::render(text.diags());
+  EXPECT_EQ(text->substr(text->find("\nlayout(std430, set = 0, binding = 1")), R"(
+layout(std430, set = 0, binding = 1 + 0) restrict readonly buffer p0_x_block { float p0_x[]; };
+#define p0_x_at launch.at[0]
+layout(std430, set = 0, binding = 1 + 1) restrict buffer p1_y_block { float p1_y[]; };
+#define p1_y_at launch.at[1]
+void copy_body(int i0_group, int i2_lane) {
+  int i1_i = 0;
+  for (; i1_i < 4; ++i1_i) {
+    {
+      p1_y[p1_y_at + int(i0_group * 64 + i1_i * 16 + i2_lane)] = p0_x[p0_x_at + int(i0_group * 64 + i1_i * 16 + i2_lane)];
+    }
+  }
+  stopped = stopped || (i1_i ^ launch.zero) < 4;
+}
+
+layout(local_size_x = 16) in;
+void main() {
+  copy_body(launch.first + int(gl_WorkGroupID.x), int(gl_LocalInvocationID.x));
+  tell_stops();
+}
+)");
+  EXPECT_THAT(printed({copy(16), elementwise("other", 16, [](Value v) { return v; })}, *glsl), HasSubstr("dialect 'glsl' declares buffers for a whole text: one kernel each"));
 }
 
 TEST(Render, headers_only_where_they_are_needed) {

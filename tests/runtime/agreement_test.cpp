@@ -56,7 +56,8 @@ TEST(Agreement, every_operation) {
   add("op_div", 0, 1, 2, [&](Value v) { return op(ValueOp::div, {half(v), v}); });
   add("op_max", 0, -1, 1, [&](Value v) { return op(ValueOp::max, {v, half(v)}); });
   add("op_min", 0, -1, 1, [&](Value v) { return op(ValueOp::min, {v, half(v)}); });
-  add("op_fma", 0, -1, 1, [&](Value v) { return op(ValueOp::fma, {v, v, half(v)}); });
+  const bool fuses = tested_device() != "vulkan:0";  // which promises as much as a product and a sum
+  add("op_fma", fuses ? 0 : eps, -1, 1, [&](Value v) { return op(ValueOp::fma, {v, v, half(v)}); });
   add("op_neg", 0, -1, 1, [&](Value v) { return op(ValueOp::neg, {v}); });
   add("op_abs", 0, -1, 1, [&](Value v) { return op(ValueOp::abs, {v}); });
   add("op_sqrt", 0, 0, 2, [&](Value v) { return op(ValueOp::sqrt, {v}); });

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "codegen/render.h"
-#include "runtime/launch_check.h"
+#include "runtime/launch.h"
 
 namespace assay::runtime::cuda {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "runtime/launch_check.h"
+#include "runtime/launch.h"
 #include "runtime/opencl/launcher.h"
 
 namespace assay::runtime::opencl {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "codegen/render.h"
-#include "runtime/launch_check.h"
+#include "runtime/launch.h"
 
 namespace assay::runtime::opencl {
 namespace {

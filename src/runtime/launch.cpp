@@ -1,4 +1,4 @@
-#include "runtime/launch_check.h"
+#include "runtime/launch.h"
 
 #include <fmt/format.h>
 
@@ -16,21 +16,8 @@ std::vector<const ir::Buffer*> arguments_of(const ir::Kernel& k) {
 
 }  // namespace
 
-std::vector<GroupRange> ranges_of(const Launch& launch, int64_t groups) {
-  if (launch.queues.empty()) return {{0, groups}};
-  std::vector<GroupRange> out;
-  for (const ir::Queue& q : launch.queues)
-    if (q.begin < q.end) out.push_back({q.begin, q.end});
-  std::sort(out.begin(), out.end(), [](const GroupRange& a, const GroupRange& b) { return a.begin < b.begin; });
-  std::vector<GroupRange> joined;
-  for (const GroupRange& r : out)
-    if (!joined.empty() && joined.back().end == r.begin) joined.back().end = r.end;
-    else joined.push_back(r);
-  return joined;
-}
-
 Diags check_launches(std::span<const Launch> launches, std::span<const ir::Kernel> kernels, size_t buffers,
-                     const std::function<int64_t(int buffer)>& bytes_of) {
+                     const std::function<int64_t(int)>& bytes_of) {
   Diags diags;
   const auto fail = [&](size_t launch, const std::string& what) {
     diags.push_back(error(fmt::format("launch {}: {}", launch, what)));
@@ -44,8 +31,7 @@ Diags check_launches(std::span<const Launch> launches, std::span<const ir::Kerne
     const ir::Kernel& k = kernels[static_cast<size_t>(launch.kernel)];
     const auto wanted = arguments_of(k);
     if (wanted.size() != launch.arguments.size())
-      fail(l, fmt::format("kernel '{}' takes {} arguments, not {}", k.name, wanted.size(),
-                          launch.arguments.size()));
+      fail(l, fmt::format("kernel '{}' takes {} arguments, not {}", k.name, wanted.size(), launch.arguments.size()));
     for (size_t i = 0; i < std::min(wanted.size(), launch.arguments.size()); ++i) {
       const BufferRange& r = launch.arguments[i];
       const int64_t width = ir::bytes_of(wanted[i]->dtype), needed = wanted[i]->elements * width;
@@ -53,14 +39,26 @@ Diags check_launches(std::span<const Launch> launches, std::span<const ir::Kerne
         fail(l, fmt::format("argument '{}' names buffer {}, there are {}", wanted[i]->name, r.buffer, buffers));
       else if (const int64_t size = bytes_of(r.buffer);
                r.offset < 0 || needed > size || r.offset > size - needed || r.offset % width != 0)
-        fail(l, fmt::format("argument '{}' needs {} bytes at {}, buffer {} has {}", wanted[i]->name,
-                            needed, r.offset, r.buffer, size));
+        fail(l, fmt::format("argument '{}' needs {} bytes at {}, buffer {} has {}", wanted[i]->name, needed, r.offset, r.buffer, size));
     }
     for (const ir::Queue& q : launch.queues)
       if (q.unit < 0 || q.begin < 0 || q.end > k.groups || q.begin > q.end)
         fail(l, fmt::format("a queue of unit {} holds groups {} to {} of {}", q.unit, q.begin, q.end, k.groups));
   }
   return diags;
+}
+
+std::vector<GroupRange> ranges_of(const Launch& launch, int64_t groups) {
+  if (launch.queues.empty()) return {{0, groups}};
+  std::vector<GroupRange> out;
+  for (const ir::Queue& q : launch.queues)
+    if (q.begin < q.end) out.push_back({q.begin, q.end});
+  std::sort(out.begin(), out.end(), [](const GroupRange& a, const GroupRange& b) { return a.begin < b.begin; });
+  std::vector<GroupRange> joined;
+  for (const GroupRange& r : out)
+    if (!joined.empty() && joined.back().end == r.begin) joined.back().end = r.end;
+    else joined.push_back(r);
+  return joined;
 }
 
 }  // namespace assay::runtime

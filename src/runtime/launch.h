@@ -1,0 +1,26 @@
+// Launches as drivers take them: checked against kernels and buffers, and the groups they hold. Shared by the
+// devices whose drivers deal groups out.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "runtime/device.h"
+
+namespace assay::runtime {
+
+// Every fault, with its launch: kernels, buffers and groups that there are not, arguments that do not fit. `bytes_of`: of
+// a buffer below `buffers`.
+Diags check_launches(std::span<const Launch> launches, std::span<const ir::Kernel> kernels, size_t buffers,
+                     const std::function<int64_t(int)>& bytes_of);
+
+struct GroupRange {
+  int64_t begin = 0, end = 0;
+  bool operator==(const GroupRange&) const = default;
+};
+
+// The groups of a launch in as few ranges as they make.
+std::vector<GroupRange> ranges_of(const Launch& launch, int64_t groups);
+
+}  // namespace assay::runtime

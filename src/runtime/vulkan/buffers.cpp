@@ -1,0 +1,175 @@
+#include "runtime/vulkan/buffers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace assay::runtime::vulkan {
+namespace {
+
+constexpr int64_t kStagingBytes = int64_t{4} << 20;
+constexpr int64_t kWord = 4;
+
+VkDeviceSize size_of(int64_t bytes) { return static_cast<VkDeviceSize>(bytes); }
+int64_t whole_words(int64_t bytes) { return (bytes + kWord - 1) / kWord * kWord; }
+
+}  // namespace
+
+Result<Buffer> make_buffer(const Session& session, int64_t bytes, int64_t guard, Place place) {
+  const Api& api = session.api();
+  Buffer b;
+  b.bytes = bytes;
+  b.size = whole_words(std::max(bytes, kWord)) + 2 * guard;
+  const auto out_of_memory = [&](const std::string& why) {
+    return error(fmt::format("out of memory: {} bytes for one buffer of {}: {}", bytes, session.id(), why),
+                 "a smaller model or batch, or a device with more memory");
+  };
+  if (b.size > session.limits().buffer_bytes)
+    return out_of_memory(fmt::format("it allows {}", session.limits().buffer_bytes));
+  auto wanted = made<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
+  wanted.size = size_of(b.size);
+  wanted.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  VkBuffer handle = VK_NULL_HANDLE;
+  if (const VkResult s = api.vkCreateBuffer(session.device(), &wanted, nullptr, &handle)) return out_of_memory(name_of(s));
+  b.handle = {session.device(), handle, api.vkDestroyBuffer};
+  VkMemoryRequirements needs{};
+  api.vkGetBufferMemoryRequirements(session.device(), handle, &needs);
+  const int type = session.memory_type(needs.memoryTypeBits, place);
+  if (type < 0) return error(fmt::format("{} has no memory for buffers that {} can see", session.id(), place == Place::host ? "the host" : "it"));
+  const VkMemoryAllocateInfo room{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, nullptr, needs.size, static_cast<uint32_t>(type)};
+  VkDeviceMemory memory = VK_NULL_HANDLE;
+  if (const VkResult s = api.vkAllocateMemory(session.device(), &room, nullptr, &memory)) return out_of_memory(name_of(s));
+  b.memory = {session.device(), memory, api.vkFreeMemory};
+  if (const VkResult s = api.vkBindBufferMemory(session.device(), handle, memory, 0)) return out_of_memory(name_of(s));
+  if (place == Place::device) return b;
+  void* mapped = nullptr;
+  if (const VkResult s = api.vkMapMemory(session.device(), memory, 0, VK_WHOLE_SIZE, 0, &mapped)) return failure("vkMapMemory", s);
+  b.mapped = static_cast<std::byte*>(mapped);
+  return b;
+}
+
+Diags Buffers::make_staging() const {
+  if (staging_.mapped != nullptr) return {};
+  auto made = make_buffer(session_, kStagingBytes, 0, Place::host);
+  if (!made) return made.diags();
+  staging_ = std::move(made).value();
+  return {};
+}
+
+// Zeros, and guard zones of ones.
+Diags Buffers::fill(const Buffer& b) const {
+  if (b.mapped != nullptr) {
+    std::memset(b.mapped, 0xFF, static_cast<size_t>(b.size));
+    std::memset(b.mapped + guard(), 0, static_cast<size_t>(b.size - 2 * guard()));
+    return {};
+  }
+  const Api& api = session_.api();
+  return session_.run([&](VkCommandBuffer commands) {
+    api.vkCmdFillBuffer(commands, b.handle.get(), size_of(guard()), size_of(b.size - 2 * guard()), 0);
+    for (const int64_t zone : {int64_t{0}, b.size - guard()})
+      if (guarded_) api.vkCmdFillBuffer(commands, b.handle.get(), size_of(zone), size_of(guard()), UINT32_MAX);
+  });
+}
+
+Result<int> Buffers::allocate(int64_t bytes) {
+  ASSAY_CHECK(bytes >= 0);
+  auto buffer = make_buffer(session_, bytes, guard(), session_.limits().shares_memory ? Place::host : Place::device);
+  if (!buffer) return buffer.diags();
+  const Diags faults = fill(*buffer);
+  if (has_error(faults)) return faults;
+  all_.push_back(std::move(buffer).value());
+  return static_cast<int>(all_.size()) - 1;
+}
+
+Diags Buffers::copy_in(const Buffer& b, int64_t to, std::span<const std::byte> data) const {
+  if (b.mapped != nullptr) {
+    std::memcpy(b.mapped + to, data.data(), data.size());
+    return {};
+  }
+  if (Diags faults = make_staging(); has_error(faults)) return faults;
+  for (size_t done = 0; done < data.size();) {
+    const size_t part = std::min(data.size() - done, static_cast<size_t>(kStagingBytes));
+    std::memcpy(staging_.mapped, data.data() + done, part);
+    const VkBufferCopy piece{0, size_of(to) + done, part};
+    if (Diags faults = session_.run([&](VkCommandBuffer c) { session_.api().vkCmdCopyBuffer(c, staging_.handle.get(), b.handle.get(), 1, &piece); });
+        has_error(faults))
+      return faults;
+    done += part;
+  }
+  return {};
+}
+
+Diags Buffers::copy_out(const Buffer& b, int64_t from, std::span<std::byte> data) const {
+  if (b.mapped != nullptr) {
+    std::memcpy(data.data(), b.mapped + from, data.size());
+    return {};
+  }
+  if (Diags faults = make_staging(); has_error(faults)) return faults;
+  for (size_t done = 0; done < data.size();) {
+    const size_t part = std::min(data.size() - done, static_cast<size_t>(kStagingBytes));
+    const VkBufferCopy piece{size_of(from) + done, 0, part};
+    if (Diags faults = session_.run([&](VkCommandBuffer c) { session_.api().vkCmdCopyBuffer(c, b.handle.get(), staging_.handle.get(), 1, &piece); });
+        has_error(faults))
+      return faults;
+    std::memcpy(data.data() + done, staging_.mapped, part);
+    done += part;
+  }
+  return {};
+}
+
+void Buffers::write(BufferRange to, std::span<const std::byte> data) {
+  if (data.empty()) return;
+  const Buffer& b = at(to.buffer);
+  ASSAY_CHECK(to.offset >= 0 && to.offset + static_cast<int64_t>(data.size()) <= b.bytes);
+  note(copy_in(b, to.offset + guard(), data));
+}
+
+void Buffers::write_words(int buffer, std::span<const Word> words) {
+  const Buffer& b = at(buffer);
+  std::vector<std::byte> all;
+  if (b.mapped == nullptr) {
+    all.resize(static_cast<size_t>(b.bytes));
+    note(copy_out(b, guard(), all));
+  }
+  std::byte* bytes = b.mapped != nullptr ? b.mapped + guard() : all.data();
+  for (const Word& w : words) {
+    ASSAY_CHECK(w.offset >= 0 && w.offset + static_cast<int64_t>(sizeof w.value) <= b.bytes);
+    std::memcpy(bytes + w.offset, &w.value, sizeof w.value);
+  }
+  if (b.mapped == nullptr) note(copy_in(b, guard(), all));
+}
+
+void Buffers::read(BufferRange from, std::span<std::byte> data) const {
+  if (data.empty()) return;
+  const Buffer& b = at(from.buffer);
+  ASSAY_CHECK(from.offset >= 0 && from.offset + static_cast<int64_t>(data.size()) <= b.bytes);
+  const Diags faults = lost_.empty() ? copy_out(b, from.offset + guard(), data) : lost_;
+  if (faults.empty()) return;
+  std::fill(data.begin(), data.end(), std::byte{0xFF});  // NaN: never a value that looks right
+  if (lost_.empty()) note(faults);
+}
+
+// With guards a kernel is shown the zone behind the buffer too, so that what it writes there is found.
+Buffers::Binding Buffers::bind(BufferRange range, int64_t bytes) const {
+  const Buffer& b = at(range.buffer);
+  const Limits& limits = session_.limits();
+  const int64_t begin = range.offset + guard(), first = begin / limits.alignment * limits.alignment;
+  const int64_t end = std::min({whole_words(std::max(bytes, kWord) + begin) + guard(), b.size, first + limits.range_bytes});
+  return {{b.handle.get(), size_of(first), size_of(end - first)}, begin - first};
+}
+
+Diags Buffers::check_guards() const {
+  Diags damage;
+  std::vector<std::byte> zone(static_cast<size_t>(guard()));
+  for (size_t i = 0; guarded_ && i < all_.size(); ++i)
+    for (const int64_t at : {int64_t{0}, all_[i].size - guard()}) {
+      const Diags faults = copy_out(all_[i], at, zone);
+      damage.insert(damage.end(), faults.begin(), faults.end());
+      if (faults.empty() && std::any_of(zone.begin(), zone.end(), [](std::byte b) { return b != std::byte{0xFF}; }))
+        damage.push_back(error(fmt::format("a kernel wrote outside buffer {}", i)));
+    }
+  return damage;
+}
+
+}  // namespace assay::runtime::vulkan

@@ -1,0 +1,50 @@
+// Loop kernels -> compute pipelines. SPIR-V is kept under the hash of source, compiler and device, and what the driver
+// made of it (its pipeline cache) under the hash of all kernels that are built together.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "codegen/dialect.h"
+#include "ir/kernel.h"
+#include "runtime/device.h"
+#include "runtime/kernel_cache.h"
+#include "runtime/vulkan/session.h"
+
+namespace assay::runtime::vulkan {
+
+struct Pipeline {
+  Owned<VkDescriptorSetLayout> set;  // binding 0: the report; 1 + i: argument i
+  Owned<VkPipelineLayout> layout;
+  Owned<VkPipeline> pipeline;
+};
+
+struct Build {
+  std::vector<std::shared_ptr<const Pipeline>> kernels;  // as given; equal kernels share one
+  double seconds = 0;                                    // 0: everything came from the cache
+};
+
+struct BuildRequest {
+  std::span<const ir::Kernel> kernels;
+  const codegen::Dialect& dialect;
+  const Session& session;
+  const LoadOptions& options;
+  int threads = 1;  // of a group
+};
+
+// What every launch hands its kernel (the dialect's `Launch`): 128 bytes are what every device takes.
+struct Handed {
+  static constexpr int kArguments = 29;
+  int32_t first = 0;   // group of the dispatch
+  int32_t number = 0;  // of the launch, from 1
+  int32_t zero = 0;    // which no compiler knows
+  int32_t at[kArguments] = {};  // element of its binding at which each argument begins
+};
+static_assert(sizeof(Handed) == 128);
+
+// Errors: what the dialect can not spell; a kernel that does not compile, or that the driver does not build (the
+// log, with file and line of the kernel's source, which is kept beside the cache); cancelled.
+Result<Build> build(const BuildRequest& request, KernelCache& cache);
+
+}  // namespace assay::runtime::vulkan

@@ -1,0 +1,176 @@
+#include "runtime/vulkan/launcher.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/launch.h"
+
+namespace assay::runtime::vulkan {
+Result<std::unique_ptr<Launcher>> Launcher::make(Loaded& loaded) {
+  auto report = make_buffer(loaded.session, sizeof(uint32_t), 0, Place::host);
+  if (!report) return report.diags();
+  std::memset(report->mapped, 0, sizeof(uint32_t));
+  return std::unique_ptr<Launcher>(new Launcher(loaded, std::move(report).value()));
+}
+
+Diags Launcher::make_sets(std::span<const Launch> launches) {
+  const Api& api = session_.api();
+  bound_.assign(launches.size(), {});
+  VkDescriptorPoolSize buffers{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 0};
+  std::vector<VkDescriptorSetLayout> layouts;
+  for (const Launch& l : launches) {
+    buffers.descriptorCount += static_cast<uint32_t>(l.arguments.size()) + 1;
+    layouts.push_back(loaded_.build.kernels[static_cast<size_t>(l.kernel)]->set.get());
+  }
+  auto pool = made<VkDescriptorPoolCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO);
+  pool.maxSets = static_cast<uint32_t>(launches.size());
+  pool.poolSizeCount = 1;
+  pool.pPoolSizes = &buffers;
+  VkDescriptorPool handle = VK_NULL_HANDLE;
+  if (const VkResult s = api.vkCreateDescriptorPool(session_.device(), &pool, nullptr, &handle)) return {failure("vkCreateDescriptorPool", s)};
+  sets_ = {session_.device(), handle, api.vkDestroyDescriptorPool};
+  auto wanted = made<VkDescriptorSetAllocateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO);
+  wanted.descriptorPool = handle;
+  wanted.descriptorSetCount = static_cast<uint32_t>(layouts.size());
+  wanted.pSetLayouts = layouts.data();
+  std::vector<VkDescriptorSet> sets(launches.size());
+  if (const VkResult s = api.vkAllocateDescriptorSets(session_.device(), &wanted, sets.data())) return {failure("vkAllocateDescriptorSets", s)};
+  for (size_t l = 0; l < launches.size(); ++l) {
+    bound_[l].set = sets[l];
+    bound_[l].handed.number = static_cast<int32_t>(l) + 1;
+    bind(launches[l], bound_[l]);
+  }
+  return {};
+}
+
+void Launcher::bind(const Launch& launch, Bound& bound) {
+  const ir::Kernel& kernel = loaded_.definitions[static_cast<size_t>(launch.kernel)];
+  std::vector<VkDescriptorBufferInfo> shown{{report_.handle.get(), 0, sizeof(uint32_t)}};
+  for (const ir::Buffer& b : kernel.buffers) {
+    if (b.scope == ir::Scope::scratch) continue;
+    const size_t argument = shown.size() - 1;
+    const int64_t width = ir::bytes_of(b.dtype);
+    const Buffers::Binding at = loaded_.buffers.bind(launch.arguments[argument], b.elements * width);
+    ASSAY_CHECK(at.begin % width == 0);
+    bound.handed.at[argument] = static_cast<int32_t>(at.begin / width);
+    shown.push_back(at.shown);
+  }
+  auto all = made<VkWriteDescriptorSet>(VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET);
+  all.dstSet = bound.set;
+  all.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+  all.descriptorCount = static_cast<uint32_t>(shown.size());
+  all.pBufferInfo = shown.data();  // from binding 0 on, one after the other
+  session_.api().vkUpdateDescriptorSets(session_.device(), 1, &all, 0, nullptr);
+}
+
+Diags Launcher::make_queries(size_t count) {
+  if (query_count_ >= count) return {};
+  auto wanted = made<VkQueryPoolCreateInfo>(VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO);
+  wanted.queryType = VK_QUERY_TYPE_TIMESTAMP;
+  wanted.queryCount = static_cast<uint32_t>(count);
+  VkQueryPool handle = VK_NULL_HANDLE;
+  if (const VkResult s = session_.api().vkCreateQueryPool(session_.device(), &wanted, nullptr, &handle)) return {failure("vkCreateQueryPool", s)};
+  queries_ = {session_.device(), handle, session_.api().vkDestroyQueryPool};
+  query_count_ = count;
+  return {};
+}
+
+void Launcher::record(VkCommandBuffer commands, std::span<const Launch> launches) {
+  const Api& api = session_.api();
+  const auto stamp = [&](size_t query, VkPipelineStageFlagBits stage) {
+    api.vkCmdWriteTimestamp(commands, stage, queries_.get(), static_cast<uint32_t>(query));
+  };
+  api.vkCmdResetQueryPool(commands, queries_.get(), 0, static_cast<uint32_t>(2 * launches.size() + 1));
+  stamp(0, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT);
+  for (size_t l = 0; l < launches.size(); ++l) {
+    stamp(2 * l + 1, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT);
+    record(commands, launches[l], bound_[l]);
+    wait_for_writes(api, commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
+                    VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
+    stamp(2 * l + 2, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT);
+  }
+}
+
+void Launcher::record(VkCommandBuffer commands, const Launch& launch, const Bound& bound) {
+  const Api& api = session_.api();
+  const Pipeline& p = *loaded_.build.kernels[static_cast<size_t>(launch.kernel)];
+  api.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, p.pipeline.get());
+  api.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, p.layout.get(), 0, 1, &bound.set, 0, nullptr);
+  const int64_t most = session_.limits().groups;
+  for (const GroupRange& r : ranges_of(launch, loaded_.definitions[static_cast<size_t>(launch.kernel)].groups))
+    for (int64_t first = r.begin; first < r.end; first += most) {
+      Handed handed = bound.handed;
+      handed.first = static_cast<int32_t>(first);
+      api.vkCmdPushConstants(commands, p.layout.get(), VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof handed, &handed);
+      api.vkCmdDispatch(commands, static_cast<uint32_t>(std::min(most, r.end - first)), 1, 1);
+    }
+}
+
+Diags Launcher::check_report(std::span<const Launch> launches) {
+  uint32_t number = 0;
+  std::memcpy(&number, report_.mapped, sizeof number);
+  if (number == 0) return {};
+  std::memset(report_.mapped, 0, sizeof number);
+  const size_t launch = std::min<size_t>(number, launches.size()) - 1;
+  return {error(fmt::format("{}: launch {} ('{}'): a loop ended before its last iteration, so its results are wrong", session_.id(), launch,
+                            loaded_.definitions[static_cast<size_t>(launches[launch].kernel)].name),
+                "this driver ends loops early; kernels with more groups run shorter ones")};
+}
+
+Diags Launcher::read_times(size_t launches, RunTimes& times) {
+  std::vector<uint64_t> ticks(2 * launches + 1);
+  const VkResult status = session_.api().vkGetQueryPoolResults(
+      session_.device(), queries_.get(), 0, static_cast<uint32_t>(ticks.size()), ticks.size() * sizeof ticks[0], ticks.data(),
+      sizeof ticks[0], VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+  if (status != VK_SUCCESS) return {failure("vkGetQueryPoolResults", status)};
+  const Limits& limits = session_.limits();
+  // Since the device began; counters may run over once.
+  const auto since = [&](uint64_t t) { return (t - ticks[0]) & limits.tick_mask; };
+  std::vector<double> steps, busy;
+  uint64_t before = 0;
+  for (size_t l = 0; l < launches; ++l) {
+    const uint64_t end = since(ticks[2 * l + 2]);
+    const uint64_t begin = std::max(since(ticks[2 * l + 1]), before);  // its stamp does not wait for the launch before
+    if (end < begin) return {error(fmt::format("{}: its clock runs backwards", session_.id()))};
+    steps.push_back(static_cast<double>(end - before) * limits.tick_seconds);
+    busy.push_back(static_cast<double>(end - begin) * limits.tick_seconds);
+    before = end;
+  }
+  double total = 0;
+  for (const double s : steps) total += s;
+  times.total.push_back(total);
+  times.steps.push_back(std::move(steps));
+  times.busy.push_back(std::move(busy));
+  return {};
+}
+
+Diags Launcher::run_once(VkCommandBuffer commands, std::span<const Launch> launches, RunTimes* times) {
+  if (Diags faults = session_.submit(commands); has_error(faults)) {
+    for (Diag& d : faults)
+      d.message = fmt::format("{}: {} launches from '{}' on: {}", session_.id(), launches.size(),
+                              loaded_.definitions[static_cast<size_t>(launches[0].kernel)].name, d.message);
+    return faults;
+  }
+  if (Diags faults = check_report(launches); has_error(faults)) return faults;
+  return times == nullptr ? Diags{} : read_times(launches.size(), *times);
+}
+
+Result<RunTimes> Launcher::run(std::span<const Launch> launches, const RunOptions& options) {
+  RunTimes times;
+  if (launches.empty()) return times;
+  if (Diags faults = make_sets(launches); has_error(faults)) return faults;
+  if (Diags faults = make_queries(2 * launches.size() + 1); has_error(faults)) return faults;
+  const Result<VkCommandBuffer> commands = session_.begin();
+  if (!commands) return commands.diags();
+  record(*commands, launches);
+  if (Diags faults = session_.end(*commands); has_error(faults)) return faults;
+  for (int i = 0; i < options.warm_up + options.repeat; ++i) {
+    if (options.cancel != nullptr && options.cancel->load()) return error("cancelled");
+    if (const Diags faults = run_once(*commands, launches, i < options.warm_up ? nullptr : &times); has_error(faults)) return faults;
+  }
+  return times;
+}
+
+}  // namespace assay::runtime::vulkan

@@ -1,0 +1,72 @@
+#include "runtime/vulkan/module.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "codegen/render.h"
+#include "runtime/launch.h"
+
+namespace assay::runtime::vulkan {
+namespace {
+
+// Of one buffer of a kernel: "" where it fits.
+std::string misfit(const Limits& limits, const ir::Buffer& b) {
+  if (b.dtype == ir::DType::f64 && !limits.has_f64) return "computes with f64, which it can not";
+  if (b.dtype == ir::DType::i64 && !limits.has_i64) return "computes with i64, which it can not";
+  if (b.scope == ir::Scope::scratch) return "";
+  const int64_t bytes = b.elements * ir::bytes_of(b.dtype) + limits.alignment;
+  if (bytes > limits.range_bytes) return fmt::format("is shown {} bytes by argument '{}', of {} at most", bytes, b.name, limits.range_bytes);
+  if (b.elements > std::numeric_limits<int32_t>::max()) return fmt::format("counts elements of '{}' in 32 bits", b.name);
+  return "";
+}
+
+}  // namespace
+
+Diags check_kernels(const Session& session, std::span<const ir::Kernel> kernels) {
+  const Limits& limits = session.limits();
+  Diags diags;
+  const auto fail = [&](const ir::Kernel& k, const std::string& what) {
+    diags.push_back(error(fmt::format("{}: kernel '{}' {}", session.id(), k.name, what)));
+  };
+  for (const ir::Kernel& k : kernels) {
+    const int64_t needed = codegen::scratch_bytes(k), most = std::min<int64_t>(limits.arguments, Handed::kArguments);
+    if (needed > limits.group_bytes) fail(k, fmt::format("needs {} bytes of group memory, of {}", needed, limits.group_bytes));
+    const auto arguments = std::count_if(k.buffers.begin(), k.buffers.end(), [](const ir::Buffer& b) { return b.scope == ir::Scope::global; });
+    if (arguments > most) fail(k, fmt::format("has {} arguments, of {} at most", arguments, most));
+    for (const ir::Buffer& b : k.buffers)
+      if (const std::string what = misfit(limits, b); !what.empty()) fail(k, what);
+  }
+  return diags;
+}
+
+Result<std::unique_ptr<Module>> VulkanModule::make(std::shared_ptr<Session> session, std::span<const ir::Kernel> kernels,
+                                                   Build build, bool guarded, Diags warnings) {
+  auto m = std::make_unique<VulkanModule>();
+  m->session_ = std::move(session);
+  const Session& s = *m->session_;
+  for (const ir::Kernel& k : kernels) m->reports_.push_back({k.name, 0, -1});
+  m->loaded_ = std::make_unique<Loaded>(Loaded{s, {kernels.begin(), kernels.end()}, std::move(build), {s, guarded}});
+  m->warnings_ = std::move(warnings);
+  auto launcher = Launcher::make(*m->loaded_);
+  if (!launcher) return launcher.diags();
+  m->launcher_ = std::move(launcher).value();
+  return std::unique_ptr<Module>(std::move(m));
+}
+
+Result<RunTimes> VulkanModule::run(std::span<const Launch> launches, const RunOptions& options) {
+  if (options.repeat < 0 || options.warm_up < 0) return error("repeat and warm_up can not be negative");
+  Buffers& buffers = loaded_->buffers;
+  Diags faults = buffers.take_lost();
+  if (has_error(faults)) return faults;
+  faults = check_launches(launches, loaded_->definitions, buffers.size(), [&](int b) { return buffers.bytes_of(b); });
+  if (has_error(faults)) return faults;
+  Result<RunTimes> times = launcher_->run(launches, options);
+  if (!times) return times;
+  faults = buffers.check_guards();
+  if (has_error(faults)) return faults;
+  return times;
+}
+
+}  // namespace assay::runtime::vulkan
