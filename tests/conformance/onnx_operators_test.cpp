@@ -9,6 +9,7 @@
 #include <cmath>
 #include <fstream>
 #include <iterator>
+#include <set>
 
 #include "base/yaml.h"
 #include "import/onnx/import_onnx.h"
@@ -19,6 +20,9 @@
 namespace assay::test {
 namespace {
 
+// A million iterations in a group: what a driver that ends loops early may refuse, with those words.
+const std::set<std::string> kLongLoops = {"pytorch-converted/test_MaxPool1d_stride_padding_dilation",
+                                          "pytorch-converted/test_MaxPool2d_stride_padding_dilation"};
 constexpr double kRelative = 1e-3, kAbsolute = 1e-7;
 
 struct Refused {
@@ -163,8 +167,10 @@ TEST_F(OnnxOperators, AreRightInMachineCode) {
   const Diags faults = run_in_machine_code(*device, cases);
   EXPECT_FALSE(has_error(faults)) << render(faults);
   for (size_t i = 0; i < cases.size(); ++i)
-    for (size_t set = 0; set < cases[i].runs.size(); ++set)
-      EXPECT_EQ(difference(cases[i].runs[set].outputs, imported[i * every].want[set]), "") << cases[i].name;
+    if (!cases[i].ended_early.empty()) EXPECT_TRUE(kLongLoops.contains(cases[i].name)) << cases[i].ended_early;
+    else
+      for (size_t set = 0; set < cases[i].runs.size(); ++set)
+        EXPECT_EQ(difference(cases[i].runs[set].outputs, imported[i * every].want[set]), "") << cases[i].name;
 }
 
 }  // namespace
