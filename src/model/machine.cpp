@@ -106,14 +106,18 @@ class Resolver {
     m_.resident_waves = res.threads.known() ? res.threads.value->v / m_.native_width : (m_.simt ? 32 : 1);
   }
 
-  // Lane-slots per second of one unit on a pipe; 0 when there is none.
+  // Lane-slots per second of one unit. Pre: the rate is known.
+  double slots_of(const hwdesc::Pipe& pipe) const {
+    const hwdesc::Rate& r = *pipe.rate.value;
+    return r.v * (r.clock.empty() ? 1.0 : hertz(r.clock)) * per_unit(pipe.per);
+  }
+
+  // The same of a pipe by name; 0 when there is none.
   Quantity pipe(const std::string& name) const {
     for (size_t i = 0; i < p_.pipes.size(); ++i) {
       const hwdesc::Pipe& pipe = p_.pipes[i];
       if (pipe.name != name || !pipe.rate.known()) continue;
-      const hwdesc::Rate& r = *pipe.rate.value;
-      const double hz = r.clock.empty() ? 1.0 : hertz(r.clock);
-      return {r.v * hz * per_unit(pipe.per), spread_of(pipe.rate), false, "pipes." + name + ".rate"};
+      return {slots_of(pipe), spread_of(pipe.rate), false, "pipes." + name + ".rate"};
     }
     return {};
   }
@@ -157,12 +161,14 @@ class Resolver {
     for (const hwdesc::LaneMode& mode : p_.execution.lanes.modes)
       for (const hwdesc::Pipe& pipe : mode.pipes) {
         if (pipe.name != name || !pipe.rate.known() || !mode.width.known()) continue;
-        const hwdesc::Rate& r = *pipe.rate.value;
-        const double slots = r.v * (r.clock.empty() ? 1.0 : hertz(r.clock)) * per_unit(pipe.per);
-        out.push_back({static_cast<int>(mode.width.value->v), slots / mode.width.value->v});
+        out.push_back({static_cast<int>(mode.width.value->v), slots_of(pipe) / mode.width.value->v});
       }
-    std::sort(out.begin(), out.end(), [](const NarrowRate& a, const NarrowRate& b) { return a.lanes < b.lanes; });
-    return out;
+    return ascending(std::move(out));
+  }
+
+  static std::vector<NarrowRate> ascending(std::vector<NarrowRate> rates) {
+    std::sort(rates.begin(), rates.end(), [](const NarrowRate& a, const NarrowRate& b) { return a.lanes < b.lanes; });
+    return rates;
   }
 
   Quantity lanes_apart(const std::string& name) const {
@@ -181,8 +187,7 @@ class Resolver {
       for (const hwdesc::ComputeOp& c : p_.compute)
         if (c.op == name && c.dtype == "f32" && c.mode == mode.name && !c.mode.empty() && c.slots.known() && mode.width.known())
           out.push_back({static_cast<int>(mode.width.value->v), pipe(c.pipe).value / c.slots.value->v});
-    std::sort(out.begin(), out.end(), [](const NarrowRate& a, const NarrowRate& b) { return a.lanes < b.lanes; });
-    return out;
+    return ascending(std::move(out));
   }
 
   double seconds(const hwdesc::Latency& l) const { return l.clock.empty() ? l.v : l.v / std::max(hertz(l.clock), 1.0); }

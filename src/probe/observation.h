@@ -59,11 +59,7 @@ struct Observations {
       return e.experiment == experiment && e.outcome == Outcome::done;
     }));
   }
-  bool finished(const std::string& experiment) const {
-    for (const Ending& e : endings)
-      if (e.experiment == experiment && e.outcome == Outcome::done) return true;
-    return false;
-  }
+  bool finished(const std::string& experiment) const { return times_done(experiment) > 0; }
 };
 
 }  // namespace assay::probe

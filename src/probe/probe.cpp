@@ -18,7 +18,6 @@ namespace {
 
 constexpr double kBuildLimit = 300;
 constexpr int kProgressSteps = 1000;
-constexpr int kTurns = 2;  // experiments in several parts have one in each
 
 hwdesc::Target target_for(const runtime::DeviceInfo& info) {
   hwdesc::Target t;
@@ -100,7 +99,11 @@ Diags Prober::build() {
   };
   const auto on_line = [&](const std::string& line) { take(line); };
   const Ending e = run_worker("build", body, on_line, {kBuildLimit, options_.cancel});
-  if (e.outcome != Outcome::done) return {error(fmt::format("the probe's kernels could not be built: {}", e.reason))};
+  if (e.outcome != Outcome::done) {
+    constexpr std::string_view kError = "error: ";  // of the child's own message
+    const std::string why = e.reason.starts_with(kError) ? e.reason.substr(kError.size()) : e.reason;
+    return {error("the probe's kernels could not be built: " + why)};
+  }
   build_seconds_ = std::stod(observations_.fact("build_seconds"));
   return {};
 }
@@ -131,13 +134,16 @@ bool Prober::wanted(const Experiment& e, int turn) const {
   return options_.only.empty() || std::find(options_.only.begin(), options_.only.end(), e.name) != options_.only.end();
 }
 
-// What an experiment overran, the later ones have less; at least a quarter of their fair share.
+// What an experiment overran, the later ones have less; at least a quarter of their fair share. Those that run several
+// times do so once in each turn.
 void Prober::run_experiments() {
   double weight = 0;
-  for (int turn = 0; turn < kTurns; ++turn)
+  int turns = 1;
+  for (const Experiment& e : experiments()) turns = std::max(turns, e.times);
+  for (int turn = 0; turn < turns; ++turn)
     for (const Experiment& e : experiments()) weight += wanted(e, turn) ? e.weight / e.times : 0;
   const double total = weight, started = now_seconds();
-  for (int turn = 0; turn < kTurns; ++turn)
+  for (int turn = 0; turn < turns; ++turn)
     for (const Experiment& e : experiments()) {
       if (!wanted(e, turn) || cancelled()) continue;
       const double left = options_.budget_s - (now_seconds() - started), own = e.weight / e.times;

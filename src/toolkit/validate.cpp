@@ -8,8 +8,8 @@
 #include "hwdesc/print.h"
 #include "toolkit/bundle.h"
 #include "toolkit/devices.h"
-#include "toolkit/profiles.h"
 #include "toolkit/pace.h"
+#include "toolkit/profiles.h"
 #include "toolkit/validate_bench.h"
 #include "toolkit/validate_journal.h"
 

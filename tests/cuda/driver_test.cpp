@@ -2,19 +2,15 @@
 // process of its own, since a driver is loaded once per process.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <array>
-#include <cstdlib>
 #include <fstream>
 #include <functional>
-#include <map>
 #include <sstream>
 #include <string>
 
 #include "codegen/kernels.h"
 #include "hwdesc/target.h"
+#include "runtime/child.h"
 #include "runtime/host.h"
 
 namespace assay::runtime {
@@ -26,7 +22,6 @@ using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::Not;
 using ::testing::StartsWith;
-using Variables = std::map<std::string, std::string>;
 
 hwdesc::Target target() {
   hwdesc::Target t;
@@ -41,28 +36,11 @@ ir::Kernel plus_one(int64_t elements = 40) {
   return elementwise("plus_one", elements, [](ir::Value v) { return op(ir::ValueOp::add, {v, constant_of(1, v.lanes)}); });
 }
 
-// What `body` returns, run in a child with these variables set.
+// What `body` returns, run in a child with these variables set and the driver of the tests.
 std::string said(const Variables& variables, const std::function<std::string()>& body) {
-  std::array<int, 2> ends{};
-  if (::pipe(ends.data()) != 0) return "no pipe";
-  const pid_t child = ::fork();
-  if (child == 0) {
-    for (const char* library : {"ASSAY_CUDA_LIBRARY", "ASSAY_NVRTC_LIBRARY"}) ::setenv(library, HOST_CUDA, 1);
-    ::setenv("ASSAY_TEST_DEVICE", "cuda:0", 1);
-    for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
-    const std::string text = body();
-    const ssize_t n = ::write(ends[1], text.data(), text.size());
-    ::_exit(n == static_cast<ssize_t>(text.size()) ? 0 : 1);
-  }
-  ::close(ends[1]);
-  std::string out;
-  std::array<char, 4096> buffer{};
-  for (ssize_t n = 0; (n = ::read(ends[0], buffer.data(), buffer.size())) > 0;) out.append(buffer.data(), static_cast<size_t>(n));
-  ::close(ends[0]);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-  return out;
+  Variables all = {{"ASSAY_CUDA_LIBRARY", HOST_CUDA}, {"ASSAY_NVRTC_LIBRARY", HOST_CUDA}, {"ASSAY_TEST_DEVICE", "cuda:0"}};
+  all.insert(all.end(), variables.begin(), variables.end());
+  return said_in_child(all, body);
 }
 
 std::string load_it() {

@@ -5,8 +5,7 @@
 
 #include <numeric>
 
-#include "../lower/problems.h"
-#include "simulator/estimate.h"
+#include "programs.h"
 
 namespace assay::test {
 namespace {
@@ -17,12 +16,6 @@ hwdesc::Value<hwdesc::Bytes> kib(double v) {
   hwdesc::Value<hwdesc::Bytes> out;
   out.value = hwdesc::Bytes{v * kKiB};
   return out;
-}
-
-model::Machine machine(const hwdesc::Target& t) {
-  Result<model::Machine> m = model::prepare(t);
-  if (!m.ok()) throw std::runtime_error(render(m.diags()));
-  return *m;
 }
 
 // A last cache whose chase fell off between 16 and 64 KiB.

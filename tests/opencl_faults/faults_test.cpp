@@ -2,15 +2,12 @@
 // is loaded once per process.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <array>
-#include <cstdlib>
 #include <functional>
 #include <string>
 
 #include "codegen/kernels.h"
+#include "runtime/child.h"
 #include "runtime/host.h"
 
 namespace assay::runtime {
@@ -27,30 +24,10 @@ ir::Kernel plus_one() {
   });
 }
 
-// What `body` returns, run in a child with these variables set.
-std::string said(const std::string& variable, const std::string& value,
-                 const std::function<std::string()>& body) {
-  std::array<int, 2> ends{};
-  if (::pipe(ends.data()) != 0) return "no pipe";
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::setenv("ASSAY_OPENCL_LIBRARY", FAILING_OPENCL, 0);
-    ::setenv("ASSAY_TEST_DEVICE", "opencl:0", 1);
-    ::setenv(variable.c_str(), value.c_str(), 1);
-    const std::string text = body();
-    const ssize_t n = ::write(ends[1], text.data(), text.size());
-    ::_exit(n == static_cast<ssize_t>(text.size()) ? 0 : 1);
-  }
-  ::close(ends[1]);
-  std::string out;
-  std::array<char, 4096> buffer{};
-  for (ssize_t n = 0; (n = ::read(ends[0], buffer.data(), buffer.size())) > 0;)
-    out.append(buffer.data(), static_cast<size_t>(n));
-  ::close(ends[0]);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-  return out;
+// What `body` returns, run in a child with this variable set and a library that fails on demand.
+std::string said(const std::string& variable, const std::string& value, const std::function<std::string()>& body) {
+  return said_in_child({{"ASSAY_OPENCL_LIBRARY", set_or("ASSAY_OPENCL_LIBRARY", FAILING_OPENCL)},
+                        {"ASSAY_TEST_DEVICE", "opencl:0"}, {variable, value}}, body);
 }
 
 std::string load_it() {

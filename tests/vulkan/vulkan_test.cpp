@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <numeric>
 
-#include "child.h"
 #include "codegen/kernels.h"
 #include "hwdesc/target.h"
+#include "runtime/child.h"
 #include "runtime/host.h"
 
 namespace assay::runtime {
@@ -19,6 +19,13 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::Not;
+
+// What `body` returns, after what it printed, run in a child with these variables set and a library that fails on demand.
+std::string said(const Variables& variables, const std::function<std::string()>& body) {
+  Variables all = {{"ASSAY_VULKAN_LIBRARY", set_or("ASSAY_VULKAN_LIBRARY", FAILING_VULKAN)}, {"ASSAY_TEST_DEVICE", "vulkan:0"}};
+  all.insert(all.end(), variables.begin(), variables.end());
+  return said_in_child(all, body, Output::kept);
+}
 
 ir::Kernel plus_one(int64_t n = 40) {
   return elementwise("plus_one", n, [](ir::Value v) { return op(ir::ValueOp::add, {v, constant_of(1, v.lanes)}); });
@@ -233,8 +240,8 @@ bool has_validation() {
 
 TEST_F(Vulkan, validation_layers_find_nothing) {
   if (!has_validation()) GTEST_SKIP() << "no validation layer that sees a buffer without a use";
-  for (const Settings& settings : {Settings{}, Settings{{"APART", "1"}}}) {
-    Settings with = settings;
+  for (const Variables& settings : {Variables{}, Variables{{"APART", "1"}}}) {
+    Variables with = settings;
     with.emplace_back("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation");
     EXPECT_EQ(said(with, run_it), "right");
   }

@@ -1,4 +1,4 @@
-// Each case is a process of its own: the driver's library is loaded once per process, and layers with an instance.
+// A body run in a process of its own: a driver's library is loaded once per process, and layers with an instance.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <string>
@@ -14,26 +15,25 @@
 
 namespace assay::testing {
 
-using Settings = std::vector<std::pair<std::string, std::string>>;
+using Variables = std::vector<std::pair<std::string, std::string>>;
 
-// What `body` returns, after what it printed, run in a child with these variables set and the library that fails on demand.
-inline std::string said(const Settings& settings, const std::function<std::string()>& body) {
+enum class Output { dropped, kept };
+
+// What `body` returns or throws, run in a child with these variables set; with output kept, after what it printed.
+inline std::string said_in_child(const Variables& variables, const std::function<std::string()>& body, Output output = Output::dropped) {
   std::array<int, 2> ends{};
   if (::pipe(ends.data()) != 0) return "no pipe";
   const pid_t child = ::fork();
   if (child == 0) {
-    ::dup2(ends[1], 1);
-    ::dup2(ends[1], 2);
-    ::setenv("ASSAY_VULKAN_LIBRARY", FAILING_VULKAN, 0);
-    ::setenv("ASSAY_TEST_DEVICE", "vulkan:0", 1);
-    for (const auto& [name, value] : settings) ::setenv(name.c_str(), value.c_str(), 1);
+    for (int to = 1; to <= 2 && output == Output::kept; ++to) ::dup2(ends[1], to);
+    for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
     std::string text;
     try {
       text = body();
     } catch (const std::exception& e) {
       text = e.what();
     }
-    ::fflush(stdout);
+    std::fflush(stdout);
     const ssize_t n = ::write(ends[1], text.data(), text.size());
     ::_exit(n == static_cast<ssize_t>(text.size()) ? 0 : 1);
   }
@@ -46,6 +46,12 @@ inline std::string said(const Settings& settings, const std::function<std::strin
   ::waitpid(child, &status, 0);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
   return out;
+}
+
+// The value of a variable, or this one where it is not set.
+inline std::string set_or(const char* variable, const char* otherwise) {
+  const char* set = std::getenv(variable);
+  return set != nullptr ? set : otherwise;
 }
 
 }  // namespace assay::testing

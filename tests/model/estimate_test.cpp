@@ -1,0 +1,197 @@
+// Estimates: properties that hold for every program, and what each of their terms is made of.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "lower/lower.h"
+#include "model/closed_form.h"
+#include "programs.h"
+
+namespace assay::test {
+namespace {
+
+TEST(Estimate, FasterHardwareIsNeverPredictedSlower) {
+  std::mt19937 rng(11);
+  for (int i = 0; i < 150; ++i) {
+    Drawn d = draw(rng, i);
+    for (size_t l = 0; l < 4 && i % 2 == 0; ++l) d.target.profile.memory[l].latency.value = hwdesc::Latency{std::pow(4.0, 1.0 + static_cast<double>(l)), "core"};
+    d.target.profile.execution.issue.per = "unit";
+    d.target.profile.execution.issue.rate.value = hwdesc::Rate{4, "core"};
+    const double base = seconds(d.program, d.target);
+    std::vector<const char*> changes = {"memory.dram.bandwidth*=2", "memory.l2.bandwidth.read*=1.5", "memory.l3.bandwidth.read*=1.5", "pipes.fma.rate*=2",
+                                        "pipes.load.rate*=2", "pipes.store.rate*=2", "execution.issue.rate*=2", "clocks.core.max*=1.5"};
+    if (i % 2 == 0) changes.insert(changes.end(), {"memory.l2.latency*=0.5", "memory.l3.latency*=0.5", "memory.dram.latency*=0.5"});
+    for (const char* change : changes)
+      EXPECT_LE(seconds(d.program, with(d.target, change)), base * (1 + 1e-9)) << change << " for program " << i;
+  }
+}
+
+TEST(Estimate, IsNeverBelowTheRoofline) {
+  std::mt19937 rng(12);
+  for (int i = 0; i < 300; ++i) {
+    const Drawn d = draw(rng, i);
+    const model::Machine m = machine(d.target);
+    const double t = seconds(d.program, d.target);
+    const lower::Counts c = model::closed_form(d.program);
+    EXPECT_GE(t * (1 + 1e-9), c.fma / (m.fma_rate.value * m.units)) << i;
+    EXPECT_GE(t * (1 + 1e-9), c.loads() / (m.load_rate.value * m.units)) << i;
+    EXPECT_GE(t * (1 + 1e-9), c.stores() / (m.store_rate.value * m.units)) << i;
+  }
+}
+
+TEST(Estimate, TheIntervalHoldsTheEstimate) {
+  std::mt19937 rng(13);
+  for (int i = 0; i < 100; ++i) {
+    const Drawn d = draw(rng, i);
+    const model::Estimate e = simulator::estimate(d.program, machine(d.target), {}, {});
+    EXPECT_LT(e.low, e.seconds);
+    EXPECT_GT(e.high, e.seconds);
+    EXPECT_GE(e.balance, 0.1);
+    EXPECT_LE(e.balance, 1 + 1e-9);
+  }
+}
+
+TEST(Estimate, ConditionsCost) {
+  const hwdesc::Target target = small_cpu(4, 1);
+  const ir::Program p = walk(64, 1, 4, "j");
+  lower::Counts counts = model::closed_form(p);
+  const double without = simulator::estimate(p, machine(target), {}, {}, &counts).seconds;
+  counts.branches = 20 * counts.stores();
+  EXPECT_GT(simulator::estimate(p, machine(target), {}, {}, &counts).seconds, 1.5 * without);
+}
+
+TEST(Estimate, LanesThatAreGatheredAreMergedButForTheFirst) {
+  const hwdesc::Target target = small_cpu(4, 1);
+  const model::Machine m = machine(target);
+  const ir::Program p = walk(64, 1, 4, "j", "j, i");
+  const lower::Counts c = model::closed_form(p);
+  EXPECT_DOUBLE_EQ(c.buffers[0].gathered_lanes, 64 * 64);
+  EXPECT_NEAR(term(simulator::estimate(p, m, {}, {}), "vector"), (c.simple + 0.75 * 64 * 64) / m.alu_rate.value, 1e-15);
+}
+
+// The small machine with what a probe may find out about moving lanes.
+model::Machine probed() {
+  model::Machine m = machine(small_cpu(4, 1));
+  m.gather_rate.value = m.load_rate.value / 2;
+  m.scatter_rate.value = m.store_rate.value / 2;
+  return m;
+}
+
+TEST(Estimate, LanesThatLieApartMoveAtTheirOwnRate) {
+  const ir::Program gathers = walk(64, 1, 4, "j", "j, i");
+  model::Machine m = probed();
+  const lower::Counts c = model::closed_form(gathers);
+  const double whole = (c.loads() - 64 * 64) / m.load_rate.value;
+  EXPECT_NEAR(term(simulator::estimate(gathers, m, {}, {}), "load"), whole + 64 * 64 / m.gather_rate.value, 1e-12);
+  m.narrow_gathers = {{4, m.gather_rate.value * 3}};
+  EXPECT_NEAR(term(simulator::estimate(gathers, m, {}, {}), "load"), whole + 64 * 64 / m.gather_rate.value / 3, 1e-12);
+}
+
+TEST(Estimate, NarrowVectorsHaveTheRateOfTheirWidth) {
+  const ir::Program p = walk(64, 1, 4, "j");
+  model::Machine m = machine(small_cpu(8, 1));
+  const double before = term(simulator::estimate(p, m, {}, {}), "store");
+  m.narrow_stores = {{4, 2 * m.store_rate.value}};
+  EXPECT_NEAR(term(simulator::estimate(p, m, {}, {}), "store"), before / 2, 1e-15);
+  m.narrow_stores = {{2, 2 * m.store_rate.value}};
+  EXPECT_NEAR(term(simulator::estimate(p, m, {}, {}), "store"), before, 1e-15) << "vectors of 4 are wider than 2";
+}
+
+TEST(Estimate, PipesWorkSideBySideAndFunctionsTakeBoth) {
+  const ir::Program p = walk(64, 1, 4, "j");
+  model::Machine m = machine(small_cpu(4, 1));
+  const auto vector_term = [&](double fma, double simple, double math) {
+    lower::Counts c = model::closed_form(p);
+    c.fma = fma;
+    c.simple = simple;
+    c.math = math;
+    return term(simulator::estimate(p, m, {}, {}, &c), "vector");
+  };
+  const double f = 1e6 / m.fma_rate.value, a = 5e5 / m.alu_rate.value, x = 1e5 / m.math_rate.value;
+  m.fma_pipe = m.alu_pipe = m.divide_pipe = m.math_pipe = "fma";
+  EXPECT_NEAR(vector_term(1e6, 5e5, 1e5), f + a + x, 1e-9 * f);
+  m.alu_pipe = "add";
+  EXPECT_NEAR(vector_term(1e6, 5e5, 1e5), f + x, 1e-9 * f);
+  EXPECT_NEAR(vector_term(0, 5e5, 1e5), a + x, 1e-9 * f) << "a function without a pipe of its own adds too";
+  m.math_pipe = "sfu";
+  EXPECT_NEAR(vector_term(1e6, 5e5, 1e5), std::max(f, x), 1e-9 * f);
+}
+
+TEST(Counts, AGuardIsAskedOncePerBlock) {
+  const auto branches = [](const std::vector<int64_t>& bounds) {
+    ir::Kernel k;
+    k.name = "guards";
+    k.index_names = {"group"};
+    k.groups = 3;
+    k.buffers = {{"x", ir::DType::f32, 64, ir::Scope::global, false}};
+    k.registers = {{"r", ir::DType::f32, 1}};
+    k.body.push_back({ir::Declare{{0}}});
+    for (const int64_t bound : bounds) {
+      ir::Value load, zero, guard;
+      load.op = ir::ValueOp::load;
+      load.id = 0;
+      load.count = 1;
+      load.index = ir::variable(0);
+      zero.op = ir::ValueOp::constant;
+      guard.op = ir::ValueOp::guard;
+      guard.conditions = {{ir::variable(0), 0, bound}};
+      guard.args = {load, zero};
+      k.body.push_back({ir::Assign{0, guard}});
+    }
+    return lower::count(k).branches;
+  };
+  EXPECT_EQ(branches({1, 1, 1}), 3) << "one of each of three groups";
+  EXPECT_EQ(branches({1, 0, 1}), 6);
+}
+
+TEST(Counts, WhatAnOperationTakesTwiceIsComputedOnce) {
+  const hwdesc::Target target = small_cpu(4, 1);
+  const ir::Program p = parsed(R"yaml(schema: assay/program/1
+name: squares
+graph:
+  name: squares
+  tensors: {t0: "f32 8x16", t1: "f32 16", t2: "f32 16"}
+  inputs: [t0, t1]
+  outputs: [t2]
+  nodes:
+    - {name: squares, op: squares, out: "t2[i]", axes: {i: 16, j: 8}, combine: sum, body: "(t0[j, i] - t1[i]) * (t0[j, i] - t1[i])"}
+layouts: {t0: "[0, 1]", t1: "[0]", t2: "[0]"}
+tiles:
+  - {memory: l1, extent: {i: 16, j: 8}, order: [i]}
+  - {memory: registers, extent: {i: 4, j: 1}, order: [i, j]}
+vector: {axis: i, width: 4}
+)yaml");
+  const Result<ir::Kernel> kernel = lower::lower(p, target);
+  ASSERT_TRUE(kernel.ok()) << render(kernel.diags());
+  const lower::Counts exact = lower::count(*kernel), closed = model::closed_form(p);
+  EXPECT_DOUBLE_EQ(exact.fma, 4 * 8);
+  EXPECT_DOUBLE_EQ(exact.simple, 4 * 8);
+  EXPECT_DOUBLE_EQ(exact.buffers[0].vector_loads, 4 * 8);
+  EXPECT_EQ(exact.fma, closed.fma);
+  EXPECT_EQ(exact.simple, closed.simple);
+  EXPECT_EQ(exact.buffers, closed.buffers);
+}
+
+TEST(Estimate, LinesNotForeseenWaitForTheirLatency) {
+  hwdesc::Target target = small_cpu(4, 1);
+  const ir::Program columns = walk(256 + 16, 64, 16, "j"), rows = walk(256 + 16, 1, 16, "j", "i, j", "i, j");
+  const auto dram = [&](const ir::Program& p, double cycles) {
+    target.profile.memory[3].latency.value = hwdesc::Latency{cycles, "core"};
+    return term(simulator::estimate(p, machine(target), {}, {}), "l3<-dram");
+  };
+  EXPECT_DOUBLE_EQ(dram(columns, 40), dram(columns, 80)) << "ten in flight hide what streaming takes anyway";
+  EXPECT_GT(dram(columns, 1000), 2 * dram(columns, 80));
+  EXPECT_LT(dram(rows, 1000), 1.05 * dram(rows, 80));
+}
+
+TEST(Estimate, SharingColumnsOutIsNeverFasterThanSharingRowsOut) {
+  hwdesc::Target target = small_cpu(4, 2);
+  target.profile.memory[2].latency.value = hwdesc::Latency{60, "core"};
+  ir::Program rows = walk(256, 1, 16, "j"), columns = rows;
+  rows.tiles[0].extent = {32, 256};
+  columns.tiles[0].extent = {64, 128};
+  EXPECT_LT(seconds(rows, target), seconds(columns, target));
+}
+
+}  // namespace
+}  // namespace assay::test

@@ -1,0 +1,234 @@
+// What moves between the levels of a hierarchy, and the footprints that decide it.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "lower/lower.h"
+#include "model/closed_form.h"
+#include "model/streams.h"
+#include "model/traffic.h"
+#include "programs.h"
+
+namespace assay::test {
+namespace {
+
+TEST(Footprint, RowsInOneSetCrowdIt) {
+  model::Footprint f;
+  f.rows = f.near_rows = 14;
+  f.run = 64;
+  f.stride = 4096;
+  EXPECT_DOUBLE_EQ(f.bytes(64), 14 * 64);
+  EXPECT_DOUBLE_EQ(f.occupied(64, 64), 13 * 4096) << "14 lines in one of 64 sets";
+  f.stride = 4096 + 64;
+  EXPECT_DOUBLE_EQ(f.occupied(64, 64), 14 * 64) << "each row in a set of its own";
+}
+
+double output_bytes(const ir::Program& p) {
+  return static_cast<double>(ir::elements(p.graph.tensors[static_cast<size_t>(p.graph.outputs[0])])) * 4;
+}
+
+model::Machine with_first_cache(model::Machine m, double capacity) {
+  m.levels[0].capacity.value = capacity;
+  m.levels[0].end = capacity * 1.5;
+  m.levels[0].sets = 1;
+  return m;
+}
+
+TEST(Traffic, FallsOrStaysAsACacheGrows) {
+  std::mt19937 rng(14);
+  for (int i = 0; i < 200; ++i) {
+    const Drawn d = draw(rng, i);
+    const model::Streams s = model::streams_of(d.program);
+    double last = 1e300;
+    for (double capacity : {2048.0, 4096.0, 16384.0, 65536.0, 1e6}) {
+      const auto t = model::traffic(d.program, s, with_first_cache(machine(d.target), capacity), {});
+      const double bytes = t[0].read + t[0].written;
+      EXPECT_LE(bytes, last * (1 + 1e-9)) << "program " << i << " capacity " << capacity;
+      last = bytes;
+    }
+    EXPECT_GT(last, 0) << "operands that are in no cache must be read once, program " << i;
+  }
+}
+
+double read_through_a_small_cache(const Drawn& d, const std::vector<double>& most) {
+  const auto t = model::traffic(d.program, model::streams_of(d.program), with_first_cache(machine(d.target), 256), {}, most);
+  return t[0].read + t[0].written;
+}
+
+TEST(Traffic, IsNeverMoreThanTheLinesItsAccessesTouch) {
+  std::mt19937 rng(17);
+  int bounded = 0;
+  for (int i = 0; i < 200; ++i) {
+    const Drawn d = draw(rng, i);
+    const model::Streams s = model::streams_of(d.program);
+    const std::vector<double> most = model::accessed_bytes(d.program, s, model::closed_form(d.program), 64);
+    ASSERT_EQ(most.size(), s.streams.size());
+    const double free = read_through_a_small_cache(d, {}), capped = read_through_a_small_cache(d, most);
+    EXPECT_LE(capped, free * (1 + 1e-9)) << i;
+    bounded += capped < 0.99 * free ? 1 : 0;
+  }
+  EXPECT_GT(bounded, 10) << "rows of a tile that share lines are counted apart without it";
+}
+
+// 64 rows written a column at a time. Rows 1 KiB apart fall into one of the two sets of this cache, rows 1 KiB
+// and a line apart into both.
+TEST(Traffic, StoresToRowsThatCrowdASetWaitForTheirLines) {
+  const hwdesc::Target target = small_cpu(4, 1);
+  const model::Machine m = machine(target);
+  const auto held = [&](int64_t columns, int64_t rows) {
+    const ir::Program p = walk(columns, rows, 4, "j");
+    const model::Streams s = model::streams_of(p);
+    return model::traffic(p, s, m, {}, model::accessed_bytes(p, s, model::closed_form(p), 64))[0].stores_held;
+  };
+  EXPECT_EQ(held(256, 4), 0) << "few rows fit";
+  EXPECT_EQ(held(256 + 16, 32), 0) << "they drift over the sets";
+  EXPECT_GT(held(256, 16), 0);
+  EXPECT_GE(held(256, 32), held(256, 16)) << "they go little by little";
+  EXPECT_DOUBLE_EQ(held(256, 64), 64 * 64) << "each store";
+
+  hwdesc::Target slow = target;
+  slow.profile.memory[1].latency.value = hwdesc::Latency{15, "core"};
+  const ir::Program crowded = walk(256, 64, 4, "j");
+  const model::Machine s = machine(slow);
+  EXPECT_NEAR(term(simulator::estimate(crowded, s, {}, {}), "l1<-l2") - term(simulator::estimate(crowded, m, {}, {}), "l1<-l2"),
+              64 * 64 * s.levels[1].latency.value, 1e-3 * 64 * 64 * s.levels[1].latency.value);
+}
+
+TEST(Traffic, ALineThatIsWrittenAgainLaterIsReadAgain) {
+  hwdesc::Target target = small_cpu(4, 1);
+  const ir::Program p = walk(256, 64, 4, "j");
+  const auto read = [&](hwdesc::WritePolicy policy) {
+    target.profile.memory[0].write = policy;
+    const model::Streams s = model::streams_of(p);
+    return model::traffic(p, s, machine(target), {}, model::accessed_bytes(p, s, model::closed_form(p), 64))[0].streams[1].read;
+  };
+  EXPECT_DOUBLE_EQ(read(hwdesc::WritePolicy::allocate), 64 * 64 * 64 - output_bytes(p));
+  EXPECT_EQ(read(hwdesc::WritePolicy::around), 0);
+}
+
+// Twelve rows ahead, 1 KiB apart, fall into one of the two sets of this cache: they push each other out.
+TEST(Traffic, PrefetchingRowsThatCrowdASetIsInVain) {
+  const auto read = [](int64_t columns, int prefetch) {
+    ir::Program p = product(64, columns, 64, columns);
+    p.prefetch = prefetch;
+    return model::traffic(p, model::streams_of(p), machine(small_cpu(8, 1)), {})[0].streams[1].read;
+  };
+  EXPECT_GT(read(256, 11), 1.3 * read(256, 0));
+  EXPECT_GT(read(256, 13), read(256, 11)) << "little by little";
+  EXPECT_LE(read(256, 15), 2 * read(256, 0));
+  EXPECT_DOUBLE_EQ(read(256, 3), read(256, 0)) << "four rows stay";
+  EXPECT_DOUBLE_EQ(read(256 + 16, 11), read(256 + 16, 0)) << "rows that drift over the sets";
+}
+
+TEST(Traffic, WhatTheCodePrefetchesIsForeseen) {
+  const auto unforeseen = [](int prefetch) {
+    ir::Program p = product(64, 256 + 16, 64, 256 + 16);
+    p.prefetch = prefetch;
+    return model::traffic(p, model::streams_of(p), machine(small_cpu(8, 1)), {})[0].unforeseen;
+  };
+  EXPECT_LT(unforeseen(8), 0.5 * unforeseen(0));
+}
+
+// Lines that no prefetcher knew of: one per run, however long it is.
+TEST(Traffic, OnlyTheStartOfARunIsNotForeseen) {
+  const model::Machine m = machine(small_cpu(4, 1));
+  const auto starts = [&](int64_t rows, int64_t across) {
+    const ir::Program p = walk(256, rows, across, "j", "i, j", "i, j");
+    return model::traffic(p, model::streams_of(p), m, {})[0].unforeseen;
+  };
+  EXPECT_DOUBLE_EQ(starts(1, 16), 1) << "row after row is one run";
+  EXPECT_DOUBLE_EQ(starts(4, 16), 64) << "four rows side by side, each a run";
+  EXPECT_DOUBLE_EQ(starts(64, 16), 64 * 256 / 16) << "a column of lines: each jumps";
+}
+
+TEST(Sharing, EndsWhereUnitsShareTheColumnsOut) {
+  const auto ends = [](const char* group) {
+    ir::Program p = walk(256, 1, 16, "j");
+    p.tiles[0].extent = group[0] == 'i' ? std::vector<int64_t>{16, 256} : std::vector<int64_t>{64, 64};
+    return model::shared_ends(p, model::streams_of(p), 2);
+  };
+  EXPECT_EQ(ends("i"), 0) << "16 of 64 rows are one run";
+  EXPECT_EQ(ends("j"), 64) << "each row is shared";
+  EXPECT_EQ(model::shared_ends(walk(256, 1, 16, "j"), model::streams_of(walk(256, 1, 16, "j")), 2), 0) << "one group";
+}
+
+TEST(Footprint, RowsCloserThanALineShareIt) {
+  model::Footprint f;
+  f.rows = f.near_rows = 16;
+  f.run = 256;
+  f.stride = 1024;
+  EXPECT_DOUBLE_EQ(f.bytes(64), 16 * 256) << "lines";
+  EXPECT_DOUBLE_EQ(f.bytes(4096), 4 * 4096) << "pages: four rows in each";
+  f.stride = 8192;
+  EXPECT_DOUBLE_EQ(f.bytes(4096), 16 * 4096);
+}
+
+// Walks of 64 rows, a page each: again and again over all rows, or row by row.
+TEST(Traffic, PagesAreMissedWhereMoreAreWalkedThanTheirTranslationsFit) {
+  const ir::Program columns = walk(1024, 1, 4, "j"), rows = walk(1024, 1, 4, "j", "i, j", "i, j");
+  model::Machine m = machine(small_cpu(4, 1));
+  const auto missed = [&](const ir::Program& p) { return model::pages_missed(p, model::streams_of(p), m); };
+  EXPECT_EQ(missed(columns), 0) << "unknown";
+  m.translations = 1000;
+  EXPECT_EQ(missed(columns), 0) << "all fit";
+  m.translations = 16;
+  EXPECT_GT(missed(columns), 64 * 100) << "each of 256 steps along the rows comes to each page anew";
+  EXPECT_LE(missed(rows), 2 * 64 + 2);
+  m.translation.value = 1e-6;
+  EXPECT_GT(simulator::estimate(columns, m, {}, {}).seconds, missed(columns) * 0.9e-6);
+}
+
+// Half of each row of a power of two: one unit's part uses half of the sets.
+TEST(Footprint, AUnitsPartOfTheColumnsCrowdsItsCache) {
+  ir::Program p = walk(256, 1, 16, "j");
+  p.tiles[0].extent = {64, 128};
+  const model::Streams s = model::streams_of(p);
+  const model::Footprint all = model::part_of_unit(p, s, s.streams[0], 1), part = model::part_of_unit(p, s, s.streams[0], 2);
+  EXPECT_EQ(part.bytes(64), all.bytes(64) / 2);
+  EXPECT_EQ(all.occupied(64, 64), all.bytes(64));
+  EXPECT_GT(part.occupied(64, 64), 1.5 * part.bytes(64));
+}
+
+// 80 columns are tiles of 48 and 32, five register tiles and not six: for operand t1, which moves with
+// the columns, and for t0, which is read anew for each tile.
+TEST(Traffic, APartialTileTouchesWhatIsInIt) {
+  const auto lines_read = [](int64_t n, int64_t tile, int stream) {
+    const ir::Program p = product(64, n, 64, tile);
+    return model::traffic(p, model::streams_of(p), with_first_cache(machine(small_cpu(8, 1)), 256), {})[0].streams[static_cast<size_t>(stream)].read / 64;
+  };
+  for (int stream : {0, 1}) EXPECT_NEAR(lines_read(80, 48, stream) / lines_read(96, 48, stream), 5.0 / 6, 1e-9) << stream;
+}
+
+TEST(Traffic, AnOutputIsWrittenBackWhereItDoesNotFitAndStaysWhereItDoes) {
+  std::mt19937 rng(16);
+  int large = 0;
+  for (int i = 0; i < 200; ++i) {
+    const Drawn d = draw(rng, i);
+    const model::Streams s = model::streams_of(d.program);
+    const double units = std::min(machine(d.target).units, static_cast<double>(ir::group_count(d.program)));
+    const double once = output_bytes(d.program);
+    if (once / units > 2 * 1.5 * 256) {
+      const auto small = model::traffic(d.program, s, with_first_cache(machine(d.target), 256), {});
+      EXPECT_GE(small[0].written * (1 + 1e-9), once) << i;
+      ++large;
+    }
+    const auto whole = model::traffic(d.program, s, with_first_cache(machine(d.target), 1e9), {});
+    EXPECT_EQ(whole[0].written, 0) << i;
+  }
+  EXPECT_GT(large, 50);
+}
+
+TEST(Traffic, WhatIsResidentIsNotReadAgain) {
+  std::mt19937 rng(15);
+  for (int i = 0; i < 100; ++i) {
+    const Drawn d = draw(rng, i);
+    const model::Machine m = machine(d.target);
+    const model::Streams s = model::streams_of(d.program);
+    const model::Residency warm(d.program.graph.tensors.size(), std::vector<double>(m.levels.size(), 1));
+    const auto cold_bytes = model::traffic(d.program, s, m, {}), warm_bytes = model::traffic(d.program, s, m, warm);
+    for (size_t l = 0; l < cold_bytes.size(); ++l) EXPECT_LE(warm_bytes[l].read, cold_bytes[l].read * (1 + 1e-9));
+  }
+}
+
+}  // namespace
+}  // namespace assay::test
