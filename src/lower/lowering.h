@@ -93,6 +93,8 @@ class TileBody {  // invariant: accumulators stand for one tile class at one pla
                      const std::vector<ir::Index>& at) const;
   std::vector<ir::Value> shared_reads(const Place& place, const std::vector<int64_t>& offset, const Point& pt,
                                       std::map<std::vector<int64_t>, int>& seen, ir::Block& out);
+  ir::Value partial_sum(const Point& pt);
+  void add_partial_sums(const Place& place, ir::Block& out);
   void emit_prefetch(const Place& place, const std::vector<int64_t>& reduce_offset, ir::Block& out);
   void store(const Place& place, const Point& pt, ir::Value value, ir::Block& out);
   ir::Value epilogue(const Place& place, const Point& pt, ir::Value value) const;

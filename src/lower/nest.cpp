@@ -125,4 +125,6 @@ bool has_partial_sums(const Nest& nest) {
                      [](const Loop& l) { return l.reduce; });
 }
 
+bool adds_late(const ir::Program& p, const Nest& nest) { return p.prefetch > 0 && has_partial_sums(nest); }
+
 }  // namespace assay::lower

@@ -59,4 +59,8 @@ std::optional<int64_t> lane_stride(const ir::Layout& layout, std::span<const int
 // Reduce loops outside the accumulators' life: partial sums go through the output buffer.
 bool has_partial_sums(const Nest& nest);
 
+// Are partial sums asked for when a tile begins and added when it ends? Else they begin the accumulators, and
+// nothing is multiplied before they have arrived.
+bool adds_late(const ir::Program& p, const Nest& nest);
+
 }  // namespace assay::lower

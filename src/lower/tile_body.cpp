@@ -309,23 +309,32 @@ void TileBody::emit_begin(ir::Block& out) {
     declare.regs.push_back(pt.reg);
   }
   append(out, std::move(declare));
-  ir::Block fresh, reload;
-  const int tensor = s_.anchor.output;
+  const bool partial = has_partial_sums(s_.nest), late = adds_late(s_.p, s_.nest);
+  ir::Block fresh, again;  // of the first pass; of the others
+  for (const Point& pt : points_) {
+    (late ? out : fresh).push_back({ir::Assign{pt.reg, constant_value(ir::identity_of(s_.anchor.combine), s_.width())}});
+    if (!partial) continue;
+    const ir::Value sum = partial_sum(pt);
+    if (late) append(again, ir::Prefetch{sum.id, sum.index});
+    else append(again, ir::Assign{pt.reg, sum});
+  }
+  if (partial) append(out, ir::If{outer_reduce_at(place_, true), std::move(fresh), std::move(again)});
+  else out.insert(out.end(), fresh.begin(), fresh.end());
+}
+
+ir::Value TileBody::partial_sum(const Point& pt) {
   const int target = s_.p.graph.outputs[0];
   const ir::Tensor& t = s_.p.graph.tensors[static_cast<size_t>(target)];
-  for (const Point& pt : points_) {
-    append(fresh, ir::Assign{pt.reg, constant_value(ir::identity_of(s_.anchor.combine), s_.width())});
-    if (!has_partial_sums(s_.nest)) continue;
-    std::vector<ir::Index> at = position(place_, pt.offset);
-    at.resize(t.shape.size());
-    append(reload, ir::Assign{pt.reg, load(tensor, s_.p.layouts[static_cast<size_t>(target)], t.shape,
-                                           s_.buffer_of.at(target), at, pt.count, 0)});
-  }
-  if (!has_partial_sums(s_.nest)) {
-    out.insert(out.end(), fresh.begin(), fresh.end());
-    return;
-  }
-  append(out, ir::If{outer_reduce_at(place_, true), std::move(fresh), std::move(reload)});
+  std::vector<ir::Index> at = position(place_, pt.offset);
+  at.resize(t.shape.size());
+  return load(s_.anchor.output, s_.p.layouts[static_cast<size_t>(target)], t.shape, s_.buffer_of.at(target), at, pt.count, 0);
+}
+
+void TileBody::add_partial_sums(const Place& place, ir::Block& out) {
+  ir::Block again;
+  for (const Point& pt : points_)
+    append(again, ir::Assign{pt.reg, op_value(combine_op(s_.anchor.combine), {reg_value(pt.reg, s_.width()), partial_sum(pt)})});
+  append(out, ir::If{outer_reduce_at(place, true), {}, std::move(again)});
 }
 
 void TileBody::emit_prefetch(const Place& place, const std::vector<int64_t>& reduce_offset, ir::Block& out) {
@@ -409,6 +418,7 @@ void TileBody::emit_end(const Place& place, ir::Block& out) {
   const bool partial = has_partial_sums(s_.nest);
   ir::Block finish, pass_on;
   located_.clear();
+  if (adds_late(s_.p, s_.nest)) add_partial_sums(place, out);
   for (const Point& pt : points_) {
     ir::Value value;
     if (s_.anchor.combine == ir::Combiner::none) {

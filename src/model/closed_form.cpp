@@ -357,6 +357,10 @@ class ClosedForm {
     const bool contiguous = stride == 1;
     (contiguous ? a.vector_stores : a.scattered_lanes) += (contiguous ? n : lanes) * passes;
     if (passes <= 1) return;
+    if (lower::adds_late(p_, nest_)) {
+      out_.prefetches += n * (passes - 1);
+      out_.simple += n * (passes - 1);
+    }
     if (p_.vector_width == 1)
       a.splats += n * (passes - 1);
     else
