@@ -16,6 +16,11 @@ constexpr double kWindow = 0.2;
 constexpr double kSentinelSample = 40e-6;  // short: fits between two interruptions
 constexpr size_t kSentinelRuns = 3;
 
+constexpr int64_t kParameterBytes = 4 << 20, kParameterStep = 64;
+
+// Parameters are floats.
+int64_t in_float(double amount) { return static_cast<int64_t>(static_cast<float>(amount)); }
+
 std::string key_of(const std::string& what, const Conditions& at, const Job& job) {
   std::string key = job.kernel + "|" + what;
   for (const auto& [name, value] : at) key += "|" + name + "=" + std::to_string(value);
@@ -26,15 +31,7 @@ std::string key_of(const std::string& what, const Conditions& at, const Job& job
 
 void fail(const Diags& diags) { throw std::runtime_error(render(diags)); }
 
-std::function<std::vector<ir::Queue>(int64_t)> counted_on(int units) {
-  return [units](int64_t amount) {
-    std::vector<ir::Queue> queues;
-    for (int u = 0; u < units; ++u) queues.push_back({u, counted_group(amount, u), counted_group(amount, u) + 1});
-    return queues;
-  };
-}
-
-Bench::Bench(runtime::Module& module, const std::vector<ir::Kernel>& kernels) : module_(module) {
+Bench::Bench(runtime::Module& module, const std::vector<ir::Kernel>& kernels, bool threads) : module_(module), threads_(threads) {
   for (size_t i = 0; i < kernels.size(); ++i) kernels_[kernels[i].name] = static_cast<int>(i);
   window_start_ = read_cpu_times();
 }
@@ -57,8 +54,32 @@ int Bench::allocate(int64_t bytes) {
   return *buffer;
 }
 
-runtime::Launch Bench::launch(const Job& job, int64_t amount) const {
-  return {kernel(job.kernel), job.arguments, job.queues(amount)};
+// Written once; when the buffer is full it begins anew, since a launch is made right before it runs.
+runtime::BufferRange Bench::place(const std::vector<double>& parameters) {
+  if (parameters_ < 0) parameters_ = allocate(kParameterBytes);
+  const auto found = placed_.find(parameters);
+  if (found != placed_.end()) return {parameters_, found->second};
+  const std::vector<float> values(parameters.begin(), parameters.end());
+  const auto bytes = static_cast<int64_t>(values.size() * sizeof(float));
+  if (parameters_end_ + std::max(bytes, kParameterStep) > kParameterBytes) {
+    placed_.clear();
+    parameters_end_ = 0;
+  }
+  const runtime::BufferRange at{parameters_, parameters_end_};
+  module_.write(at, std::as_bytes(std::span(values)));
+  placed_[parameters] = at.offset;
+  parameters_end_ += (bytes + kParameterStep - 1) / kParameterStep * kParameterStep;
+  return at;
+}
+
+runtime::Launch Bench::launch(const Job& job, int64_t amount) {
+  if (job.queues) return {kernel(job.kernel), job.arguments, job.queues(amount)};
+  runtime::Launch l{kernel(job.kernel), job.arguments, {}};
+  l.arguments.push_back(place(job.parameters ? job.parameters(amount) : std::vector<double>{static_cast<double>(amount)}));
+  if (threads_) l.queues.push_back({0, 0, job.groups});
+  else
+    for (int u = 0; u < job.groups; ++u) l.queues.push_back({u, u, u + 1});
+  return l;
 }
 
 runtime::RunTimes Bench::run_once(std::span<const runtime::Launch> launches) {
@@ -84,7 +105,7 @@ int64_t Bench::amount_for(const std::string& key, const Job& job) {
     const double t = std::min(first, run({&l, 1}).at(0));
     if (t >= 0.7 * job.target_s) break;
     const double factor = std::clamp(job.target_s / std::max(t, 1e-9), 1.3, t < 20e-6 ? 16.0 : 200.0);
-    amount = std::min(job.most, static_cast<int64_t>(std::ceil(static_cast<double>(amount) * factor)));
+    amount = std::min(job.most, in_float(std::ceil(static_cast<double>(amount) * factor)));
   }
   return amounts_[key] = amount;
 }
@@ -92,7 +113,7 @@ int64_t Bench::amount_for(const std::string& key, const Job& job) {
 Job Bench::sentinel_job(int units, double target_s) const {
   Job job;
   job.kernel = "sentinel";
-  job.queues = counted_on(units);
+  job.groups = units;
   job.work = kSentinelSteps;
   job.most = kMaxIterations;
   job.target_s = target_s;

@@ -14,11 +14,14 @@
 
 namespace assay::probe {
 
-// What one sample runs: `amount` iterations (or passes) of `kernel` on each unit of the queues.
+// What one sample runs: `amount` iterations (or passes) of `kernel` in each of `groups` groups at once. Where units
+// have queues, a group runs on a unit of its own; elsewhere the device deals them out.
 struct Job {
   std::string kernel;
-  std::vector<runtime::BufferRange> arguments;
-  std::function<std::vector<ir::Queue>(int64_t amount)> queues;  // asked anew for every sample
+  std::vector<runtime::BufferRange> arguments;  // without the parameters
+  int groups = 1;
+  std::function<std::vector<double>(int64_t amount)> parameters;  // asked anew for every sample; none: the amount
+  std::function<std::vector<ir::Queue>(int64_t amount)> queues;   // of a kernel that has no parameters
   double work = 1;           // what a sample is divided by, per amount: steps, operations, bytes
   int64_t most = 1;          // largest amount the kernel can be asked for
   double target_s = 1e-3;    // length of one sample
@@ -28,7 +31,8 @@ struct Job {
 class Bench {  // invariant: a loaded module with the sentinel calibrated
  public:
   // A failed run throws, which ends the worker: that is what workers are for (worker.h).
-  Bench(runtime::Module& module, const std::vector<ir::Kernel>& kernels);
+  // `threads`: lanes are threads, and the device deals out the groups.
+  Bench(runtime::Module& module, const std::vector<ir::Kernel>& kernels, bool threads);
 
   // One block of samples, a sentinel right behind each: it sees the clock the sample ran at (wide
   // vectors lower it on some cores, and it takes a while to rise again).
@@ -40,7 +44,7 @@ class Bench {  // invariant: a loaded module with the sentinel calibrated
   // Runs a list of launches once. Seconds: of the kernels themselves; of the steps, launching included.
   std::vector<double> run(std::span<const runtime::Launch> launches);
   std::vector<double> run_steps(std::span<const runtime::Launch> launches);
-  runtime::Launch launch(const Job& job, int64_t amount) const;
+  runtime::Launch launch(const Job& job, int64_t amount);
   int64_t amount_for(const std::string& key, const Job& job);
 
   Job sentinel_job(int units, double target_s) const;
@@ -53,16 +57,18 @@ class Bench {  // invariant: a loaded module with the sentinel calibrated
  private:
   runtime::RunTimes run_once(std::span<const runtime::Launch> launches);
   void look_at_others();  // renews foreign_ when a window is over
+  runtime::BufferRange place(const std::vector<double>& parameters);
 
   runtime::Module& module_;
+  const bool threads_;
+  int parameters_ = -1;      // a buffer of all that were asked for
+  int64_t parameters_end_ = 0;
+  std::map<std::vector<double>, int64_t> placed_;
   std::map<std::string, int> kernels_;
   std::map<std::string, int64_t> amounts_;
   CpuTimes window_start_;
   double foreign_ = 1;       // share of the machine others used in the last whole window; 1: none yet
 };
-
-// Every unit in [0, units) runs one counted group of its own.
-std::function<std::vector<ir::Queue>(int64_t)> counted_on(int units);
 
 [[noreturn]] void fail(const Diags& diags);  // throws; the worker reports it
 

@@ -110,13 +110,21 @@ ir::Kernel empty(std::string name) {
   ir::Kernel k;
   k.name = std::move(name);
   k.index_names = {"group"};
-  k.groups = int64_t{1} << 62;
+  k.groups = kMaxGroups;
   return k;
 }
 
 int add_buffer(ir::Kernel& k, std::string name, ir::DType type, bool written) {
   k.buffers.push_back({std::move(name), type, 16, ir::Scope::global, written});
   return static_cast<int>(k.buffers.size()) - 1;
+}
+
+int add_parameters(ir::Kernel& k) { return add_buffer(k, "parameters", ir::DType::f32, false); }
+
+int parameter(ir::Kernel& k, std::string name, int buffer, ir::Index n, int64_t limit) {
+  const int var = add_index(k, std::move(name));
+  k.body.push_back({ir::Locate{var, buffer, std::move(n), limit + 1}});
+  return var;
 }
 
 int add_register(ir::Kernel& k, std::string name, ir::DType type, int lanes) {

@@ -1,8 +1,8 @@
 // Short spellings for building loop kernels (ir/kernel.h), and how a launch tells a kernel what to
-// do: kernels have no scalar arguments, so the group number carries them.
-//   counted kernels   group = iterations * kSlots + slot
-//   streaming kernels group = (passes * kBlocks + blocks) * kBlocks + first block
-// A block is kBlockBytes. Each unit runs one group, so each can be given its own part of a buffer.
+// do: kernels have no scalar arguments, so their last one is a buffer of parameters.
+//   counted kernels   {iterations}
+//   streaming kernels {passes, blocks, first block of group 0, of group 1, ...}
+// A block is kBlockBytes. Groups are numbered from 0, so each can be given its own part of a buffer.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,13 @@
 
 namespace assay::probe {
 
-inline constexpr int64_t kSlots = 256;
+inline constexpr int64_t kSlots = 256;        // groups that chase, or compute, at a time
+inline constexpr int64_t kSlotFloats = 128;   // of each group's results: the widest waves there are
 inline constexpr int64_t kBlocks = int64_t{1} << 22;
 inline constexpr int64_t kBlockBytes = 4096;
-inline constexpr int64_t kMaxPasses = (int64_t{1} << 18) - 1;
-inline constexpr int64_t kMaxIterations = int64_t{1} << 40;
-
-inline int64_t counted_group(int64_t iterations, int64_t slot) { return iterations * kSlots + slot; }
-inline int64_t streaming_group(int64_t passes, int64_t blocks, int64_t first) {
-  return (passes * kBlocks + blocks) * kBlocks + first;
-}
+inline constexpr int64_t kMaxPasses = int64_t{1} << 24;
+inline constexpr int64_t kMaxIterations = int64_t{1} << 30;
+inline constexpr int64_t kMaxGroups = int64_t{1} << 30;
 
 namespace code {
 
@@ -46,9 +43,13 @@ ir::Stmt let(int var, ir::Index value);
 ir::Stmt loop(int var, int64_t limit, ir::Index bound, ir::Block body);
 ir::Stmt declare(int first, int count);
 
-// A kernel without a body, with index variable 0 and room for any group number.
+// A kernel without a body, with index variable 0 and room for kMaxGroups.
 ir::Kernel empty(std::string name);
 int add_buffer(ir::Kernel& k, std::string name, ir::DType type, bool written);
+// The buffer of parameters, which must be the last argument.
+int add_parameters(ir::Kernel& k);
+// A new index variable with the n-th parameter, at most `limit`; read where the body ends so far.
+int parameter(ir::Kernel& k, std::string name, int buffer, ir::Index n, int64_t limit);
 int add_register(ir::Kernel& k, std::string name, ir::DType type, int lanes);
 int add_index(ir::Kernel& k, std::string name);
 

@@ -82,7 +82,7 @@ Job chase_job(const ChaseArea& area, int units, double target_s) {
   Job job;
   job.kernel = "chase";
   job.arguments = {{area.nodes, 0}, {area.state, 0}};
-  job.queues = counted_on(units);
+  job.groups = units;
   job.work = kChaseSteps;
   job.most = kMaxIterations;
   job.target_s = target_s;

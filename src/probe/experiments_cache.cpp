@@ -198,7 +198,6 @@ void run_group_memory(Session& s) {
   Job read;
   read.kernel = fmt::format("group_read_{}", s.known.lanes);
   read.arguments = {{area.nodes, 0}};
-  read.queues = counted_on(1);
   read.work = kGroupBytes;
   read.most = kMaxIterations;
   const Conditions at = {{"bytes", static_cast<double>(kGroupBytes)}};

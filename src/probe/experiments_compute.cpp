@@ -15,14 +15,14 @@ Job chains_job(const std::string& kernel, int out, int chains, int units) {
   Job job;
   job.kernel = kernel;
   job.arguments = {{out, 0}};
-  job.queues = counted_on(units);
+  job.groups = units;
   job.work = op_steps(chains);
   job.most = kMaxIterations;
   job.target_s = 0.8e-3;
   return job;
 }
 
-int output(Session& s) { return s.bench.allocate(kSlots * 64); }
+int output(Session& s) { return s.bench.allocate(kSlots * kSlotFloats * 4); }
 
 // `op_fma` adds 1 per step: the accumulator says how many steps ran.
 void check_fma(Session& s, int lanes, int chains) {
@@ -70,13 +70,15 @@ void run_chain_points(Session& s, const std::string& experiment, const std::vect
   });
 }
 
-constexpr int64_t kTickBytes = 64 << 10;
+constexpr int64_t kTickBytes = 16 << 10;  // for four lanes; as much more for more
+
+int64_t tick_bytes(const Session& s) { return kTickBytes / 4 * s.lanes.back(); }
 
 Job tick_job(const std::string& load, int lanes, int data, int units, double target_s) {
   Job job;
   job.kernel = tick_name(load, lanes);
   job.arguments = {{data, 0}};
-  job.queues = counted_on(units);
+  job.groups = units;
   job.work = kSentinelSteps;
   job.most = kMaxIterations;
   job.target_s = target_s;
@@ -94,17 +96,17 @@ std::vector<int> unit_counts(int units) {
 }  // namespace
 
 void run_checks(Session& s) {
-  for (const int lanes : kLanes)
+  for (const int lanes : s.lanes)
     for (const int chains : kFmaChains) check_fma(s, lanes, chains);
   check_chase(s);
 }
 
 void run_clock(Session& s) {
   const Job job = s.bench.sentinel_job(1, 50e-6);
-  const int data = s.bench.allocate(kTickBytes);
-  s.rounds(2 + kTickLoads.size() * kLanes.size(), [&](size_t i) {
+  const int data = s.bench.allocate(tick_bytes(s));
+  s.rounds(2 + kTickLoads.size() * s.lanes.size(), [&](size_t i) {
     if (i < 2) return s.emit(s.bench.measure("clock", "sentinel", {}, job));
-    const int lanes = kLanes[(i - 2) / kTickLoads.size()];
+    const int lanes = s.lanes[(i - 2) / kTickLoads.size()];
     const std::string load = kTickLoads[(i - 2) % kTickLoads.size()];
     s.emit(s.bench.measure("clock", load, {{"lanes", lanes}}, tick_job(load, lanes, data, 1, 1e-3)));
   });
@@ -112,7 +114,7 @@ void run_clock(Session& s) {
 
 void run_fma(Session& s) {
   std::vector<ChainPoint> points;
-  for (const int lanes : kLanes)
+  for (const int lanes : s.lanes)
     for (const int chains : kFmaChains) {
       points.push_back({"fma", lanes, chains});
       Observation o{"fma", "stack", {{"lanes", lanes}, {"chains", chains}}, "B", {}, {}, 0, {}};
@@ -138,10 +140,7 @@ void run_mixes(Session& s) {
     Job job;
     job.kernel = fmt::format("mix_{}", kMixes[i].name);
     job.arguments = {{data, 0}};
-    job.queues = [](int64_t passes) {
-      const int64_t g = streaming_group(passes, kBytes / kBlockBytes, 0);
-      return std::vector<ir::Queue>{{0, g, g + 1}};
-    };
+    job.parameters = [](int64_t passes) { return std::vector<double>{static_cast<double>(passes), kBytes / kBlockBytes}; };
     job.work = static_cast<double>(kBytes / kBlockBytes) * kMixRounds *
                (kMixes[i].loads + kMixes[i].fmas + kMixes[i].integers);
     job.most = kMaxPasses;
@@ -161,7 +160,7 @@ void run_units(Session& s) {
 
 // All units at once, for longer.
 void run_sustained(Session& s) {
-  const int data = s.bench.allocate(kTickBytes);
+  const int data = s.bench.allocate(tick_bytes(s));
   const Job job = tick_job("fma", s.known.lanes, data, s.device.units, 1e-3);
   const Conditions at = {{"lanes", s.known.lanes}, {"units", s.device.units}};
   s.rounds(1, [&](size_t) { s.emit(s.bench.measure("sustained", "fma", at, job)); });

@@ -24,6 +24,13 @@ struct StreamPoint {
 bool copies(const std::string& access) { return access.starts_with("copy"); }
 bool reads(const std::string& access) { return !access.starts_with("write") && access != "scatter"; }
 
+// Passes over blocks; group g begins `part` blocks behind the one before, the first one at `first`.
+std::vector<double> stream_parameters(int64_t passes, int64_t blocks, int64_t part, int64_t first, int groups) {
+  std::vector<double> out = {static_cast<double>(passes), static_cast<double>(blocks)};
+  for (int g = 0; g < groups; ++g) out.push_back(static_cast<double>(first + part * g));
+  return out;
+}
+
 // Passes over blocks; unit u has the u-th part of each buffer.
 Job stream_job(const StreamPoint& p, int from, int to, double target_s) {
   Job job;
@@ -31,14 +38,8 @@ Job stream_job(const StreamPoint& p, int from, int to, double target_s) {
   if (reads(p.access)) job.arguments.push_back({from, 0});
   if (copies(p.access) || !reads(p.access)) job.arguments.push_back({to, 0});
   const int64_t blocks = std::max<int64_t>(1, p.bytes / kBlockBytes);
-  job.queues = [blocks, units = p.units](int64_t passes) {
-    std::vector<ir::Queue> queues;
-    for (int u = 0; u < units; ++u) {
-      const int64_t g = streaming_group(passes, blocks, blocks * u);
-      queues.push_back({u, g, g + 1});
-    }
-    return queues;
-  };
+  job.groups = p.units;
+  job.parameters = [blocks, units = p.units](int64_t passes) { return stream_parameters(passes, blocks, blocks, 0, units); };
   job.work = static_cast<double>(blocks * kBlockBytes) * p.units * (copies(p.access) ? 2 : 1);
   job.most = kMaxPasses;
   job.target_s = target_s;
@@ -65,14 +66,8 @@ Job far_job(const StreamPoint& p, int from, int to) {
   Job job = stream_job(p, from, to, 1e-3);
   const int64_t blocks = std::max<int64_t>(1, p.bytes / kBlockBytes);
   const int64_t chunk = std::min(blocks, kChunkBytes / kBlockBytes), chunks = blocks / chunk;
-  job.queues = [=, units = p.units, turn = int64_t{0}](int64_t) mutable {
-    std::vector<ir::Queue> queues;
-    const int64_t first = turn++ % chunks * chunk;
-    for (int u = 0; u < units; ++u) {
-      const int64_t g = streaming_group(1, chunk, blocks * u + first);
-      queues.push_back({u, g, g + 1});
-    }
-    return queues;
+  job.parameters = [=, units = p.units, turn = int64_t{0}](int64_t) mutable {
+    return stream_parameters(1, chunk, blocks, turn++ % chunks * chunk, units);
   };
   job.work = job.work * static_cast<double>(chunk) / static_cast<double>(blocks);
   job.most = 1;
@@ -146,7 +141,7 @@ void measure_handed_over(Session& s) {
   for (const ir::Kernel& k : s.kernels)
     if (k.name == "nothing" || k.name == "sentinel") some.push_back(k);
   const auto module = s.one_by_one(some);
-  Bench bench(*module, some);
+  Bench bench(*module, some, s.device.threads);
   measure_steps(s, bench, "step");
   measure_join(s, bench);
 }
@@ -169,7 +164,7 @@ void measure_eager(Session& s) {
 void run_access(Session& s) {
   std::vector<StreamPoint> points;
   for (const char* access : {"read", "splat", "write", "gather", "scatter"})
-    for (const int lanes : kLanes) points.push_back({access, lanes, 1, kNearBytes, 0});
+    for (const int lanes : s.lanes) points.push_back({access, lanes, 1, kNearBytes, 0});
   stream_points(s, "access", points, 0.5e-3);
 }
 

@@ -25,10 +25,10 @@
 #include <vector>
 
 #include "ir/kernel.h"
+#include "runtime/device.h"
 
 namespace assay::probe {
 
-inline constexpr std::array<int, 3> kLanes = {4, 8, 16};          // f32 lanes tried
 inline constexpr std::array<int, 9> kFmaChains = {1, 4, 8, 12, 15, 16, 24, 30, 32};
 inline constexpr std::array<int, 2> kOpChains = {1, 10};
 inline constexpr int kSentinelSteps = 64;                          // additions per iteration
@@ -61,11 +61,19 @@ std::string access_name(const std::string& access, int lanes);
 std::span<const std::string> op_names();      // beside fma: add, mul, ...
 std::span<const std::string> access_names();  // read, splat, write, ..., gather, scatter
 
+// What the kernels for a device look like.
+struct KernelShape {
+  bool threads = false;      // a group is one wave of threads, a lane each
+  std::vector<int> lanes;    // f32 lanes tried, ascending
+  int64_t group_bytes = 0;   // memory of the group's own that a group may have at most; 0: not known
+};
+KernelShape shape_of(const runtime::DeviceInfo& info);
+
 // Every kernel, names distinct.
-std::vector<ir::Kernel> all_kernels();
+std::vector<ir::Kernel> all_kernels(const KernelShape& shape);
 
 // Parts of the list, one file each.
-void add_compute_kernels(std::vector<ir::Kernel>& to);
-void add_memory_kernels(std::vector<ir::Kernel>& to);
+void add_compute_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);
+void add_memory_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);
 
 }  // namespace assay::probe

@@ -12,11 +12,10 @@ namespace {
 using ir::DType;
 using ir::ValueOp;
 
-// for i < iterations: `body`, where iterations = group / kSlots.
+// for i < iterations: `body`. The variable i is the second one after those there are.
 void add_counted_loop(ir::Kernel& k, ir::Block body) {
-  const int count = code::add_index(k, "count");
+  const int count = code::parameter(k, "count", code::add_parameters(k), ir::constant(0), kMaxIterations);
   const int i = code::add_index(k, "i");
-  k.body.push_back(code::let(count, code::part_of(0, kSlots, 0)));
   k.body.push_back(code::loop(i, kMaxIterations, ir::variable(count), std::move(body)));
 }
 
@@ -125,19 +124,20 @@ ir::Kernel chains(const std::string& op, int lanes, int count) {
   code::repeat(body, op_steps(count) / count, once);
   add_counted_loop(k, std::move(body));
   for (int c = 1; c < count; ++c) k.body.push_back(code::keep(a + 1 + c));
-  k.body.push_back(code::store(out, code::part_of(0, 1, kSlots) * 16, code::reg(k, a + 1)));
+  k.body.push_back(code::store(out, ir::variable(0, kSlotFloats), code::reg(k, a + 1)));
   return k;
 }
 
 constexpr int kIntegerChains = 9;
+constexpr int kMixLanes = 8;  // of vectors: every core of today has them
 
 void add_mix_rounds(ir::Kernel& k, const MixKind& mix, int value, int first_acc, int first_int, ir::Block& body) {
-  constexpr int kWidth = 8;
+  const int width = k.registers[static_cast<size_t>(value)].lanes;
   int next_fma = 0, next_int = 0;
   for (int r = 0; r < kMixRounds; ++r) {
     for (int l = 0; l < mix.loads; ++l) {
-      const int64_t at = r * (kBlockBytes / 4 / kMixRounds) + l * kWidth;
-      body.push_back(code::set(value, code::load(0, ir::variable(4, kBlockBytes / 4) + at, DType::f32, kWidth)));
+      const int64_t at = r * (kBlockBytes / 4 / kMixRounds) + l * width;
+      body.push_back(code::set(value, code::load(0, ir::variable(4, kBlockBytes / 4) + at, DType::f32, width)));
       body.push_back(code::keep(value));
     }
     for (int f = 0; f < mix.fmas; ++f, next_fma = (next_fma + 1) % 8) {
@@ -152,12 +152,12 @@ void add_mix_rounds(ir::Kernel& k, const MixKind& mix, int value, int first_acc,
 }
 
 // Streaming form: passes over blocks, kMixRounds rounds per block.
-ir::Kernel mix_kernel(const MixKind& mix) {
+ir::Kernel mix_kernel(const MixKind& mix, int lanes) {
   ir::Kernel k = code::empty(fmt::format("mix_{}", mix.name));
   code::add_buffer(k, "data", DType::f32, false);
-  const int value = code::add_register(k, "value", DType::f32, 8);
-  const int a = code::add_register(k, "a", DType::f32, 8);
-  for (int i = 0; i < 8; ++i) code::add_register(k, fmt::format("acc{}", i), DType::f32, 8);
+  const int value = code::add_register(k, "value", DType::f32, lanes);
+  const int a = code::add_register(k, "a", DType::f32, lanes);
+  for (int i = 0; i < 8; ++i) code::add_register(k, fmt::format("acc{}", i), DType::f32, lanes);
   const int y = code::add_register(k, "y", DType::i64, 1);
   for (int i = 0; i < kIntegerChains; ++i) code::add_register(k, fmt::format("x{}", i), DType::i64, 1);
   const int last = static_cast<int>(k.registers.size());
@@ -166,10 +166,10 @@ ir::Kernel mix_kernel(const MixKind& mix) {
     const ir::Register& reg = k.registers[static_cast<size_t>(r)];
     k.body.push_back(code::set(r, code::opaque(code::number(1, reg.dtype, reg.lanes))));
   }
-  const int blocks = code::add_index(k, "blocks"), passes = code::add_index(k, "passes");
+  const int parameters = code::add_parameters(k);
+  const int passes = code::parameter(k, "passes", parameters, ir::constant(0), kMaxPasses);
+  const int blocks = code::parameter(k, "blocks", parameters, ir::constant(1), kBlocks);
   const int pass = code::add_index(k, "pass"), block = code::add_index(k, "block");
-  k.body.push_back(code::let(blocks, code::part_of(0, kBlocks, kBlocks)));
-  k.body.push_back(code::let(passes, code::part_of(0, kBlocks * kBlocks, 0)));
   ir::Block body;
   add_mix_rounds(k, mix, value, a, y, body);
   ir::Block inner = {code::loop(block, kBlocks, ir::variable(blocks), std::move(body))};
@@ -199,18 +199,19 @@ std::string tick_name(const std::string& load, int lanes) { return fmt::format("
 
 std::span<const std::string> op_names() { return kOps; }
 
-void add_compute_kernels(std::vector<ir::Kernel>& to) {
+void add_compute_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) {
   to.push_back(sentinel());
-  for (const int lanes : kLanes)
+  for (const int lanes : shape.lanes)
     for (const char* load : kTickLoads) to.push_back(tick(load, lanes));
   to.push_back(nothing());
-  for (const int lanes : kLanes) {
+  for (const int lanes : shape.lanes) {
     for (const int c : kFmaChains) to.push_back(chains("fma", lanes, c));
     for (const std::string& op : kOps)
       for (const int c : kOpChains) to.push_back(chains(op, lanes, c));
     for (const char* pair : kTogether) to.push_back(chains(pair, lanes, kPairChains));
   }
-  for (const MixKind& m : kMixes) to.push_back(mix_kernel(m));
+  const int mixed = shape.threads ? shape.lanes.front() : kMixLanes;
+  for (const MixKind& m : kMixes) to.push_back(mix_kernel(m, mixed));
 }
 
 }  // namespace assay::probe

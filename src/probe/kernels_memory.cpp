@@ -45,7 +45,7 @@ ir::Stmt block_body(ir::Kernel& k, const Shape& shape, int value, const ir::Inde
   return code::loop(part, elements / stretch, ir::constant(elements / stretch), std::move(body));
 }
 
-static_assert((kGathersPerBlock - 1) * kGathersApart + 15 * kLanesApart < kBlockBytes / 4);
+static_assert((kGathersPerBlock - 1) * kGathersApart + 15 * kLanesApart < kBlockBytes / 4);  // wider vectors reach into the next block
 
 ir::Stmt block_apart(ir::Kernel& k, const Shape& shape, int value, const ir::Index& base) {
   const int part = code::add_index(k, "part");
@@ -73,12 +73,11 @@ ir::Kernel streaming(const std::string& access, int lanes) {
   const int value = code::add_register(k, "value", DType::f32, lanes);
   k.body.push_back(code::declare(value, 1));
   k.body.push_back(code::set(value, code::opaque(code::number(1.37, DType::f32, lanes))));
-  const int first = code::add_index(k, "first"), blocks = code::add_index(k, "blocks");
-  const int passes = code::add_index(k, "passes"), pass = code::add_index(k, "pass");
-  const int block = code::add_index(k, "block");
-  k.body.push_back(code::let(first, code::part_of(0, 1, kBlocks)));
-  k.body.push_back(code::let(blocks, code::part_of(0, kBlocks, kBlocks)));
-  k.body.push_back(code::let(passes, code::part_of(0, kBlocks * kBlocks, 0)));
+  const int parameters = code::add_parameters(k);
+  const int passes = code::parameter(k, "passes", parameters, ir::constant(0), kMaxPasses);
+  const int blocks = code::parameter(k, "blocks", parameters, ir::constant(1), kBlocks);
+  const int first = code::parameter(k, "first", parameters, ir::variable(0) + 2, kBlocks);
+  const int pass = code::add_index(k, "pass"), block = code::add_index(k, "block");
   const ir::Index base = ir::variable(first, kBlockBytes / 4) + ir::variable(block, kBlockBytes / 4);
   const ir::Stmt body = shape.apart ? block_apart(k, shape, value, base) : block_body(k, shape, value, base);
   ir::Block inner = {code::loop(block, kBlocks, ir::variable(blocks), {body})};
@@ -106,21 +105,21 @@ ir::Stmt fill(ir::Kernel& k, int own, int from) {
 ir::Kernel chase(const std::string& name, bool own) {
   ir::Kernel k = code::empty(name);
   int nodes = code::add_buffer(k, "nodes", DType::i64, false);
-  const int state = code::add_buffer(k, "state", DType::i64, true);
+  const int state = code::add_buffer(k, "state", DType::i64, true), parameters = code::add_parameters(k);
   if (own) {
     const int from = std::exchange(nodes, add_scratch(k, DType::i64));
     k.body.push_back(fill(k, nodes, from));
   }
   const int p = code::add_register(k, "p", DType::i64, 1);
-  const ir::Index slot = code::part_of(0, 1, kSlots);
+  const ir::Index slot = ir::variable(0);
   k.body.push_back(code::declare(p, 1));
   k.body.push_back(code::set(p, code::load(state, slot * 8, DType::i64, 1)));
   ir::Value hop = code::apply(ir::ValueOp::indirect, {code::reg(k, p)});
   hop.id = nodes;
   ir::Block body;
   code::repeat(body, kChaseSteps, {code::set(p, hop)});
-  const int count = code::add_index(k, "count"), i = code::add_index(k, "i");
-  k.body.push_back(code::let(count, code::part_of(0, kSlots, 0)));
+  const int count = code::parameter(k, "count", parameters, ir::constant(0), kMaxIterations);
+  const int i = code::add_index(k, "i");
   k.body.push_back(code::loop(i, kMaxIterations, ir::variable(count), std::move(body)));
   k.body.push_back(code::store(state, slot * 8, code::reg(k, p)));
   return k;
@@ -129,16 +128,16 @@ ir::Kernel chase(const std::string& name, bool own) {
 // iterations: every vector of the group's own memory, block by block.
 ir::Kernel group_read(int lanes) {
   ir::Kernel k = code::empty(fmt::format("group_read_{}", lanes));
-  const int from = code::add_buffer(k, "from", DType::f32, false);
+  const int from = code::add_buffer(k, "from", DType::f32, false), parameters = code::add_parameters(k);
   const int own = add_scratch(k, DType::f32);
   const int value = code::add_register(k, "value", DType::f32, lanes);
   k.body.push_back(fill(k, own, from));
   k.body.push_back(code::declare(value, 1));
-  const int count = code::add_index(k, "count"), i = code::add_index(k, "i"), block = code::add_index(k, "block");
+  const int count = code::parameter(k, "count", parameters, ir::constant(0), kMaxIterations);
+  const int i = code::add_index(k, "i"), block = code::add_index(k, "block");
   constexpr int64_t kWhole = kGroupBytes / kBlockBytes;
   const ir::Stmt body = block_body(k, {true, false, false, false, ir::CacheHint::none}, value, ir::variable(block, kBlockBytes / 4), own);
   ir::Block pass = {code::loop(block, kWhole, ir::constant(kWhole), {body})};
-  k.body.push_back(code::let(count, code::part_of(0, kSlots, 0)));
   k.body.push_back(code::loop(i, kMaxIterations, ir::variable(count), std::move(pass)));
   return k;
 }
@@ -149,18 +148,26 @@ std::string access_name(const std::string& access, int lanes) { return fmt::form
 
 std::span<const std::string> access_names() { return kAccesses; }
 
-void add_memory_kernels(std::vector<ir::Kernel>& to) {
+void add_memory_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) {
   to.push_back(chase("chase", false));
   to.push_back(chase("group_chase", true));
-  for (const int lanes : kLanes) to.push_back(group_read(lanes));
+  for (const int lanes : shape.lanes) to.push_back(group_read(lanes));
   for (const std::string& access : kAccesses)
-    for (const int lanes : kLanes) to.push_back(streaming(access, lanes));
+    for (const int lanes : shape.lanes) to.push_back(streaming(access, lanes));
 }
 
-std::vector<ir::Kernel> all_kernels() {
+KernelShape shape_of(const runtime::DeviceInfo& info) {
+  KernelShape shape{info.threads, info.widths, 0};
+  if (shape.lanes.empty()) shape.lanes = info.threads ? std::vector<int>{32} : std::vector<int>{4, 8, 16};
+  for (const auto& [name, text] : info.facts)
+    if (name == "group_memory") shape.group_bytes = std::stoll(text);
+  return shape;
+}
+
+std::vector<ir::Kernel> all_kernels(const KernelShape& shape) {
   std::vector<ir::Kernel> out;
-  add_compute_kernels(out);
-  add_memory_kernels(out);
+  add_compute_kernels(shape, out);
+  add_memory_kernels(shape, out);
   return out;
 }
 

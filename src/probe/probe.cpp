@@ -12,6 +12,7 @@
 #include "probe/journal.h"
 #include "probe/kernels.h"
 #include "probe/system.h"
+#include "probe/values.h"
 
 namespace assay::probe {
 namespace {
@@ -23,14 +24,20 @@ hwdesc::Target target_for(const runtime::DeviceInfo& info) {
   hwdesc::Target t;
   t.profile.name = "unprobed";
   t.api.name = t.api.dialect = t.dialect.name = info.api;
+  hwdesc::Lanes& lanes = t.profile.execution.lanes;
+  lanes.style = info.threads ? hwdesc::LaneStyle::simt : hwdesc::LaneStyle::simd;
+  for (const int width : shape_of(info).lanes) {
+    hwdesc::LaneMode mode;
+    mode.width = known_value(hwdesc::Count{static_cast<double>(width)}, hwdesc::Origin::driver, "");
+    lanes.modes.push_back(std::move(mode));
+  }
   return t;
 }
 
 class Prober {  // invariant: everything in observations_ that was measured here is in the journal
  public:
   Prober(const std::string& device, const ProbeOptions& options, Journal journal, Observations earlier)
-      : device_(device), options_(options), journal_(std::move(journal)), observations_(std::move(earlier)),
-        kernels_(all_kernels()) {}
+      : device_(device), options_(options), journal_(std::move(journal)), observations_(std::move(earlier)) {}
 
   Result<ProbeResult> run();
 
@@ -39,6 +46,7 @@ class Prober {  // invariant: everything in observations_ that was measured here
   void run_experiments();
   void run_one(const Experiment& e, double seconds);
   std::string work(const Experiment& e, double seconds, const Send& send);
+  void open();
   std::unique_ptr<runtime::Module> load(std::span<const ir::Kernel> kernels, bool one_by_one);
   void take(const std::string& line);
   void conclude(const Ending& e);
@@ -52,8 +60,8 @@ class Prober {  // invariant: everything in observations_ that was measured here
   const ProbeOptions& options_;
   Journal journal_;
   Observations observations_;
-  std::vector<ir::Kernel> kernels_;
-  std::unique_ptr<runtime::Device> opened_;  // in a child
+  std::unique_ptr<runtime::Device> opened_;  // in a child,
+  std::vector<ir::Kernel> kernels_;          // with what it runs
   double build_seconds_ = 0, seconds_ = 0;
 };
 
@@ -68,19 +76,25 @@ void send_facts(const runtime::DeviceInfo& info, const Send& send) {
   send(to_line("name", info.name));
   send(to_line("api", info.api));
   send(to_line("units", std::to_string(info.units)));
+  send(to_line("lanes", info.threads ? "threads" : "vectors"));
+  send(to_line("widths", fmt::format("{}", fmt::join(shape_of(info).lanes, " "))));
+  if (info.clock_hz > 0) send(to_line("clock_hz", fmt::format("{:.0f}", info.clock_hz)));
+  if (info.simulated) send(to_line("simulated", "yes"));
   send(to_line("memory_bytes", std::to_string(info.memory_bytes)));
   for (const auto& [name, text] : info.facts) send(to_line(name, text));
 }
 
 // In the child.
+void Prober::open() {
+  auto opened = runtime::open(device_);
+  if (!opened) fail(opened.diags());
+  opened_ = std::move(opened).value();
+  if (const runtime::DeviceInfo& info = opened_->info(); !info.unprobed.empty())
+    fail({error(fmt::format("{} is not probed yet: {}; its profile is written by hand (docs/profile.md)", info.id, info.unprobed))});
+  kernels_ = all_kernels(shape_of(opened_->info()));
+}
+
 std::unique_ptr<runtime::Module> Prober::load(std::span<const ir::Kernel> kernels, bool one_by_one) {
-  if (opened_ == nullptr) {
-    auto opened = runtime::open(device_);
-    if (!opened) fail(opened.diags());
-    opened_ = std::move(opened).value();
-    if (const runtime::DeviceInfo& info = opened_->info(); !info.unprobed.empty())
-      fail({error(fmt::format("{} is not probed yet: {}; its profile is written by hand (docs/profile.md)", info.id, info.unprobed))});
-  }
   runtime::LoadOptions load;
   load.cache_dir = options_.cache_dir;
   load.one_by_one = one_by_one;
@@ -92,6 +106,7 @@ std::unique_ptr<runtime::Module> Prober::load(std::span<const ir::Kernel> kernel
 Diags Prober::build() {
   report(0, "building kernels");
   const auto body = [&](const Send& send) {
+    open();
     const auto module = load(kernels_, false);
     send_facts(opened_->info(), send);
     send(to_line("build_seconds", fmt::format("{:.2f}", module->build_seconds())));
@@ -110,14 +125,15 @@ Diags Prober::build() {
 
 std::string Prober::work(const Experiment& e, double seconds, const Send& send) {
   const double started = now_seconds();
+  open();
   const auto module = load(kernels_, false);
-  Bench bench(*module, kernels_);
+  Bench bench(*module, kernels_, opened_->info().threads);
   runtime::DeviceInfo info = opened_->info();
   const int64_t most = std::min(options_.max_bytes, info.memory_bytes / 8);
   const auto turn = static_cast<uint64_t>(observations_.endings.size());
   info.units = std::min<int>(info.units, static_cast<int>(kSlots));
   const auto one_by_one = [&](std::span<const ir::Kernel> kernels) { return load(kernels, true); };
-  Session s{bench, info, observations_, known_from(observations_), seconds, started, most, kernels_, one_by_one, send,
+  Session s{bench, info, observations_, known_from(observations_), seconds, started, most, shape_of(info).lanes, kernels_, one_by_one, send,
             std::mt19937_64(turn + 1)};
   e.run(s);
   return "";

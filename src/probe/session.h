@@ -23,6 +23,7 @@ struct Session {
   double seconds;               // this experiment's share of the budget, from `started` on
   double started;               // steady clock
   int64_t max_bytes;            // largest buffer
+  std::vector<int> lanes;       // f32 lanes that kernels have, ascending
   std::span<const ir::Kernel> kernels;  // of the bench
   // Some of them again, each launch on its own.
   std::function<std::unique_ptr<runtime::Module>(std::span<const ir::Kernel>)> one_by_one;

@@ -1,11 +1,12 @@
 #include "toolkit/pace.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <thread>
 #include <utility>
 
-#include "probe/bench.h"
+#include "probe/code.h"
 #include "probe/kernels.h"
 
 namespace assay::toolkit {
@@ -13,7 +14,7 @@ namespace {
 
 constexpr double kSlow = 1.12;           // of the fastest burst
 constexpr int kChains = 12;              // as many as hide the latency of a multiply-add
-constexpr int64_t kIterations = 20'000;  // some 60 us
+constexpr float kIterations = 20'000;  // some 60 us
 constexpr double kPatience = 2, kAllPatience = 120;  // s
 constexpr auto kNap = std::chrono::milliseconds(50);
 
@@ -29,7 +30,7 @@ int widest(const hwdesc::Target& target) {
 Result<std::unique_ptr<Pace>> Pace::load(runtime::Device& device, const hwdesc::Target& target, const std::string& cache_dir) {
   std::unique_ptr<Pace> none;
   if (hwdesc::threads_of(target) > 1) return none;
-  const std::vector<ir::Kernel> all = probe::all_kernels();
+  const std::vector<ir::Kernel> all = probe::all_kernels(probe::shape_of(device.info()));
   const std::string name = probe::op_name("fma", widest(target), kChains);
   const auto kernel = std::find_if(all.begin(), all.end(), [&](const ir::Kernel& k) { return k.name == name; });
   if (kernel == all.end()) return none;
@@ -40,11 +41,15 @@ Result<std::unique_ptr<Pace>> Pace::load(runtime::Device& device, const hwdesc::
   if (!module) return module.diags();
   pace->module_ = std::move(*module);
   const int units = device.info().units;
-  const Result<int> out = pace->module_->allocate(int64_t{units} * 64);
+  const Result<int> out = pace->module_->allocate(units * probe::kSlotFloats * int64_t{sizeof(float)});
   if (!out) return out.diags();
+  const Result<int> parameters = pace->module_->allocate(64);
+  if (!parameters) return parameters.diags();
+  const std::array<float, 1> iterations = {kIterations};
+  pace->module_->write({*parameters, 0}, std::as_bytes(std::span(iterations)));
   pace->burst_.kernel = 0;
-  pace->burst_.arguments = {{*out, 0}};
-  pace->burst_.queues = probe::counted_on(units)(kIterations);
+  pace->burst_.arguments = {{*out, 0}, {*parameters, 0}};
+  for (int u = 0; u < units; ++u) pace->burst_.queues.push_back({u, u, u + 1});
   return pace;
 }
 
