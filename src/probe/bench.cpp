@@ -15,6 +15,9 @@ namespace {
 constexpr double kWindow = 0.2;
 constexpr double kSentinelSample = 40e-6;  // short: fits between two interruptions
 constexpr size_t kSentinelRuns = 3;
+constexpr int kOverheadRuns = 20;
+constexpr double kOverheads = 10;   // a sample is at least that many times what launching it takes,
+constexpr double kShortest = 1e-9;  // and never nothing
 
 constexpr int64_t kParameterBytes = 4 << 20, kParameterStep = 64;
 
@@ -34,6 +37,18 @@ void fail(const Diags& diags) { throw std::runtime_error(render(diags)); }
 Bench::Bench(runtime::Module& module, const std::vector<ir::Kernel>& kernels, bool threads) : module_(module), threads_(threads) {
   for (size_t i = 0; i < kernels.size(); ++i) kernels_[kernels[i].name] = static_cast<int>(i);
   window_start_ = read_cpu_times();
+  if (threads_) measure_overhead();
+}
+
+// What a launch takes that does nothing. Where units of ours run the groups it is nothing.
+void Bench::measure_overhead() {
+  Job empty;
+  empty.kernel = "nothing";
+  empty.queues = [](int64_t) { return std::vector<ir::Queue>{{0, 0, 1}}; };
+  const runtime::Launch l = launch(empty, 1);
+  double least = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < kOverheadRuns; ++i) least = std::min(least, run({&l, 1}).at(0));
+  overhead_ = least;
 }
 
 int Bench::kernel(const std::string& name) const {
@@ -89,7 +104,9 @@ runtime::RunTimes Bench::run_once(std::span<const runtime::Launch> launches) {
 }
 
 std::vector<double> Bench::run(std::span<const runtime::Launch> launches) {
-  return run_once(launches).busy.at(0);
+  std::vector<double> seconds = run_once(launches).busy.at(0);
+  for (double& s : seconds) s = std::max(s - overhead_, kShortest);
+  return seconds;
 }
 
 std::vector<double> Bench::run_steps(std::span<const runtime::Launch> launches) {
@@ -98,14 +115,16 @@ std::vector<double> Bench::run_steps(std::span<const runtime::Launch> launches) 
 
 int64_t Bench::amount_for(const std::string& key, const Job& job) {
   if (const auto it = amounts_.find(key); it != amounts_.end()) return it->second;
+  const double target = std::max(job.target_s, kOverheads * overhead_);
+  const int64_t most = std::min(job.most, most_);
   int64_t amount = 1;
-  for (int tries = 0; tries < 40 && amount < job.most; ++tries) {
+  for (int tries = 0; tries < 40 && amount < most; ++tries) {
     const runtime::Launch l = launch(job, amount);
     const double first = run({&l, 1}).at(0);  // the faster of two: an interrupted run would cut samples short
     const double t = std::min(first, run({&l, 1}).at(0));
-    if (t >= 0.7 * job.target_s) break;
-    const double factor = std::clamp(job.target_s / std::max(t, 1e-9), 1.3, t < 20e-6 ? 16.0 : 200.0);
-    amount = std::min(job.most, in_float(std::ceil(static_cast<double>(amount) * factor)));
+    if (t >= 0.7 * target) break;
+    const double factor = std::clamp(target / std::max(t, 1e-9), 1.3, t < 20e-6 ? 16.0 : 200.0);
+    amount = std::min(most, in_float(std::ceil(static_cast<double>(amount) * factor)));
   }
   return amounts_[key] = amount;
 }

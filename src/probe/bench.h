@@ -42,10 +42,12 @@ class Bench {  // invariant: a loaded module with the sentinel calibrated
   void sample(Observation& o, const std::function<double()>& run);
 
   // Runs a list of launches once. Seconds: of the kernels themselves; of the steps, launching included.
-  std::vector<double> run(std::span<const runtime::Launch> launches);
+  std::vector<double> run(std::span<const runtime::Launch> launches);  // less what launching takes
   std::vector<double> run_steps(std::span<const runtime::Launch> launches);
   runtime::Launch launch(const Job& job, int64_t amount);
   int64_t amount_for(const std::string& key, const Job& job);
+  void limit_loops(int64_t iterations) { most_ = iterations; }  // the device ends longer ones early
+  double overhead() const { return overhead_; }                 // of a launch whose lanes are threads, s
 
   Job sentinel_job(int units, double target_s) const;
 
@@ -56,11 +58,14 @@ class Bench {  // invariant: a loaded module with the sentinel calibrated
 
  private:
   runtime::RunTimes run_once(std::span<const runtime::Launch> launches);
+  void measure_overhead();
   void look_at_others();  // renews foreign_ when a window is over
   runtime::BufferRange place(const std::vector<double>& parameters);
 
   runtime::Module& module_;
   const bool threads_;
+  double overhead_ = 0;      // already taken off what is measured
+  int64_t most_ = int64_t{1} << 40;
   int parameters_ = -1;      // a buffer of all that were asked for
   int64_t parameters_end_ = 0;
   std::map<std::vector<double>, int64_t> placed_;

@@ -5,13 +5,14 @@
 namespace assay::probe {
 namespace {
 
-constexpr std::array<Experiment, 19> kExperiments = {{
+constexpr std::array<Experiment, 20> kExperiments = {{
     {"checks", "", "executed counts are what was asked for", 0.2, run_checks},
     {"clock", "", "core clock", 1.0, run_clock},
     {"line", "", "cache line", 1.2, run_line},
     {"chase", "line", "latency by footprint, coarse", 8.0, run_chase},
     {"knees", "chase", "capacities, both sides confirmed", 5.0, run_knees},
     {"fma", "clock", "vector widths, multiply-add rate and latency, registers", 4.0, run_fma, 2},
+    {"waves", "fma", "groups at a time that keep all units busy", 1.2, run_waves},
     {"streamed", "knees fma", "what caches hold of streamed data", 2.5, run_streamed},
     {"latency", "knees streamed", "latency of each level", 2.0, run_latency},
     {"operations", "fma", "rates and latencies of other operations", 3.0, run_operations, 2},

@@ -25,6 +25,7 @@ void run_clock(Session& s);
 void run_fma(Session& s);
 void run_operations(Session& s);
 void run_mixes(Session& s);
+void run_waves(Session& s);
 void run_units(Session& s);
 void run_sustained(Session& s);
 

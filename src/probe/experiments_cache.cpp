@@ -164,7 +164,7 @@ void run_tlb(Session& s) {
 
 // 0.7 of a capacity per unit: if all units together are slower than one alone, they share the cache.
 void run_sharing(Session& s) {
-  const int units = std::min<int>(s.device.units, static_cast<int>(kSlots));
+  const int units = s.device.threads ? 2 : std::min<int>(s.device.units, static_cast<int>(kSlots));  // two groups: of two units
   if (units < 2 || s.known.levels.knees.empty()) return;
   const auto line = static_cast<int64_t>(s.known.line);
   std::vector<int64_t> sizes;

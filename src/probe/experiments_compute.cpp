@@ -1,6 +1,8 @@
 // Experiments on arithmetic: rates, latencies, clocks, units.
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
+#include <utility>
 #include <fmt/format.h>
 
 #include "probe/code.h"
@@ -11,23 +13,26 @@
 namespace assay::probe {
 namespace {
 
-Job chains_job(const std::string& kernel, int out, int chains, int units) {
+// `groups` at a time: on a device that deals them out, what a sample is divided by counts the steps of all.
+Job chains_job(const Session& s, const std::string& kernel, int out, int chains, int units) {
   Job job;
   job.kernel = kernel;
   job.arguments = {{out, 0}};
   job.groups = units;
-  job.work = op_steps(chains);
+  job.work = op_steps(chains) * (s.device.threads ? units : 1);
   job.most = kMaxIterations;
   job.target_s = 0.8e-3;
   return job;
 }
 
-int output(Session& s) { return s.bench.allocate(kSlots * kSlotFloats * 4); }
+constexpr int kMostGroups = 1 << 14;  // waves at a time: the largest GPUs hold some 9000
+
+int output(Session& s) { return s.bench.allocate(std::max<int64_t>(kSlots, kMostGroups) * kSlotFloats * 4); }
 
 // `op_fma` adds 1 per step: the accumulator says how many steps ran.
 void check_fma(Session& s, int lanes, int chains) {
   const int out = output(s);
-  const Job job = chains_job(op_name("fma", lanes, chains), out, chains, 1);
+  const Job job = chains_job(s, op_name("fma", lanes, chains), out, chains, 1);
   constexpr int64_t kIterations = 1000;
   const runtime::Launch l = s.bench.launch(job, kIterations);
   s.bench.run({&l, 1});
@@ -58,17 +63,21 @@ void check_chase(Session& s) {
 struct ChainPoint {
   std::string op;
   int lanes, chains;
+  int groups = 1;
 };
 
 void run_chain_points(Session& s, const std::string& experiment, const std::vector<ChainPoint>& points) {
   const int out = output(s);
   s.rounds(points.size(), [&](size_t i) {
     const ChainPoint& p = points[i];
-    const Job job = chains_job(op_name(p.op, p.lanes, p.chains), out, p.chains, 1);
-    const Conditions at = {{"lanes", p.lanes}, {"chains", p.chains}};
+    const Job job = chains_job(s, op_name(p.op, p.lanes, p.chains), out, p.chains, p.groups);
+    Conditions at = {{"lanes", p.lanes}, {"chains", p.chains}};
+    if (s.device.threads) at["groups"] = p.groups;
     s.emit(s.bench.measure(experiment, p.op, at, job));
   });
 }
+
+constexpr double kTwoRounds = 1.5;
 
 constexpr int64_t kTickBytes = 16 << 10;  // for four lanes; as much more for more
 
@@ -95,7 +104,32 @@ std::vector<int> unit_counts(int units) {
 
 }  // namespace
 
+// Some drivers end loops early. The longest that ran all of its iterations, up to some that nobody needs.
+void check_loops(Session& s) {
+  const int lanes = s.lanes.front(), chains = kFmaChains.front(), out = output(s);
+  const double steps = static_cast<double>(op_steps(chains)) / chains;
+  const auto runs = [&](int64_t iterations) {
+    const Job job = chains_job(s, op_name("fma", lanes, chains), out, chains, 1);
+    const runtime::Launch l = s.bench.launch(job, iterations);
+    std::vector<float> result(1);
+    try {
+      s.bench.run({&l, 1});
+    } catch (const std::runtime_error&) {  // the device noticed
+      return false;
+    }
+    s.bench.module().read({out, 0}, std::as_writable_bytes(std::span<float>(result)));
+    return static_cast<double>(result[0]) == static_cast<double>(iterations) * steps;
+  };
+  constexpr int64_t kEnough = 500'000;  // times the steps of an iteration: still a whole number in f32
+  if (runs(kEnough)) return;
+  int64_t good = 0, bad = kEnough;
+  while (bad - good > 1) (runs((good + bad) / 2) ? good : bad) = (good + bad) / 2;
+  if (good == 0) fail({error("the device does not run loops")});
+  s.fact("loop_limit", std::to_string(good));
+}
+
 void run_checks(Session& s) {
+  check_loops(s);
   for (const int lanes : s.lanes)
     for (const int chains : kFmaChains) check_fma(s, lanes, chains);
   check_chase(s);
@@ -128,8 +162,8 @@ void run_fma(Session& s) {
 void run_operations(Session& s) {
   std::vector<ChainPoint> points;
   for (const std::string& op : op_names())
-    for (const int chains : kOpChains) points.push_back({op, s.known.lanes, chains});
-  for (const char* pair : kTogether) points.push_back({pair, s.known.lanes, kPairChains});
+    for (const int chains : kOpChains) points.push_back({op, s.known.lanes, chains, chains == 1 ? 1 : s.known.groups});
+  for (const char* pair : kTogether) points.push_back({pair, s.known.lanes, kPairChains, s.known.groups});
   run_chain_points(s, "operations", points);
 }
 
@@ -141,18 +175,57 @@ void run_mixes(Session& s) {
     job.kernel = fmt::format("mix_{}", kMixes[i].name);
     job.arguments = {{data, 0}};
     job.parameters = [](int64_t passes) { return std::vector<double>{static_cast<double>(passes), kBytes / kBlockBytes}; };
-    job.work = static_cast<double>(kBytes / kBlockBytes) * kMixRounds *
+    job.groups = s.known.groups;
+    job.work = static_cast<double>(kBytes / kBlockBytes) * kMixRounds * s.known.groups *
                (kMixes[i].loads + kMixes[i].fmas + kMixes[i].integers);
     job.most = kMaxPasses;
     s.emit(s.bench.measure("mixes", kMixes[i].name, {}, job));
   });
 }
 
+// Groups at a time, ever more: where the rate grows no further all units are as busy as they can be.
+void run_waves(Session& s) {
+  if (!s.device.threads) return;
+  std::vector<ChainPoint> points;
+  for (int groups = 1; groups <= kMostGroups; groups *= 2) points.push_back({"fma", s.known.lanes, s.known.chains, groups});
+  run_chain_points(s, "waves", points);
+}
+
+namespace {
+
+// A group that fills a unit alone, n times at once: one more than there are units, and some unit has to run two.
+void run_alone(Session& s) {
+  if (std::none_of(s.kernels.begin(), s.kernels.end(), [](const ir::Kernel& k) { return k.name == "alone"; })) return;
+  const int out = output(s);
+  const auto time_of = [&](int groups) {
+    Job job;
+    job.kernel = "alone";
+    job.arguments = {{out, 0}};
+    job.groups = groups;
+    job.work = kSentinelSteps;
+    job.most = kMaxIterations;
+    const Observation o = s.bench.measure("units", "alone", {{"groups", groups}}, job);
+    s.emit(o);
+    return *std::min_element(o.samples.begin(), o.samples.end());
+  };
+  const double one = time_of(1);
+  int fits = 1, over = 2;
+  while (over <= kMostGroups && time_of(over) < kTwoRounds * one) fits = std::exchange(over, over * 2);
+  while (over - fits > 1) {
+    const int middle = (fits + over) / 2;
+    (time_of(middle) < kTwoRounds * one ? fits : over) = middle;
+  }
+  s.rounds(2, [&](size_t i) { time_of(i == 0 ? fits : over); });
+}
+
+}  // namespace
+
 void run_units(Session& s) {
+  if (s.device.threads) return run_alone(s);
   const std::vector<int> counts = unit_counts(s.device.units);
   const int out = output(s);
   s.rounds(counts.size(), [&](size_t i) {
-    Job job = chains_job(op_name("fma", s.known.lanes, s.known.chains), out, s.known.chains, counts[i]);
+    Job job = chains_job(s, op_name("fma", s.known.lanes, s.known.chains), out, s.known.chains, counts[i]);
     job.samples = 5;
     s.emit(s.bench.measure("units", "fma", {{"units", counts[i]}}, job));
   });

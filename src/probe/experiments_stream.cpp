@@ -16,9 +16,10 @@ constexpr int64_t kNearBytes = 16 << 10;  // inside any first-level cache
 
 struct StreamPoint {
   std::string access;
-  int lanes = 0, units = 1;
+  int lanes = 0, units = 1;  // groups at a time
   int64_t bytes = 0;         // per unit, of one buffer
   double level = 0;          // position in the curve's levels
+  bool together = false;     // all groups in the same bytes
 };
 
 bool copies(const std::string& access) { return access.starts_with("copy"); }
@@ -34,12 +35,17 @@ std::vector<double> stream_parameters(int64_t passes, int64_t blocks, int64_t pa
 // Passes over blocks; unit u has the u-th part of each buffer.
 Job stream_job(const StreamPoint& p, int from, int to, double target_s) {
   Job job;
-  job.kernel = access_name(p.access, p.lanes);
+  const bool around = p.together && p.level > 0;
+  job.kernel = access_name(around ? "around" : p.access, p.lanes);
   if (reads(p.access)) job.arguments.push_back({from, 0});
   if (copies(p.access) || !reads(p.access)) job.arguments.push_back({to, 0});
   const int64_t blocks = std::max<int64_t>(1, p.bytes / kBlockBytes);
   job.groups = p.units;
-  job.parameters = [blocks, units = p.units](int64_t passes) { return stream_parameters(passes, blocks, blocks, 0, units); };
+  job.parameters = [=, units = p.units, together = p.together](int64_t passes) {
+    std::vector<double> out = stream_parameters(passes, blocks, together ? 0 : blocks, 0, units);
+    for (int g = 0; around && g < units; ++g) out[static_cast<size_t>(g) + 2] = static_cast<double>(g * blocks / units);
+    return out;
+  };
   job.work = static_cast<double>(blocks * kBlockBytes) * p.units * (copies(p.access) ? 2 : 1);
   job.most = kMaxPasses;
   job.target_s = target_s;
@@ -58,6 +64,7 @@ void measure_stream(Session& s, const std::string& experiment, const StreamPoint
   s.emit(s.bench.measure(experiment, p.access, conditions_of(p), job));
 }
 
+constexpr int64_t kMostChunks = 64 << 20;  // of all groups
 constexpr int64_t kChunkBytes = 4 << 20;  // of far memory per sample and unit: short samples escape interruptions
 
 // One chunk of each unit's part per sample, the next one each time: what was read comes back after
@@ -65,7 +72,7 @@ constexpr int64_t kChunkBytes = 4 << 20;  // of far memory per sample and unit: 
 Job far_job(const StreamPoint& p, int from, int to) {
   Job job = stream_job(p, from, to, 1e-3);
   const int64_t blocks = std::max<int64_t>(1, p.bytes / kBlockBytes);
-  const int64_t chunk = std::min(blocks, kChunkBytes / kBlockBytes), chunks = blocks / chunk;
+  const int64_t chunk = std::clamp<int64_t>(kMostChunks / p.units / kBlockBytes, 1, std::min(blocks, kChunkBytes / kBlockBytes)), chunks = blocks / chunk;
   job.parameters = [=, units = p.units, turn = int64_t{0}](int64_t) mutable {
     return stream_parameters(1, chunk, blocks, turn++ % chunks * chunk, units);
   };
@@ -80,7 +87,7 @@ void stream_points(Session& s, const std::string& experiment, const std::vector<
                    double target_s) {
   if (points.empty()) return;
   int64_t most = 0;
-  for (const StreamPoint& p : points) most = std::max(most, p.bytes * p.units);
+  for (const StreamPoint& p : points) most = std::max(most, p.together ? p.bytes : p.bytes * p.units);
   const int from = s.bench.allocate(most), to = s.bench.allocate(most);
   s.rounds(points.size(), [&](size_t i) { measure_stream(s, experiment, points[i], from, to, target_s); });
 }
@@ -164,11 +171,33 @@ void measure_eager(Session& s) {
 void run_access(Session& s) {
   std::vector<StreamPoint> points;
   for (const char* access : {"read", "splat", "write", "gather", "scatter"})
-    for (const int lanes : s.lanes) points.push_back({access, lanes, 1, kNearBytes, 0});
+    for (const int lanes : s.lanes) points.push_back({access, lanes, s.known.groups, kNearBytes, 0, s.device.threads});
   stream_points(s, "access", points, 0.5e-3);
 }
 
+namespace {
+
+// Where the device deals groups out: a unit's own cache shows when all groups read the same few bytes, a shared one
+// when each reads all of it. Writing, every group has its own part.
+std::vector<StreamPoint> points_dealt(const Session& s) {
+  std::vector<StreamPoint> points;
+  for (size_t i = 0; i < s.known.levels.knees.size(); ++i)
+    for (const int64_t bytes : footprints_within(s.known.levels, i, 1)) {
+      const auto level = static_cast<double>(i);
+      const int groups = s.known.groups;
+      points.push_back({"read", s.known.lanes, groups, bytes, level, true});
+      const int64_t each = bytes / groups / kBlockBytes * kBlockBytes;
+      if (!s.known.sharing[i].shared || each == 0) continue;
+      for (const char* access : {"write", "copy"})
+        points.push_back({access, s.known.lanes, groups, copies(access) ? std::max(each / 2, kBlockBytes) : each, level});
+    }
+  return points;
+}
+
+}  // namespace
+
 void run_bandwidth(Session& s) {
+  if (s.device.threads) return stream_points(s, "bandwidth", points_dealt(s), 1e-3);
   std::vector<StreamPoint> points;
   for (size_t level = 0; level < s.known.levels.knees.size(); ++level)
     for (const int units : one_and_all(s.device.units))
@@ -191,6 +220,7 @@ void run_bandwidth(Session& s) {
 // All units, each its own part, from inside the first cache to beyond the last. The last footprint is far memory, read
 // chunk by chunk: passes over the whole of it would be long samples.
 void run_streamed(Session& s) {
+  if (s.device.threads) return;  // nobody knows which unit a group is on
   const std::vector<int64_t> sizes = streamed_footprints(s.known, s.device.units, s.max_bytes / 2);
   if (sizes.size() < 2) return;
   const int from = s.bench.allocate(sizes.back() * s.device.units);
@@ -208,15 +238,19 @@ void run_streamed(Session& s) {
   });
 }
 
+// Groups of which each has a few blocks at least.
+int most_apart(int64_t total, int groups) { return static_cast<int>(std::clamp<int64_t>(total / (16 * kBlockBytes), 1, groups)); }
+
 // Total footprint fixed, shared out to the units: both buffers together stay within the limit.
 void run_far(Session& s) {
   const int64_t total = footprint_beyond(s.known.levels, s.max_bytes / 2);
   const auto level = static_cast<double>(s.known.levels.knees.size());
   std::vector<StreamPoint> points;
-  for (const int units : unit_counts(s.device.units)) {
+  const int all = s.device.threads ? most_apart(total, s.known.groups) : s.device.units;
+  for (const int units : unit_counts(all)) {
     const int64_t each = total / units / kBlockBytes * kBlockBytes;
     for (const char* access : {"read", "write", "copy"}) points.push_back({access, s.known.lanes, units, each, level});
-    if (units == s.device.units)
+    if (units == all)
       for (const char* access : {"write_stream", "copy_stream"})
         points.push_back({access, s.known.lanes, units, each, level});
   }

@@ -2,6 +2,8 @@
 
 #include <cctype>
 
+#include "probe/ticks.h"
+
 namespace assay::probe {
 namespace {
 
@@ -21,13 +23,14 @@ std::string profile_name(const std::string& text) {
 
 std::string level_name(size_t i, size_t n) { return i + 1 == n ? "dram" : "l" + std::to_string(i + 1); }
 
-Result<hwdesc::Profile> infer(const Observations& all) {
+Result<hwdesc::Profile> infer(const Observations& raw) {
+  const Observations all = with_ticks(raw);
   const Known known = known_from(all);
   if (known.clock_hz <= 0 && known.levels.plateaus.empty())
     return error("these observations hold neither a clock nor a latency curve", "let the probe run further: --resume");
   hwdesc::Profile p;
   p.name = profile_name(all.fact("name"));
-  p.chip_class = "cpu";
+  p.chip_class = known.threads && all.fact("class") != "cpu" ? "gpu" : "cpu";
   p.source = hwdesc::Origin::measured;
   infer_machine(all, known, p);
   infer_compute(all, known, p);

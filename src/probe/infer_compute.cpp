@@ -15,8 +15,24 @@ using namespace hwdesc;
 
 constexpr double kWider = 1.15;
 
-void add_lanes(const Observations& all, Profile& to) {
+// Ticks per second; 1 where they are not known, so that rates and latencies are in seconds.
+double ticks_of(const Summary& s) { return s.clock_hz > 0 ? s.clock_hz : 1; }
+std::string tick_name(const Known& known) { return known.clock_hz > 0 ? kCore : ""; }
+
+// A group is one wave; its width is the driver's word.
+void add_waves(const Observations& all, const Known& known, Profile& to) {
+  to.execution.lanes.style = LaneStyle::simt;
+  LaneMode mode;
+  mode.width = known_value(Count{double(known.lanes)}, Origin::driver, "what the driver says of its waves",
+                           fmt::format("{} groups of one wave keep all units busy", known.groups));
+  if (all.fact("widths").find(' ') != std::string::npos) mode.width.note += "; it offers " + all.fact("widths");
+  mode.name = fmt::format("wave{}", known.lanes);
+  to.execution.lanes.modes.push_back(std::move(mode));
+}
+
+void add_lanes(const Observations& all, const Known& known, Profile& to) {
   Lanes& lanes = to.execution.lanes;
+  if (known.threads) return add_waves(all, known, to);
   lanes.style = LaneStyle::simd;
   double best = 0;
   for (const LaneRate& r : lane_rates(all)) {
@@ -71,18 +87,18 @@ void add_registers(const Observations& all, const Known& known, Profile& to) {
   r.width = known_value(Bytes{known.lanes * 4.0}, Origin::measured, "the widest vectors that pay");
 }
 
-void add_issue(const Observations& all, Profile& to) {
+void add_issue(const Observations& all, const Known& known, Profile& to) {
   std::optional<Measured> best;
   std::string mix;
   for (const MixKind& m : kMixes) {
     const auto s = summarize(select(all, "mixes", m.name), Estimator::throughput);
-    if (!s || s->clock_hz <= 0) continue;
-    const Measured rate = inverse(*s, 1 / s->clock_hz);
+    if (!s) continue;
+    const Measured rate = inverse(*s, 1 / ticks_of(*s) / known.units);
     if (!best || rate.value > best->value) { best = rate; mix = m.name; }
   }
   to.execution.issue.per = "unit";
   to.execution.issue.rate =
-      best ? rate_value(*best, kCore, fmt::format("best of {} mixes of independent operations: {}", kMixes.size(), mix))
+      best ? rate_value(*best, tick_name(known), fmt::format("best of {} mixes of independent operations: {}", kMixes.size(), mix))
            : unknown_value<Rate>("the mixes did not run");
 }
 
@@ -95,10 +111,10 @@ struct Best {
 // Ticks are counted by the clock under the same kind of load.
 double clock_for(const Observations& all, const std::string& load, double lanes, const Summary& s) {
   const double clock = clock_under(all, load, lanes);
-  return clock > 0 ? clock : s.clock_hz;
+  return clock > 0 ? clock : ticks_of(s);
 }
 
-Best best_rate(const Observations& all, const std::string& experiment, const std::string& what,
+Best best_rate(const Observations& all, const Known& known, const std::string& experiment, const std::string& what,
                const std::string& load, double elements_per_sample) {
   Best best;
   const std::vector<Observation> blocks = select(all, experiment, what);
@@ -109,9 +125,9 @@ Best best_rate(const Observations& all, const std::string& experiment, const std
       Conditions at = {{"lanes", lanes}};
       if (c > 0) at["chains"] = c;
       const auto s = summarize(select(all, experiment, what, at), Estimator::throughput);
-      if (!s || clock_for(all, load, lanes, *s) <= 0) continue;
+      if (!s) continue;
       const double elements = elements_per_sample > 0 ? elements_per_sample : lanes;
-      const Measured rate = inverse(*s, elements / clock_for(all, load, lanes, *s));
+      const Measured rate = inverse(*s, elements / clock_for(all, load, lanes, *s) / known.units);
       if (!best.rate || rate.value > best.rate->value) best = {rate, lanes, c};
     }
   return best;
@@ -119,10 +135,12 @@ Best best_rate(const Observations& all, const std::string& experiment, const std
 
 // Seconds per operation with enough chains.
 double op_time(const Observations& all, const std::string& op, const Known& known) {
-  const std::string experiment = op == "fma" ? "fma" : "operations";
+  const std::string experiment = op != "fma" ? "operations" : known.threads ? "waves" : "fma";
   const bool pair = op.find('+') != std::string::npos;
   const double chains = pair ? kPairChains : op == "fma" ? known.chains : kOpChains.back();
-  const auto s = summarize(select(all, experiment, op, {{"lanes", known.lanes}, {"chains", chains}}), Estimator::throughput);
+  Conditions at = {{"lanes", known.lanes}, {"chains", chains}};
+  if (known.threads) at["groups"] = known.groups;
+  const auto s = summarize(select(all, experiment, op, at), Estimator::throughput);
   return s ? s->value : 0;
 }
 
@@ -150,10 +168,10 @@ void add_narrow_rates(const Observations& all, const Known& known, const char* p
   for (LaneMode& mode : to.execution.lanes.modes) {
     const double lanes = mode.width.value->v;
     const auto s = summarize(select(all, "access", access, {{"lanes", lanes}}), Estimator::throughput);
-    if (lanes >= known.lanes || !s || clock_for(all, access, lanes, *s) <= 0) continue;
+    if (lanes >= known.lanes || !s) continue;
     const Measured rate = inverse(*s, 0.25 / clock_for(all, access, lanes, *s));
     if (rate.value < kWider * best.rate->value * lanes / known.lanes) continue;  // as many instructions as of whole vectors
-    mode.pipes.push_back({pipe, "unit", rate_value(rate, kCore, fmt::format("vectors of {:.0f} in 16 KiB", lanes))});
+    mode.pipes.push_back({pipe, "unit", rate_value(rate, tick_name(known), fmt::format("vectors of {:.0f} in 16 KiB", lanes))});
   }
 }
 
@@ -165,7 +183,7 @@ void add_apart(const Observations& all, const Known& known, const char* op, cons
     const double width = mode->width.value->v;
     const auto s = summarize(select(all, "access", op, {{"lanes", width}}), Estimator::throughput);
     const double clock = s ? clock_for(all, op == std::string("gather") ? "read" : "write", width, *s) : 0;
-    if (clock <= 0) continue;
+    if (clock <= 0 || known.threads) continue;
     const Measured lanes = inverse(*s, static_cast<double>(kGathersPerBlock) * width / static_cast<double>(kBlockBytes) / clock);
     const bool widest = width >= known.lanes;
     if (widest) native = lanes.value;
@@ -178,9 +196,9 @@ void add_apart(const Observations& all, const Known& known, const char* op, cons
   }
 }
 
-void add_pipe(Profile& to, const char* name, const Best& best, const std::string& method) {
+void add_pipe(Profile& to, const Known& known, const char* name, const Best& best, const std::string& method) {
   Pipe p{name, "unit", {}};
-  if (best.rate) p.rate = rate_value(*best.rate, kCore, fmt::format("{}, vectors of {:.0f}", method, best.lanes));
+  if (best.rate) p.rate = rate_value(*best.rate, tick_name(known), fmt::format("{}, {} of {:.0f}", method, known.threads ? "waves" : "vectors", best.lanes));
   else p.rate = unknown_value<Rate>("not measured");
   to.pipes.push_back(std::move(p));
 }
@@ -192,10 +210,10 @@ std::optional<Summary> chain_time(const Observations& all, const std::string& op
 
 void add_operation(const Observations& all, const Known& known, const std::string& op, const Best& fma, Profile& to) {
   ComputeOp c{op, "f32", pipe_of(all, op, known), {}, {}};
-  const Best own = op == "fma" ? fma : best_rate(all, "operations", op, "fma", 0);
+  const Best own = op == "fma" ? fma : best_rate(all, known, "operations", op, "fma", 0);
   const auto chain = chain_time(all, op, known);
   if (!own.rate && !chain) return;
-  if (own.rate && c.pipe == op && op != "fma") add_pipe(to, op.c_str(), own, "runs beside multiply-adds");
+  if (own.rate && c.pipe == op && op != "fma") add_pipe(to, known, op.c_str(), own, "runs beside multiply-adds");
   const auto pipe = std::find_if(to.pipes.begin(), to.pipes.end(), [&](const Pipe& p) { return p.name == c.pipe; });
   if (own.rate && pipe != to.pipes.end() && pipe->rate.known()) {
     const double whole = pipe->rate.value->v;
@@ -204,8 +222,8 @@ void add_operation(const Observations& all, const Known& known, const std::strin
                            itself ? 1.0 : whole / own.rate->low, own.rate->n, own.rate->note},
                           fmt::format("rate of the {} pipe over its own", c.pipe));
   }
-  if (chain && clock_for(all, "fma", known.lanes, *chain) > 0)
-    c.latency = latency_value(scaled(*chain, clock_for(all, "fma", known.lanes, *chain)), kCore,
+  if (chain)
+    c.latency = latency_value(scaled(*chain, clock_for(all, "fma", known.lanes, *chain)), tick_name(known),
                               op == "exp" ? "one chain, a change of sign included" : "one chain");
   to.compute.push_back(std::move(c));
 }
@@ -213,15 +231,15 @@ void add_operation(const Observations& all, const Known& known, const std::strin
 }  // namespace
 
 void infer_compute(const Observations& all, const Known& known, Profile& to) {
-  add_lanes(all, to);
+  add_lanes(all, known, to);
   add_registers(all, known, to);
-  add_issue(all, to);
-  const Best fma = best_rate(all, "fma", "fma", "fma", 0);
-  const Best load = best_rate(all, "access", "read", "read", 0.25);   // samples are per byte
-  const Best store = best_rate(all, "access", "write", "write", 0.25);
-  add_pipe(to, "fma", fma, fma.rate ? fmt::format("{:.0f} independent chains", fma.chains) : "");
-  add_pipe(to, "load", load, "vector loads from 16 KiB");
-  add_pipe(to, "store", store, "vector stores to 16 KiB");
+  add_issue(all, known, to);
+  const Best fma = best_rate(all, known, known.threads ? "waves" : "fma", "fma", "fma", 0);
+  const Best load = best_rate(all, known, "access", "read", "read", 0.25);   // samples are per byte
+  const Best store = best_rate(all, known, "access", "write", "write", 0.25);
+  add_pipe(to, known, "fma", fma, fma.rate ? fmt::format("{:.0f} independent chains", fma.chains) : "");
+  add_pipe(to, known, "load", load, "vector loads from 16 KiB");
+  add_pipe(to, known, "store", store, "vector stores to 16 KiB");
   add_operation(all, known, "fma", fma, to);
   for (const std::string& op : op_names()) add_operation(all, known, op, fma, to);
   add_narrow_rates(all, known, "load", "read", load, to);

@@ -29,6 +29,13 @@ Value<Hertz> sustained_value(const Summary& s, const Value<Hertz>& max) {
 void add_clocks(const Observations& all, Profile& to) {
   Clock core;
   core.name = kCore;
+  if (all.fact("lanes") == "threads") {
+    const std::string said = all.fact("clock_hz");
+    core.max = said.empty() ? unknown_value<Hertz>("the driver does not say, and no counter of cycles can be read: times are in seconds")
+                            : known_value(Hertz{std::stod(said)}, Origin::driver, "what the driver says");
+    to.clocks.push_back(std::move(core));
+    return;
+  }
   if (const auto s = summarize(select(all, "clock", "sentinel"), Estimator::latency))
     core.max = hertz_value(inverse(*s, 1), "chain of dependent integer additions, one tick each");
   else
@@ -58,6 +65,18 @@ Value<Count> unit_count(const Observations& all) {
                        note + ": they share cores, or others used them during the measurement");
   auto v = known_value(Count{usable}, Origin::measured, "usable CPUs, confirmed by how their throughput adds up", note);
   v.n = most->n;
+  return v;
+}
+
+// Where the device deals groups out; beside it stands what the driver says.
+Value<Count> unit_count_dealt(const Observations& all) {
+  const int found = units_from(all);
+  const std::string said = all.fact("compute_units");
+  if (found <= 0)
+    return said.empty() ? unknown_value<Count>("groups that fill a unit did not run, and the driver does not say")
+                        : known_value(Count{std::stod(said)}, Origin::driver, "what the driver says");
+  auto v = known_value(Count{double(found)}, Origin::measured, "one more group that fills a unit, and the last to end takes twice as long");
+  if (!said.empty()) v.note = "the driver says " + said;
   return v;
 }
 
@@ -92,7 +111,7 @@ void add_limits(const Observations& all, Api& api) {
 void add_api(const Observations& all, Profile& to) {
   Api api;
   api.name = all.fact("api").empty() ? "cpp" : all.fact("api");
-  api.dialect = api.name;
+  api.dialect = all.fact("dialect").empty() ? api.name : all.fact("dialect");
   // On the CPU each unit is a thread of ours; of a driver's groups it is never assumed.
   api.coresident_groups = all.fact("threads") == "own" ? Fact::yes : Fact::unknown;
   add_limits(all, api);
@@ -155,7 +174,7 @@ void add_tlb(const Observations& all, const Known& known, Profile& to) {
 void infer_machine(const Observations& all, const Known& known, Profile& to) {
   add_identity(all, to);
   add_clocks(all, to);
-  to.topology.push_back({"unit", unit_count(all)});
+  to.topology.push_back({"unit", known.threads ? unit_count_dealt(all) : unit_count(all)});
   add_api(all, to);
   add_tlb(all, known, to);
 }

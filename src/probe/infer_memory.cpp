@@ -44,8 +44,8 @@ Value<Latency> latency_of(const Context& c) {
   std::vector<Observation> blocks = select(c.all, "latency", "chase", {{"level", double(c.index)}});
   if (blocks.empty()) blocks = middle_of(c);
   const auto s = summarize(blocks, Estimator::latency);
-  if (!s || s->clock_hz <= 0) return unknown_value<Latency>("no footprint well inside the level was measured");
-  return c.far ? latency_value(scaled(*s, 1), "", kChase) : latency_value(scaled(*s, s->clock_hz), kCore, kChase);
+  if (!s) return unknown_value<Latency>("no footprint well inside the level was measured");
+  return c.far || s->clock_hz <= 0 ? latency_value(scaled(*s, 1), "", kChase) : latency_value(scaled(*s, s->clock_hz), kCore, kChase);
 }
 
 bool mostly_busy(const std::vector<Observation>& blocks) {
@@ -102,9 +102,10 @@ Value<Bandwidth> bandwidth_of(const Context& c, const std::string& what, bool al
   const double under = clock_under(c.all, what == "write" ? "write" : "read", c.known.lanes);
   const double clock = under > 0 ? under : s->clock_hz;
   const bool ticks = !c.shared && clock > 0;
-  const std::string text = fmt::format("{}, {:.0f} unit{}, {:.0f} KiB each", method, units, units > 1 ? "s" : "",
-                                       s->bytes / 1024);
-  return bandwidth_value(inverse(*s, ticks ? 1 / clock : 1), ticks ? kCore : "", text);
+  const std::string text = fmt::format("{}, {:.0f} {}{}, {:.0f} KiB each", method, units, c.known.threads ? "group" : "unit",
+                                       units > 1 ? "s" : "", s->bytes / 1024);
+  const double per = c.shared ? 1 : c.known.units;
+  return bandwidth_value(inverse(*s, (ticks ? 1 / clock : 1) / per), ticks ? kCore : "", text);
 }
 
 void add_scaling(const Context& c, MemoryLevel& to) {
@@ -134,7 +135,7 @@ void add_bandwidth(const Context& c, MemoryLevel& to) {
   to.bandwidth.read = bandwidth_of(c, "read", c.shared, "reading");
   to.bandwidth.write = bandwidth_of(c, "write", c.shared, "writing");
   to.bandwidth.copy = bandwidth_of(c, "copy", c.shared, "copying, bytes read plus written");
-  if (c.shared) add_scaling(c, to);
+  if (c.shared && !c.known.threads) add_scaling(c, to);
 }
 
 // In flight = bandwidth x latency (Little): what one unit keeps outstanding when it streams.
@@ -179,7 +180,7 @@ MemoryLevel level_of(Context c) {
 
 // The memory of a group's own that a driver offers. Where it says that this is no memory on the chip, it lies in
 // the farthest one.
-std::optional<MemoryLevel> group_memory(const Observations& all) {
+std::optional<MemoryLevel> group_memory(const Observations& all, const Known& known) {
   if (all.fact("group_memory").empty()) return std::nullopt;
   MemoryLevel l;
   l.name = "local";
@@ -188,9 +189,9 @@ std::optional<MemoryLevel> group_memory(const Observations& all) {
   if (all.fact("group_memory_type") == "global") l.backed_by = level_name(0, 1);
   l.capacity = known_value(Bytes{std::stod(all.fact("group_memory"))}, Origin::driver, "what one group may have");
   const auto chase = summarize(select(all, "group_memory", "chase"), Estimator::latency);
-  if (chase && chase->clock_hz > 0) l.latency = latency_value(scaled(*chase, chase->clock_hz), kCore, "chase through 16 KiB of one group's own");
+  if (chase) l.latency = latency_value(scaled(*chase, chase->clock_hz > 0 ? chase->clock_hz : 1), chase->clock_hz > 0 ? kCore : "", "chase through 16 KiB of one group's own");
   const auto read = summarize(select(all, "group_memory", "read"), Estimator::throughput);
-  if (read && read->clock_hz > 0)
+  if (read && !known.threads && read->clock_hz > 0)  // of one wave it would be no limit
     l.bandwidth.read = bandwidth_value(inverse(*read, 1 / read->clock_hz), kCore, "reading 16 KiB of one group's own");
   return l;
 }
@@ -204,7 +205,7 @@ void infer_memory(const Observations& all, const Known& known, Profile& to) {
   const Sweep sweep = sweep_of(all);
   join_levels(to.memory, hertz, units, sweep);
   add_streamed(to.memory, sweep);
-  if (auto own = group_memory(all)) to.memory.insert(to.memory.begin(), std::move(*own));
+  if (auto own = group_memory(all, known)) to.memory.insert(to.memory.begin(), std::move(*own));
 }
 
 }  // namespace assay::probe

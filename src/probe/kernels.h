@@ -11,8 +11,11 @@
 //   <access>_<w>      read, splat, write, copy, write_stream, copy_stream over a range of blocks; gather, scatter
 //                     touch some of each block
 //   mix_<kind>        independent operations of several kinds: how many issue per tick
+//   around_<w>        reads a range of blocks, each group from a place of its own on and round to it: all of them
+//                     see all of it, so that what one unit keeps for itself does not help
 //   chase             p = nodes[p]: latency
 //   group_chase, group_read_<w>   the same, and reading, in memory of the group's own
+//   alone             the sentinel with all the memory a group may have: no second one fits beside it
 //   nothing           an empty group: what starting one costs
 //
 // Counted kernels end by storing what they computed, so that the number of executed operations can

@@ -43,6 +43,26 @@ ir::Kernel sentinel() {
   return k;
 }
 
+// The sentinel in a group that takes up all the memory of its own there is; its last element is touched.
+ir::Kernel alone(int64_t group_bytes) {
+  ir::Kernel k = code::empty("alone");
+  const int out = code::add_buffer(k, "out", DType::f32, true);
+  const int x = add_chain_registers(k);
+  const int seen = code::add_register(k, "seen", DType::f32, 1);
+  add_counted_loop(k, additions(k, x, x + 1));
+  const int own = code::add_buffer(k, "own", DType::f32, false);
+  ir::Buffer& all = k.buffers[static_cast<size_t>(own)];
+  all.scope = ir::Scope::scratch;
+  all.elements = std::max<int64_t>(1, group_bytes / 4);
+  const ir::Index last = ir::constant(all.elements + -1);
+  k.body.push_back(code::store(own, last, code::load(out, ir::constant(0), DType::f32, 1)));
+  k.body.push_back(code::declare(seen, 1));
+  k.body.push_back(code::set(seen, code::load(own, last, DType::f32, 1)));
+  k.body.push_back(code::keep(seen));
+  k.body.push_back(code::keep(x));
+  return k;
+}
+
 // One vector operation after every kTickSpacing additions: enough to be under load, too few to take
 // the ports that the chain needs.
 constexpr int kTickSpacing = 8, kTickAccumulators = 8;
@@ -204,6 +224,7 @@ void add_compute_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) 
   for (const int lanes : shape.lanes)
     for (const char* load : kTickLoads) to.push_back(tick(load, lanes));
   to.push_back(nothing());
+  if (shape.threads && shape.group_bytes > 0) to.push_back(alone(shape.group_bytes));
   for (const int lanes : shape.lanes) {
     for (const int c : kFmaChains) to.push_back(chains("fma", lanes, c));
     for (const std::string& op : kOps)

@@ -85,6 +85,28 @@ ir::Kernel streaming(const std::string& access, int lanes) {
   return k;
 }
 
+// for pass < passes: blocks first ... blocks - 1, then 0 ... first - 1
+ir::Kernel around(int lanes) {
+  ir::Kernel k = code::empty(fmt::format("around_{}", lanes));
+  code::add_buffer(k, "from", DType::f32, false);
+  const int parameters = code::add_parameters(k), value = code::add_register(k, "value", DType::f32, lanes);
+  k.body.push_back(code::declare(value, 1));
+  const int passes = code::parameter(k, "passes", parameters, ir::constant(0), kMaxPasses);
+  const int blocks = code::parameter(k, "blocks", parameters, ir::constant(1), kBlocks);
+  const int first = code::parameter(k, "first", parameters, ir::variable(0) + 2, kBlocks);
+  const int pass = code::add_index(k, "pass");
+  ir::Block parts;
+  for (const bool begin : {true, false}) {
+    const int block = code::add_index(k, begin ? "behind" : "before");
+    const ir::Index at = (begin ? ir::variable(first) : ir::constant(0)) + ir::variable(block);
+    const ir::Index bound = begin ? ir::variable(blocks) + ir::variable(first, -1) : ir::variable(first);
+    const Shape read{true, false, false, false, ir::CacheHint::none};
+    parts.push_back(code::loop(block, kBlocks, bound, {block_body(k, read, value, at * (kBlockBytes / 4))}));
+  }
+  k.body.push_back(code::loop(pass, kMaxPasses, ir::variable(passes), std::move(parts)));
+  return k;
+}
+
 int add_scratch(ir::Kernel& k, DType type) {
   const int id = code::add_buffer(k, "own", type, false);
   ir::Buffer& own = k.buffers[static_cast<size_t>(id)];
@@ -152,6 +174,7 @@ void add_memory_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) {
   to.push_back(chase("chase", false));
   to.push_back(chase("group_chase", true));
   for (const int lanes : shape.lanes) to.push_back(group_read(lanes));
+  for (const int lanes : shape.lanes) to.push_back(around(lanes));
   for (const std::string& access : kAccesses)
     for (const int lanes : shape.lanes) to.push_back(streaming(access, lanes));
 }

@@ -12,6 +12,8 @@
 namespace assay::probe {
 namespace {
 
+constexpr double kSecondRound = 1.5;  // times as long as one group: some unit ran two, one after the other
+constexpr double kNearlyAll = 1.03;   // times the shortest time per operation
 constexpr double kWiderPays = 1.15;  // a wider vector counts as better from this ratio on
 
 double line_from(const Observations& all) {
@@ -125,8 +127,33 @@ std::string declared_cache(const Observations& all, size_t i) {
   return all.fact("class") == "cpu" ? all.fact(fmt::format("declared.l{}", i + 1)) : "";
 }
 
+int units_from(const Observations& all) {
+  const std::vector<double> groups = values_of(select(all, "units", "alone"), "groups");
+  std::vector<double> times;
+  for (const double n : groups) times.push_back(summarize(select(all, "units", "alone", {{"groups", n}}), Estimator::throughput)->value);
+  for (size_t i = 1; i < groups.size(); ++i)
+    if (times[i] > kSecondRound * times[0]) return static_cast<int>(groups[i - 1]);
+  return 0;
+}
+
+int saturating_groups(const Observations& all) {
+  const std::vector<double> groups = values_of(select(all, "waves", "fma"), "groups");
+  std::vector<double> times;
+  for (const double n : groups) times.push_back(summarize(select(all, "waves", "fma", {{"groups", n}}), Estimator::throughput)->value);
+  for (size_t i = 0; i < groups.size(); ++i)
+    if (times[i] < *std::min_element(times.begin(), times.end()) * kNearlyAll) return static_cast<int>(groups[i]);
+  return 1;
+}
+
 Known known_from(const Observations& all) {
   Known k;
+  k.threads = all.fact("lanes") == "threads";
+  if (const std::string most = all.fact("loop_limit"); !most.empty()) k.most_iterations = std::stoll(most);
+  if (k.threads) {
+    k.lanes = std::atoi(all.fact("widths").c_str());
+    k.units = std::max(1, units_from(all));
+    k.groups = saturating_groups(all);
+  }
   if (const auto s = summarize(select(all, "clock", "sentinel"), Estimator::latency)) k.clock_hz = 1 / s->value;
   double best = 0;
   for (const LaneRate& r : lane_rates(all)) {

@@ -18,7 +18,11 @@ struct Sharing {
 };
 
 struct Known {
-  double clock_hz = 0;       // 0: not measured yet
+  double clock_hz = 0;       // 0: not known
+  bool threads = false;      // lanes are threads
+  double units = 1;          // that share what is measured of all: 1 where units have queues
+  int groups = 1;            // at a time that reach the highest multiply-add rate
+  int64_t most_iterations = int64_t{1} << 40;  // of a loop that the device runs to its end
   int lanes = 4;             // f32 lanes of the vectors with the highest multiply-add rate
   int chains = 8;            // independent chains that reach it
   double line = 64;          // bytes
@@ -30,6 +34,9 @@ struct Known {
 std::string declared_cache(const Observations& all, size_t i);
 
 Known known_from(const Observations& all);
+
+// How many groups run side by side that each fill a unit; 0: not told.
+int units_from(const Observations& all);
 
 // The core's clock while vectors of `lanes` do `load` (kTickLoads). 0: not measured.
 double clock_under(const Observations& all, const std::string& load, double lanes);

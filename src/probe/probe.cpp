@@ -20,10 +20,13 @@ namespace {
 constexpr double kBuildLimit = 300;
 constexpr int kProgressSteps = 1000;
 
+std::string dialect_of(const runtime::DeviceInfo& info) { return info.dialect.empty() ? info.api : info.dialect; }
+
 hwdesc::Target target_for(const runtime::DeviceInfo& info) {
   hwdesc::Target t;
   t.profile.name = "unprobed";
-  t.api.name = t.api.dialect = t.dialect.name = info.api;
+  t.api.name = info.api;
+  t.api.dialect = t.dialect.name = dialect_of(info);
   hwdesc::Lanes& lanes = t.profile.execution.lanes;
   lanes.style = info.threads ? hwdesc::LaneStyle::simt : hwdesc::LaneStyle::simd;
   for (const int width : shape_of(info).lanes) {
@@ -75,6 +78,7 @@ void send_facts(const runtime::DeviceInfo& info, const Send& send) {
   send(to_line("cpu", info.name));
   send(to_line("name", info.name));
   send(to_line("api", info.api));
+  send(to_line("dialect", dialect_of(info)));
   send(to_line("units", std::to_string(info.units)));
   send(to_line("lanes", info.threads ? "threads" : "vectors"));
   send(to_line("widths", fmt::format("{}", fmt::join(shape_of(info).lanes, " "))));
@@ -135,6 +139,7 @@ std::string Prober::work(const Experiment& e, double seconds, const Send& send) 
   const auto one_by_one = [&](std::span<const ir::Kernel> kernels) { return load(kernels, true); };
   Session s{bench, info, observations_, known_from(observations_), seconds, started, most, shape_of(info).lanes, kernels_, one_by_one, send,
             std::mt19937_64(turn + 1)};
+  bench.limit_loops(s.known.most_iterations);
   e.run(s);
   return "";
 }

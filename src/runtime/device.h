@@ -22,6 +22,7 @@ struct DeviceInfo {
   std::string id;    // cpu:0
   std::string name;  // what people call it: the CPU's model name
   std::string api;   // name of the profile's api it runs: cpp
+  std::string dialect;  // of its kernels; "": named as the api
   int units = 1;     // units this process may use
   int64_t memory_bytes = 0;
   std::string unprobed;  // why the probe can not measure it; "": it can

@@ -151,11 +151,11 @@ void Buffers::read(BufferRange from, std::span<std::byte> data) const {
 }
 
 // With guards a kernel is shown the zone behind the buffer too, so that what it writes there is found.
-Buffers::Binding Buffers::bind(BufferRange range, int64_t bytes) const {
+Buffers::Binding Buffers::bind(BufferRange range) const {
   const Buffer& b = at(range.buffer);
   const Limits& limits = session_.limits();
   const int64_t begin = range.offset + guard(), first = begin / limits.alignment * limits.alignment;
-  const int64_t end = std::min({whole_words(std::max(bytes, kWord) + begin) + guard(), b.size, first + limits.range_bytes});
+  const int64_t end = std::min(b.size, first + limits.range_bytes);
   return {{b.handle.get(), size_of(first), size_of(end - first)}, begin - first};
 }
 

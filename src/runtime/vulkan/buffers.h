@@ -40,7 +40,7 @@ class Buffers {  // invariant: what went wrong in a call that returns nothing is
     VkDescriptorBufferInfo shown{};
     int64_t begin = 0;  // bytes
   };
-  Binding bind(BufferRange range, int64_t bytes) const;
+  Binding bind(BufferRange range) const;
 
   Diags check_guards() const;
   Diags take_lost() { return std::exchange(lost_, {}); }

@@ -46,7 +46,9 @@ DeviceInfo describe(const Api& api, VkPhysicalDevice device, size_t number) {
   d.id = fmt::format("vulkan:{}", number);
   d.name = p.deviceName;
   d.api = kApi;
-  d.unprobed = "its lanes are threads, and the probe's kernels are made of vectors";
+  d.dialect = kDialect;
+  d.threads = true;
+  if (subgroup.subgroupSize > 1) d.widths = {static_cast<int>(subgroup.subgroupSize)};
   d.memory_bytes = largest_heap(api, device);
   d.facts = {{"class", class_of(p.deviceType)},
              {"version", version_of(p.apiVersion)},

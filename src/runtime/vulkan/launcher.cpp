@@ -52,7 +52,7 @@ void Launcher::bind(const Launch& launch, Bound& bound) {
     if (b.scope == ir::Scope::scratch) continue;
     const size_t argument = shown.size() - 1;
     const int64_t width = ir::bytes_of(b.dtype);
-    const Buffers::Binding at = loaded_.buffers.bind(launch.arguments[argument], b.elements * width);
+    const Buffers::Binding at = loaded_.buffers.bind(launch.arguments[argument]);
     ASSAY_CHECK(at.begin % width == 0);
     bound.handed.at[argument] = static_cast<int32_t>(at.begin / width);
     shown.push_back(at.shown);

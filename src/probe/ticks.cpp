@@ -1,0 +1,35 @@
+#include "probe/ticks.h"
+
+#include <cmath>
+
+#include "probe/stats.h"
+
+namespace assay::probe {
+namespace {
+
+constexpr double kNearWhole = 0.04;  // an addition takes whole ticks
+
+double ticks_per_step(const Observations& all) {
+  const std::string said = all.fact("clock_hz");
+  const double steps = clock_of(select(all, "clock", "sentinel"));
+  if (said.empty() || steps <= 0) return 0;
+  const double ticks = std::stod(said) / steps, whole = std::round(ticks);
+  return whole >= 1 && std::abs(ticks / whole - 1) < kNearWhole ? whole : ticks;
+}
+
+}  // namespace
+
+Observations with_ticks(Observations all) {
+  if (all.fact("lanes") != "threads") return all;
+  const double ticks = ticks_per_step(all);
+  std::erase_if(all.points, [&](const Observation& o) { return ticks <= 0 && (o.experiment == "clock" || o.experiment == "sustained"); });
+  for (Observation& o : all.points) {
+    if (o.clock_hz && ticks > 0) *o.clock_hz *= ticks;
+    else o.clock_hz.reset();
+    if (o.experiment == "clock" || o.experiment == "sustained")
+      for (double& s : o.samples) s /= ticks;
+  }
+  return all;
+}
+
+}  // namespace assay::probe
