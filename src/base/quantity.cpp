@@ -35,7 +35,7 @@ constexpr std::array kJoules = {Unit{"J"}, Unit{"mJ", -3}, Unit{"uJ", -6}, Unit{
                                 Unit{"pJ", -12}, Unit{"fJ", -15}};
 constexpr std::array kSeconds = {Unit{"s"}, Unit{"ms", -3}, Unit{"us", -6}, Unit{"ns", -9},
                                  Unit{"ps", -12}};
-constexpr std::array kRate = {Unit{"/s"}, Unit{"/cycle", 0, 0, true}};
+constexpr std::array kRate = {Unit{"/s"}, Unit{"k/s", 3}, Unit{"M/s", 6}, Unit{"G/s", 9}, Unit{"T/s", 12}, Unit{"/cycle", 0, 0, true}};
 constexpr std::array kBandwidth = {
     Unit{"B/s"}, Unit{"kB/s", 3}, Unit{"MB/s", 6}, Unit{"GB/s", 9}, Unit{"TB/s", 12},
     Unit{"KiB/s", 0, 10}, Unit{"MiB/s", 0, 20}, Unit{"GiB/s", 0, 30}, Unit{"TiB/s", 0, 40},

@@ -215,6 +215,7 @@ template <class V> void fields(V& v, Is<ApiLimits> auto& x) {
   v("threads_per_group", x.threads_per_group, "most threads in one group", Need::optional);
   v("group_memory", x.group_memory, "most memory that one group may share", Need::optional);
   v("allocation", x.allocation, "largest single buffer", Need::optional);
+  v("iterations", x.iterations, "of one loop, after which the driver ends it without a word", Need::optional);
 }
 
 template <class V> void fields(V& v, Is<Api> auto& x) {

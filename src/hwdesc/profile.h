@@ -233,6 +233,7 @@ struct ApiLimits {            // where the way in allows less than the chip has
   Value<Count> threads_per_group;
   Value<Bytes> group_memory;  // of one group
   Value<Bytes> allocation;    // of one buffer
+  Value<Count> iterations;    // of a loop, before the driver ends it
   bool operator==(const ApiLimits&) const = default;
 };
 

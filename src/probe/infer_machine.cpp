@@ -96,6 +96,8 @@ void add_limits(const Observations& all, Api& api) {
   api.limits.allocation = stated_bytes(all, "largest_buffer");
   if (const std::string most = all.fact("group_threads"); !most.empty())
     api.limits.threads_per_group = known_value(Count{std::stod(most)}, Origin::driver, "what the driver says");
+  if (const std::string most = all.fact("loop_limit"); !most.empty())
+    api.limits.iterations = known_value(Count{std::stod(most)}, Origin::measured, "the longest loop that counted all of its iterations");
   if (all.fact("group_memory_type") == "global")
     api.limits.group_memory.note = "lies in far memory, behind the caches";
   if (all.fact("images") == "yes") api.features.emplace_back("images");

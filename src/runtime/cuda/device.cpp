@@ -27,7 +27,10 @@ DeviceInfo describe(const Api& api, int device, int number) {
   if (api.get_name(name.data(), static_cast<int>(name.size()) - 1, device) == kSuccess) d.name = name.data();
   size_t bytes = 0;
   if (api.get_memory(&bytes, device) == kSuccess) d.memory_bytes = static_cast<int64_t>(bytes);
-  d.units = attribute_of(api, device, kUnits);
+  d.units = 1;  // groups are the device's to deal out
+  d.threads = true;
+  d.widths = {attribute_of(api, device, kWaveLanes)};
+  d.clock_hz = 1e3 * attribute_of(api, device, kClock);
   int version = 0;
   api.driver_version(&version);
   const int capability = capability_of(api, device);
@@ -35,7 +38,7 @@ DeviceInfo describe(const Api& api, int device, int number) {
              {"driver", fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10)},
              {"capability", fmt::format("{}.{}", capability / 10, capability % 10)}};
   static constexpr std::pair<const char*, Attribute> kNumbers[] = {
-      {"wave_lanes", kWaveLanes},         {"group_threads", kGroupThreads},   {"group_memory", kGroupMemory},
+      {"compute_units", kUnits}, {"wave_lanes", kWaveLanes},         {"group_threads", kGroupThreads},   {"group_memory", kGroupMemory},
       {"group_memory_asked", kGroupMemoryAsked}, {"unit_memory", kUnitMemory}, {"unit_threads", kUnitThreads},
       {"unit_registers", kUnitRegisters}, {"last_cache", kLastCache},         {"clock_khz", kClock},
       {"memory_clock_khz", kMemoryClock}};

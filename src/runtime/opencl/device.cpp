@@ -43,8 +43,17 @@ DeviceInfo describe(const Api& api, const Place& at, size_t number) {
       {"largest_buffer", std::to_string(number_of<cl_ulong>(api, at.device, CL_DEVICE_MAX_MEM_ALLOC_SIZE))},
       {"images", number_of<cl_bool>(api, at.device, CL_DEVICE_IMAGE_SUPPORT) != 0 ? "yes" : "no"},
       {"extensions", text_of(api, at.device, CL_DEVICE_EXTENSIONS)}};
-  // Such a device is the processor we run on.
-  if (d.facts[0].second == "cpu") d.facts.emplace_back("isa", cpu::read_cpu_info().isa);
+  const auto mhz = number_of<cl_uint>(api, at.device, CL_DEVICE_MAX_CLOCK_FREQUENCY);
+  d.facts.emplace_back("clock_mhz", std::to_string(mhz));
+  // Such a device is the processor we run on; of others the lanes are threads.
+  if (d.facts[0].second == "cpu") {
+    d.facts.emplace_back("isa", cpu::read_cpu_info().isa);
+  } else {
+    d.threads = true;
+    d.clock_hz = 1e6 * mhz;
+    d.facts.emplace_back("compute_units", std::to_string(d.units));
+    d.units = 1;
+  }
   return d;
 }
 
