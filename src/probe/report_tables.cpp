@@ -145,6 +145,30 @@ std::vector<Cells> declared_rows(const Source& source, const std::vector<Row>& r
   return out;
 }
 
+constexpr size_t kCommon = 3;  // values from which on a note is about the measurement, not about one of them
+
+std::string noted_values(const std::vector<Row>& rows) {
+  std::vector<std::pair<std::string, std::vector<const Row*>>> by_note;
+  for (const Row& r : rows) {
+    if (!r.value.value || r.value.note.empty()) continue;
+    const auto it = std::find_if(by_note.begin(), by_note.end(), [&](const auto& n) { return n.first == r.value.note; });
+    if (it == by_note.end()) by_note.push_back({r.value.note, {&r}});
+    else it->second.push_back(&r);
+  }
+  std::vector<Cells> single;
+  std::string common;
+  for (const auto& [note, list] : by_note) {
+    std::string paths;
+    for (const Row* r : list) paths += (paths.empty() ? "" : ", ") + path_html(r->path);
+    if (list.size() >= kCommon) common += fmt::format("<li>{}: <small>{}</small></li>\n", html(note), paths);
+    else
+      for (const Row* r : list) single.push_back({path_html(r->path), html(value_text(r->value)), html(r->value.method), html(note)});
+  }
+  std::string out = single.empty() ? "" : table_of({"what", "value", "method", "beside it"}, single);
+  if (!common.empty()) out += "<ul>\n" + common + "</ul>\n";
+  return out.empty() ? "" : "<h3>What notes say of known values</h3>\n" + out;
+}
+
 }  // namespace
 
 std::string device_name(const Source& source) {
@@ -191,15 +215,10 @@ std::string cross_checks(const Source& source) {
   const std::vector<Row> rows = number_rows(source.profile);
   std::string out;
   if (const auto declared = declared_rows(source, rows); !declared.empty())
-    out += "<h3>Declared beside measured</h3>\n<p>What the system declares of its caches never replaces a measurement. A level that others share, "
-           "or that hides behind a smeared knee, looks smaller than declared.</p>\n" +
+    out += "<h3>Declared beside measured</h3>\n<p>What the system declares of its caches never replaces a measurement. The two part where others "
+           "share a level, or where two levels look like one.</p>\n" +
            table_of({"level", "declared", "measured", "interval", "measured / declared"}, declared);
-  std::vector<Cells> noted;
-  for (const Row& r : rows)
-    if (r.value.value && !r.value.note.empty())
-      noted.push_back({path_html(r.path), html(value_text(r.value)), html(r.value.method), html(r.value.note)});
-  if (!noted.empty())
-    out += "<h3>What notes say of known values</h3>\n" + table_of({"what", "value", "method", "beside it"}, noted);
+  out += noted_values(rows);
   return out.empty() ? "<p>No value of this profile was measured in two ways.</p>\n" : out;
 }
 

@@ -26,20 +26,14 @@
     }
   };
 
-  // Bands and vertical lines of the profile, behind the samples. A name is written where there is room for it.
+  // Bands and vertical lines of the profile lie behind the samples, their names before them. A name is written where
+  // there is room for it.
   const marks = {
     id: 'marks',
     beforeDatasetsDraw(chart) {
-      const list = chart.config.options.marks || [];
-      const {ctx, chartArea: area, scales: {x}} = chart;
-      const rows = [];  // how far each row of names is taken
+      const {ctx, chartArea: area} = chart;
       ctx.save();
-      ctx.font = `11px ${Chart.defaults.font.family}`;
-      ctx.textBaseline = 'top';
-      list.forEach((mark, i) => {
-        const from = x.getPixelForValue(mark.from), to = x.getPixelForValue(mark.to);
-        const left = Math.max(area.left, from), right = Math.min(area.right, to);
-        if (right < area.left || left > area.right) return;
+      placed(chart).forEach(({mark, left, right}, i) => {
         const isLine = mark.from === mark.to;
         ctx.fillStyle = ctx.strokeStyle = `rgba(${css('--band')}, ${isLine ? 0.9 : i % 2 ? 0.13 : 0.2})`;
         if (isLine) {
@@ -51,19 +45,38 @@
         } else {
           ctx.fillRect(left, area.top, Math.max(1, right - left), area.bottom - area.top);
         }
-        const width = ctx.measureText(mark.name).width;
-        if (chart.config.options.tight && right - left < width + 6) return;
-        const at = Math.min(left + 4, area.right - width - 2);
+      });
+      ctx.restore();
+    },
+    afterDatasetsDraw(chart) {
+      const {ctx, chartArea: area} = chart;
+      const rows = [];  // how far each row of names is taken
+      ctx.save();
+      ctx.font = `11px ${Chart.defaults.font.family}`;
+      ctx.textBaseline = 'top';
+      placed(chart).forEach(({mark, left, right}) => {
+        const width = ctx.measureText(mark.name).width, roomy = right - left >= width + 6;
+        if (!roomy && (chart.config.options.tight || (mark.from !== mark.to && area.width < 500))) return;
+        const at = Math.max(area.left, Math.min(left + 4, area.right - width - 2));
         let row = rows.findIndex(taken => taken < at);
         if (row < 0) row = rows.length;
         if (row > 5) return;
         rows[row] = at + width + 6;
-        ctx.fillStyle = css('--quiet');
+        ctx.fillStyle = faded(css('--panel'), 0.75);
+        ctx.fillRect(at - 1, area.top + 2 + 14 * row, width + 2, 13);
+        ctx.fillStyle = css('--text');
         ctx.fillText(mark.name, at, area.top + 3 + 14 * row);
       });
       ctx.restore();
     },
   };
+
+  function placed(chart) {
+    const {chartArea: area, scales: {x}} = chart;
+    return (chart.config.options.marks || []).map(mark => ({
+      mark, left: Math.max(area.left, x.getPixelForValue(mark.from)), right: Math.min(area.right, x.getPixelForValue(mark.to)),
+    })).filter(m => m.right >= area.left && m.left <= area.right);
+  }
 
   // Where a series' bar stands beside those of the others, around its name's position.
   const offset = (series, count) => count < 2 ? 0 : ((series + 0.5) / count - 0.5) * 0.8;
@@ -114,7 +127,7 @@
     if (axis.log) options.afterBuildTicks = scale => { scale.ticks = logTicks(scale.min, scale.max, axis.kind); };
     if (axis.kind === 'count' && !axis.log && axis.title !== 'sample') options.ticks.precision = 0;
     if (!names) return options;
-    return {...options, type: 'category', labels: names, ticks: {color: css('--quiet'), maxRotation: 60, autoSkip: false}};
+    return {...options, type: 'category', labels: names, offset: true, ticks: {color: css('--quiet'), maxRotation: 60, autoSkip: false}};
   }
 
   // Powers of two for sizes, 1-2-5 for all else, as many as a reader can use.
@@ -170,7 +183,7 @@
     const scales = {x: axisOf(chart.x, names), y: axisOf(chart.y, null)};
     [scales.y.min, scales.y.max] = rangeOf(ys, chart.y.log);
     if (names && !chart.y.log) scales.y.min = 0;
-    if (names) scales.positions = {type: 'linear', display: false, min: -0.5, max: names.length - 0.5};
+    if (names) scales.positions = {type: 'linear', axis: 'x', display: false, min: -0.5, max: names.length - 0.5};
     else [scales.x.min, scales.x.max] = rangeOf(xs, chart.x.log);
     if (!names && !chart.x.log && chart.x.kind === 'count' && Math.max(...[0, ...xs]) < 40) { scales.x.min = Math.min(...xs) - 0.5; scales.x.max = Math.max(...xs) + 0.5; }
     return {
