@@ -89,7 +89,7 @@
     const axis = chart.names.length ? 'positions' : 'x';
     if (series.samples.length)
       out.push({type: 'scatter', label: series.name, data: series.samples.map(at), xAxisID: axis, role: 'samples',
-                pointRadius: many ? 1.3 : 1.8, pointHoverRadius: 4, pointBackgroundColor: faded(own, many ? 0.35 : 0.5),
+                pointRadius: many ? 1.3 : 1.8, pointHoverRadius: 4, pointBackgroundColor: faded(own, many ? 0.45 : 0.55),
                 pointBorderWidth: 0, order: 3});
     if (series.waiting.length)
       out.push({type: 'scatter', label: series.name + ', kept waiting', data: series.waiting.map(at), xAxisID: axis, role: 'waiting',
@@ -183,6 +183,7 @@
     const scales = {x: axisOf(chart.x, names), y: axisOf(chart.y, null)};
     [scales.y.min, scales.y.max] = rangeOf(ys, chart.y.log);
     if (names && !chart.y.log) scales.y.min = 0;
+    if (chart.y.kind === 'share') scales.y.min = -0.03 * scales.y.max;  // most of them are 0: not under the axis
     if (names) scales.positions = {type: 'linear', axis: 'x', display: false, min: -0.5, max: names.length - 0.5};
     else [scales.x.min, scales.x.max] = rangeOf(xs, chart.x.log);
     if (!names && !chart.x.log && chart.x.kind === 'count' && Math.max(...[0, ...xs]) < 40) { scales.x.min = Math.min(...xs) - 0.5; scales.x.max = Math.max(...xs) + 0.5; }
