@@ -54,19 +54,11 @@ Result<double> read_seconds(const std::string& text) {
   return *number * factor;
 }
 
-// Where an earlier probe left its report, if `from` is such a directory or the observations in one.
-std::string earlier_directory(const std::string& from) {
-  const std::string observations = toolkit::observations_of(from);
-  if (observations != from) return from;
-  const toolkit::ProbePlaces around = toolkit::places_of(from + "/..");
-  return toolkit::observations_of(around.directory) != around.directory && toolkit::file_exists(around.profile) ? around.directory : "";
-}
-
 Diags check_request(Request& r) {
   const Result<double> budget = read_seconds(r.budget);
   if (!budget) return budget.diags();
   r.probe.budget_s = *budget;
-  if (r.output.empty() && !r.from.empty()) r.output = earlier_directory(r.from);
+  if (r.output.empty() && !r.from.empty()) r.output = toolkit::results_of(r.from);
   if (r.output.empty()) return {error("-o is missing: where to write the profile", "such as -o my-device or -o profile.yaml")};
   r.places = toolkit::places_of(r.output);
   if (r.probe.observations.empty()) r.probe.observations = r.places.observations;

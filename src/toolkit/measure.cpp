@@ -19,10 +19,13 @@ bool same_place(const std::string& a, const std::string& b) {
   return fs::equivalent(a, b, absent);
 }
 
+// The one it lies in must be there, as for a bundle.
 Diags make_directory(const std::string& path) {
+  if (directory_exists(path)) return check_writable(path + "/x");
+  if (Diags wrong = check_writable(path); !wrong.empty()) return wrong;
   std::error_code code;
-  fs::create_directories(path, code);
-  if (!code) return check_writable(path + "/x");
+  fs::create_directory(path, code);
+  if (!code) return {};
   Diag d = error("the directory can not be made: " + code.message());
   d.file = path;
   return {d};
@@ -60,6 +63,13 @@ ProbePlaces places_of(const std::string& output) {
 std::string observations_of(const std::string& directory) {
   const std::string inner = directory + "/" + kObservations;
   return file_exists(inner + "/" + probe::kJournalFile) ? inner : directory;
+}
+
+std::string results_of(const std::string& directory) {
+  if (observations_of(directory) != directory) return directory;
+  const fs::path inner = fs::path(directory + "/.").lexically_normal().parent_path();
+  if (inner.filename() != kObservations) return "";
+  return inner.has_parent_path() ? inner.parent_path().string() : ".";
 }
 
 Diags prepare_places(const ProbePlaces& places) {

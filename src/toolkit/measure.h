@@ -31,6 +31,10 @@ ProbePlaces places_of(const std::string& output);
 // The directory of the journal for what a user calls an earlier probe: itself, or its folder `observations`.
 std::string observations_of(const std::string& directory);
 
+// Where an earlier probe that is called `directory` left its profile: the directory itself, or the one around its
+// observations. "": it is not known.
+std::string results_of(const std::string& directory);
+
 // Makes the directory; to fail before the work and not after it. Errors: it can not be made, or not written to.
 Diags prepare_places(const ProbePlaces& places);
 

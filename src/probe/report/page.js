@@ -178,8 +178,8 @@
 
   function optionsOf(chart) {
     const names = chart.names.length ? chart.names : null;
-    const ys = [...shownOf(chart.series.flatMap(s => s.samples.map(p => p[1]))), ...chart.series.flatMap(s => s.line.map(p => p[1]))];
-    const xs = chart.series.flatMap(s => [...s.samples, ...s.line].map(p => p[0]));
+    const ys = [...shownOf(chart.series.flatMap(s => [...s.samples, ...s.waiting].map(p => p[1]))), ...chart.series.flatMap(s => s.line.map(p => p[1]))];
+    const xs = chart.series.flatMap(s => [...s.samples, ...s.waiting, ...s.line].map(p => p[0]));
     const scales = {x: axisOf(chart.x, names), y: axisOf(chart.y, null)};
     [scales.y.min, scales.y.max] = rangeOf(ys, chart.y.log);
     if (names && !chart.y.log) scales.y.min = 0;
