@@ -110,6 +110,8 @@ ExitCode run_probe(const Command& self, std::span<const std::string> arguments,
   const Result<probe::ProbeResult> result =
       live ? toolkit::measure(request.device, request.probe) : toolkit::measure_again(request.from);
   progress.clear();
+  if (!result && toolkit::cancelled(context.cancel) && live && !request.probe.observations.empty())
+    fmt::print(stderr, "what was measured is kept in {}: go on with --resume\n", request.probe.observations);
   if (!result)
     return failed(result.diags(), context,
                   live ? ExitCode::device_unavailable : ExitCode::bad_input);

@@ -2,9 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "assay_process.h"
 #include "scratch_directory.h"
@@ -101,6 +105,22 @@ TEST(ProbeCommand, WhereNothingIsNothingGoesOn) {
   const Outcome o = run_assay({"probe", "--from", p.at("nowhere"), "-o", p.at("x")});
   EXPECT_EQ(o.code, 2);
   EXPECT_THAT(o.err, HasSubstr("journal.jsonl"));
+}
+
+TEST(ProbeCommand, WhatCtrlCLeavesIsGoneOnWith) {
+  const ScratchDirectory dir;
+  const std::string out = dir.at("cpu");
+  const Outcome stopped = run_assay_and_signal({"probe", "--device", "cpu:0", "--budget", "60s", "-o", out}, SIGINT, 2);
+  EXPECT_EQ(stopped.code, 130);
+  EXPECT_THAT(stopped.err, HasSubstr("go on with --resume"));
+  const auto lines = [&] { const std::string text = read(out + "/observations/journal.jsonl"); return std::count(text.begin(), text.end(), '\n'); };
+  const auto before = lines();
+  EXPECT_GT(before, 0);
+  const Outcome o = run_assay({"probe", "--device", "cpu:0", "--budget", "1s", "--only", "clock", "--only", "launch", "--resume", "-o", out});
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_GT(lines(), before);
+  EXPECT_TRUE(fs::exists(out + "/profile.yaml"));
+  EXPECT_THAT(read(out + "/report.html"), HasSubstr("Cost of launching"));
 }
 
 TEST(ProfileDiff, TwoProbesOfADeviceAgreeWithinTheirIntervals) {

@@ -123,7 +123,7 @@ class ReportPage : public testing::TestWithParam<View> {};
 
 TEST_P(ReportPage, EveryChartIsDrawn) {
   const auto chromium = browser();
-  if (!chromium) GTEST_SKIP() << "no Chromium here: apt-get install chromium-headless-shell";
+  if (!chromium) GTEST_SKIP() << "no Chromium here: scripts/bootstrap.sh --browser installs one";
   const ScratchDirectory dir;
   const Observations all = made_observations(kHostile);
   const auto profile = infer(all);
