@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that building and testing need, if any is missing. Needs no network if none is.
 #
-#   scripts/bootstrap.sh [--bench]     --bench: also the libraries that bench/ compares with
+#   scripts/bootstrap.sh [--bench] [--browser]     --bench: also the libraries that bench/ compares with
+#                                                  --browser: also a headless Chromium (about 100 MB), for the report's test
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-packages=(g++ cmake ninja-build libyaml-cpp-dev libfmt-dev libcli11-dev nlohmann-json3-dev
+packages=(g++ cmake ninja-build libyaml-cpp-dev libfmt-dev libcli11-dev nlohmann-json3-dev libjs-chart.js
   libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libonnx-dev libonnx-testdata libprotobuf-dev protobuf-compiler
   libxxhash-dev opencl-c-headers ocl-icd-libopencl1 pocl-opencl-icd libvulkan-dev libvulkan1 mesa-vulkan-drivers vulkan-validationlayers glslang-dev python3 python3-venv python3-jsonschema python3-yaml)
 for option in "$@"; do
   case $option in
     --bench) packages+=(libdnnl-dev) ;;
-    *) echo "bootstrap: unknown option '$option'; the only one is --bench" >&2; exit 2 ;;
+    --browser) packages+=(chromium-headless-shell fonts-dejavu-core) ;;
+    *) echo "bootstrap: unknown option '$option'; there are --bench and --browser" >&2; exit 2 ;;
   esac
 done
 

@@ -48,6 +48,7 @@ ExitCode run_profile_show(const Command&, std::span<const std::string>, const Co
 ExitCode run_profile_check(const Command&, std::span<const std::string>, const Context&);
 ExitCode run_profile_schema(const Command&, std::span<const std::string>, const Context&);
 ExitCode run_profile_diff(const Command&, std::span<const std::string>, const Context&);
+ExitCode run_profile_merge(const Command&, std::span<const std::string>, const Context&);
 ExitCode run_compile(const Command&, std::span<const std::string>, const Context&);
 ExitCode run_run(const Command&, std::span<const std::string>, const Context&);
 ExitCode run_simulate(const Command&, std::span<const std::string>, const Context&);

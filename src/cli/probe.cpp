@@ -17,6 +17,7 @@ namespace {
 struct Request {
   std::string device = "cpu:0", output, from, budget = "40s";
   probe::ProbeOptions probe;
+  toolkit::ProbePlaces places;  // of `output`
 };
 
 void declare(Options& options, Request& r) {
@@ -24,14 +25,15 @@ void declare(Options& options, Request& r) {
   app.add_option("--device", r.device, "see `assay devices`")
       ->type_name("ID")
       ->capture_default_str();
-  app.add_option("-o,--output", r.output, "the profile to write")->type_name("FILE")->required();
-  app.add_option("--budget", r.budget, "time for all experiments: 40s, 5min")
+  app.add_option("-o,--output", r.output, "a directory for profile, observations and report.html, or PROFILE.yaml")
+      ->type_name("DIR");
+  app.add_option("--budget", r.budget, "time for all experiments: 40s, 3min, full")
       ->type_name("TIME")
       ->capture_default_str();
-  app.add_option("--observations", r.probe.observations, "directory that keeps every raw sample")
+  app.add_option("--observations", r.probe.observations, "keeps every raw sample (default: in the output directory)")
       ->type_name("DIR");
-  app.add_flag("--resume", r.probe.resume, "go on with the experiments --observations lacks");
-  app.add_option("--from", r.from, "infer from these observations; no device is touched")
+  app.add_flag("--resume", r.probe.resume, "go on with the experiments that an earlier probe lacks");
+  app.add_option("--from", r.from, "infer from an earlier probe; no device is touched")
       ->type_name("DIR");
   app.add_option("--only", r.probe.only, "run only this experiment; any number")
       ->type_name("NAME")
@@ -39,15 +41,16 @@ void declare(Options& options, Request& r) {
   options.add_format();
 }
 
-// `40s`, `500 ms`, `5min`, or plain seconds.
+// `40s`, `500 ms`, `5min`, plain seconds, or `full`.
 Result<double> read_seconds(const std::string& text) {
+  if (text == "full") return probe::kFullBudget;
   const size_t unit = text.find_first_not_of("0123456789.");
   const Result<double> number = parse_number(text.substr(0, unit));
   std::string name =
       unit == std::string::npos ? "s" : text.substr(text.find_first_not_of(' ', unit));
   const double factor = name == "s" ? 1 : name == "ms" ? 1e-3 : name == "min" ? 60 : 0;
   if (!number || factor == 0 || *number <= 0)
-    return error("--budget '" + text + "' is not a time", "such as 40s or 5min");
+    return error("--budget '" + text + "' is not a time", "such as 40s, 3min or full");
   return *number * factor;
 }
 
@@ -55,9 +58,13 @@ Diags check_request(Request& r) {
   const Result<double> budget = read_seconds(r.budget);
   if (!budget) return budget.diags();
   r.probe.budget_s = *budget;
+  if (r.output.empty() && !r.from.empty()) r.output = toolkit::results_of(r.from);
+  if (r.output.empty()) return {error("-o is missing: where to write the profile", "such as -o my-device or -o profile.yaml")};
+  r.places = toolkit::places_of(r.output);
+  if (r.probe.observations.empty()) r.probe.observations = r.places.observations;
   if (r.probe.resume && r.probe.observations.empty())
-    return {error("--resume needs --observations: the directory to go on with")};
-  return toolkit::check_writable(r.output);
+    return {error("--resume needs the directory to go on with: -o DIR, or --observations")};
+  return toolkit::prepare_places(r.places);
 }
 
 std::string rounded_interval(const std::string& text) {
@@ -67,7 +74,7 @@ std::string rounded_interval(const std::string& text) {
 }
 
 // The figures people ask for first; all others are in the profile.
-void print_text(const probe::ProbeResult& result, const std::string& output) {
+void print_text(const probe::ProbeResult& result, const toolkit::ProbePlaces& places) {
   std::vector<std::vector<std::string>> rows = {{"measured", "value", "interval"}};
   int others = 0;
   for (const hwdesc::FieldRow& f : hwdesc::rows(result.profile)) {
@@ -78,11 +85,12 @@ void print_text(const probe::ProbeResult& result, const std::string& output) {
       ++others;
   }
   fmt::print("{}\n{}", result.profile.name, table(rows));
-  if (others > 0) fmt::print("and {} more: `assay profile show {}`\n", others, output);
+  if (others > 0) fmt::print("and {} more: `assay profile show {}`\n", others, places.profile);
   if (result.seconds > 0)
     fmt::print("experiments {}, building kernels {}\n", duration(result.seconds),
                duration(result.build_seconds));
-  fmt::print("-> {}\n", output);
+  fmt::print("-> {}\n", places.profile);
+  if (!places.report.empty()) fmt::print("-> {}\n", places.report);
 }
 
 }  // namespace
@@ -102,20 +110,24 @@ ExitCode run_probe(const Command& self, std::span<const std::string> arguments,
   const Result<probe::ProbeResult> result =
       live ? toolkit::measure(request.device, request.probe) : toolkit::measure_again(request.from);
   progress.clear();
+  if (!result && toolkit::cancelled(context.cancel) && live && !request.probe.observations.empty())
+    fmt::print(stderr, "what was measured is kept in {}: go on with --resume\n", request.probe.observations);
   if (!result)
     return failed(result.diags(), context,
                   live ? ExitCode::device_unavailable : ExitCode::bad_input);
   print_diags(result->warnings);
-  const Diags unwritten =
-      toolkit::write_text(request.output, toolkit::print_profile_text(result->profile));
+  const std::string observations = live ? request.probe.observations : toolkit::observations_of(request.from);
+  const Diags unwritten = toolkit::keep(*result, request.places, observations);
   if (!unwritten.empty()) return failed(unwritten, context);
   if (options.format() == Format::json)
     print_json({{"profile", result->profile.name},
-                {"file", request.output},
+                {"file", request.places.profile},
+                {"report", request.places.report},
+                {"observations", observations},
                 {"seconds", result->seconds},
                 {"build_seconds", result->build_seconds}});
   else
-    print_text(*result, request.output);
+    print_text(*result, request.places);
   return ExitCode::ok;
 }
 

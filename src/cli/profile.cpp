@@ -1,11 +1,10 @@
-// assay profile list | show | check | diff | schema
+// assay profile list | show | check | schema
 #include <fmt/format.h>
 
 #include "cli/options.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "hwdesc/check.h"
-#include "hwdesc/diff.h"
 #include "hwdesc/library.h"
 #include "hwdesc/print.h"
 #include "hwdesc/reference.h"
@@ -161,30 +160,6 @@ ExitCode run_profile_check(const Command& self, std::span<const std::string> arg
   // A text that is no profile is bad input; a profile that lacks or contradicts something answers no.
   if (!parsed) return ExitCode::bad_input;
   return has_error(diags) ? ExitCode::no : ExitCode::ok;
-}
-
-ExitCode run_profile_diff(const Command& self, std::span<const std::string> arguments,
-                          const Context& context) {
-  std::string left_name, right_name;
-  Options options(self);
-  options.app().add_option("LEFT", left_name, "a file, or a name of the library")->required();
-  options.app().add_option("RIGHT", right_name, "the one to compare with")->required();
-  options.add_format();
-  if (const auto stop = options.parse(arguments)) return *stop;
-  const Result<hwdesc::Profile> left = toolkit::load_profile(left_name),
-                                right = toolkit::load_profile(right_name);
-  if (!left) return failed(left.diags(), context);
-  if (!right) return failed(right.diags(), context);
-  const std::vector<hwdesc::Difference> differences = hwdesc::diff(*left, *right);
-  if (options.format() == Format::json) {
-    Json json = Json::array();
-    for (const hwdesc::Difference& d : differences)
-      json.push_back({{"path", d.path}, {"left", d.left}, {"right", d.right}});
-    print_json(json);
-  } else {
-    fmt::print("{}", hwdesc::print_diff(differences));
-  }
-  return differences.empty() ? ExitCode::ok : ExitCode::no;
 }
 
 ExitCode run_profile_schema(const Command& self, std::span<const std::string> arguments,

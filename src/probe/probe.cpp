@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "base/edit_distance.h"
@@ -58,6 +59,7 @@ class Prober {  // invariant: everything in observations_ that was measured here
   void report(double part, const std::string& what) const {
     if (options_.progress) options_.progress(static_cast<int64_t>(part * kProgressSteps), kProgressSteps, what);
   }
+  void report_time(const std::string& experiment) const;
 
   const std::string& device_;  // its id
   const ProbeOptions& options_;
@@ -66,6 +68,7 @@ class Prober {  // invariant: everything in observations_ that was measured here
   std::unique_ptr<runtime::Device> opened_;  // in a child,
   std::vector<ir::Kernel> kernels_;          // with what it runs
   double build_seconds_ = 0, seconds_ = 0;
+  double started_ = 0;  // when the first experiment began
 };
 
 void Prober::take(const std::string& line) {
@@ -73,6 +76,12 @@ void Prober::take(const std::string& line) {
 }
 
 void Prober::conclude(const Ending& e) { take(to_line(e)); }
+
+// What experiments overrun is not known before, so the last ones may find no time left.
+void Prober::report_time(const std::string& experiment) const {
+  const double left = std::max(0.0, options_.budget_s - (now_seconds() - started_));
+  report(1 - left / options_.budget_s, fmt::format("{}, {:.0f} s left", experiment, std::ceil(left)));
+}
 
 void send_facts(const runtime::DeviceInfo& info, const Send& send) {
   send(to_line("cpu", info.name));
@@ -147,7 +156,11 @@ std::string Prober::work(const Experiment& e, double seconds, const Send& send) 
 void Prober::run_one(const Experiment& e, double seconds) {
   const auto body = [&](const Send& send) { return work(e, seconds, send); };
   const WorkerOptions limits{3 * seconds + 15, options_.cancel};
-  conclude(run_worker(e.name, body, [&](const std::string& line) { take(line); }, limits));
+  const auto on_line = [&](const std::string& line) {
+    take(line);
+    report_time(e.name);
+  };
+  conclude(run_worker(e.name, body, on_line, limits));
 }
 
 bool Prober::wanted(const Experiment& e, int turn) const {
@@ -163,17 +176,18 @@ void Prober::run_experiments() {
   for (const Experiment& e : experiments()) turns = std::max(turns, e.times);
   for (int turn = 0; turn < turns; ++turn)
     for (const Experiment& e : experiments()) weight += wanted(e, turn) ? e.weight / e.times : 0;
-  const double total = weight, started = now_seconds();
+  const double total = weight;
+  started_ = now_seconds();
   for (int turn = 0; turn < turns; ++turn)
     for (const Experiment& e : experiments()) {
       if (!wanted(e, turn) || cancelled()) continue;
-      const double left = options_.budget_s - (now_seconds() - started), own = e.weight / e.times;
+      const double left = options_.budget_s - (now_seconds() - started_), own = e.weight / e.times;
       const double share = std::max(left / weight, 0.25 * options_.budget_s / total) * own;
-      report(1 - weight / total, e.name);
+      report_time(e.name);
       run_one(e, share);
       weight -= own;
     }
-  seconds_ = now_seconds() - started;
+  seconds_ = now_seconds() - started_;
   report(1, "inferring");
 }
 
@@ -188,6 +202,8 @@ Diags warnings_of(const Observations& all) {
 
 Result<ProbeResult> Prober::run() {
   for (const auto& [name, text] : declared_facts()) take(to_line(name, text));
+  take(to_line("device", device_));
+  take(to_line("budget_s", fmt::format("{:g}", options_.budget_s)));
   if (Diags diags = build(); !diags.empty()) return diags;
   run_experiments();
   if (cancelled()) return error("cancelled", "what was measured is kept: go on with --resume");

@@ -18,6 +18,8 @@
 
 namespace assay::probe {
 
+inline constexpr double kFullBudget = 180;   // seconds: every experiment at its full weight
+
 struct ProbeOptions {
   double budget_s = 40;                      // wall time of all experiments together
   std::string observations;                  // directory of the journal; "": nothing is kept
@@ -25,7 +27,7 @@ struct ProbeOptions {
   std::vector<std::string> only;             // experiments to run; empty: all
   int64_t max_bytes = int64_t{512} << 20;    // largest buffer; at most an eighth of the memory is used
   std::string cache_dir;                     // of built kernels; "": the runtime's own
-  runtime::Progress progress;                // in steps of the budget; may be empty
+  runtime::Progress progress;                // in thousandths of the budget, with the time left; may be empty
   const runtime::CancelToken* cancel = nullptr;
 };
 

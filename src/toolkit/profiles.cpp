@@ -67,20 +67,31 @@ Diag unknown_profile(const std::string& name) {
 
 }  // namespace
 
+namespace {
+
+// A directory that a probe left stands for the profile in it.
+std::string file_of(const std::string& name_or_path) {
+  const std::string inner = name_or_path + "/profile.yaml";
+  return directory_exists(name_or_path) && file_exists(inner) ? inner : name_or_path;
+}
+
+}  // namespace
+
 bool profile_exists(const std::string& name_or_path) {
-  return file_exists(name_or_path) || find_profile(name_or_path).has_value();
+  return file_exists(file_of(name_or_path)) || find_profile(name_or_path).has_value();
 }
 
 Result<hwdesc::Profile> load_profile(const std::string& name_or_path,
                                      const LoadProfileOptions& options) {
-  if (!file_exists(name_or_path)) {
-    const auto found = find_profile(name_or_path);
+  const std::string path = file_of(name_or_path);
+  if (!file_exists(path)) {
+    const auto found = find_profile(path);
     if (found) return parse_profile_text(found->first, found->second, options);
-    if (!looks_like_path(name_or_path)) return unknown_profile(name_or_path);
+    if (!looks_like_path(path)) return unknown_profile(path);
   }
-  const Result<std::string> text = read_text(name_or_path, kMaxBytes);
+  const Result<std::string> text = read_text(path, kMaxBytes);
   if (!text) return text.diags();
-  return parse_profile_text(*text, name_or_path, options);
+  return parse_profile_text(*text, path, options);
 }
 
 Result<hwdesc::Profile> parse_profile_text(const std::string& text, const std::string& file,

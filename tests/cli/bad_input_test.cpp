@@ -101,7 +101,7 @@ TEST(BadInput, WrongOptions) {
   expect_bad(run_assay({"probe", "-o", dir.at("p.yaml"), "--budget", "soon"}),
              "--budget 'soon' is not a time");
   expect_bad(run_assay({"probe", "-o", dir.at("p.yaml"), "--resume"}),
-             "--resume needs --observations");
+             "--resume needs the directory to go on with");
 }
 
 TEST(BadInput, UnwritableOutput) {

@@ -13,7 +13,7 @@ namespace {
 
 const std::vector<std::vector<std::string>> kCommands = {
     {"devices"},          {"probe"},           {"profile", "list"}, {"profile", "show"},
-    {"profile", "check"}, {"profile", "diff"}, {"profile", "schema"}, {"compile"},
+    {"profile", "check"}, {"profile", "diff"}, {"profile", "merge"}, {"profile", "schema"}, {"compile"},
     {"run"},              {"simulate"},         {"validate"}};
 
 void expect_golden(const std::string& name, const std::string& text) {

@@ -16,7 +16,10 @@ Profile small() { return *parse_profile(small_profile(), "p.yaml", no_library); 
 // What the override changes, as a diff; or its complaint.
 std::string effect(const std::string& text) {
   const auto p = apply_override(small(), text);
-  return p.ok() ? print_diff(diff(small(), *p)) : render(p.diags());
+  if (!p.ok()) return render(p.diags());
+  std::string out;
+  for (const Difference& d : diff(small(), *p)) out += d.path + ": " + (d.left.empty() ? "-" : d.left) + " -> " + d.right + "\n";
+  return out;
 }
 
 TEST(Override, sets_multiplies_and_adds) {

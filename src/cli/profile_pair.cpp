@@ -1,0 +1,138 @@
+// assay profile diff | merge
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "cli/options.h"
+#include "cli/report.h"
+#include "hwdesc/check.h"
+#include "hwdesc/diff.h"
+#include "hwdesc/merge.h"
+#include "toolkit/files.h"
+#include "toolkit/profiles.h"
+
+namespace assay::cli {
+
+using toolkit::Json;
+
+namespace {
+
+void print_counts(const std::vector<hwdesc::Difference>& differences) {
+  const auto count = [&](hwdesc::Verdict v) {
+    return std::count_if(differences.begin(), differences.end(), [&](const hwdesc::Difference& d) { return d.verdict == v; });
+  };
+  fmt::print("{} beyond their intervals, {} within, {} untold, {} circumstances\n", count(hwdesc::Verdict::beyond),
+             count(hwdesc::Verdict::within), count(hwdesc::Verdict::untold), count(hwdesc::Verdict::circumstance));
+}
+
+}  // namespace
+
+ExitCode run_profile_diff(const Command& self, std::span<const std::string> arguments,
+                          const Context& context) {
+  std::string left_name, right_name;
+  Options options(self);
+  options.app().add_option("LEFT", left_name, "a file, or a name of the library")->required();
+  options.app().add_option("RIGHT", right_name, "the one to compare with")->required();
+  options.add_format();
+  if (const auto stop = options.parse(arguments)) return *stop;
+  const Result<hwdesc::Profile> left = toolkit::load_profile(left_name),
+                                right = toolkit::load_profile(right_name);
+  if (!left) return failed(left.diags(), context);
+  if (!right) return failed(right.diags(), context);
+  const std::vector<hwdesc::Difference> differences = hwdesc::diff(*left, *right);
+  if (options.format() == Format::json) {
+    Json json = Json::array();
+    for (const hwdesc::Difference& d : differences)
+      json.push_back({{"path", d.path},
+                      {"left", d.left},
+                      {"right", d.right},
+                      {"left_interval", d.left_interval},
+                      {"right_interval", d.right_interval},
+                      {"verdict", word_of(d.verdict)}});
+    print_json(json);
+  } else {
+    fmt::print("{}", hwdesc::print_diff(differences));
+    if (!differences.empty()) print_counts(differences);
+  }
+  return hwdesc::differs(differences) ? ExitCode::no : ExitCode::ok;
+}
+
+namespace {
+
+Json to_json(const hwdesc::Merged& merged) {
+  Json conflicts = Json::array();
+  for (const hwdesc::Conflict& c : merged.conflicts)
+    conflicts.push_back({{"path", c.path},
+                         {"first", c.first},
+                         {"second", c.second},
+                         {"first_source", c.first_origin},
+                         {"second_source", c.second_origin}});
+  return {{"conflicts", conflicts}, {"taken", merged.taken}};
+}
+
+std::string with_origin(const std::string& value, const std::string& origin) {
+  return origin.empty() ? value : value + " (" + origin + ")";
+}
+
+Diags to_diags(const std::vector<hwdesc::Conflict>& conflicts, Severity severity) {
+  Diags out;
+  for (const hwdesc::Conflict& c : conflicts)
+    out.push_back({severity, "", 0, 0,
+                   fmt::format("{}: the first says {}, the second {}", c.path, with_origin(c.first, c.first_origin),
+                               with_origin(c.second, c.second_origin)),
+                   "", ""});
+  if (!out.empty() && severity == Severity::error)
+    out.back().hint = "are both of one chip? `--prefer first` or `--prefer second` decides";
+  return out;
+}
+
+struct MergeRequest {
+  std::string first, second, output, prefer;
+};
+
+void declare(Options& options, MergeRequest& r) {
+  options.app().add_option("FIRST", r.first, "a file, or a name of the library")->required();
+  options.app().add_option("SECOND", r.second, "what to take values from that the first lacks")->required();
+  options.app().add_option("-o,--output", r.output, "the profile to write (default: to stdout)")->type_name("FILE");
+  options.app()
+      .add_option("--prefer", r.prefer, "what stands where they disagree: first or second")
+      ->type_name("WHICH")
+      ->check(CLI::IsMember({"first", "second"}));
+  options.add_format({Format::yaml, Format::json});
+}
+
+// Where the profile goes, or what was done.
+ExitCode conclude(const hwdesc::Merged& merged, const MergeRequest& r, bool disputed, Format format, const Context& context) {
+  if (format == Format::json) print_json(to_json(merged));
+  if (disputed) return ExitCode::no;
+  const std::string text = toolkit::print_profile_text(merged.profile);
+  if (!r.output.empty()) {
+    if (const Diags unwritten = toolkit::write_text(r.output, text); !unwritten.empty()) return failed(unwritten, context);
+    if (format != Format::json) fmt::print("{} values and entries of {} added\n-> {}\n", merged.taken.size(), r.second, r.output);
+  } else if (format != Format::json) {
+    fmt::print("{}", text);
+  }
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+ExitCode run_profile_merge(const Command& self, std::span<const std::string> arguments, const Context& context) {
+  MergeRequest r;
+  Options options(self);
+  declare(options, r);
+  if (const auto stop = options.parse(arguments)) return *stop;
+  const Result<hwdesc::Profile> first = toolkit::load_profile(r.first), second = toolkit::load_profile(r.second);
+  if (!first) return failed(first.diags(), context);
+  if (!second) return failed(second.diags(), context);
+  std::optional<hwdesc::Prefer> prefer;
+  if (!r.prefer.empty()) prefer = r.prefer == "second" ? hwdesc::Prefer::second : hwdesc::Prefer::first;
+  const hwdesc::Merged merged = hwdesc::merge(*first, *second, prefer);
+  const bool disputed = !merged.conflicts.empty() && !prefer;
+  print_diags(to_diags(merged.conflicts, disputed ? Severity::error : Severity::warning));
+  if (const Diags wrong = hwdesc::check(merged.profile); !disputed && has_error(wrong)) return failed(wrong, context, ExitCode::no);
+  return conclude(merged, r, disputed, options.format(), context);
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,260 @@
+#include "hwdesc/merge.h"
+
+#include <algorithm>
+#include <map>
+
+#include "hwdesc/any_value.h"
+#include "hwdesc/walk.h"
+#include "hwdesc/words.h"
+
+namespace assay::hwdesc {
+namespace {
+
+// Where each member of a profile lies, lists and entries included. The table gives places of one name one type.
+class Places {  // invariant: path_ names the place being visited
+ public:
+  explicit Places(const Profile& profile) { fields(*this, profile); }
+
+  template <class M>
+  const M* find(const std::string& path) const {
+    const auto it = at_.find(path);
+    return it == at_.end() ? nullptr : static_cast<const M*>(it->second);
+  }
+
+  template <class M>
+  void operator()(const char* key, const M& member, const char*, Need) {
+    below(key, member);
+  }
+
+  template <class Fill>
+  void group(const char* key, const char*, Fill&& fill) {
+    path_.push_back(key);
+    fill(*this);
+    path_.pop_back();
+  }
+
+ private:
+  template <class M>
+  void below(const std::string& key, const M& member) {
+    path_.push_back(key);
+    at_[dotted(path_)] = &member;
+    if constexpr (APart<M>) fields(*this, member);
+    else if constexpr (EntryList<M>) for (const auto& entry : member) below(key_of(entry), entry);
+    else if constexpr (NamedTexts<M> || NamedValues<M>) for (const auto& [name, item] : member) below(name, item);
+    path_.pop_back();
+  }
+
+  Path path_;
+  std::map<std::string, const void*> at_;
+};
+
+// Whether a profile says nothing here. Of choices only the word `unknown` says so: the first of the others is a
+// statement like any other.
+template <class M>
+bool silent(const M& member) {
+  if constexpr (AChoice<M>) return word_of(member) == "unknown";
+  else return member == M{};
+}
+
+template <class M>
+std::string leaf_text(const M& member) {
+  if constexpr (AWord<M>) return member;
+  else if constexpr (ANumber<M>) return std::to_string(member);
+  else if constexpr (AChoice<M>) return word_of(member);
+  else return "";
+}
+
+bool belongs_to_structure(const std::string& path) {
+  return path.starts_with("topology.") || path.starts_with("execution.") || path.starts_with("memory.");
+}
+
+bool is_label(const std::string& path) {
+  return path == "name" || path == "source" || path.starts_with("identity.") || path.starts_with("apis.");
+}
+
+constexpr const char* kStyle = "execution.lanes.style";  // says nothing without lanes
+
+// Counts and sizes beyond their intervals.
+bool disagree(const AnyValue& a, const AnyValue& b) {
+  if (a.dimension != Dimension::count && a.dimension != Dimension::bytes) return false;
+  const double low = std::max(a.low.value_or(*a.value).v, b.low.value_or(*b.value).v);
+  const double high = std::min(a.high.value_or(*a.value).v, b.high.value_or(*b.value).v);
+  return low > high;
+}
+
+// A cache has one capacity; its knee, what it holds of streams and misses in flight are measured shapes. Of the other
+// memories an api may hand out less than there is.
+bool may_depend_on_api(const std::string& path, const Profile& profile) {
+  for (const char* shape : {".knee.", ".streamed.", ".outstanding."})
+    if (path.find(shape) != std::string::npos) return true;
+  return std::any_of(profile.memory.begin(), profile.memory.end(), [&](const MemoryLevel& m) {
+    return m.managed == Managed::explicit_ && path == "memory." + m.name + ".capacity";
+  });
+}
+
+class Merger {  // invariant: path_ names the place being visited in the first profile
+ public:
+  Merger(const Profile& second, Origin first_source, std::optional<Prefer> prefer, Merged& out)
+      : second_(second), places_(second), first_source_(first_source), prefer_(prefer), out_(out) {}
+
+  template <class M>
+  void operator()(const char* key, M& member, const char*, Need) {
+    below(key, member);
+  }
+
+  template <class Fill>
+  void group(const char* key, const char*, Fill&& fill) {
+    path_.push_back(key);
+    fill(*this);
+    path_.pop_back();
+  }
+
+ private:
+  template <class M>
+  void below(const std::string& key, M& member) {
+    path_.push_back(key);
+    visit(member);
+    path_.pop_back();
+  }
+
+  template <class M>
+  void visit(M& member) {
+    const std::string path = dotted(path_);
+    const M* other = places_.template find<M>(path);
+    if constexpr (EntryList<M>) {
+      if (other != nullptr) add_entries(path, member, *other);
+      for (auto& entry : member) below(key_of(entry), entry);
+    } else if constexpr (APart<M>) {
+      fields(*this, member);
+    } else if (other == nullptr) {
+      return;
+    } else if constexpr (NamedTexts<M> || NamedValues<M>) {
+      add_named(path, member, *other);
+    } else {
+      leaf(path, member, *other);
+    }
+  }
+
+  bool second_wins() const { return prefer_ == Prefer::second; }
+
+  // The profile's own origin is that of values that name none.
+  template <class Q>
+  Value<Q> carried(Value<Q> v) const {
+    if (v.known() && !v.source && second_.source != first_source_) v.source = second_.source;
+    return v;
+  }
+
+  template <class M>
+  void leaf(const std::string& path, M& mine, const M& theirs) {
+    if (mine == theirs || silent(theirs) || (path == kStyle && second_.execution.lanes.modes.empty())) return;
+    if constexpr (AValue<M>) {
+      value(path, mine, theirs);
+    } else if constexpr (WordList<M>) {
+      for (const std::string& word : theirs)
+        if (std::find(mine.begin(), mine.end(), word) == mine.end()) mine.push_back(word);
+    } else if (silent(mine) || (path == kStyle && out_.profile.execution.lanes.modes.empty())) {
+      take(path, mine, theirs);
+    } else if (!is_label(path)) {
+      conflict({path, leaf_text(mine), leaf_text(theirs), "", ""}, mine, theirs);
+    }
+  }
+
+  template <class Q>
+  void value(const std::string& path, Value<Q>& mine, const Value<Q>& theirs) {
+    if (!theirs.known()) return;
+    if (!mine.known()) return take(path, mine, carried(theirs));
+    if (!belongs_to_structure(path) || may_depend_on_api(path, second_) || !disagree(to_any(mine), to_any(theirs))) return;
+    conflict({path, text_of(*mine.value), text_of(*theirs.value), word_of(mine.source.value_or(first_source_)),
+              word_of(theirs.source.value_or(second_.source))},
+             mine, carried(theirs));
+  }
+
+  template <class M>
+  void take(const std::string& path, M& mine, const M& theirs) {
+    mine = theirs;
+    out_.taken.push_back(path);
+  }
+
+  template <class M>
+  void conflict(Conflict c, M& mine, const M& theirs) {
+    out_.conflicts.push_back(std::move(c));
+    if (second_wins()) mine = theirs;
+  }
+
+  template <class M>
+  void add_named(const std::string& path, M& mine, const M& theirs) {
+    for (const auto& [name, item] : theirs) {
+      const auto it = std::find_if(mine.begin(), mine.end(), [&](const auto& m) { return m.first == name; });
+      if (it != mine.end()) {
+        if (!path.starts_with("identity")) leaf(path + "." + name, it->second, item);
+        continue;
+      }
+      mine.push_back({name, item});
+      if constexpr (NamedValues<M>) mine.back().second = carried(item);
+      if (!path.starts_with("identity") && !path.starts_with("references")) out_.taken.push_back(path + "." + name);
+    }
+  }
+
+  // An entry of its own is the chip's structure where the first profile claims to know all of them.
+  template <class Entry>
+  bool structural(const Entry& entry, bool list_is_empty) const {
+    if constexpr (std::same_as<Entry, TopologyLevel>) return !list_is_empty;
+    else if constexpr (std::same_as<Entry, MemoryLevel>) return !list_is_empty && entry.managed == Managed::automatic;
+    else return false;
+  }
+
+  // Memory and topology have an order: an entry that only the second has stands behind the one before it there.
+  template <class Entry>
+  static constexpr bool kOrdered = std::same_as<Entry, MemoryLevel> || std::same_as<Entry, TopologyLevel>;
+
+  template <class List>
+  void add_entries(const std::string& path, List& mine, const List& theirs) {
+    const bool was_empty = mine.empty();
+    size_t behind = kOrdered<typename List::value_type> ? 0 : mine.size();
+    for (const auto& entry : theirs) {
+      const std::string key = key_of(entry);
+      const auto it = std::find_if(mine.begin(), mine.end(), [&](const auto& m) { return key_of(m) == key; });
+      if (it != mine.end()) {
+        if (kOrdered<typename List::value_type>) behind = static_cast<size_t>(it - mine.begin()) + 1;
+        continue;
+      }
+      if (key.empty()) continue;  // what has no name can not be told from what is there
+      const std::string place = path + "." + key;
+      const bool disputed = structural(entry, was_empty);
+      if (disputed) out_.conflicts.push_back({place, "-", "an entry", "", word_of(second_.source)});
+      if (disputed && !second_wins()) continue;
+      auto added = entry;
+      with_origin(added);
+      mine.insert(mine.begin() + static_cast<std::ptrdiff_t>(behind++), std::move(added));
+      if (!disputed) out_.taken.push_back(place);
+    }
+  }
+
+  // Values of an added entry keep where they come from.
+  template <class Entry>
+  void with_origin(Entry& entry) const {
+    const auto leaf = [&](const Path&, auto& member) {
+      if constexpr (AValue<std::remove_cvref_t<decltype(member)>>) member = carried(member);
+    };
+    Walk visitor(leaf);
+    fields(visitor, entry);
+  }
+
+  const Profile& second_;
+  const Places places_;
+  Origin first_source_;
+  std::optional<Prefer> prefer_;
+  Merged& out_;
+  Path path_;
+};
+
+}  // namespace
+
+Merged merge(const Profile& first, const Profile& second, std::optional<Prefer> prefer) {
+  Merged out{first, {}, {}};
+  Merger merger(second, first.source, prefer, out);
+  fields(merger, out.profile);
+  return out;
+}
+
+}  // namespace assay::hwdesc

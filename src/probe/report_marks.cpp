@@ -1,0 +1,84 @@
+#include "probe/report_marks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "probe/power_mean.h"
+#include "probe/streamed.h"
+
+namespace assay::probe {
+namespace {
+
+using hwdesc::Bytes;
+using hwdesc::MemoryLevel;
+using hwdesc::Value;
+
+void add_band(const std::string& name, const Value<Bytes>& from, const Value<Bytes>& to, Chart& chart) {
+  if (from.known() && to.known()) chart.marks.push_back({name, from.value->v, to.value->v});
+}
+
+void add_line(const std::string& name, double at, Chart& chart) {
+  if (at > 0) chart.marks.push_back({name, at, at});
+}
+
+bool is_cache(const MemoryLevel& m) { return m.managed == hwdesc::Managed::automatic; }
+
+}  // namespace
+
+void mark_levels(const Source& source, Chart& to) {
+  Series plateaus{"plateaus found", {}, {}, {}, true};
+  for (const Plateau& p : source.known.levels.plateaus)
+    for (const Estimate& e : {Estimate{p.first, p.seconds, p.seconds, p.seconds, 0}, Estimate{p.last, p.seconds, p.seconds, p.seconds, 0},
+                              Estimate{p.last, std::nan(""), 0, 0, 0}})
+      plateaus.line.push_back(e);
+  if (!plateaus.line.empty()) to.series.push_back(std::move(plateaus));
+  for (const MemoryLevel& m : source.profile.memory) {
+    if (!is_cache(m)) continue;
+    add_band("knee of " + m.name, m.knee.from, m.knee.to, to);
+    if (m.capacity.known()) add_line(m.name + " " + human(m.capacity.value->v, Kind::bytes), m.capacity.value->v, to);
+  }
+}
+
+void mark_line(const Source& source, Chart& to) {
+  for (const MemoryLevel& m : source.profile.memory)
+    if (is_cache(m) && m.line.known()) return add_line("line " + human(m.line.value->v, Kind::bytes), m.line.value->v, to);
+}
+
+void mark_tlb(const Source& source, Chart& to) {
+  for (const hwdesc::TlbLevel& t : source.profile.tlb)
+    if (t.entries.known()) add_line(fmt::format("level {}: {:.0f} entries", t.depth, t.entries.value->v), t.entries.value->v, to);
+}
+
+void mark_streamed(const Source& source, Chart& to) {
+  for (const MemoryLevel& m : source.profile.memory) {
+    if (!is_cache(m)) continue;
+    const double units = m.per == "unit" ? 1 : sweep_of(source.all).units;  // a shared one holds the parts of all
+    const auto& s = m.streamed;
+    if (s.from.known() && s.to.known()) to.marks.push_back({m.name + " streamed", s.from.value->v / units, s.to.value->v / units});
+    if (s.middle.known()) add_line(m.name + " half", s.middle.value->v / units, to);
+  }
+}
+
+void mark_power_mean(const Source& source, Chart& to) {
+  for (const MemoryLevel& m : source.profile.memory) {
+    const auto& b = m.bandwidth;
+    if (is_cache(m) || !b.per_unit.known() || !b.sharpness.known() || !b.read.known() || !b.read.value->clock.empty() ||
+        !b.per_unit.value->clock.empty())
+      continue;
+    Series law{"law of " + m.name + ", reading", {}, {}, {}, true};
+    double most = 1;
+    for (const Series& s : to.series)
+      for (const Estimate& e : s.line) most = std::max(most, e.x);
+    for (int i = 0; i <= 40; ++i) {
+      const double n = std::pow(most, i / 40.0);
+      const double v = power_mean(n, {b.per_unit.value->v, b.read.value->v, b.sharpness.value->v, 0, true});
+      law.line.push_back({n, v, v, v, 0});
+    }
+    to.series.push_back(std::move(law));
+  }
+}
+
+}  // namespace assay::probe

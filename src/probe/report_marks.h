@@ -1,0 +1,14 @@
+// What the profile says, drawn into the charts of the samples it was inferred from.
+#pragma once
+
+#include "probe/report_chart.h"
+
+namespace assay::probe {
+
+void mark_levels(const Source& source, Chart& to);      // plateaus, knees and capacities
+void mark_line(const Source& source, Chart& to);        // the cache line
+void mark_tlb(const Source& source, Chart& to);         // entries of each level of translation
+void mark_streamed(const Source& source, Chart& to);    // what caches hold of streamed data
+void mark_power_mean(const Source& source, Chart& to);  // the fitted law of units
+
+}  // namespace assay::probe

@@ -1,0 +1,178 @@
+// `assay probe` and what is done with its results, from recorded observations: no device is touched.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "assay_process.h"
+#include "scratch_directory.h"
+
+namespace assay::test {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::HasSubstr;
+
+void add_sample(std::ostream& to, const std::string& experiment, const std::string& what, const json& at, double seconds) {
+  for (int block = 0; block < 4; ++block)
+    to << json{{"kind", "sample"}, {"experiment", experiment}, {"what", what}, {"at", at}, {"unit", "s"}, {"foreign", 0.0}, {"clock_hz", 3e9},
+               {"samples", {seconds, seconds * 1.001, seconds * 1.002}}, {"disturbed", {0.0, 0.0, 0.0}}}.dump()
+       << "\n";
+}
+
+// A chip with two caches whose arithmetic takes `pace` times as long.
+void record(const std::string& directory, const std::string& api, double pace) {
+  fs::create_directories(directory);
+  std::ofstream out(directory + "/journal.jsonl");
+  for (double bytes = 8192; bytes < 3e8; bytes *= 1.25)
+    add_sample(out, "chase", "chase", {{"bytes", std::round(bytes / 64) * 64}}, bytes < 4e4 ? 1.3e-9 : bytes < 1.2e6 ? 4e-9 : 9e-8);
+  add_sample(out, "clock", "sentinel", json::object(), 1 / 3e9);
+  for (const int chains : {1, 8}) add_sample(out, "fma", "fma", {{"lanes", 8}, {"chains", chains}}, pace * 1.3e-9 / chains);
+  add_sample(out, "launch", "eager", {{"units", 2}}, 2e-5);
+  for (const auto& [name, text] : {std::pair{"name", "made chip"}, {"units", "2"}, {"memory_bytes", "8589934592"}, {"class", "cpu"}, {"date", "2026-01-02"}})
+    out << json{{"kind", "fact"}, {"name", name}, {"text", text}}.dump() << "\n";
+  out << json{{"kind", "fact"}, {"name", "api"}, {"text", api}}.dump() << "\n";
+}
+
+struct Probed {
+  ScratchDirectory dir;
+  std::string at(const std::string& name) const { return dir.at(name); }
+  void probe(const std::string& name, const std::string& api, double pace) const {
+    record(dir.at(name + "/observations"), api, pace);
+    const Outcome o = run_assay({"probe", "--from", dir.at(name)});
+    EXPECT_EQ(o.code, 0) << o.err;
+  }
+};
+
+std::string read(const std::string& path) {
+  std::ostringstream out;
+  out << std::ifstream(path).rdbuf();
+  return out.str();
+}
+
+TEST(ProbeCommand, FromADirectoryWritesProfileAndReportIntoIt) {
+  const Probed p;
+  p.probe("chip", "cpp", 1);
+  EXPECT_THAT(read(p.at("chip/profile.yaml")), HasSubstr("name: made-chip"));
+  const std::string report = read(p.at("chip/report.html"));
+  EXPECT_THAT(report, HasSubstr("<h1>made chip</h1>"));
+  EXPECT_TRUE(report.ends_with("</html>\n"));
+  EXPECT_EQ(run_assay({"profile", "check", p.at("chip")}).code, 0) << "the directory stands for its profile";
+  fs::remove(p.at("chip/report.html"));
+  EXPECT_EQ(run_assay({"probe", "--from", p.at("chip/observations")}).code, 0);
+  EXPECT_EQ(read(p.at("chip/report.html")), report) << "the same from its observations, byte for byte";
+}
+
+TEST(ProbeCommand, AFileIsAProfileAlone) {
+  const Probed p;
+  record(p.at("obs"), "cpp", 1);
+  const Outcome o = run_assay({"probe", "--from", p.at("obs"), "-o", p.at("alone.yaml"), "--format", "json"});
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(json::parse(o.out)["file"], p.at("alone.yaml"));
+  EXPECT_EQ(json::parse(o.out)["report"], "");
+  EXPECT_FALSE(fs::exists(p.at("report.html")));
+  EXPECT_EQ(run_assay({"probe", "--from", p.at("obs")}).code, 2) << "nobody said where to write";
+}
+
+TEST(ProbeCommand, ANewDirectoryHoldsItsObservationsToo) {
+  const Probed p;
+  record(p.at("obs"), "cpp", 1);
+  const Outcome o = run_assay({"probe", "--from", p.at("obs"), "-o", p.at("new")});
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(read(p.at("new/observations/journal.jsonl")), read(p.at("obs/journal.jsonl")));
+}
+
+TEST(ProbeCommand, BudgetsHaveNames) {
+  const Probed p;
+  record(p.at("obs"), "cpp", 1);
+  for (const char* budget : {"60s", "3min", "full"})
+    EXPECT_EQ(run_assay({"probe", "--from", p.at("obs"), "--budget", budget, "-o", p.at("x.yaml")}).code, 0) << budget;
+  const Outcome o = run_assay({"probe", "--from", p.at("obs"), "--budget", "fill", "-o", p.at("x.yaml")});
+  EXPECT_EQ(o.code, 2);
+  EXPECT_THAT(o.err, HasSubstr("such as 40s, 3min or full"));
+}
+
+TEST(ProbeCommand, WhereNothingIsNothingGoesOn) {
+  const Probed p;
+  EXPECT_EQ(run_assay({"probe", "--resume", "-o", p.at("x.yaml")}).code, 2);
+  const Outcome o = run_assay({"probe", "--from", p.at("nowhere"), "-o", p.at("x")});
+  EXPECT_EQ(o.code, 2);
+  EXPECT_THAT(o.err, HasSubstr("journal.jsonl"));
+}
+
+TEST(ProbeCommand, WhatCtrlCLeavesIsGoneOnWith) {
+  const ScratchDirectory dir;
+  const std::string out = dir.at("cpu");
+  const Outcome stopped = run_assay_and_signal({"probe", "--device", "cpu:0", "--budget", "60s", "-o", out}, SIGINT, 2);
+  EXPECT_EQ(stopped.code, 130);
+  EXPECT_THAT(stopped.err, HasSubstr("go on with --resume"));
+  const auto lines = [&] { const std::string text = read(out + "/observations/journal.jsonl"); return std::count(text.begin(), text.end(), '\n'); };
+  const auto before = lines();
+  EXPECT_GT(before, 0);
+  const Outcome o = run_assay({"probe", "--device", "cpu:0", "--budget", "1s", "--only", "clock", "--only", "launch", "--resume", "-o", out});
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_GT(lines(), before);
+  EXPECT_TRUE(fs::exists(out + "/profile.yaml"));
+  EXPECT_THAT(read(out + "/report.html"), HasSubstr("Cost of launching"));
+}
+
+TEST(ProfileDiff, TwoProbesOfADeviceAgreeWithinTheirIntervals) {
+  const Probed p;
+  p.probe("a", "cpp", 1);
+  p.probe("b", "cpp", 1.02);
+  p.probe("c", "cpp", 1.5);
+  const Outcome near = run_assay({"profile", "diff", p.at("a"), p.at("b")});
+  EXPECT_EQ(near.code, 0) << near.out;
+  EXPECT_THAT(near.out, HasSubstr("pipes.fma.rate: "));
+  EXPECT_THAT(near.out, HasSubstr("(within)"));
+  EXPECT_THAT(near.out, HasSubstr("0 beyond their intervals"));
+  const Outcome away = run_assay({"profile", "diff", p.at("a"), p.at("c"), "--format", "json"});
+  EXPECT_EQ(away.code, 1);
+  bool found = false;
+  for (const json& d : json::parse(away.out)) {
+    if (d["path"] != "pipes.fma.rate") continue;
+    EXPECT_EQ(d["verdict"], "beyond");
+    EXPECT_THAT(d["left_interval"].get<std::string>(), HasSubstr(" .. "));
+    found = true;
+  }
+  EXPECT_TRUE(found) << away.out;
+}
+
+TEST(ProfileMerge, JoinsTheApisOfAChip) {
+  const Probed p;
+  p.probe("cpu", "cpp", 1);
+  p.probe("cl", "opencl", 1);
+  const Outcome o = run_assay({"profile", "merge", p.at("cpu"), p.at("cl"), "-o", p.at("both.yaml")});
+  ASSERT_EQ(o.code, 0) << o.err;
+  const Outcome check = run_assay({"profile", "check", p.at("both.yaml")});
+  EXPECT_EQ(check.code, 0) << check.out;
+  const std::string both = run_assay({"profile", "show", p.at("both.yaml")}).out;
+  EXPECT_THAT(both, HasSubstr("apis.cpp.launch.eager"));
+  EXPECT_THAT(both, HasSubstr("apis.opencl.launch.eager"));
+  EXPECT_EQ(run_assay({"profile", "merge", p.at("cpu"), p.at("cl")}).out, read(p.at("both.yaml")));
+}
+
+TEST(ProfileMerge, StructureThatDiffersIsNamedAndNothingIsWritten) {
+  const Probed p;
+  p.probe("cpu", "cpp", 1);
+  const std::string two = p.at("cpu"), other = p.at("other.yaml"), out = p.at("both.yaml");
+  std::ofstream(other) << run_assay({"profile", "show", two, "--set", "topology.unit.count=8", "--format", "yaml"}).out;
+  const Outcome o = run_assay({"profile", "merge", two, other, "-o", out});
+  EXPECT_EQ(o.code, 1);
+  EXPECT_THAT(o.err, HasSubstr("topology.unit.count: the first says 2 (driver), the second 8 (derived)"));
+  EXPECT_FALSE(fs::exists(out));
+  const Outcome decided = run_assay({"profile", "merge", two, other, "--prefer", "second", "-o", out});
+  ASSERT_EQ(decided.code, 0) << decided.err;
+  EXPECT_THAT(run_assay({"profile", "show", out, "--format", "json"}).out, HasSubstr("\"value\": \"8\""));
+  EXPECT_EQ(run_assay({"profile", "merge", two, other, "--prefer", "third"}).code, 2);
+}
+
+}  // namespace
+}  // namespace assay::test

@@ -1,0 +1,124 @@
+#include "hwdesc/merge.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "hwdesc/check.h"
+#include "hwdesc/diff.h"
+#include "hwdesc/override.h"
+#include "hwdesc/print.h"
+#include "small.h"
+
+namespace assay::hwdesc {
+namespace {
+
+using testing::Contains;
+
+Profile profile_of(const std::string& text) {
+  const auto p = parse_profile(text, "p.yaml", no_library);
+  EXPECT_TRUE(p.ok()) << render(p.diags());
+  return *p;
+}
+
+Profile small() { return profile_of(small_profile()); }
+
+Profile with_api(const std::string& name) {
+  return profile_of(small_profile() + "apis: {" + name + ": {dialect: " + name + ", launch: {eager: 3 us}}}\n");
+}
+
+Profile changed(const Profile& p, const std::string& text) {
+  const auto out = apply_override(p, text);
+  EXPECT_TRUE(out.ok()) << render(out.diags());
+  return *out;
+}
+
+TEST(Merge, AProfileWithItselfIsItself) {
+  const Merged m = merge(with_api("cpp"), with_api("cpp"));
+  EXPECT_EQ(print_profile(m.profile), print_profile(with_api("cpp")));
+  EXPECT_TRUE(m.conflicts.empty());
+  EXPECT_TRUE(m.taken.empty());
+}
+
+TEST(Merge, BringsTheOtherApi) {
+  const Merged m = merge(with_api("cpp"), with_api("opencl"));
+  ASSERT_EQ(m.profile.apis.size(), 2U);
+  EXPECT_EQ(m.profile.apis[0], with_api("cpp").apis[0]);
+  EXPECT_EQ(m.profile.apis[1], with_api("opencl").apis[0]);
+  EXPECT_TRUE(m.conflicts.empty());
+  EXPECT_THAT(m.taken, testing::ElementsAre("apis.opencl"));
+  const auto again = parse_profile(print_profile(m.profile), "m.yaml", no_library);
+  ASSERT_TRUE(again.ok()) << render(again.diags());
+  EXPECT_FALSE(has_error(check(*again))) << render(check(*again));
+}
+
+TEST(Merge, FillsWhatTheFirstDoesNotKnowAndKeepsWhatItKnows) {
+  Profile second = changed(changed(small(), "memory.dram.bandwidth.write=40 GB/s"), "memory.dram.bandwidth.read=70 GB/s");
+  const Merged m = merge(small(), second);
+  EXPECT_EQ(m.profile.memory[1].bandwidth.write.value->v, 40e9);
+  EXPECT_EQ(m.profile.memory[1].bandwidth.read.value->v, 50e9) << "the first's own stays";
+  EXPECT_TRUE(m.conflicts.empty()) << "a rate seen through another api is no conflict";
+  EXPECT_THAT(m.taken, Contains("memory.dram.bandwidth.write"));
+}
+
+// A value that names no origin has its profile's; in another profile it has to name it.
+TEST(Merge, ValuesKeepTheirOrigin) {
+  Profile second = small();
+  second.source = Origin::datasheet;
+  second.pipes.push_back({"sfu", "unit", {Rate{4, "core"}, {}, {}, {}, {}, "", "", ""}});
+  const Merged m = merge(small(), second);
+  ASSERT_EQ(m.profile.pipes.size(), 2U);
+  EXPECT_EQ(m.profile.source, Origin::measured);
+  EXPECT_EQ(m.profile.pipes[1].rate.source, Origin::datasheet);
+}
+
+TEST(Merge, StructureMustAgree) {
+  const Merged count = merge(small(), changed(small(), "topology.unit.count=8"));
+  ASSERT_EQ(count.conflicts.size(), 1U);
+  EXPECT_EQ(count.conflicts[0], (Conflict{"topology.unit.count", "4", "8", "measured", "derived"}));
+  EXPECT_EQ(count.profile.topology[0].count.value->v, 4);
+  const Merged size = merge(small(), changed(small(), "memory.l1.capacity=64 KiB"));
+  ASSERT_EQ(size.conflicts.size(), 1U);
+  EXPECT_EQ(size.conflicts[0].path, "memory.l1.capacity");
+  const Merged word = merge(small(), changed(small(), "memory.l1.managed=explicit"));
+  ASSERT_EQ(word.conflicts.size(), 1U);
+  EXPECT_EQ(word.conflicts[0], (Conflict{"memory.l1.managed", "automatic", "explicit", "", ""}));
+  EXPECT_EQ(print_profile(word.profile), print_profile(small())) << "a cache stays a cache";
+}
+
+TEST(Merge, SizesWhoseIntervalsMeetAgree) {
+  Profile first = small(), second = small();
+  first.memory[0].capacity.low = Bytes{30000};
+  first.memory[0].capacity.high = Bytes{36000};
+  second.memory[0].capacity.value = Bytes{40000};
+  second.memory[0].capacity.low = Bytes{35000};
+  second.memory[0].capacity.high = Bytes{45000};
+  EXPECT_TRUE(merge(first, second).conflicts.empty());
+  second.memory[0].capacity.low = Bytes{37000};
+  EXPECT_EQ(merge(first, second).conflicts.size(), 1U);
+}
+
+TEST(Merge, OneMoreCacheIsAConflict) {
+  Profile second = small();
+  MemoryLevel l2 = second.memory[0];
+  l2.name = "l2";
+  l2.capacity.value = Bytes{1 << 20};
+  second.memory.insert(second.memory.begin() + 1, l2);
+  const Merged undecided = merge(small(), second);
+  ASSERT_EQ(undecided.conflicts.size(), 1U);
+  EXPECT_EQ(undecided.conflicts[0].path, "memory.l2");
+  EXPECT_EQ(undecided.profile.memory.size(), 2U);
+  const Merged taken = merge(small(), second, Prefer::second);
+  ASSERT_EQ(taken.profile.memory.size(), 3U);
+  EXPECT_EQ(taken.profile.memory[1].name, "l2") << "between the levels it lay between";
+}
+
+TEST(Merge, ThePreferredSideDecides) {
+  const Profile second = changed(small(), "topology.unit.count=8");
+  EXPECT_EQ(merge(small(), second, Prefer::first).profile.topology[0].count.value->v, 4);
+  const Merged m = merge(small(), second, Prefer::second);
+  EXPECT_EQ(m.profile.topology[0].count.value->v, 8);
+  EXPECT_EQ(m.conflicts.size(), 1U) << "what was decided is still said";
+}
+
+}  // namespace
+}  // namespace assay::hwdesc
