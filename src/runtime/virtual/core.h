@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "runtime/virtual/chip.h"
@@ -46,6 +47,7 @@ class Core {  // invariant: one stream of operations on a unit; time never goes 
   // The first cache's port hands over for so many ticks.
   double pass(double& port, double ticks, double start) { return take(port, ticks, own_ ? dispatched_ : start, start); }
   void end(double done) {
+    ++operations_;
     if (!own_) {
       last_ = std::max(last_, done);
       return;
@@ -74,6 +76,7 @@ class Core {  // invariant: one stream of operations on a unit; time never goes 
     last_ += by;
     if (own_) unit_->shift(by);
   }
+  int64_t operations() const { return operations_; }  // so far
   Unit& unit() { return *unit_; }
 
  private:
@@ -108,6 +111,7 @@ class Core {  // invariant: one stream of operations on a unit; time never goes 
   bool own_ = true;          // the unit is this stream's alone
   double tick_ = 1;          // of one issue
   double time_ = 0, last_ = 0, dispatched_ = 0;
+  int64_t operations_ = 0;
 };
 
 inline void Unit::restart(const Chip& chip) {

@@ -8,7 +8,8 @@ namespace assay::runtime::simulated {
 namespace {
 
 constexpr double kSettledCompute = 1e-9, kSettledMemory = 2e-3;
-constexpr int kAlike = 3;          // blocks of iterations in a row
+constexpr int kAlike = 3, kAlikeTouching = 1;  // blocks of iterations in a row after the first; the second: of what touches memory
+constexpr int64_t kSettling = 4 * defaults::kWindow;  // operations
 constexpr int kWaveBlock = 16;     // waves take turns: blocks of iterations are alike, single ones are not
 
 }  // namespace
@@ -170,9 +171,10 @@ void Executor::enter(const Op& op) {
 
 void Executor::settle(LoopState& state, const Loop& loop) {
   const bool waves = machine_.chip.threads;
-  // A window has to have filled, and emptied again, before what is seen lasts.
-  const int wanted = loop.touches_memory || waves ? kAlike : kAlike + 3 * defaults::kWindow / std::max(1, loop.next - loop.body);
+  const int wanted = loop.touches_memory ? kAlikeTouching : kAlike;
   state.steady.restart(waves ? kWaveBlock : 1, wanted, loop.touches_memory || waves ? kSettledMemory : kSettledCompute);
+  state.steady.after(core_.time());
+  state.operations = core_.operations();
   state.far = machine_.hierarchy.far_accesses(port_);
 }
 
@@ -209,6 +211,13 @@ void Executor::look_at_loop(const Op& op) {
   const Loop& loop = code_.loops[static_cast<size_t>(op.loop)];
   if (!loop.same_addresses || !(loop.repeatable || loop.straight)) return;
   LoopState& state = loops_[static_cast<size_t>(op.loop)];
+  // A window has to have filled, and emptied again, before what is seen lasts.
+  if (core_.operations() - state.operations < kSettling && !state.steady.settled()) {
+    const int64_t since = state.operations;
+    settle(state, loop);
+    state.operations = since;
+    return;
+  }
   if (!state.steady.after(core_.time()) || left(op.loop) < 1) {
     if (settled_ == op.loop) settled_ = -1;
     return;

@@ -55,7 +55,7 @@ class Executor {  // invariant: pc_ is the operation that comes next
 
  private:
   struct LoopState {
-    int64_t end = 0, far = 0;
+    int64_t end = 0, far = 0, operations = 0;
     Steady steady;
   };
 

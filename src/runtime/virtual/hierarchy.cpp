@@ -56,10 +56,12 @@ Hierarchy::Hierarchy(const Chip& chip, const Effects& effects) : chip_(chip), pr
     line_bits_.push_back(bits_of(l.line));
     sector_bits_.push_back(bits_of(l.sector));
   }
+  if (!chip.translation.empty()) page_bits_ = bits_of(static_cast<int>(chip.translation.front().page));
   begin(chip.clock, 1);
 }
 
 void Hierarchy::begin(double hz, int active_units) {
+  alone_ = active_units == 1;
   latency_.clear();
   miss_.clear();
   costs_.clear();
@@ -84,25 +86,26 @@ void Hierarchy::begin(double hz, int active_units) {
   }
 }
 
-// Slots a few lines long.
+// Slots a few lines long: few of them hold what a window of requests has to wait for.
 void Hierarchy::restart_servers() {
   for (size_t k = 0; k < chip_.levels.size(); ++k) {
-    const double slot = std::max(16.0, 4 * costs_[k].read * chip_.levels[k].line);
-    for (Instance& i : instances_[k]) {
-      i.read.restart(slot);
-      i.write.restart(slot);
-      i.both.restart(slot);
-    }
-    for (Server& s : of_unit_[k]) s.restart(slot);
+    const double slot = std::max(32.0, 8 * costs_[k].read * chip_.levels[k].line);
+    for (auto* all : {&instances_[k], &of_unit_[k]})
+      for (Instance& i : *all)
+        for (Server* s : {&i.read, &i.write, &i.both}) s->restart(slot);
   }
 }
 
-// What a page's translation adds.
+// What a page's translation adds. Pages lie scattered, so that rows a power of two apart do not meet in few sets of a
+// large cache; but any 32, and any 512, that stand in a row take every place once: what fits, fits.
 double Hierarchy::translate(Port& port, int64_t address) {
-  if (chip_.translation.empty()) return 0;
-  const auto page = static_cast<int64_t>(static_cast<double>(address) / chip_.translation.front().page);
+  if (page_bits_ == 0) return 0;
+  const int64_t page = address >> page_bits_;
   if (page == port.last_page) return 0;
   port.last_page = page;
+  const auto mixed = [](int64_t n) { return static_cast<int64_t>((static_cast<uint64_t>(n) * 0x9E3779B97F4A7C15) >> 40); };
+  const int64_t place = page ^ (mixed(page >> 5) & 31) ^ (mixed(page >> 9) & 15) << 5;
+  port.moved = (place - page) << page_bits_;
   double added = 0;
   for (size_t d = 0; d < port.pages.size(); ++d) {
     const auto entry = static_cast<int64_t>(static_cast<double>(address) / chip_.translation[d].page);
@@ -137,21 +140,24 @@ uint8_t Hierarchy::sectors(size_t level, int64_t address, int bytes) const {
   return static_cast<uint8_t>(((1 << (last + 1)) - 1) & ~((1 << first) - 1));
 }
 
+double Hierarchy::pass(Instance& through, bool reads, double from, double ticks, double copy_share) {
+  const double start = (reads ? through.read : through.write).reserve(from, ticks);
+  return copy_share > 0 ? through.both.reserve(start, ticks * copy_share) : start;
+}
+
 // When a level begins to hand these bytes over.
 double Hierarchy::served(size_t level, int port, int bytes, AccessKind kind, double at) {
   const Level& l = chip_.levels[level];
   const Costs& c = costs_[level];
   const bool reads = kind == AccessKind::read;
-  const double cost = bytes * (reads ? c.read : kind == AccessKind::write ? c.write : c.stream);
-  Instance& i = instances_[level][static_cast<size_t>(port / l.ports)];
   double start = at;
   if (!of_unit_[level].empty()) {
-    const double own = bytes * (reads ? c.unit_read : kind == AccessKind::write ? c.unit_write : c.unit_stream);
-    start = of_unit_[level][static_cast<size_t>(port / chip_.partitions)].reserve(start, own);
+    const double own = reads ? c.unit_read : kind == AccessKind::write ? c.unit_write : c.unit_stream;
+    start = pass(of_unit_[level][static_cast<size_t>(port / chip_.partitions)], reads, start, bytes * own, l.copy_share);
   }
-  start = (reads ? i.read : i.write).reserve(start, cost);
-  if (l.copy_share > 0) start = i.both.reserve(start, cost * l.copy_share);
-  return start;
+  if (alone_ && !of_unit_[level].empty()) return start;
+  const double all = reads ? c.read : kind == AccessKind::write ? c.write : c.stream;
+  return pass(instances_[level][static_cast<size_t>(port / l.ports)], reads, start, bytes * all, l.copy_share);
 }
 
 void Hierarchy::give_up(int port, size_t level, int64_t line) {
@@ -168,13 +174,17 @@ void Hierarchy::bring_in(int port, size_t found, int64_t address, int bytes) {
     if (l.victim) continue;
     const int least = std::max(l.sector, bytes);
     const int64_t from = address / least * least;
-    give_up(port, k, cache(k, port).insert(line_of(k, address), sectors(k, from, std::min(least, l.line))));
+    Cache& c = cache(k, port);
+    // A cache of whole lines that was asked for it has none of it.
+    give_up(port, k, l.sector == l.line ? c.insert_new(line_of(k, address), 1) : c.insert(line_of(k, address), sectors(k, from, std::min(least, l.line))));
   }
 }
 
 double Hierarchy::access(int port_number, int64_t address, int bytes, AccessKind kind, double at) {
   Port& port = ports_[static_cast<size_t>(port_number)];
   at += translate(port, address);
+  const int64_t wanted = line_of(0, address);  // as the program sees it: streams go on through pages
+  address += port.moved;
   size_t found = 0;
   for (; found < memory_; ++found) {
     if (cache(found, port_number).find(line_of(found, address), sectors(found, address, bytes)) == Cache::Found::sectors) break;
@@ -188,7 +198,7 @@ double Hierarchy::access(int port_number, int64_t address, int bytes, AccessKind
   else if (kind == AccessKind::write) while (target < memory_ && !chip_.levels[target].allocates) ++target;
   if (kind == AccessKind::stream_write)
     for (size_t k = found; k < memory_; ++k) cache(k, port_number).remove(line_of(k, address));
-  const bool ahead = prefetch_ && foreseen(port, line_of(0, address));
+  const bool ahead = prefetch_ && foreseen(port, wanted);
   double asked = at;
   if (!ahead && kind != AccessKind::stream_write)
     for (size_t k = 0; k < target; ++k)
@@ -214,6 +224,7 @@ double Hierarchy::access(int port_number, int64_t address, int bytes, AccessKind
 
 void Hierarchy::touch(int64_t address) {
   translate(ports_.front(), address);
+  address += ports_.front().moved;
   size_t found = 0;
   while (found < memory_ && cache(found, 0).find(line_of(found, address), sectors(found, address, 8)) != Cache::Found::sectors) ++found;
   if (found < memory_ && found > 0 && chip_.levels[found].victim) cache(found, 0).remove(line_of(found, address));

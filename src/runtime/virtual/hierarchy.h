@@ -55,11 +55,13 @@ class Hierarchy {  // invariant: caches hold what was touched last, as their sha
   struct Port {
     std::vector<Cache> pages;  // per depth of translation
     int64_t last_page = -1;
+    int64_t moved = 0;         // from its addresses to where the page lies
     std::vector<Stream> streams;
     int64_t clock = 0, last_miss = -1, far = 0;
     std::vector<InFlight> waiting;  // per level
   };
 
+  static double pass(Instance& through, bool reads, double from, double ticks, double copy_share);
   double served(size_t level, int port, int bytes, AccessKind kind, double at);
   double translate(Port& port, int64_t address);
   bool foreseen(Port& port, int64_t line);
@@ -75,9 +77,11 @@ class Hierarchy {  // invariant: caches hold what was touched last, as their sha
   bool near_;                  // the first level is a unit's own, and what it hands over is for its core to count
   int line_;
   size_t memory_;              // the last level
+  int page_bits_ = 0;          // 0: nothing is translated
+  bool alone_ = true;          // one unit is at work
   std::vector<std::vector<Cache>> caches_;
   std::vector<std::vector<Instance>> instances_;
-  std::vector<std::vector<Server>> of_unit_;  // per level and unit, where a unit alone gets less than all
+  std::vector<std::vector<Instance>> of_unit_;  // per level and unit, where a unit alone gets less than all
   std::vector<Port> ports_;
   std::vector<double> latency_, miss_;  // ticks at this clock
   std::vector<Costs> costs_;

@@ -91,7 +91,7 @@ void VirtualModule::write_words(int buffer, std::span<const Word> words) {
   const auto all = static_cast<int64_t>(storage_.bytes_of(buffer));
   double lines = 0;
   for (const Level& l : on_->chip.levels)
-    if (!l.memory) lines += 2 * l.capacity / l.line;
+    if (!l.memory) lines += 1.25 * l.capacity / l.line;
   const size_t first = words.size() - std::min(words.size(), static_cast<size_t>(lines));
   for (size_t i = 0; i < words.size(); ++i) {
     const Word& w = words[i];
