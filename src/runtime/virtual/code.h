@@ -110,6 +110,8 @@ struct Code {
   std::vector<ir::Buffer> buffers;     // of the kernel
   int64_t scratch_bytes = 0;
   int most_registers = 0;              // vectors declared at once
+  bool touches_memory = false;
+  bool repeatable = false;             // running it again leaves the same in memory
 };
 
 // `width` > 1: lanes are threads, and kernels of vectors are rewritten for them. Errors: element types that are not

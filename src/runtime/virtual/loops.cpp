@@ -103,6 +103,10 @@ bool is_affine(const Body& body) {
 
 void describe_loops(Code& code) {
   find_needed(code);
+  Loop whole;
+  whole.next = static_cast<int>(code.ops.size());
+  for (const Op& op : code.ops) code.touches_memory |= touches_memory(op.kind);
+  code.repeatable = is_repeatable({code, whole});
   for (Loop& loop : code.loops) {
     const Body body{code, loop};
     bool indirect = false, special = false;

@@ -11,6 +11,7 @@
 #include "runtime/virtual/hierarchy.h"
 #include "runtime/virtual/launcher.h"
 #include "runtime/virtual/noise.h"
+#include "runtime/virtual/remembered.h"
 #include "runtime/virtual/storage.h"
 
 namespace assay::runtime::simulated {
@@ -52,6 +53,7 @@ class VirtualModule final : public Module {
   Storage storage_;
   Hierarchy hierarchy_;
   Noise noise_;
+  Remembered remembered_;
   std::vector<ir::Kernel> kernels_;
   std::vector<Code> codes_;
   std::vector<KernelReport> reports_;
