@@ -1,5 +1,7 @@
 #include "runtime/virtual/cache.h"
 
+#include <bit>
+
 namespace assay::runtime::simulated {
 
 Cache::Cache(const CacheShape& shape) : shape_(shape) {
@@ -14,26 +16,36 @@ Cache::Cache(const CacheShape& shape) : shape_(shape) {
         break;
       }
   sets_ = static_cast<uint64_t>(sets);
-  power_ = (sets_ & (sets_ - 1)) == 0;
+  bits_ = std::has_single_bit(sets_) ? std::countr_zero(sets_) : -1;
   entries_.assign(sets_ * static_cast<uint64_t>(shape_.ways), 0);
+  if (shape.sectors) masks_.assign(entries_.size(), 0);
   heads_.assign(sets_, 0);
   if (shape_.replacement == Replacement::plru) used_.assign(sets_, 0);
+}
+
+void Cache::move(uint64_t set, int to, int from) {
+  at(set, to) = at(set, from);
+  if (!masks_.empty()) masks_[index(set, to)] = masks_[index(set, from)];
 }
 
 // Whichever side of it has fewer lines moves by one.
 void Cache::to_front(uint64_t set, int way) {
   const int ways = shape_.ways, head = heads_[set], behind = way >= head ? way - head : way - head + ways;
-  const uint64_t entry = at(set, way);
+  const uint32_t entry = at(set, way);
+  const uint8_t mask = masks_.empty() ? uint8_t{1} : masks_[index(set, way)];
+  const auto put = [&](int w) {
+    at(set, w) = entry;
+    if (!masks_.empty()) masks_[index(set, w)] = mask;
+  };
   const auto before = [&](int w) { return w == 0 ? ways - 1 : w - 1; };
   const auto after = [&](int w) { return w + 1 == ways ? 0 : w + 1; };
   if (behind <= ways / 2) {
-    for (int w = way; w != head; w = before(w)) at(set, w) = at(set, before(w));
-    at(set, head) = entry;
-    return;
+    for (int w = way; w != head; w = before(w)) move(set, w, before(w));
+    return put(head);
   }
   const int last = before(head);
-  for (int w = way; w != last; w = after(w)) at(set, w) = at(set, after(w));
-  at(set, last) = entry;
+  for (int w = way; w != last; w = after(w)) move(set, w, after(w));
+  put(last);
   heads_[set] = static_cast<uint8_t>(last);
 }
 
@@ -45,7 +57,7 @@ void Cache::take_out(uint64_t set, int way) {
   const int ways = shape_.ways, last = heads_[set] == 0 ? ways - 1 : heads_[set] - 1;
   for (int w = way; w != last;) {
     const int after = w + 1 == ways ? 0 : w + 1;
-    at(set, w) = at(set, after);
+    move(set, w, after);
     w = after;
   }
   at(set, last) = 0;

@@ -15,6 +15,7 @@ namespace assay::runtime::simulated {
 struct CacheShape {
   int64_t lines = 0;
   int ways = 8;
+  bool sectors = false;
   bool hash = false;
   Replacement replacement = Replacement::lru;
 };
@@ -28,64 +29,74 @@ class Cache {  // invariant: a line is in one way of its set at most; lru: empty
 
   // Are all of `sectors` of a line here? Being found is being used.
   Found find(int64_t line, uint8_t sectors) {
-    const uint64_t set = set_of(line);
-    const int w = way_of(set, key_of(line));
+    const Place p = place_of(line);
+    const int w = way_of(p);
     if (w < 0) return Found::nothing;
-    const bool whole = (static_cast<uint8_t>(at(set, w)) & sectors) == sectors;
-    use(set, w);
+    const bool whole = masks_.empty() || (masks_[index(p.set, w)] & sectors) == sectors;
+    use(p.set, w);
     return whole ? Found::sectors : Found::line;
   }
   // Brings sectors in. The line that had to go, or -1.
   int64_t insert(int64_t line, uint8_t sectors) {
-    const uint64_t set = set_of(line);
-    const int w = way_of(set, key_of(line));
+    const Place p = place_of(line);
+    const int w = way_of(p);
     if (w < 0) return insert_new(line, sectors);
-    at(set, w) |= sectors;
-    use(set, w);
+    if (!masks_.empty()) masks_[index(p.set, w)] |= sectors;
+    use(p.set, w);
     return -1;
   }
   // The same of a line that is not here.
   int64_t insert_new(int64_t line, uint8_t sectors) {
-    const uint64_t set = set_of(line);
-    const int w = place(set);
-    uint64_t& entry = at(set, w);
-    const int64_t gone = entry == 0 ? -1 : static_cast<int64_t>(entry >> 8) - 1;
-    entry = key_of(line) | sectors;
-    if (shape_.replacement == Replacement::plru) mark(set, w);
+    const Place p = place_of(line);
+    const int w = next_way(p.set);
+    uint32_t& entry = at(p.set, w);
+    const int64_t gone = entry == 0 ? -1 : line_at(p.set, entry);
+    entry = p.tag;
+    if (!masks_.empty()) masks_[index(p.set, w)] = sectors;
+    if (shape_.replacement == Replacement::plru) mark(p.set, w);
     return gone;
   }
   void remove(int64_t line) {
-    const uint64_t set = set_of(line);
-    if (const int w = way_of(set, key_of(line)); w >= 0) take_out(set, w);
+    const Place p = place_of(line);
+    if (const int w = way_of(p); w >= 0) take_out(p.set, w);
   }
+  // It will be looked for soon: the host's own caches are told.
+  void expect(int64_t line) const { __builtin_prefetch(&entries_[index(place_of(line).set, 0)], 1); }
 
  private:
-  // An entry: line + 1, then its sectors in the low byte; 0: empty.
-  static uint64_t key_of(int64_t line) { return static_cast<uint64_t>(line + 1) << 8; }
-  uint64_t& at(uint64_t set, int way) { return entries_[set * static_cast<uint64_t>(shape_.ways) + static_cast<uint64_t>(way)]; }
+  struct Place {
+    uint64_t set;
+    uint32_t tag;  // never 0: that is an empty way
+  };
+  size_t index(uint64_t set, int way) const { return set * static_cast<uint64_t>(shape_.ways) + static_cast<uint64_t>(way); }
+  uint32_t& at(uint64_t set, int way) { return entries_[index(set, way)]; }
 
-  uint64_t set_of(int64_t line) const {
-    auto n = static_cast<uint64_t>(line);
+  Place place_of(int64_t line) const {
+    const auto n = static_cast<uint64_t>(line);
     if (shape_.hash) {
-      n ^= n >> 17;
-      n *= 0xED5AD4BBAC4C1B51;
-      n ^= n >> 29;
+      uint64_t h = (n ^ n >> 17) * 0xED5AD4BBAC4C1B51;
+      h ^= h >> 29;
+      return {h % sets_, static_cast<uint32_t>(n + 1)};
     }
-    return power_ ? n & (sets_ - 1) : n % sets_;
+    if (bits_ >= 0) return {n & (sets_ - 1), static_cast<uint32_t>((n >> bits_) + 1)};
+    return {n % sets_, static_cast<uint32_t>(n / sets_ + 1)};
+  }
+  int64_t line_at(uint64_t set, uint32_t tag) const {
+    const uint64_t high = tag - 1;
+    return static_cast<int64_t>(shape_.hash ? high : bits_ >= 0 ? high << bits_ | set : high * sets_ + set);
   }
   // Four at a time: most searches go through all ways. -1: not there.
-  int way_of(uint64_t set, uint64_t key) {
-    const uint64_t* entry = &at(set, 0);
-    const auto differs = [&](int w) { return (entry[w] ^ key) > 0xFF; };
+  int way_of(const Place& p) {
+    const uint32_t* entry = &at(p.set, 0);
     int w = 0;
     for (; w + 4 <= shape_.ways; w += 4)
-      if (!(differs(w) & differs(w + 1) & differs(w + 2) & differs(w + 3))) break;
+      if ((entry[w] == p.tag) | (entry[w + 1] == p.tag) | (entry[w + 2] == p.tag) | (entry[w + 3] == p.tag)) break;
     for (const int end = std::min(w + 4, shape_.ways); w < end; ++w)
-      if (!differs(w)) return w;
+      if (entry[w] == p.tag) return w;
     return -1;
   }
   // Where the next line goes.
-  int place(uint64_t set) {
+  int next_way(uint64_t set) {
     if (shape_.replacement != Replacement::lru) return chosen(set);
     uint8_t& head = heads_[set];
     return head = static_cast<uint8_t>(head == 0 ? shape_.ways - 1 : head - 1);
@@ -94,6 +105,7 @@ class Cache {  // invariant: a line is in one way of its set at most; lru: empty
     if (shape_.replacement == Replacement::plru) mark(set, way);
     if (shape_.replacement == Replacement::lru && way != heads_[set]) to_front(set, way);
   }
+  void move(uint64_t set, int to, int from);
   void to_front(uint64_t set, int way);
   void mark(uint64_t set, int way);
   int chosen(uint64_t set);
@@ -101,8 +113,9 @@ class Cache {  // invariant: a line is in one way of its set at most; lru: empty
 
   CacheShape shape_;
   uint64_t sets_ = 1;
-  bool power_ = true;
-  std::vector<uint64_t> entries_ = std::vector<uint64_t>(8);
+  int bits_ = 0;                 // -1: their number is no power of two
+  std::vector<uint32_t> entries_ = std::vector<uint32_t>(8);
+  std::vector<uint8_t> masks_;   // sectors of each; empty: lines are whole
   std::vector<uint8_t> heads_ = std::vector<uint8_t>(1);
   std::vector<uint64_t> used_;  // plru: a bit per way
   uint64_t random_ = 0x9E3779B97F4A7C15;

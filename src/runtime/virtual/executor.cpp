@@ -22,7 +22,7 @@ Executor::Executor(Machine& machine, const Code& code, Unit& unit, int unit_numb
   size_t argument = 0;
   int64_t used = 0;
   // On processors a group's own memory is memory like any other, apart for each unit.
-  const int64_t apart = (int64_t{1} << 46) + (int64_t{1} << 30) * unit_number;
+  const int64_t apart = (int64_t{1} << 36) + (int64_t{1} << 26) * unit_number;
   for (const ir::Buffer& b : code.buffers) {
     if (b.scope == ir::Scope::global) {
       views_.push_back(arguments[argument++]);

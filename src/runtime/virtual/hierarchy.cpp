@@ -10,6 +10,7 @@ namespace assay::runtime::simulated {
 namespace {
 
 constexpr size_t kStreams = 16;  // followed at once by a unit
+constexpr int64_t kExpected = 6; // lines further on that a stream will ask for
 constexpr int kConfirmed = 3;    // lines in a row make a stream
 constexpr int kTranslationWays = 8;
 
@@ -44,11 +45,11 @@ Hierarchy::Hierarchy(const Chip& chip, const Effects& effects) : chip_(chip), pr
     const size_t count = static_cast<size_t>((ports + l.ports - 1) / l.ports);
     instances_[k].resize(count);
     if (!l.unit_wide) of_unit_[k].resize(static_cast<size_t>(chip.units));
-    if (!l.memory) caches_[k].assign(count, Cache({static_cast<int64_t>(l.capacity) / l.line, l.ways, effects.hash, effects.replacement}));
+    if (!l.memory) caches_[k].assign(count, Cache({static_cast<int64_t>(l.capacity) / l.line, l.ways, l.sector < l.line, effects.hash, effects.replacement}));
   }
   ports_.resize(static_cast<size_t>(ports));
   for (Port& p : ports_) {
-    for (const Translation& t : chip.translation) p.pages.emplace_back(CacheShape{t.entries, std::min(t.entries, kTranslationWays), false, Replacement::lru});
+    for (const Translation& t : chip.translation) p.pages.emplace_back(CacheShape{t.entries, std::min(t.entries, kTranslationWays), false, false, Replacement::lru});
     p.streams.resize(kStreams);
     for (const Level& l : chip.levels) p.waiting.push_back({std::vector<double>(static_cast<size_t>(l.outstanding), 0.0), 0});
   }
@@ -164,6 +165,7 @@ void Hierarchy::give_up(int port, size_t level, int64_t line) {
   const size_t next = level + 1;
   if (line < 0 || next >= memory_ || !chip_.levels[next].victim) return;
   const int64_t address = line * chip_.levels[level].line;
+  cache(next, port).expect(line_of(next, address) + kExpected);
   give_up(port, next, cache(next, port).insert(line_of(next, address), sectors(next, address, chip_.levels[level].line)));
 }
 
@@ -199,6 +201,8 @@ double Hierarchy::access(int port_number, int64_t address, int bytes, AccessKind
   if (kind == AccessKind::stream_write)
     for (size_t k = found; k < memory_; ++k) cache(k, port_number).remove(line_of(k, address));
   const bool ahead = prefetch_ && foreseen(port, wanted);
+  if (ahead)
+    for (size_t k = 1; k < memory_; ++k) cache(k, port_number).expect(line_of(k, address) + kExpected);
   double asked = at;
   if (!ahead && kind != AccessKind::stream_write)
     for (size_t k = 0; k < target; ++k)
