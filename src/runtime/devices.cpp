@@ -8,6 +8,7 @@
 #include "runtime/cuda/device.h"
 #include "runtime/device.h"
 #include "runtime/opencl/device.h"
+#include "runtime/virtual/device.h"
 #include "runtime/vulkan/device.h"
 
 namespace assay::runtime {
@@ -39,10 +40,13 @@ Found devices() {
     all.devices.insert(all.devices.end(), f.devices.begin(), f.devices.end());
     all.absent.insert(all.absent.end(), f.absent.begin(), f.absent.end());
   }
+  const Found named = simulated::find();
+  all.absent.insert(all.absent.end(), named.absent.begin(), named.absent.end());
   return all;
 }
 
 Result<std::unique_ptr<Device>> open(const std::string& id) {
+  if (id.starts_with(simulated::kPrefix)) return simulated::open(id);  // as many as there are profiles: none is listed
   std::vector<std::string> ids;
   for (const Kind& kind : kKinds)
     for (const DeviceInfo& d : kind.find().devices) {

@@ -1,0 +1,102 @@
+// A profile as the numbers a simulation runs on: nothing unknown is left, times are ticks of the core clock and seconds.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "hwdesc/profile.h"
+#include "ir/kernel.h"
+#include "runtime/virtual/effects.h"
+
+namespace assay::runtime::simulated {
+
+// Ticks of the core and time that passes beside it.
+struct Span {
+  double ticks = 0, seconds = 0;
+  double at(double hz) const { return ticks + seconds * hz; }
+};
+
+// Bytes, or elements, per tick and per second; one of them is 0.
+struct Speed {
+  double per_tick = 0, per_second = 0;
+  double at(double hz) const { return per_tick + per_second / hz; }
+};
+
+struct OpCost {
+  int pipe = -1;        // -1: none, it only issues
+  double slots = 1;     // lane-slots per element
+  double latency = 1;   // ticks
+};
+
+inline constexpr size_t kOps = static_cast<size_t>(ir::ValueOp::opaque) + 1;
+
+struct Mode {           // a width of vectors, or of waves
+  int width = 1;
+  double issue = 1;     // instructions per tick, of a partition
+  std::vector<double> instruction;  // ticks a pipe is busy with a slot of every lane
+  std::array<OpCost, kOps> ops{};   // of f32
+  double gather_slots = 0, scatter_slots = 0;  // per lane that lies apart; 0: a whole instruction each
+};
+
+struct Level {
+  std::string name;
+  int ports = 1;             // of one instance: partitions whose accesses meet in it
+  bool unit_wide = false;    // an instance belongs to one unit, or to a part of one
+  double capacity = 0;
+  int line = 64, sector = 64, ways = 8;
+  Span latency;
+  Speed read, write, per_unit;
+  double copy_share = 0;     // what a transfer in one direction takes from those in the other: 0 nothing, 1 all of its time
+  double sharpness = 0;      // 0: no such law
+  std::vector<std::pair<double, double>> shape;  // units, bandwidth, as fractions
+  int outstanding = 0;       // lines missed at once, per unit; 0: no limit
+  bool allocates = true;     // a store that misses brings the line in
+  bool victim = false;
+  bool memory = false;       // where everything lies
+};
+
+struct Scratch {             // memory of a group's own
+  bool exists = false;
+  double capacity = 0;
+  Span latency;
+  Speed read, write;
+  int banks = 0, bank_bytes = 4;
+};
+
+struct Translation {
+  double page = 4096;
+  int entries = 64;
+  Span miss;
+};
+
+struct Chip {
+  std::string name, api;
+  double clock = 1e9;
+  bool threads = false;      // lanes are threads
+  int units = 1, partitions = 1;
+  std::vector<Mode> modes;   // ascending width
+  std::vector<std::string> pipes;
+  std::vector<bool> pipe_per_partition;
+  int registers = 0;         // of the unit's file; 0: not known
+  int register_bytes = 0;
+  int waves = 16;            // resident per unit
+  int groups = 0;            // resident per unit; 0: no limit of their own
+  int group_threads = 0;     // 0: no limit
+  std::vector<Level> levels; // caches near to far, then the memory
+  Scratch scratch;
+  std::vector<Translation> translation;
+  double memory_bytes = 0;
+  double launch = 0, eager = 0, barrier = 0, group_start = 0, unit_join = 0;  // seconds
+  bool in_sequence = false;  // launches may be steps of one kernel, `barrier` apart
+  double allocation = 0;     // bytes of the largest buffer
+};
+
+// Every value that is not known is one of defaults.h. Errors: a profile without any memory, or a victim cache that there
+// is not.
+Result<Chip> make_chip(const hwdesc::Profile& profile, const Effects& effects);
+
+// The mode that an operation on so many lanes runs in, and how many instructions it is.
+const Mode& mode_for(const Chip& chip, int lanes);
+
+}  // namespace assay::runtime::simulated

@@ -1,0 +1,134 @@
+// When operations begin and end on one unit.
+//
+// Vectors (processors): operations are taken in program order, `issue` a tick, as long as no more than a window of them
+// is under way; each begins when its operands are there and its pipe has room.
+// Threads (SIMT units): a wave issues in order; waves of a partition share its issue and its pipes, and the one that can
+// go first goes first (launcher.h).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "runtime/virtual/chip.h"
+#include "runtime/virtual/code.h"
+#include "runtime/virtual/defaults.h"
+
+namespace assay::runtime::simulated {
+
+struct Unit {                // what its waves, or its one stream of vectors, share
+  std::vector<double> front;               // per partition: the next issue
+  std::vector<std::vector<double>> pipes;  // per partition: when each is free again
+  double near_read = 0, near_write = 0;    // the first cache's ports
+  double own_memory = 0;                   // the groups' own memory
+  std::vector<double> window;              // when operations of the last window retire
+  size_t place = 0;
+  double retired = 0;
+
+  void restart(const Chip& chip);
+  void shift(double by);
+};
+
+class Core {  // invariant: one stream of operations on a unit; time never goes back
+ public:
+  Core(const Chip& chip, Unit& unit, int partition) : chip_(chip), unit_(&unit), partition_(static_cast<size_t>(partition)) {
+    own_ = !chip.threads;
+    tick_ = 1 / chip.modes.back().issue;
+  }
+
+  // The time at which an operation begins whose operands are there at `ready`.
+  double begin(const Op& op, double ready) {
+    const double dispatch = room();
+    double start = std::max(dispatch, ready);
+    if (op.pipe >= 0) start = take(pipe(op.pipe), op.busy, dispatch, start);
+    issue(op.issues, own_ ? dispatch : start);
+    return start;
+  }
+  // The first cache's port hands over for so many ticks.
+  double pass(double& port, double ticks, double start) { return take(port, ticks, own_ ? dispatched_ : start, start); }
+  void end(double done) {
+    ++operations_;
+    if (!own_) {
+      last_ = std::max(last_, done);
+      return;
+    }
+    unit_->retired = std::max(unit_->retired, done);
+    unit_->window[unit_->place] = unit_->retired;
+    if (++unit_->place == unit_->window.size()) unit_->place = 0;
+  }
+  // Instructions that nobody waits for.
+  void control(double issues) {
+    if (issues <= 0) return;
+    const double at = std::max(room(), own_ ? 0.0 : time_);
+    issue(issues, at);
+    if (own_) end(at + tick_ * issues);
+  }
+
+  double time() const { return own_ ? unit_->front[partition_] : time_; }
+  double finished() const { return own_ ? std::max(unit_->front[partition_], unit_->retired) : std::max(time_, last_); }
+  // Nothing begins before.
+  void wait_until(double at) {
+    if (own_) unit_->front[partition_] = std::max(unit_->front[partition_], at);
+    else time_ = std::max(time_, at);
+  }
+  void shift(double by) {
+    time_ += by;
+    last_ += by;
+    if (own_) unit_->shift(by);
+  }
+  int64_t operations() const { return operations_; }  // so far
+  Unit& unit() { return *unit_; }
+
+ private:
+  double room() const {
+    const double front = unit_->front[partition_];
+    return own_ ? std::max(front, unit_->window[unit_->place]) : std::max(front, time_);
+  }
+  void issue(double issues, double at) {
+    dispatched_ = at;
+    unit_->front[partition_] = at + issues * tick_;
+    if (!own_) time_ = unit_->front[partition_];
+  }
+  // A processor looks ahead: what waits for its operands does not hold up what comes after it, so room on a pipe is
+  // taken from when the operation was dispatched. A wave holds it from when it begins.
+  double take(double& free, double busy, double dispatch, double start) {
+    if (own_) {
+      free = std::max(free, dispatch) + busy;
+      return std::max(start, free - busy);
+    }
+    start = std::max(start, free);
+    free = start + busy;
+    return start;
+  }
+  double& pipe(int p) {
+    const bool each = chip_.pipe_per_partition[static_cast<size_t>(p)];
+    return unit_->pipes[each ? partition_ : 0][static_cast<size_t>(p)];
+  }
+
+  const Chip& chip_;
+  Unit* unit_;
+  size_t partition_;
+  bool own_ = true;          // the unit is this stream's alone
+  double tick_ = 1;          // of one issue
+  double time_ = 0, last_ = 0, dispatched_ = 0;
+  int64_t operations_ = 0;
+};
+
+inline void Unit::restart(const Chip& chip) {
+  const auto partitions = static_cast<size_t>(chip.partitions);
+  front.assign(partitions, 0);
+  pipes.assign(partitions, std::vector<double>(chip.pipes.size(), 0));
+  near_read = near_write = own_memory = retired = 0;
+  window.assign(static_cast<size_t>(defaults::kWindow), 0);
+  place = 0;
+}
+
+inline void Unit::shift(double by) {
+  for (double& t : front) t += by;
+  for (auto& p : pipes)
+    for (double& t : p) t += by;
+  for (double* t : {&near_read, &near_write, &own_memory, &retired}) *t += by;
+  for (double& t : window) t += by;
+}
+
+}  // namespace assay::runtime::simulated

@@ -1,0 +1,134 @@
+#include "runtime/virtual/device.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "base/yaml.h"
+#include "hwdesc/library.h"
+#include "hwdesc/parse.h"
+#include "runtime/virtual/module.h"
+
+namespace assay::runtime::simulated {
+namespace {
+
+std::optional<std::string> text_of(const std::string& path) {
+  struct stat at{};
+  if (::stat(path.c_str(), &at) != 0 || !S_ISREG(at.st_mode) || at.st_size > static_cast<off_t>(hwdesc::kMaxProfileBytes)) return std::nullopt;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  std::ostringstream text;
+  text << file.rdbuf();
+  return std::move(text).str();
+}
+
+std::string folder_of(const std::string& file) {
+  const size_t slash = file.rfind('/');
+  return slash == std::string::npos ? "" : file.substr(0, slash + 1);
+}
+
+// Names of profiles are meant beside the file they stand in, then in the library.
+hwdesc::Library beside(const std::string& file) {
+  return [folder = folder_of(file)](std::string_view name) -> std::optional<std::pair<std::string, std::string>> {
+    for (const char* ending : {"", ".yaml", "/profile.yaml"}) {
+      const std::string path = folder + std::string(name) + ending;
+      if (auto text = text_of(path)) return std::pair{std::move(*text), path};
+    }
+    return hwdesc::library_profile(name);
+  };
+}
+
+Result<hwdesc::Profile> profile_of(const std::string& name, const std::string& beside_file) {
+  const auto lookup = beside(beside_file);
+  if (const auto found = lookup(name)) return hwdesc::parse_profile(found->first, found->second, beside(found->second));
+  auto unknown = hwdesc::load_from_library(name);
+  if (unknown) return unknown;
+  Diags diags = unknown.diags();
+  if (diags[0].hint.empty()) diags[0].hint = "`assay profile list` names those of the library; a path names a file";
+  return diags;
+}
+
+bool has_effects(const std::string& text, const std::string& file) {
+  const auto doc = yaml::parse(text, file);
+  if (!doc || doc->root.kind != yaml::Node::Kind::map) return false;
+  const yaml::Node* schema = doc->root.find("schema");
+  return schema != nullptr && schema->scalar.starts_with("assay/virtual/");
+}
+
+struct Described {
+  Effects effects;
+  hwdesc::Profile profile;
+};
+
+Result<Described> describe(const std::string& name) {
+  const auto text = text_of(name);
+  if (!text || !has_effects(*text, name)) {
+    auto profile = profile_of(name, "");
+    if (!profile) return profile.diags();
+    Effects none;
+    none.profile = name;
+    return Described{std::move(none), std::move(profile).value()};
+  }
+  auto effects = parse_effects(*text, name);
+  if (!effects) return effects.diags();
+  auto profile = profile_of(effects->profile, name);
+  if (!profile) return profile.diags();
+  return Described{std::move(effects).value(), std::move(profile).value()};
+}
+
+// What a driver would say; not what its caches are.
+DeviceInfo info_of(const std::string& id, const Chip& chip) {
+  DeviceInfo d;
+  d.id = id;
+  d.name = chip.name;
+  d.api = chip.api;
+  d.units = chip.threads ? 1 : chip.units;
+  d.memory_bytes = static_cast<int64_t>(chip.memory_bytes);
+  d.threads = chip.threads;
+  for (const Mode& m : chip.modes) d.widths.push_back(m.width);
+  d.clock_hz = chip.clock;
+  d.simulated = true;
+  d.in_sequence = chip.in_sequence;
+  d.facts = {{"class", chip.threads ? "gpu" : "cpu"}, {"driver", "simulated"}, {"compute_units", std::to_string(chip.units)}};
+  if (chip.threads && chip.group_threads > 0) d.facts.emplace_back("group_threads", std::to_string(chip.group_threads));
+  if (chip.threads && chip.scratch.exists) d.facts.emplace_back("group_memory", fmt::format("{:.0f}", chip.scratch.capacity));
+  if (chip.allocation > 0) d.facts.emplace_back("largest_buffer", fmt::format("{:.0f}", chip.allocation));
+  return d;
+}
+
+class VirtualDevice final : public Device {
+ public:
+  explicit VirtualDevice(std::shared_ptr<Simulated> on) : info_(info_of(on->id, on->chip)), on_(std::move(on)) {}
+
+  const DeviceInfo& info() const override { return info_; }
+
+  // Nothing is printed: a kernel for any target runs as it stands.
+  Result<std::unique_ptr<Module>> load(std::span<const ir::Kernel> kernels, const hwdesc::Target&, const LoadOptions& options) override {
+    return VirtualModule::make(on_, kernels, info_.in_sequence && !options.one_by_one);
+  }
+
+ private:
+  DeviceInfo info_;
+  std::shared_ptr<Simulated> on_;
+};
+
+}  // namespace
+
+Found find() {
+  return {{}, {{"virtual", "name a profile to simulate its chip: virtual:generic/x86-avx512-2core, or virtual:FILE.yaml (docs/virtual.md)"}}};
+}
+
+Result<std::unique_ptr<Device>> open(const std::string& id) {
+  const std::string name = id.substr(std::string_view(kPrefix).size());
+  if (name.empty()) return error("a virtual device needs a profile", "virtual:generic/x86-avx512-2core");
+  auto described = describe(name);
+  if (!described) return described.diags();
+  auto chip = make_chip(described->profile, described->effects);
+  if (!chip) return chip.diags();
+  auto on = std::make_shared<Simulated>(Simulated{id, std::move(described->effects), std::move(chip).value()});
+  return std::unique_ptr<Device>(std::make_unique<VirtualDevice>(std::move(on)));
+}
+
+}  // namespace assay::runtime::simulated

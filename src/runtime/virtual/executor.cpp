@@ -1,0 +1,245 @@
+#include "runtime/virtual/executor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace assay::runtime::simulated {
+namespace {
+
+constexpr double kSettledCompute = 1e-9, kSettledMemory = 2e-3;
+constexpr int kAlike = 3, kAlikeTouching = 1;  // blocks of iterations in a row after the first; the second: of what touches memory
+constexpr int64_t kSettling = 4 * defaults::kWindow;  // operations
+constexpr int kWaveBlock = 16;     // waves take turns: blocks of iterations are alike, single ones are not
+
+}  // namespace
+
+Executor::Executor(Machine& machine, const Code& code, Unit& unit, int unit_number, int partition, std::span<const View> arguments)
+    : machine_(machine), code_(code), core_(machine.chip, unit, partition), port_(unit_number * machine.chip.partitions + partition),
+      registers_(code), vars_(static_cast<size_t>(code.vars), 0), places_(code.places.size(), 0), ready_(code.regs.size(), 0),
+      loops_(code.loops.size()) {
+  scratch_.resize(static_cast<size_t>(code.scratch_bytes));
+  size_t argument = 0;
+  int64_t used = 0;
+  // On processors a group's own memory is memory like any other, apart for each unit.
+  const int64_t apart = (int64_t{1} << 36) + (int64_t{1} << 26) * unit_number;
+  for (const ir::Buffer& b : code.buffers) {
+    if (b.scope == ir::Scope::global) {
+      views_.push_back(arguments[argument++]);
+      continue;
+    }
+    views_.push_back({scratch_.data() + used, b.elements, apart + used});
+    used += (b.elements * ir::bytes_of(b.dtype) + 63) / 64 * 64;
+  }
+  int most = 1;
+  for (const Op& op : code.ops) most = std::max({most, op.lanes, op.count});
+  at_.resize(static_cast<size_t>(most));
+}
+
+void Executor::start(int64_t group, double at) {
+  core_.wait_until(std::max(at, machine_.chip.threads ? at : core_.finished()) + machine_.group_start);
+  // What was left in another group's memory means nothing to this one.
+  std::fill(scratch_.begin(), scratch_.end(), std::byte{0xFF});
+  set_var(0, group);
+  std::fill(ready_.begin(), ready_.end(), 0.0);
+  for (size_t v = 1; v < vars_.size(); ++v) vars_[v] = 0;
+  masks_.clear();
+  index_ready_ = 0;
+  pc_ = 0;
+  settled_ = -1;
+}
+
+void Executor::set_var(int var, int64_t value) {
+  vars_[static_cast<size_t>(var)] = value;
+  for (const int p : code_.places_of[static_cast<size_t>(var)]) {
+    const Place& place = code_.places[static_cast<size_t>(p)];
+    int64_t sum = place.rest.terms.empty() ? 0 : ir::evaluate(place.rest, vars_);
+    for (const Linear& l : place.linear) sum += l.coeff * vars_[static_cast<size_t>(l.var)];
+    places_[static_cast<size_t>(p)] = sum;
+  }
+}
+
+int64_t Executor::lane_index(const Address& a, int lane) const {
+  if (a.slow < 0) return index(a) + a.lane_step * lane;
+  std::vector<int64_t> vars = vars_;
+  vars[static_cast<size_t>(code_.lane)] = lane;
+  return ir::evaluate(code_.indices[static_cast<size_t>(a.slow)], vars) + a.offset;
+}
+
+void Executor::run(double until) {
+  news_ = false;
+  while (pc_ >= 0 && !news_ && core_.time() < until) step();
+}
+
+void Executor::step() {
+  const Op& op = code_.ops[static_cast<size_t>(pc_)];
+  ++pc_;
+  switch (op.kind) {
+    case OpKind::apply:
+      return compute(op);
+    case OpKind::load:
+    case OpKind::indirect:
+      return load(op);
+    case OpKind::store:
+      return store(op);
+    case OpKind::next:
+      return next(op);
+    case OpKind::loop:
+      return enter(op);
+    case OpKind::constant:
+      if (op.needed) registers_.constant(op, masked());
+      ready_[static_cast<size_t>(op.dst)] = 0;
+      return;
+    case OpKind::copy:
+      if (op.needed) registers_.copy(op, masked());
+      ready_[static_cast<size_t>(op.dst)] = ready(op.a);
+      return;
+    case OpKind::lane_index:
+      return compute(op);
+    case OpKind::locate:
+      return locate(op);
+    case OpKind::let:
+      return set_var(op.var, index(op.at));
+    case OpKind::unless:
+      core_.control(op.issues);
+      if (!holds(op, 0)) pc_ = op.target;
+      return;
+    case OpKind::jump:
+      pc_ = op.target;
+      return;
+    case OpKind::mask:
+      return mask(op);
+    case OpKind::unmask_else: {
+      Masked& m = masks_.back();
+      bool any = false;
+      for (size_t l = 0; l < m.active.size(); ++l) any |= (m.active[l] = m.outer[l] != 0 && m.active[l] == 0 ? 1 : 0) != 0;
+      if (!any) pc_ = op.target;
+      return;
+    }
+    case OpKind::unmask:
+      masks_.pop_back();
+      return;
+    case OpKind::barrier:
+      if (machine_.chip.threads) core_.wait_until(core_.finished() + op.latency);
+      return;
+    case OpKind::end:
+      pc_ = -1;
+      return;
+  }
+}
+
+bool Executor::holds(const Op& op, int lane) const {
+  const auto& tests = code_.tests[static_cast<size_t>(op.tests)];
+  return std::all_of(tests.begin(), tests.end(), [&](const Test& t) {
+    const int64_t at = code_.width > 1 ? lane_index(t.at, lane) : index(t.at);
+    return t.low <= at && at <= t.high;
+  });
+}
+
+void Executor::mask(const Op& op) {
+  const auto width = static_cast<size_t>(code_.width);
+  Masked m{masks_.empty() ? std::vector<uint8_t>(width, 1) : masks_.back().active, std::vector<uint8_t>(width, 0)};
+  bool any = false;
+  for (size_t l = 0; l < width; ++l) any |= (m.active[l] = m.outer[l] != 0 && holds(op, static_cast<int>(l)) ? 1 : 0) != 0;
+  masks_.push_back(std::move(m));
+  core_.control(op.issues);
+  if (!any) pc_ = op.target;
+}
+
+void Executor::compute(const Op& op) {
+  const double operands = std::max({ready(op.a), ready(op.b), ready(op.c)});
+  const double done = core_.begin(op, operands) + op.latency;
+  ready_[static_cast<size_t>(op.dst)] = done;
+  core_.end(done);
+  if (!op.needed) return;
+  if (op.kind == OpKind::lane_index) registers_.lane_index(op, index(op.at), op.stride, masked());
+  else registers_.apply(op, masked());
+}
+
+void Executor::enter(const Op& op) {
+  const Loop& loop = code_.loops[static_cast<size_t>(op.loop)];
+  LoopState& state = loops_[static_cast<size_t>(op.loop)];
+  state.end = loop.limit;
+  for (const Address& b : loop.bounds) state.end = std::min(state.end, index(b));
+  if (state.end <= 0) {
+    pc_ = op.target;
+    return;
+  }
+  set_var(op.var, 0);
+  settle(state, loop);
+}
+
+void Executor::settle(LoopState& state, const Loop& loop) {
+  const bool waves = machine_.chip.threads;
+  const int wanted = loop.touches_memory ? kAlikeTouching : kAlike;
+  state.steady.restart(waves ? kWaveBlock : 1, wanted, loop.touches_memory || waves ? kSettledMemory : kSettledCompute);
+  state.steady.after(core_.time());
+  state.operations = core_.operations();
+  state.far = machine_.hierarchy.far_accesses(port_);
+}
+
+void Executor::next(const Op& op) {
+  core_.control(op.issues);
+  LoopState& state = loops_[static_cast<size_t>(op.loop)];
+  const auto var = static_cast<size_t>(op.var);
+  const int64_t now = vars_[var] + 1;
+  if (now >= state.end) {
+    if (settled_ == op.loop) settled_ = -1;
+    return;
+  }
+  vars_[var] = now;
+  for (const int p : code_.places_of[var]) {
+    const Place& place = code_.places[static_cast<size_t>(p)];
+    auto& sum = places_[static_cast<size_t>(p)];
+    if (place.rest.terms.empty()) {
+      for (const Linear& l : place.linear)
+        if (l.var == op.var) sum += l.coeff;
+      continue;
+    }
+    sum = ir::evaluate(place.rest, vars_);
+    for (const Linear& l : place.linear) sum += l.coeff * vars_[static_cast<size_t>(l.var)];
+  }
+  pc_ = op.target;
+  look_at_loop(op);
+}
+
+int64_t Executor::left(int loop) const {
+  return loops_[static_cast<size_t>(loop)].end - vars_[static_cast<size_t>(code_.loops[static_cast<size_t>(loop)].var)] - 1;
+}
+
+void Executor::look_at_loop(const Op& op) {
+  const Loop& loop = code_.loops[static_cast<size_t>(op.loop)];
+  if (!loop.same_addresses || !(loop.repeatable || loop.straight)) return;
+  LoopState& state = loops_[static_cast<size_t>(op.loop)];
+  // A window has to have filled, and emptied again, before what is seen lasts.
+  if (core_.operations() - state.operations < kSettling && !state.steady.settled()) {
+    const int64_t since = state.operations;
+    settle(state, loop);
+    state.operations = since;
+    return;
+  }
+  if (!state.steady.after(core_.time()) || left(op.loop) < 1) {
+    if (settled_ == op.loop) settled_ = -1;
+    return;
+  }
+  const int64_t far = machine_.hierarchy.far_accesses(port_);
+  settled_far_ = far != std::exchange(state.far, far);
+  settled_ = op.loop;
+  news_ = true;
+}
+
+double Executor::skip(int64_t iterations) {
+  const Loop& loop = code_.loops[static_cast<size_t>(settled_)];
+  const double by = settled_ticks() * static_cast<double>(iterations);
+  follow_values(loop, iterations);
+  set_var(loop.var, vars_[static_cast<size_t>(loop.var)] + iterations);
+  core_.shift(by);
+  for (double& r : ready_)
+    if (r > 0) r += by;
+  for (LoopState& s : loops_) s.steady.moved(by);
+  settle(loops_[static_cast<size_t>(settled_)], loop);
+  settled_ = -1;
+  return by;
+}
+
+}  // namespace assay::runtime::simulated

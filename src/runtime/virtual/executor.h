@@ -1,0 +1,111 @@
+// One stream of operations: a unit that works through groups (vectors), or a wave that is one group (threads). Executes
+// a kernel's operations, values and times, and can stop at any of them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/virtual/code.h"
+#include "runtime/virtual/core.h"
+#include "runtime/virtual/hierarchy.h"
+#include "runtime/virtual/steady.h"
+#include "runtime/virtual/values.h"
+
+namespace assay::runtime::simulated {
+
+// A buffer as a kernel sees it.
+struct View {
+  std::byte* data = nullptr;
+  int64_t elements = 0;
+  int64_t address = 0;
+};
+
+struct Machine {             // what all streams of a launch share
+  const Chip& chip;
+  Hierarchy& hierarchy;
+  double hz = 1e9;
+  double near_read = 0, near_write = 0, own_read = 0, own_write = 0;  // ticks per byte
+  double own_latency = 0;
+  double group_start = 0;    // ticks
+  int streams = 1;           // at work
+};
+
+class Executor {  // invariant: pc_ is the operation that comes next
+ public:
+  Executor(Machine& machine, const Code& code, Unit& unit, int unit_number, int partition, std::span<const View> arguments);
+
+  void start(int64_t group, double at);  // the stream is idle
+  bool idle() const { return pc_ < 0; }
+  double time() const { return core_.time(); }
+  double finished() const { return core_.finished(); }
+  // Executes until its time has come to `until`, its group has ended, or an iteration of a settled loop has.
+  void run(double until);
+
+  // The loop it is in has settled: iterations left after this one, and ticks of each; 0 left: it has not.
+  int64_t settled_iterations() const { return settled_ < 0 ? 0 : left(settled_); }
+  double settled_ticks() const { return loops_[static_cast<size_t>(settled_)].steady.iteration(); }
+  bool touched_shared() const { return settled_far_; }  // the last iteration reached what other units reach too
+  // As if so many iterations had gone by. The ticks they took.
+  double skip(int64_t iterations);
+
+  const std::string& fault() const { return fault_; }  // an access outside a buffer; "": none
+
+ private:
+  struct LoopState {
+    int64_t end = 0, far = 0, operations = 0;
+    Steady steady;
+  };
+
+  void step();
+  int64_t index(const Address& a) const { return (a.place >= 0 ? places_[static_cast<size_t>(a.place)] : 0) + a.offset; }
+  int64_t lane_index(const Address& a, int lane) const;
+  void set_var(int var, int64_t value);
+  void enter(const Op& op);
+  void next(const Op& op);
+  void look_at_loop(const Op& op);
+  int64_t left(int loop) const;
+  void settle(LoopState& state, const Loop& loop);
+  bool holds(const Op& op, int lane) const;
+  void mask(const Op& op);
+  Mask masked() const { return masks_.empty() ? nullptr : masks_.back().active.data(); }
+  bool is_active(int lane) const { return masks_.empty() || masks_.back().active[static_cast<size_t>(lane)] != 0; }
+
+  double ready(int reg) const { return reg < 0 ? 0 : ready_[static_cast<size_t>(reg)]; }
+  void compute(const Op& op);
+  void load(const Op& op);
+  void store(const Op& op);
+  void locate(const Op& op);
+  bool positions(const Op& op);     // of all lanes, into at_; false: outside the buffer
+  void transfer_values(const Op& op, bool storing);
+  double access(const Op& op, AccessKind kind, double start);
+  double near(int64_t first, int64_t last, AccessKind kind, double start);
+  double own_memory(const Op& op, AccessKind kind, double start);
+  void follow_values(const Loop& loop, int64_t iterations);
+
+  struct Masked {
+    std::vector<uint8_t> outer, active;
+  };
+
+  Machine& machine_;
+  const Code& code_;
+  Core core_;
+  int port_;
+  Registers registers_;
+  std::vector<View> views_;
+  std::vector<std::byte> scratch_;
+  std::vector<int64_t> vars_, places_;
+  std::vector<double> ready_;
+  std::vector<LoopState> loops_;
+  std::vector<Masked> masks_;
+  std::vector<int64_t> at_;          // elements that lanes touch
+  bool together_ = false;            // they lie in a row, or are one
+  int pc_ = -1, settled_ = -1;
+  bool settled_far_ = false, news_ = false;
+  double index_ready_ = 0;
+  std::string fault_;
+};
+
+}  // namespace assay::runtime::simulated

@@ -1,0 +1,175 @@
+// Loads and stores of a stream: where its lanes touch memory, what they find there, and when.
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "ir/element.h"
+#include "ir/graph.h"
+#include "runtime/virtual/executor.h"
+
+namespace assay::runtime::simulated {
+namespace {
+
+int size_of(const Code& code, int buffer) { return ir::bytes_of(code.buffers[static_cast<size_t>(buffer)].dtype); }
+
+}  // namespace
+
+// Consecutive elements, and one for all, need no list.
+bool Executor::positions(const Op& op) {
+  const View& view = views_[static_cast<size_t>(op.buffer)];
+  int64_t low = 0, high = 0;
+  together_ = op.kind != OpKind::indirect && op.at.slow < 0 && masks_.empty() && (op.stride == 1 || op.stride == 0);
+  if (together_) {
+    low = index(op.at);
+    high = low + (op.stride == 1 ? op.count - 1 : 0);
+    at_[0] = low;
+  } else {
+    bool first = true;
+    for (int l = 0; l < op.count; ++l) {
+      if (!is_active(l)) continue;
+      const int64_t at = op.kind == OpKind::indirect ? registers_.integer(op.a, l)
+                   : code_.width > 1          ? lane_index(op.at, l)
+                                              : index(op.at) + l * op.stride;
+      at_[static_cast<size_t>(l)] = at;
+      low = first ? at : std::min(low, at);
+      high = first ? at : std::max(high, at);
+      first = false;
+    }
+    if (first) return true;  // nobody
+  }
+  if (low >= 0 && high < view.elements) return true;
+  fault_ = fmt::format("kernel '{}': element {} of '{}' is touched in group {}: the buffer has {}", code_.name, low < 0 ? low : high,
+                       code_.buffers[static_cast<size_t>(op.buffer)].name, vars_[0], view.elements);
+  pc_ = -1;
+  return false;
+}
+
+void Executor::transfer_values(const Op& op, bool storing) {
+  const auto size = static_cast<size_t>(size_of(code_, op.buffer));
+  std::byte* memory = views_[static_cast<size_t>(op.buffer)].data;
+  if (storing) {
+    registers_.spread(op.a);
+    const std::byte* from = registers_.one(op.a);
+    if (together_ && op.stride == 1) {
+      std::memcpy(memory + static_cast<size_t>(at_[0]) * size, from, size * static_cast<size_t>(op.count));
+      return;
+    }
+    for (int l = 0; l < op.count; ++l)
+      if (is_active(l)) std::memcpy(memory + static_cast<size_t>(together_ ? at_[0] : at_[static_cast<size_t>(l)]) * size, from + static_cast<size_t>(l) * size, size);
+    return;
+  }
+  std::byte* to = registers_.lanes(op.dst);
+  const auto put = [&](int lane, int64_t element) { std::memcpy(to + static_cast<size_t>(lane) * size, memory + static_cast<size_t>(element) * size, size); };
+  if (together_ && op.stride == 0) {
+    put(0, at_[0]);
+    return registers_.set_uniform(op.dst, true);
+  }
+  if (masked() != nullptr) registers_.spread(op.dst);
+  if (together_) {
+    std::memcpy(to, memory + static_cast<size_t>(at_[0]) * size, size * static_cast<size_t>(op.count));
+  } else {
+    for (int l = 0; l < op.count; ++l)
+      if (is_active(l)) put(l, at_[static_cast<size_t>(l)]);
+  }
+  registers_.set_uniform(op.dst, false);
+  for (int l = op.count; l < op.lanes; ++l) registers_.set_value(op.dst, l, op.number);
+}
+
+// Bytes first to last of memory, through the first cache's port.
+double Executor::near(int64_t first, int64_t last, AccessKind kind, double start) {
+  const int64_t line = machine_.hierarchy.line();
+  const bool reads = kind == AccessKind::read;
+  const double per_byte = reads ? machine_.near_read : machine_.near_write;
+  double done = start;
+  for (int64_t at = first; at <= last;) {
+    const int64_t end = std::min(last, (at | (line - 1)));
+    const auto bytes = static_cast<int>(end - at + 1);
+    Unit& unit = core_.unit();
+    const double passed = per_byte > 0 ? core_.pass(reads ? unit.near_read : unit.near_write, per_byte * bytes, start) : start;
+    done = std::max(done, machine_.hierarchy.access(port_, at, bytes, kind, passed));
+    at = end + 1;
+  }
+  return done;
+}
+
+// As many turns as lanes want different words of one bank.
+double Executor::own_memory(const Op& op, AccessKind kind, double start) {
+  const Scratch& own = machine_.chip.scratch;
+  const int size = size_of(code_, op.buffer);
+  int turns = 1, active = 0;
+  std::vector<std::pair<int64_t, int64_t>> words;  // bank, word
+  for (int l = 0; l < op.count; ++l) {
+    if (!is_active(l)) continue;
+    ++active;
+    if (own.banks <= 0) continue;
+    const int64_t element = together_ ? at_[0] + l * op.stride : at_[static_cast<size_t>(l)];
+    const int64_t word = (views_[static_cast<size_t>(op.buffer)].address + element * size) / own.bank_bytes;
+    words.emplace_back(word % own.banks, word);
+  }
+  std::sort(words.begin(), words.end());
+  words.erase(std::unique(words.begin(), words.end()), words.end());
+  for (size_t i = 0, run = 1; i + 1 < words.size(); ++i) {
+    run = words[i + 1].first == words[i].first ? run + 1 : 1;
+    turns = std::max(turns, static_cast<int>(run));
+  }
+  const bool reads = kind == AccessKind::read, one = together_ && op.stride == 0;
+  const double whole = (reads ? machine_.own_read : machine_.own_write) * size * (one ? 1 : active);
+  const double busy = own.banks > 0 ? std::max(whole, double(turns)) : whole;
+  const double passed = core_.pass(core_.unit().own_memory, busy, start);
+  return reads ? passed + machine_.own_latency + (turns - 1) : passed;
+}
+
+double Executor::access(const Op& op, AccessKind kind, double start) {
+  const int size = size_of(code_, op.buffer);
+  const View& view = views_[static_cast<size_t>(op.buffer)];
+  const bool scratch = code_.buffers[static_cast<size_t>(op.buffer)].scope == ir::Scope::scratch;
+  if (scratch && machine_.chip.threads) return own_memory(op, kind, start);
+  const auto byte = [&](int64_t element) { return view.address + element * size; };
+  if (together_) return near(byte(at_[0]), byte(at_[0] + (op.stride == 1 ? op.count : 1)) - 1, kind, start);
+  // Lanes beside each other in a line are one access.
+  const int64_t line = machine_.hierarchy.line();
+  double done = start;
+  int64_t first = -1, last = -1;
+  for (int l = 0; l < op.count; ++l) {
+    if (!is_active(l)) continue;
+    const int64_t begin = byte(at_[static_cast<size_t>(l)]), end = begin + size - 1;
+    if (first >= 0 && begin / line == first / line && end / line == last / line) {
+      first = std::min(first, begin);
+      last = std::max(last, end);
+      continue;
+    }
+    if (first >= 0) done = std::max(done, near(first, last, kind, start));
+    first = begin;
+    last = end;
+  }
+  return first >= 0 ? std::max(done, near(first, last, kind, start)) : done;
+}
+
+void Executor::load(const Op& op) {
+  if (!positions(op)) return;
+  const double start = core_.begin(op, std::max(ready(op.a), index_ready_));
+  const double done = access(op, AccessKind::read, start);
+  ready_[static_cast<size_t>(op.dst)] = done;
+  core_.end(done);
+  if (op.needed) transfer_values(op, false);
+}
+
+void Executor::store(const Op& op) {
+  if (!positions(op)) return;
+  const double start = core_.begin(op, std::max(ready(op.a), index_ready_));
+  const AccessKind kind = op.hint == ir::CacheHint::none ? AccessKind::write : AccessKind::stream_write;
+  core_.end(access(op, kind, start));
+  transfer_values(op, true);
+}
+
+void Executor::locate(const Op& op) {
+  if (!positions(op)) return;
+  const double start = core_.begin(op, index_ready_);
+  index_ready_ = access(op, AccessKind::read, start);
+  core_.end(index_ready_);
+  const std::byte* from = views_[static_cast<size_t>(op.buffer)].data + at_[0] * size_of(code_, op.buffer);
+  set_var(op.var, ir::position_of(ir::load_element(op.dtype, from), static_cast<int64_t>(op.number)).value_or(-1));
+}
+
+}  // namespace assay::runtime::simulated

@@ -1,0 +1,104 @@
+// What a loop that is not executed one by one leaves in its registers.
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/virtual/executor.h"
+
+namespace assay::runtime::simulated {
+namespace {
+
+// Of a type's whole numbers, those that sums reach without rounding.
+double exact_up_to(ir::DType t) { return t == ir::DType::f32 ? 0x1p23 : 0x1p51; }
+
+std::vector<double> difference(const std::vector<double>& a, const std::vector<double>& b) {
+  std::vector<double> d;
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) d.push_back(b[i] - a[i]);
+  return d;
+}
+
+class Follower {
+ public:
+  Follower(const Code& code, Registers& registers, Mask mask, std::vector<const Op*> iteration)
+      : code_(code), registers_(registers), mask_(mask), iteration_(std::move(iteration)) {
+    for (const Op* op : iteration_) changed_.push_back(op->dst);
+    std::sort(changed_.begin(), changed_.end());
+    changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
+  }
+
+  void once() {
+    for (const Op* op : iteration_)
+      if (op->kind == OpKind::apply) registers_.apply(*op, mask_);
+      else if (op->kind == OpKind::copy) registers_.copy(*op, mask_);
+      else registers_.constant(*op, mask_);
+  }
+  template <class F>
+  void each(F&& f) const {
+    for (const int r : changed_)
+      for (int l = 0; l < (registers_.uniform(r) ? 1 : code_.regs[static_cast<size_t>(r)].lanes); ++l) f(r, l);
+  }
+  std::vector<double> now() const {
+    std::vector<double> all;
+    each([&](int r, int l) { all.push_back(registers_.value(r, l)); });
+    return all;
+  }
+  // Iterations in which every value grows by d and stays a whole number that its type holds exactly.
+  int64_t exact_for(const std::vector<double>& values, const std::vector<double>& d, int64_t most) const {
+    size_t i = 0;
+    each([&](int r, int) {
+      const double v = values[i], by = d[i++], limit = exact_up_to(code_.regs[static_cast<size_t>(r)].dtype);
+      if (v != std::floor(v) || by != std::floor(by) || std::abs(v) > limit) most = 0;
+      else if (by != 0) most = std::min(most, static_cast<int64_t>((limit - std::abs(v)) / std::abs(by)));
+    });
+    return most;
+  }
+  void grow(const std::vector<double>& values, const std::vector<double>& d, int64_t times) {
+    size_t i = 0;
+    each([&](int r, int l) {
+      registers_.set_value(r, l, values[i] + d[i] * static_cast<double>(times));
+      ++i;
+    });
+  }
+
+ private:
+  const Code& code_;
+  Registers& registers_;
+  Mask mask_;
+  std::vector<const Op*> iteration_;
+  std::vector<int> changed_;
+};
+
+}  // namespace
+
+// What changes by the same amount twice, in sums of whole numbers, does so for ever; what stands still does too.
+// Everything else is computed, without its time.
+void Executor::follow_values(const Loop& loop, int64_t iterations) {
+  if (!loop.straight) return;
+  std::vector<const Op*> all;  // an iteration from where the stream is now
+  const auto add = [&](int from, int to) {
+    for (int i = from; i < to; ++i)
+      if (const Op& op = code_.ops[static_cast<size_t>(i)]; op.dst >= 0 && op.needed) all.push_back(&op);
+  };
+  add(pc_, loop.next);
+  add(loop.body, pc_);
+  if (all.empty()) return;
+  Follower f(code_, registers_, masked(), std::move(all));
+  for (int64_t done = 0, look = 1; done < iterations; ++done) {
+    f.once();
+    if (done + 1 < look || iterations - done < 4) continue;
+    look = 2 * (done + 1);
+    const std::vector<double> first = f.now();
+    f.once();
+    const std::vector<double> second = f.now();
+    f.once();
+    const std::vector<double> third = f.now();
+    done += 2;
+    if (first == second && second == third) return;
+    const std::vector<double> d = difference(first, second);
+    if (!loop.affine || d != difference(second, third)) continue;
+    const int64_t times = f.exact_for(third, d, iterations - done - 1);
+    f.grow(third, d, times);
+    done += times;
+  }
+}
+
+}  // namespace assay::runtime::simulated

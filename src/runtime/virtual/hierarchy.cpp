@@ -1,0 +1,238 @@
+#include "runtime/virtual/hierarchy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "runtime/virtual/defaults.h"
+
+namespace assay::runtime::simulated {
+namespace {
+
+constexpr size_t kStreams = 16;  // followed at once by a unit
+constexpr int64_t kExpected = 6; // lines further on that a stream will ask for
+constexpr int kConfirmed = 3;    // lines in a row make a stream
+constexpr int kTranslationWays = 8;
+
+int bits_of(int power) { return static_cast<int>(std::lround(std::log2(power))); }
+
+// Bandwidth of n of all units, as a part of what all of them reach.
+double share_of(const Level& l, int active, int units, double hz) {
+  const double limit = l.read.at(hz), one = std::min(limit, l.per_unit.at(hz));
+  if (!l.shape.empty()) {
+    const double part = double(active) / units;
+    std::pair<double, double> before{0, 0};
+    for (const auto& point : l.shape) {
+      if (part <= point.first)
+        return before.second + (point.second - before.second) * (part - before.first) / std::max(1e-9, point.first - before.first);
+      before = point;
+    }
+    return before.second;
+  }
+  if (l.sharpness > 0 && one < limit) return std::pow(std::pow(limit / (active * one), l.sharpness) + 1, -1 / l.sharpness);
+  return std::min(1.0, active * one / limit);
+}
+
+}  // namespace
+
+Hierarchy::Hierarchy(const Chip& chip, const Effects& effects) : chip_(chip), prefetch_(effects.prefetch && !chip.threads), near_(chip.levels.front().unit_wide), line_(chip.levels.front().line), memory_(chip.levels.size() - 1) {
+  const int ports = chip.units * chip.partitions;
+  caches_.resize(chip.levels.size());
+  instances_.resize(chip.levels.size());
+  of_unit_.resize(chip.levels.size());
+  for (size_t k = 0; k < chip.levels.size(); ++k) {
+    const Level& l = chip.levels[k];
+    const size_t count = static_cast<size_t>((ports + l.ports - 1) / l.ports);
+    instances_[k].resize(count);
+    if (!l.unit_wide) of_unit_[k].resize(static_cast<size_t>(chip.units));
+    if (!l.memory) caches_[k].assign(count, Cache({static_cast<int64_t>(l.capacity) / l.line, l.ways, l.sector < l.line, effects.hash, effects.replacement}));
+  }
+  ports_.resize(static_cast<size_t>(ports));
+  for (Port& p : ports_) {
+    for (const Translation& t : chip.translation) p.pages.emplace_back(CacheShape{t.entries, std::min(t.entries, kTranslationWays), false, false, Replacement::lru});
+    p.streams.resize(kStreams);
+    for (const Level& l : chip.levels) p.waiting.push_back({std::vector<double>(static_cast<size_t>(l.outstanding), 0.0), 0});
+  }
+  for (const Level& l : chip.levels) {
+    line_bits_.push_back(bits_of(l.line));
+    sector_bits_.push_back(bits_of(l.sector));
+  }
+  if (!chip.translation.empty()) page_bits_ = bits_of(static_cast<int>(chip.translation.front().page));
+  begin(chip.clock, 1);
+}
+
+void Hierarchy::begin(double hz, int active_units) {
+  alone_ = active_units == 1;
+  latency_.clear();
+  miss_.clear();
+  costs_.clear();
+  for (const Level& l : chip_.levels) {
+    latency_.push_back(l.latency.at(hz));
+    const double share = l.unit_wide ? 1 : share_of(l, active_units, chip_.units, hz);
+    const double alone = l.unit_wide ? 1 : share_of(l, 1, chip_.units, hz);
+    Costs c;
+    c.read = 1 / (l.read.at(hz) * share);
+    c.write = 1 / (l.write.at(hz) * share);
+    c.stream = std::max(c.read, c.write / defaults::kStreamedStores);
+    c.unit_read = 1 / (l.read.at(hz) * alone);
+    c.unit_write = 1 / (l.write.at(hz) * alone);
+    c.unit_stream = std::max(c.unit_read, c.unit_write / defaults::kStreamedStores);
+    costs_.push_back(c);
+  }
+  for (const Translation& t : chip_.translation) miss_.push_back(t.miss.at(hz));
+  restart_servers();
+  for (Port& p : ports_) {
+    p.far = 0;
+    for (InFlight& w : p.waiting) std::fill(w.until.begin(), w.until.end(), 0.0);
+  }
+}
+
+// Slots a few lines long: few of them hold what a window of requests has to wait for.
+void Hierarchy::restart_servers() {
+  for (size_t k = 0; k < chip_.levels.size(); ++k) {
+    const double slot = std::max(32.0, 8 * costs_[k].read * chip_.levels[k].line);
+    for (auto* all : {&instances_[k], &of_unit_[k]})
+      for (Instance& i : *all)
+        for (Server* s : {&i.read, &i.write, &i.both}) s->restart(slot);
+  }
+}
+
+// What a page's translation adds. Pages lie scattered, so that rows a power of two apart do not meet in few sets of a
+// large cache; but any 32, and any 512, that stand in a row take every place once: what fits, fits.
+double Hierarchy::translate(Port& port, int64_t address) {
+  if (page_bits_ == 0) return 0;
+  const int64_t page = address >> page_bits_;
+  if (page == port.last_page) return 0;
+  port.last_page = page;
+  const auto mixed = [](int64_t n) { return static_cast<int64_t>((static_cast<uint64_t>(n) * 0x9E3779B97F4A7C15) >> 40); };
+  const int64_t place = page ^ (mixed(page >> 5) & 31) ^ (mixed(page >> 9) & 15) << 5;
+  port.moved = (place - page) << page_bits_;
+  double added = 0;
+  for (size_t d = 0; d < port.pages.size(); ++d) {
+    const auto entry = static_cast<int64_t>(static_cast<double>(address) / chip_.translation[d].page);
+    if (port.pages[d].find(entry, 1) == Cache::Found::sectors) break;
+    added += miss_[d];
+    port.pages[d].insert(entry, 1);
+  }
+  return added;
+}
+
+// Does this miss go on with a stream of lines?
+bool Hierarchy::foreseen(Port& port, int64_t line) {
+  ++port.clock;
+  Stream* oldest = &port.streams.front();
+  for (Stream& s : port.streams) {
+    if (s.next == line) {
+      s.next = line + s.step;
+      s.used = port.clock;
+      return ++s.seen >= kConfirmed;
+    }
+    if (s.used < oldest->used) oldest = &s;
+  }
+  const int64_t last = std::exchange(port.last_miss, line);
+  *oldest = {line + (line == last - 1 ? -1 : 1), line == last - 1 ? -1 : 1, 1, port.clock};
+  return false;
+}
+
+uint8_t Hierarchy::sectors(size_t level, int64_t address, int bytes) const {
+  const int shift = sector_bits_[level], last_of_line = (1 << (line_bits_[level] - shift)) - 1;
+  if (last_of_line == 0) return 1;
+  const auto first = static_cast<int>((address >> shift) & last_of_line), last = static_cast<int>(((address + bytes - 1) >> shift) & last_of_line);
+  return static_cast<uint8_t>(((1 << (last + 1)) - 1) & ~((1 << first) - 1));
+}
+
+double Hierarchy::pass(Instance& through, bool reads, double from, double ticks, double copy_share) {
+  const double start = (reads ? through.read : through.write).reserve(from, ticks);
+  return copy_share > 0 ? through.both.reserve(start, ticks * copy_share) : start;
+}
+
+// When a level begins to hand these bytes over.
+double Hierarchy::served(size_t level, int port, int bytes, AccessKind kind, double at) {
+  const Level& l = chip_.levels[level];
+  const Costs& c = costs_[level];
+  const bool reads = kind == AccessKind::read;
+  double start = at;
+  if (!of_unit_[level].empty()) {
+    const double own = reads ? c.unit_read : kind == AccessKind::write ? c.unit_write : c.unit_stream;
+    start = pass(of_unit_[level][static_cast<size_t>(port / chip_.partitions)], reads, start, bytes * own, l.copy_share);
+  }
+  if (alone_ && !of_unit_[level].empty()) return start;
+  const double all = reads ? c.read : kind == AccessKind::write ? c.write : c.stream;
+  return pass(instances_[level][static_cast<size_t>(port / l.ports)], reads, start, bytes * all, l.copy_share);
+}
+
+void Hierarchy::give_up(int port, size_t level, int64_t line) {
+  const size_t next = level + 1;
+  if (line < 0 || next >= memory_ || !chip_.levels[next].victim) return;
+  const int64_t address = line * chip_.levels[level].line;
+  cache(next, port).expect(line_of(next, address) + kExpected);
+  give_up(port, next, cache(next, port).insert(line_of(next, address), sectors(next, address, chip_.levels[level].line)));
+}
+
+// Into every cache before the level it was found in; victim caches hold what others gave up, no more.
+void Hierarchy::bring_in(int port, size_t found, int64_t address, int bytes) {
+  for (size_t k = found; k-- > 0;) {
+    const Level& l = chip_.levels[k];
+    if (l.victim) continue;
+    const int least = std::max(l.sector, bytes);
+    const int64_t from = address / least * least;
+    Cache& c = cache(k, port);
+    // A cache of whole lines that was asked for it has none of it.
+    give_up(port, k, l.sector == l.line ? c.insert_new(line_of(k, address), 1) : c.insert(line_of(k, address), sectors(k, from, std::min(least, l.line))));
+  }
+}
+
+double Hierarchy::access(int port_number, int64_t address, int bytes, AccessKind kind, double at) {
+  Port& port = ports_[static_cast<size_t>(port_number)];
+  at += translate(port, address);
+  const int64_t wanted = line_of(0, address);  // as the program sees it: streams go on through pages
+  address += port.moved;
+  size_t found = 0;
+  for (; found < memory_; ++found) {
+    if (cache(found, port_number).find(line_of(found, address), sectors(found, address, bytes)) == Cache::Found::sectors) break;
+  }
+  if (found == 0 && near_ && (kind == AccessKind::read || chip_.levels[0].allocates) && kind != AccessKind::stream_write)
+    return kind == AccessKind::read ? at + latency_[0] : at;
+  if (!chip_.levels[found].unit_wide) ++port.far;
+  // Stores go past caches that they do not bring lines into, streamed ones past all of them.
+  size_t target = found;
+  if (kind == AccessKind::stream_write) target = memory_;
+  else if (kind == AccessKind::write) while (target < memory_ && !chip_.levels[target].allocates) ++target;
+  if (kind == AccessKind::stream_write)
+    for (size_t k = found; k < memory_; ++k) cache(k, port_number).remove(line_of(k, address));
+  const bool ahead = prefetch_ && foreseen(port, wanted);
+  if (ahead)
+    for (size_t k = 1; k < memory_; ++k) cache(k, port_number).expect(line_of(k, address) + kExpected);
+  double asked = at;
+  if (!ahead && kind != AccessKind::stream_write)
+    for (size_t k = 0; k < target; ++k)
+      if (const InFlight& w = port.waiting[k]; !w.until.empty()) asked = std::max(asked, w.until[w.next]);
+  const int moved = std::max({bytes, chip_.levels[0].sector, chip_.levels[target].sector});
+  const double start = served(target, port_number, kind == AccessKind::stream_write ? bytes : moved, kind, ahead ? at - latency_[target] : asked);
+  const double arrives = std::max(at + latency_[0], start + latency_[target]);
+  if (!ahead && kind != AccessKind::stream_write)
+    for (size_t k = 0; k < target; ++k)
+      if (InFlight& w = port.waiting[k]; !w.until.empty()) {
+        w.until[w.next] = arrives;
+        w.next = w.next + 1 == w.until.size() ? 0 : w.next + 1;
+      }
+  if (chip_.levels[found].victim && kind != AccessKind::stream_write) cache(found, port_number).remove(line_of(found, address));
+  if (kind == AccessKind::read) bring_in(port_number, found, address, moved);
+  else if (kind == AccessKind::write) {
+    for (size_t k = 0; k < memory_; ++k)
+      if (chip_.levels[k].allocates && !chip_.levels[k].victim && k < std::max(found, target))
+        give_up(port_number, k, cache(k, port_number).insert(line_of(k, address), sectors(k, address / moved * moved, std::min(moved, chip_.levels[k].line))));
+  }
+  return kind == AccessKind::read ? arrives : std::max(at, start);
+}
+
+void Hierarchy::touch(int64_t address) {
+  translate(ports_.front(), address);
+  address += ports_.front().moved;
+  size_t found = 0;
+  while (found < memory_ && cache(found, 0).find(line_of(found, address), sectors(found, address, 8)) != Cache::Found::sectors) ++found;
+  if (found < memory_ && found > 0 && chip_.levels[found].victim) cache(found, 0).remove(line_of(found, address));
+  bring_in(0, found, address, chip_.levels[0].sector);
+}
+
+}  // namespace assay::runtime::simulated

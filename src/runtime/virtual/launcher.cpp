@@ -1,0 +1,173 @@
+#include "runtime/virtual/launcher.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <queue>
+
+namespace assay::runtime::simulated {
+namespace {
+
+// Units of vectors meet in shared memory only: one may go ahead of the others by so many ticks.
+constexpr double kAhead = 200;
+
+struct Stream {
+  std::unique_ptr<Executor> executor;
+  int unit = 0;
+  std::vector<GroupRange> queue;  // its own groups, where lanes are vectors
+  size_t range = 0;
+  bool live = true;
+};
+
+std::vector<ir::Queue> queues_of(const Chip& chip, const Launch& launch, int64_t groups) {
+  if (!launch.queues.empty()) return launch.queues;
+  std::vector<ir::Queue> out;
+  for (int u = 0; u < chip.units; ++u) {
+    const int64_t whole = groups / chip.units, rest = groups % chip.units;
+    const int64_t begin = whole * u + std::min<int64_t>(u, rest);
+    out.push_back({u, begin, begin + whole + (u < rest ? 1 : 0)});
+  }
+  return out;
+}
+
+int resident(const Chip& chip, const Code& code) {
+  int waves = chip.waves;
+  if (chip.groups > 0) waves = std::min(waves, chip.groups);
+  if (code.scratch_bytes > 0 && chip.scratch.capacity > 0)
+    waves = std::min(waves, static_cast<int>(chip.scratch.capacity / static_cast<double>(code.scratch_bytes)));
+  if (chip.registers > 0) waves = std::min(waves, chip.registers / std::max(1, (code.most_registers + 8) * code.width));
+  return std::max(1, waves);
+}
+
+class Run {
+ public:
+  Run(Machine& machine, const Code& code, std::span<const View> arguments) : machine_(machine), chip_(machine.chip), code_(code), arguments_(arguments), units_(static_cast<size_t>(machine.chip.units)) {
+    for (Unit& u : units_) u.restart(chip_);
+  }
+
+  void deal_queues(const std::vector<ir::Queue>& queues, double join) {
+    for (int u = 0; u < chip_.units; ++u) {
+      Stream s;
+      for (const ir::Queue& q : queues)
+        if (q.unit % chip_.units == u && q.begin < q.end) s.queue.push_back({q.begin, q.end});
+      if (s.queue.empty()) continue;
+      // The first unit begins at once, the last one when all take part.
+      add(std::move(s), u, 0, chip_.units > 1 && u > 0 ? join * u / (chip_.units - 1) : 0);
+    }
+  }
+
+  void deal_groups(std::vector<GroupRange> ranges) {
+    waiting_ = std::move(ranges);
+    const int waves = resident(chip_, code_);
+    for (int w = 0; w < waves; ++w)
+      for (int u = 0; u < chip_.units; ++u) {
+        if (range_ >= waiting_.size()) return;
+        add(Stream{}, u, w % chip_.partitions, 0);
+      }
+  }
+
+  Outcome run() {
+    while (live_ > 0) {
+      const auto [at, id] = next_.top();
+      next_.pop();
+      Stream& s = streams_[id];
+      const double until = next_.empty() ? std::numeric_limits<double>::infinity() : next_.top().first + (chip_.threads ? 0.5 : kAhead);
+      s.executor->run(until);
+      if (!s.executor->fault().empty()) return {0, s.executor->fault()};
+      if (s.executor->idle()) go_on(s, s.executor->finished());
+      else if (s.executor->settled_iterations() > 0) skip(s);
+      if (s.live) next_.emplace(s.executor->time(), id);
+    }
+    return {end_, ""};
+  }
+
+ private:
+  void add(Stream s, int unit, int partition, double at) {
+    s.unit = unit;
+    s.executor = std::make_unique<Executor>(machine_, code_, units_[static_cast<size_t>(unit)], unit, partition, arguments_);
+    ++live_;
+    go_on(s, at);
+    streams_.push_back(std::move(s));
+    next_.emplace(at, streams_.size() - 1);
+  }
+
+  // Its next group, or no more.
+  void go_on(Stream& s, double at) {
+    std::vector<GroupRange>& ranges = chip_.threads ? waiting_ : s.queue;
+    size_t& range = chip_.threads ? range_ : s.range;
+    while (range < ranges.size() && ranges[range].begin == ranges[range].end) ++range;
+    if (range < ranges.size()) return s.executor->start(ranges[range].begin++, at);
+    s.live = false;
+    --live_;
+    end_ = std::max(end_, at);
+  }
+
+  // Iterations of settled loops need not be executed: of one stream that has all it touches to itself, or of all of
+  // them for as long as all are settled.
+  void skip(Stream& s) {
+    if (live_ == 1 || (!chip_.threads && !s.executor->touched_shared())) {
+      s.executor->skip(s.executor->settled_iterations());
+      return;
+    }
+    double span = std::numeric_limits<double>::infinity();
+    for (const Stream& other : streams_) {
+      if (!other.live) continue;
+      const int64_t left = other.executor->settled_iterations();
+      if (left < 1) return;
+      span = std::min(span, static_cast<double>(left) * other.executor->settled_ticks());
+    }
+    std::vector<double> moved(units_.size(), std::numeric_limits<double>::infinity());
+    for (Stream& other : streams_) {
+      if (!other.live) continue;
+      const auto iterations = static_cast<int64_t>(span / other.executor->settled_ticks());
+      double& by = moved[static_cast<size_t>(other.unit)];
+      by = std::min(by, other.executor->skip(iterations));
+    }
+    for (size_t u = 0; u < units_.size(); ++u)
+      if (chip_.threads && std::isfinite(moved[u])) units_[u].shift(moved[u]);
+    renew_order(s);
+  }
+
+  void renew_order(const Stream& running) {
+    next_ = {};
+    for (size_t i = 0; i < streams_.size(); ++i)
+      if (streams_[i].live && &streams_[i] != &running) next_.emplace(streams_[i].executor->time(), i);
+  }
+
+  using At = std::pair<double, size_t>;
+  Machine& machine_;
+  const Chip& chip_;
+  const Code& code_;
+  std::span<const View> arguments_;
+  std::vector<Unit> units_;
+  std::vector<Stream> streams_;
+  std::priority_queue<At, std::vector<At>, std::greater<>> next_;
+  std::vector<GroupRange> waiting_;  // dealt to whoever becomes free
+  size_t range_ = 0;
+  int live_ = 0;
+  double end_ = 0;
+};
+
+}  // namespace
+
+int active_units(const Chip& chip, const Launch& launch, int64_t groups) {
+  if (chip.threads) {
+    int64_t all = 0;
+    for (const GroupRange& r : ranges_of(launch, groups)) all += r.end - r.begin;
+    return static_cast<int>(std::clamp<int64_t>(all, 1, chip.units));
+  }
+  std::vector<bool> used(static_cast<size_t>(chip.units), false);
+  for (const ir::Queue& q : queues_of(chip, launch, groups))
+    if (q.begin < q.end) used[static_cast<size_t>(q.unit % chip.units)] = true;
+  return std::max<int>(1, static_cast<int>(std::count(used.begin(), used.end(), true)));
+}
+
+Outcome simulate(Machine& machine, const Code& code, std::span<const View> arguments, const Launch& launch, int64_t groups, double join) {
+  Run run(machine, code, arguments);
+  if (machine.chip.threads) run.deal_groups(ranges_of(launch, groups));
+  else run.deal_queues(queues_of(machine.chip, launch, groups), join);
+  return run.run();
+}
+
+}  // namespace assay::runtime::simulated

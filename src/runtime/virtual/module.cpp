@@ -1,0 +1,200 @@
+#include "runtime/virtual/module.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "runtime/launch.h"
+#include "runtime/virtual/price.h"
+
+namespace assay::runtime::simulated {
+namespace {
+
+constexpr double kLie = 1.0 / 16;  // of the time it took
+
+// Vectors that find no register lie on the stack.
+int64_t stack_bytes(const Chip& chip, const Code& code, const ir::Kernel& kernel) {
+  if (chip.registers == 0 || chip.threads) return chip.threads ? -1 : 0;
+  int vectors = 0;
+  int64_t widest = 0;
+  for (const ir::Register& r : kernel.registers) {
+    if (r.lanes == 1) continue;
+    ++vectors;
+    widest = std::max<int64_t>(widest, int64_t{r.lanes} * ir::bytes_of(r.dtype));
+  }
+  const int live = std::min(vectors, code.most_registers);
+  return std::max(0, live - chip.registers) * widest;
+}
+
+}  // namespace
+
+VirtualModule::VirtualModule(std::shared_ptr<Simulated> on, bool in_sequence)
+    : on_(std::move(on)), in_sequence_(in_sequence), hierarchy_(on_->chip, on_->effects), noise_(on_->effects.seed, on_->effects.noise) {}
+
+Result<std::unique_ptr<Module>> VirtualModule::make(std::shared_ptr<Simulated> on, std::span<const ir::Kernel> kernels, bool in_sequence) {
+  auto m = std::make_unique<VirtualModule>(std::move(on), in_sequence);
+  const Chip& chip = m->on_->chip;
+  Diags diags;
+  for (const ir::Kernel& k : kernels) {
+    auto code = make_code(k, chip.threads ? chip.modes.front().width : 1);
+    if (!code) {
+      diags.insert(diags.end(), code.diags().begin(), code.diags().end());
+      continue;
+    }
+    price(*code, chip);
+    m->reports_.push_back({k.name, 0, stack_bytes(chip, *code, k)});
+    m->kernels_.push_back(k);
+    m->codes_.push_back(std::move(code).value());
+  }
+  if (!has_error(diags)) diags = m->check_memory();
+  if (has_error(diags)) return diags;
+  return std::unique_ptr<Module>(std::move(m));
+}
+
+Diags VirtualModule::check_memory() const {
+  Diags diags;
+  const Chip& chip = on_->chip;
+  if (!chip.threads) return diags;
+  for (const Code& c : codes_)
+    if (c.scratch_bytes > 0 && static_cast<double>(c.scratch_bytes) > chip.scratch.capacity)
+      diags.push_back(error(fmt::format("kernel '{}' needs {} bytes of group memory, {} has {:.0f}", c.name, c.scratch_bytes, on_->id, chip.scratch.capacity)));
+  return diags;
+}
+
+Result<int> VirtualModule::allocate(int64_t bytes) {
+  const Chip& chip = on_->chip;
+  if (chip.allocation > 0 && static_cast<double>(bytes) > chip.allocation)
+    return error(fmt::format("out of memory: {} bytes for one buffer of {}: it allows {:.0f}", bytes, on_->id, chip.allocation));
+  return storage_.allocate(bytes, chip.memory_bytes);
+}
+
+// What a host writes passes a GPU's caches by; a processor's own writes stay in them.
+void VirtualModule::left_in_caches(int buffer, int64_t offset, int64_t bytes) {
+  if (on_->chip.threads) return;
+  const int64_t line = hierarchy_.line(), first = (storage_.address_of(buffer) + offset) / line * line;
+  for (int64_t at = first; at < storage_.address_of(buffer) + offset + bytes; at += line) hierarchy_.touch(at);
+}
+
+void VirtualModule::write(BufferRange to, std::span<const std::byte> data) {
+  if (data.empty()) return;
+  const auto bytes = static_cast<int64_t>(data.size());
+  ASSAY_CHECK(to.offset >= 0 && to.offset + bytes <= storage_.bytes_of(to.buffer));
+  std::memcpy(storage_.data(to.buffer) + to.offset, data.data(), data.size());
+  remembered_.forget();
+  left_in_caches(to.buffer, to.offset, bytes);
+}
+
+// Of very many words only the last ones can still be in a cache.
+void VirtualModule::write_words(int buffer, std::span<const Word> words) {
+  remembered_.forget();
+  const auto all = static_cast<int64_t>(storage_.bytes_of(buffer));
+  double lines = 0;
+  for (const Level& l : on_->chip.levels)
+    if (!l.memory) lines += 1.25 * l.capacity / l.line;
+  const size_t first = words.size() - std::min(words.size(), static_cast<size_t>(lines));
+  for (size_t i = 0; i < words.size(); ++i) {
+    const Word& w = words[i];
+    ASSAY_CHECK(w.offset >= 0 && w.offset + static_cast<int64_t>(sizeof w.value) <= all);
+    std::memcpy(storage_.data(buffer) + w.offset, &w.value, sizeof w.value);
+    if (i >= first) left_in_caches(buffer, w.offset, 1);
+  }
+}
+
+void VirtualModule::read(BufferRange from, std::span<std::byte> data) const {
+  if (data.empty()) return;
+  ASSAY_CHECK(from.offset >= 0 && from.offset + static_cast<int64_t>(data.size()) <= storage_.bytes_of(from.buffer));
+  std::memcpy(data.data(), storage_.data(from.buffer) + from.offset, data.size());
+}
+
+double VirtualModule::clock() const {
+  const Effects& e = on_->effects;
+  double part = 1;
+  if (e.ramp_over > 0 && on_->worked < e.ramp_over) part = e.ramp_from + (1 - e.ramp_from) * on_->worked / e.ramp_over;
+  if (e.throttle_after > 0 && on_->worked >= e.throttle_after) part = std::min(part, e.throttle_to);
+  return on_->chip.clock * part;
+}
+
+bool VirtualModule::fails_now(int64_t run) {
+  const Fault& f = on_->effects.fault;
+  if (f.kind == FaultKind::none) return false;
+  return f.at < 1 ? noise_.uniform() < f.at : static_cast<double>(run) == f.at;
+}
+
+Result<double> VirtualModule::busy(const Launch& launch, double hz) {
+  const Chip& chip = on_->chip;
+  const auto number = static_cast<size_t>(launch.kernel);
+  std::vector<View> views;
+  size_t argument = 0;
+  for (const ir::Buffer& b : kernels_[number].buffers) {
+    if (b.scope != ir::Scope::global) continue;
+    const BufferRange& r = launch.arguments[argument++];
+    const int64_t bytes = storage_.bytes_of(r.buffer) - r.offset;
+    views.push_back({storage_.data(r.buffer) + r.offset, bytes / ir::bytes_of(b.dtype), storage_.address_of(r.buffer) + r.offset});
+  }
+  if (const auto known = remembered_.look_up(launch, hz)) return *known / hz;
+  const int64_t groups = kernels_[number].groups;
+  const int active = active_units(chip, launch, groups);
+  hierarchy_.begin(hz, active);
+  const Level& near = chip.levels.front();
+  Machine machine{chip, hierarchy_, hz};
+  if (near.unit_wide) {
+    machine.near_read = 1 / near.read.at(hz);
+    machine.near_write = 1 / near.write.at(hz);
+  }
+  if (chip.scratch.exists) {
+    machine.own_read = 1 / chip.scratch.read.at(hz);
+    machine.own_write = 1 / chip.scratch.write.at(hz);
+    machine.own_latency = chip.scratch.latency.at(hz);
+  }
+  machine.group_start = chip.group_start * hz;
+  machine.streams = active;
+  const Outcome outcome = simulate(machine, codes_[number], views, launch, groups, chip.unit_join * hz);
+  if (!outcome.fault.empty()) return error(outcome.fault);
+  remembered_.note(launch, codes_[number], hz, outcome.ticks);
+  return outcome.ticks / hz;
+}
+
+Result<RunTimes> VirtualModule::run(std::span<const Launch> launches, const RunOptions& options) {
+  if (options.repeat < 0 || options.warm_up < 0) return error("repeat and warm_up can not be negative");
+  const Diags faults = check_launches(launches, kernels_, storage_.size(), [&](int b) { return storage_.bytes_of(b); });
+  if (has_error(faults)) return faults;
+  const Chip& chip = on_->chip;
+  const bool fails = fails_now(++on_->runs);
+  const FaultKind kind = fails ? on_->effects.fault.kind : FaultKind::none;
+  if (kind == FaultKind::error) return error(fmt::format("{}: the device was lost in run {}", on_->id, on_->runs), "its effects ask for it");
+  if (kind == FaultKind::crash) std::abort();
+  while (kind == FaultKind::hang) ::pause();
+  RunTimes times;
+  for (int r = -options.warm_up; r < options.repeat; ++r) {
+    std::vector<double> steps, works;
+    double total = 0;
+    for (const Launch& launch : launches) {
+      if (options.cancel != nullptr && options.cancel->load()) return error("cancelled");
+      auto took = busy(launch, clock());
+      if (!took) return took.diags();
+      on_->worked += *took;
+      double work = *took * noise_.factor();
+      if (kind == FaultKind::lies) work *= kLie;
+      const double handing = in_sequence_ ? chip.barrier : chip.launch;
+      works.push_back(work);
+      steps.push_back(work + handing);
+      total += steps.back();
+    }
+    if (r < 0) continue;
+    // The first of them is waited for from outside.
+    if (!steps.empty()) {
+      const double outside = std::max(0.0, chip.eager - (in_sequence_ ? chip.barrier : chip.launch));
+      steps.front() += outside;
+      total += outside;
+    }
+    times.steps.push_back(std::move(steps));
+    times.busy.push_back(std::move(works));
+    times.total.push_back(total);
+  }
+  return times;
+}
+
+}  // namespace assay::runtime::simulated

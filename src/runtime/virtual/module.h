@@ -1,0 +1,63 @@
+// Kernels loaded on a simulated chip, the buffers they work on, and the clock they are timed by.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/device.h"
+#include "runtime/virtual/chip.h"
+#include "runtime/virtual/code.h"
+#include "runtime/virtual/hierarchy.h"
+#include "runtime/virtual/launcher.h"
+#include "runtime/virtual/noise.h"
+#include "runtime/virtual/remembered.h"
+#include "runtime/virtual/storage.h"
+
+namespace assay::runtime::simulated {
+
+struct Simulated {     // what a device and its modules share
+  std::string id;
+  Effects effects;
+  Chip chip;
+  int64_t runs = 0;    // so far, of all modules
+  double worked = 0;   // simulated seconds of them
+};
+
+class VirtualModule final : public Module {
+ public:
+  // Errors: kernels that are not simulated, group memory that the chip does not have.
+  static Result<std::unique_ptr<Module>> make(std::shared_ptr<Simulated> on, std::span<const ir::Kernel> kernels, bool in_sequence);
+
+  VirtualModule(std::shared_ptr<Simulated> on, bool in_sequence);
+
+  Result<int> allocate(int64_t bytes) override;
+  void write(BufferRange to, std::span<const std::byte> data) override;
+  void write_words(int buffer, std::span<const Word> words) override;
+  void read(BufferRange from, std::span<std::byte> data) const override;
+  Result<RunTimes> run(std::span<const Launch> launches, const RunOptions& options) override;
+
+  const std::vector<KernelReport>& reports() const override { return reports_; }
+  double build_seconds() const override { return 0; }
+  const Diags& warnings() const override { return warnings_; }
+
+ private:
+  Diags check_memory() const;
+  Result<double> busy(const Launch& launch, double clock);  // seconds
+  double clock() const;                                     // now
+  bool fails_now(int64_t run);
+  void left_in_caches(int buffer, int64_t offset, int64_t bytes);
+
+  std::shared_ptr<Simulated> on_;
+  bool in_sequence_;
+  Storage storage_;
+  Hierarchy hierarchy_;
+  Noise noise_;
+  Remembered remembered_;
+  std::vector<ir::Kernel> kernels_;
+  std::vector<Code> codes_;
+  std::vector<KernelReport> reports_;
+  Diags warnings_;
+};
+
+}  // namespace assay::runtime::simulated

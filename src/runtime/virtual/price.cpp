@@ -1,0 +1,99 @@
+#include "runtime/virtual/price.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/virtual/defaults.h"
+
+namespace assay::runtime::simulated {
+namespace {
+
+class Pricer {
+ public:
+  explicit Pricer(const Chip& chip) : chip_(chip), load_(pipe("load")), store_(pipe("store")) {}
+
+  void price(Op& op) const {
+    switch (op.kind) {
+      case OpKind::apply:
+        return compute(op);
+      case OpKind::lane_index:
+        return integer(op);
+      case OpKind::load:
+      case OpKind::indirect:
+      case OpKind::locate:
+        return access(op, load_, mode(op).gather_slots);
+      case OpKind::store:
+        return access(op, store_, mode(op).scatter_slots);
+      case OpKind::next:
+        op.issues = defaults::kLoopSlots;
+        return;
+      case OpKind::unless:
+      case OpKind::mask:
+        op.issues = 1;
+        return;
+      case OpKind::barrier:
+        op.latency = chip_.threads ? defaults::kBarrier : 0;
+        return;
+      default:  // constants are in registers before they are needed; copies are names
+        return;
+    }
+  }
+
+ private:
+  int pipe(const char* name) const {
+    const auto named = [&](const std::string& n) { return std::find(chip_.pipes.begin(), chip_.pipes.end(), n); };
+    auto at = named(name);
+    if (at == chip_.pipes.end() && (std::string(name) == "load" || std::string(name) == "store")) at = named("lsu");
+    return at == chip_.pipes.end() ? -1 : static_cast<int>(at - chip_.pipes.begin());
+  }
+  const Mode& mode(const Op& op) const { return mode_for(chip_, op.lanes); }
+  double instructions(const Op& op) const { return std::ceil(double(op.lanes) / mode(op).width); }
+  double busy(const Mode& m, int pipe) const { return pipe < 0 ? 0 : m.instruction[static_cast<size_t>(pipe)]; }
+
+  void compute(Op& op) const {
+    if (op.dtype == ir::DType::i32 || op.dtype == ir::DType::i64) return integer(op);
+    const Mode& m = mode(op);
+    const OpCost& c = m.ops[static_cast<size_t>(op.op)];
+    // Twice the bytes are twice the vectors.
+    const double n = instructions(op) * (op.dtype == ir::DType::f64 ? 2 : 1);
+    op.pipe = c.pipe;
+    op.issues = n;
+    op.busy = n * c.slots * busy(m, c.pipe);
+    op.latency = c.latency;
+  }
+
+  void integer(Op& op) const {
+    const Mode& m = mode(op);
+    const OpCost& fma = m.ops[static_cast<size_t>(ir::ValueOp::fma)];
+    op.issues = instructions(op);
+    op.latency = chip_.threads ? fma.latency : defaults::kIntegerLatency;
+    if (!chip_.threads) return;
+    op.pipe = fma.pipe;
+    op.busy = op.issues * busy(m, fma.pipe);
+  }
+
+  // Lanes of a vector that lie apart are fetched one by one, unless the profile knows better; threads' lanes are told
+  // apart by the cache.
+  void access(Op& op, int at, double slots_apart) const {
+    const Mode& m = mode(op);
+    const bool apart = !chip_.threads && op.count > 1 && (op.kind == OpKind::indirect || (op.stride != 1 && op.stride != 0));
+    op.pipe = at;
+    op.issues = instructions(op);
+    op.busy = op.issues * busy(m, at);
+    if (!apart) return;
+    if (slots_apart > 0) op.busy = op.count * slots_apart * busy(m, at) / m.width;
+    else op.busy = op.count * busy(m, at);
+  }
+
+  const Chip& chip_;
+  int load_, store_;
+};
+
+}  // namespace
+
+void price(Code& code, const Chip& chip) {
+  const Pricer pricer(chip);
+  for (Op& op : code.ops) pricer.price(op);
+}
+
+}  // namespace assay::runtime::simulated

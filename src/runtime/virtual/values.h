@@ -1,0 +1,48 @@
+// Operations on the lanes of registers, with the rounding of their type: as codegen::interpret computes them, many
+// lanes at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "runtime/virtual/code.h"
+
+namespace assay::runtime::simulated {
+
+// Threads that take part, one byte each; nullptr: all.
+using Mask = const uint8_t*;
+
+class Registers {  // invariant: of a uniform register only lane 0 holds its value
+ public:
+  explicit Registers(const Code& code);
+
+  std::byte* lanes(int reg) { return data_.data() + offset_[static_cast<size_t>(reg)]; }  // all of them
+  const std::byte* one(int reg) const { return data_.data() + offset_[static_cast<size_t>(reg)]; }  // lane 0
+  bool uniform(int reg) const { return uniform_[static_cast<size_t>(reg)] != 0; }
+  void set_uniform(int reg, bool value) { uniform_[static_cast<size_t>(reg)] = value ? 1 : 0; }
+  void spread(int reg);  // every lane holds its value
+  int64_t integer(int reg, int lane) const;  // of an integer register
+
+  void constant(const Op& op, Mask mask);
+  void copy(const Op& op, Mask mask);
+  void apply(const Op& op, Mask mask);
+  // dst[l] = first + l * step
+  void lane_index(const Op& op, int64_t first, int64_t step, Mask mask);
+
+  // What they all hold, and putting it back.
+  const std::vector<std::byte>& state() const { return data_; }
+  double value(int reg, int lane) const;
+  void set_value(int reg, int lane, double v);
+
+ private:
+  template <class T>
+  void apply_as(const Op& op, Mask mask);
+
+  const Code& code_;
+  std::vector<std::byte> data_;
+  std::vector<size_t> offset_;
+  std::vector<uint8_t> uniform_;
+};
+
+}  // namespace assay::runtime::simulated
