@@ -48,15 +48,22 @@ void merge_close(std::vector<Run>& runs, std::span<const double> y, double step)
   }
 }
 
+constexpr double kSmooth = 0.0005, kNoisy = 0.003;  // of the logarithm, from point to point
+
+double least_step(std::span<const double> raw) {
+  const double way = std::clamp((noise_of(raw) - kSmooth) / (kNoisy - kSmooth), 0.0, 1.0);
+  return kQuietStep + way * (kMinStep - kQuietStep);
+}
+
 // Ramps are narrow; the first and the last run may be narrow too, since the sweep ends there.
-std::vector<Run> plateaus_of(std::span<const CurvePoint> curve, std::span<const double> y, std::vector<Run> runs) {
+std::vector<Run> plateaus_of(std::span<const CurvePoint> curve, std::span<const double> y, std::vector<Run> runs, double step) {
   std::vector<Run> wide;
   for (size_t i = 0; i < runs.size(); ++i) {
     const double need = i == 0 || i + 1 == runs.size() ? kMinOctaves / 2 : kMinOctaves;
     if (octaves(curve, runs[i]) >= need) wide.push_back(runs[i]);
   }
   for (size_t i = 0; i + 1 < wide.size();) {  // levels that are one: the ramp between joins them
-    if (wide[i + 1].level - wide[i].level >= std::log(kMinStep)) { ++i; continue; }
+    if (wide[i + 1].level - wide[i].level >= std::log(step)) { ++i; continue; }
     wide[i].end = wide[i + 1].end;
     wide[i].level = median_of(y, wide[i].begin, wide[i].end);
     wide.erase(wide.begin() + static_cast<std::ptrdiff_t>(i) + 1);
@@ -100,8 +107,10 @@ double crossing(std::span<const CurvePoint> c, std::span<const double> y, const 
   return std::exp2(std::log2(c[i - 1].bytes) + part * std::log2(c[i].bytes / c[i - 1].bytes));
 }
 
+constexpr double kQuarter = 0.25;  // of a small step between levels is near
+
 KneePoint knee_between(std::span<const CurvePoint> c, std::span<const double> y, const Run& a, const Run& b) {
-  const double near = std::log1p(kNear);
+  const double near = std::min(std::log1p(kNear), kQuarter * (b.level - a.level));
   size_t last = a.begin, first = b.end - 1;
   for (size_t i = a.begin; i < b.end && y[i] <= a.level + near; ++i) last = i;
   for (size_t i = b.end; i-- > a.begin && y[i] >= b.level - near;) first = i;
@@ -128,7 +137,7 @@ Levels find_levels(std::span<const CurvePoint> curve, size_t expected) {
   const std::vector<double> y = isotonic(raw);
   std::vector<Run> runs = runs_of(y, penalty_for(raw));
   merge_close(runs, y, std::log1p(kNear));
-  runs = plateaus_of(curve, y, std::move(runs));
+  runs = plateaus_of(curve, y, std::move(runs), least_step(raw));
   while (runs.size() < expected) {
     const auto [before, found] = flattest(curve, y, runs);
     if (found.end == 0) break;

@@ -2,8 +2,8 @@
 //
 // The monotone log-latency curve is cut into runs (segment.h). A run at least kMinOctaves wide is a
 // plateau: a level; narrower ones are the ramp between two. Plateaus that differ by less than
-// `min_step` are one level (a smeared cache, not a new one). Between plateaus a and b lies a knee:
-//     from      the largest footprint up to which latency stays below level_a * (1 + kNear)
+// kMinStep are one level (a smeared cache, not a new one); by less than kQuietStep where the curve is smooth. Between plateaus a and b lies a knee:
+//     from      the largest footprint up to which latency stays below level_a * (1 + kNear), or a quarter of the step
 //     to        the smallest one from which it stays above level_b / (1 + kNear)
 //     capacity  where it crosses sqrt(level_a * level_b), interpolated in log-log
 // A sharp knee has from ~ to; hashed, shared or randomly mapped caches have wide ones, and say so.
@@ -19,7 +19,8 @@ namespace assay::probe {
 
 inline constexpr double kMinOctaves = 0.7;
 inline constexpr double kNear = 0.12;
-inline constexpr double kMinStep = 1.3;   // levels closer than this ratio are not told apart
+inline constexpr double kMinStep = 1.3;   // levels closer than this ratio are not told apart,
+inline constexpr double kQuietStep = 1.15;  // nor closer than this where there is hardly any noise
 
 struct CurvePoint {
   double bytes = 0;

@@ -102,8 +102,6 @@ void Prober::open() {
   auto opened = runtime::open(device_);
   if (!opened) fail(opened.diags());
   opened_ = std::move(opened).value();
-  if (const runtime::DeviceInfo& info = opened_->info(); !info.unprobed.empty())
-    fail({error(fmt::format("{} is not probed yet: {}; its profile is written by hand (docs/profile.md)", info.id, info.unprobed))});
   kernels_ = all_kernels(shape_of(opened_->info()));
 }
 
