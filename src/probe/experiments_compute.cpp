@@ -187,7 +187,9 @@ void run_mixes(Session& s) {
 void run_waves(Session& s) {
   if (!s.device.threads) return;
   std::vector<ChainPoint> points;
-  for (int groups = 1; groups <= kMostGroups; groups *= 2) points.push_back({"fma", s.known.lanes, s.known.chains, groups});
+  for (int groups = 1; groups <= kMostGroups; groups *= 2)
+    for (const int n : {groups, groups + groups / 2})  // units hold an odd number of waves now and then
+      if (n == groups || groups > 1) points.push_back({"fma", s.known.lanes, s.known.chains, n});
   run_chain_points(s, "waves", points);
 }
 

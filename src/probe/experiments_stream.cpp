@@ -19,7 +19,8 @@ struct StreamPoint {
   int lanes = 0, units = 1;  // groups at a time
   int64_t bytes = 0;         // per unit, of one buffer
   double level = 0;          // position in the curve's levels
-  bool together = false;     // all groups in the same bytes
+  bool together = false;     // all groups in the same bytes,
+  bool around = false;       // each from a place of its own on
 };
 
 bool copies(const std::string& access) { return access.starts_with("copy"); }
@@ -35,13 +36,12 @@ std::vector<double> stream_parameters(int64_t passes, int64_t blocks, int64_t pa
 // Passes over blocks; unit u has the u-th part of each buffer.
 Job stream_job(const StreamPoint& p, int from, int to, double target_s) {
   Job job;
-  const bool around = p.together && p.level > 0;
-  job.kernel = access_name(around ? "around" : p.access, p.lanes);
+  job.kernel = access_name(p.around ? "around" : p.access, p.lanes);
   if (reads(p.access)) job.arguments.push_back({from, 0});
   if (copies(p.access) || !reads(p.access)) job.arguments.push_back({to, 0});
   const int64_t blocks = std::max<int64_t>(1, p.bytes / kBlockBytes);
   job.groups = p.units;
-  job.parameters = [=, units = p.units, together = p.together](int64_t passes) {
+  job.parameters = [blocks, units = p.units, together = p.together, around = p.around](int64_t passes) {
     std::vector<double> out = stream_parameters(passes, blocks, together ? 0 : blocks, 0, units);
     for (int g = 0; around && g < units; ++g) out[static_cast<size_t>(g) + 2] = static_cast<double>(g * blocks / units);
     return out;
@@ -64,15 +64,16 @@ void measure_stream(Session& s, const std::string& experiment, const StreamPoint
   s.emit(s.bench.measure(experiment, p.access, conditions_of(p), job));
 }
 
-constexpr int64_t kMostChunks = 64 << 20;  // of all groups
+constexpr int64_t kMostChunks = 64 << 20, kFewChunks = 8 << 20;  // of all groups; where simulating them takes longer than they do
+constexpr int64_t kGroupsDealt = 1 << 14;
 constexpr int64_t kChunkBytes = 4 << 20;  // of far memory per sample and unit: short samples escape interruptions
 
 // One chunk of each unit's part per sample, the next one each time: what was read comes back after
 // the whole buffer has passed.
-Job far_job(const StreamPoint& p, int from, int to) {
+Job far_job(const StreamPoint& p, int from, int to, int64_t most_chunks) {
   Job job = stream_job(p, from, to, 1e-3);
   const int64_t blocks = std::max<int64_t>(1, p.bytes / kBlockBytes);
-  const int64_t chunk = std::clamp<int64_t>(kMostChunks / p.units / kBlockBytes, 1, std::min(blocks, kChunkBytes / kBlockBytes)), chunks = blocks / chunk;
+  const int64_t chunk = std::clamp<int64_t>(most_chunks / p.units / kBlockBytes, 1, std::min(blocks, kChunkBytes / kBlockBytes)), chunks = blocks / chunk;
   job.parameters = [=, units = p.units, turn = int64_t{0}](int64_t) mutable {
     return stream_parameters(1, chunk, blocks, turn++ % chunks * chunk, units);
   };
@@ -88,6 +89,7 @@ void stream_points(Session& s, const std::string& experiment, const std::vector<
   if (points.empty()) return;
   int64_t most = 0;
   for (const StreamPoint& p : points) most = std::max(most, p.together ? p.bytes : p.bytes * p.units);
+  most += kBlockBytes;  // lanes that lie apart reach into the next block
   const int from = s.bench.allocate(most), to = s.bench.allocate(most);
   s.rounds(points.size(), [&](size_t i) { measure_stream(s, experiment, points[i], from, to, target_s); });
 }
@@ -177,19 +179,24 @@ void run_access(Session& s) {
 
 namespace {
 
-// Where the device deals groups out: a unit's own cache shows when all groups read the same few bytes, a shared one
-// when each reads all of it. Writing, every group has its own part.
+// Where the device deals groups out, a unit's own cache shows when all groups read the same bytes. Of a shared one
+// every group has a part, but right behind units' own caches, which together may hold as much: there each group
+// reads all of it, from a place of its own on.
 std::vector<StreamPoint> points_dealt(const Session& s) {
   std::vector<StreamPoint> points;
+  const auto add = [&](const char* access, int64_t bytes, size_t level) {
+    const int64_t parts = std::clamp<int64_t>(bytes / kBlockBytes / (copies(access) ? 2 : 1), 1, s.known.groups);
+    const int64_t each = std::max(bytes / (copies(access) ? 2 : 1) / parts / kBlockBytes * kBlockBytes, kBlockBytes);
+    points.push_back({access, s.known.lanes, static_cast<int>(parts), each, static_cast<double>(level)});
+  };
   for (size_t i = 0; i < s.known.levels.knees.size(); ++i)
     for (const int64_t bytes : footprints_within(s.known.levels, i, 1)) {
-      const auto level = static_cast<double>(i);
-      const int groups = s.known.groups;
-      points.push_back({"read", s.known.lanes, groups, bytes, level, true});
-      const int64_t each = bytes / groups / kBlockBytes * kBlockBytes;
-      if (!s.known.sharing[i].shared || each == 0) continue;
-      for (const char* access : {"write", "copy"})
-        points.push_back({access, s.known.lanes, groups, copies(access) ? std::max(each / 2, kBlockBytes) : each, level});
+      const bool shared = s.known.sharing[i].shared, behind_own = i > 0 && !s.known.sharing[i - 1].shared;
+      if (!shared || behind_own) points.push_back({"read", s.known.lanes, s.known.groups, bytes, static_cast<double>(i), true, shared});
+      else add("read", bytes, i);
+      if (!shared) continue;
+      add("write", bytes, i);
+      add("copy", bytes, i);
     }
   return points;
 }
@@ -226,7 +233,7 @@ void run_streamed(Session& s) {
   const int from = s.bench.allocate(sizes.back() * s.device.units);
   std::vector<StreamPoint> points;
   for (const int64_t bytes : sizes) points.push_back({"read", s.known.lanes, s.device.units, bytes, 0});
-  Job beyond = far_job(points.back(), from, from);
+  Job beyond = far_job(points.back(), from, from, kMostChunks);
   s.rounds(points.size(), [&](size_t i) {
     Conditions at = conditions_of(points[i]);
     at.erase("level");  // which footprints show which level is what the sweep is to tell
@@ -256,14 +263,14 @@ void run_far(Session& s) {
   }
   const int from = s.bench.allocate(total), to = s.bench.allocate(total);
   std::vector<Job> jobs;
-  for (const StreamPoint& p : points) jobs.push_back(far_job(p, from, to));
+  for (const StreamPoint& p : points) jobs.push_back(far_job(p, from, to, s.device.simulated ? kFewChunks : kMostChunks));
   s.rounds(points.size(), [&](size_t i) {
     s.emit(s.bench.measure("far", points[i].access, conditions_of(points[i]), jobs[i]));
   });
 }
 
 void run_launch(Session& s) {
-  const Job groups = empty_groups(1, int64_t{1} << 40);
+  const Job groups = empty_groups(1, s.device.threads ? kGroupsDealt : kMaxGroups);
   s.rounds(4, [&](size_t i) {
     if (i == 0) measure_steps(s, s.bench, s.device.in_sequence ? "barrier" : "step");
     else if (i == 1) measure_eager(s);
