@@ -104,9 +104,10 @@ class VirtualDevice final : public Device {
 
   const DeviceInfo& info() const override { return info_; }
 
-  // Nothing is printed: a kernel for any target runs as it stands.
-  Result<std::unique_ptr<Module>> load(std::span<const ir::Kernel> kernels, const hwdesc::Target&, const LoadOptions& options) override {
-    return VirtualModule::make(on_, kernels, info_.in_sequence && !options.one_by_one);
+  // Nothing is printed: a kernel for any target runs as it stands, by as many threads as the target has lanes.
+  Result<std::unique_ptr<Module>> load(std::span<const ir::Kernel> kernels, const hwdesc::Target& target, const LoadOptions& options) override {
+    const int threads = hwdesc::threads_of(target);
+    return VirtualModule::make(on_, kernels, threads > 1 ? threads : info_.widths.front(), info_.in_sequence && !options.one_by_one);
   }
 
  private:

@@ -88,6 +88,7 @@ class Run {
     s.executor = std::make_unique<Executor>(machine_, code_, units_[static_cast<size_t>(unit)], unit, partition, arguments_);
     ++live_;
     go_on(s, at);
+    if (!s.live) return;  // there was no group left for it
     streams_.push_back(std::move(s));
     next_.emplace(at, streams_.size() - 1);
   }
