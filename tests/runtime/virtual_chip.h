@@ -47,7 +47,7 @@ clocks: {core: 1 GHz}
 topology: [{name: unit, count: 2}, {name: partition, count: 2}]
 execution:
   lanes: {style: simt, modes: [{name: wave8, width: 8}]}
-  resident: {per: unit, waves: 8}
+  resident: {per: unit, waves: 16}
   issue: {per: partition, rate: 1 /cycle@core}
 pipes: [{name: fma, per: partition, rate: 8 /cycle@core}, {name: lsu, per: partition, rate: 8 /cycle@core}]
 memory:
@@ -96,9 +96,10 @@ class Chip {
     return times->busy[0][0] * 1e9;
   }
 
-  // Ticks of a hop through `bytes`, a node `stride` apart, in an order without a pattern; a second pass.
-  double chase(int64_t bytes, int64_t stride = 64, int units = 1) {
-    const int64_t nodes = bytes / stride, hops = std::max<int64_t>(nodes, 2048) / probe::kChaseSteps + 1;
+  // Ticks of a hop through `bytes`, a node `stride` apart, in an order without a pattern; a second pass. `second`: every
+  // node is two elements, so far apart.
+  double chase(int64_t bytes, int64_t stride = 64, int units = 1, int64_t second = 0) {
+    const int64_t nodes = bytes / stride, hops = std::max<int64_t>(second > 0 ? 2 * nodes : nodes, 2048) / probe::kChaseSteps + 1;
     const int area = buffer(bytes * units), state = buffer(probe::kSlots * 64);
     std::vector<ir::Queue> queues;
     for (int u = 0; u < units; ++u) {
@@ -106,8 +107,11 @@ class Chip {
       std::iota(order.begin(), order.end(), int64_t{0});
       std::shuffle(order.begin(), order.end(), random_);
       std::vector<Word> words;
-      for (size_t i = 0; i < order.size(); ++i)
-        words.push_back({u * bytes + order[i] * stride, (u * bytes + order[(i + 1) % order.size()] * stride) / 8});
+      for (size_t i = 0; i < order.size(); ++i) {
+        const int64_t at = u * bytes + order[i] * stride;
+        if (second > 0) words.push_back({at, (at + second) / 8});
+        words.push_back({at + second, (u * bytes + order[(i + 1) % order.size()] * stride) / 8});
+      }
       module().write_words(area, words);
       const Word start{u * 64, (u * bytes + order[0] * stride) / 8};
       module().write_words(state, {&start, 1});

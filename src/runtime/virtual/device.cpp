@@ -43,11 +43,7 @@ hwdesc::Library beside(const std::string& file) {
 Result<hwdesc::Profile> profile_of(const std::string& name, const std::string& beside_file) {
   const auto lookup = beside(beside_file);
   if (const auto found = lookup(name)) return hwdesc::parse_profile(found->first, found->second, beside(found->second));
-  auto unknown = hwdesc::load_from_library(name);
-  if (unknown) return unknown;
-  Diags diags = unknown.diags();
-  if (diags[0].hint.empty()) diags[0].hint = "`assay profile list` names those of the library; a path names a file";
-  return diags;
+  return hwdesc::load_from_library(name);  // there is none: names near ones
 }
 
 bool has_effects(const std::string& text, const std::string& file) {
@@ -118,7 +114,7 @@ class VirtualDevice final : public Device {
 }  // namespace
 
 Found find() {
-  return {{}, {{"virtual", "name a profile to simulate its chip: virtual:generic/x86-avx512-2core, or virtual:FILE.yaml (docs/virtual.md)"}}};
+  return {{}, {}, {{"virtual:", "simulates a profile's chip: virtual:generic/x86-avx512-2core, virtual:FILE.yaml (docs/virtual.md)"}}};
 }
 
 Result<std::unique_ptr<Device>> open(const std::string& id) {
