@@ -36,6 +36,7 @@ void print_text(const runtime::Found& found) {
   }
   for (const runtime::Absence& a : found.absent)
     fmt::print("{:<10} not usable: {}\n", a.id, a.reason);
+  for (const runtime::Absence& a : found.named) fmt::print("{:<10} {}\n", a.id + "NAME", a.reason);
   if (found.devices.empty())
     fmt::print("no device here can run kernels; predicting and compiling need none\n");
 }

@@ -126,6 +126,7 @@ class Device {
 struct Found {
   std::vector<DeviceInfo> devices;
   std::vector<Absence> absent;
+  std::vector<Absence> named{};  // kinds with a device for every name, and how to name one: none of them is listed
 };
 
 // Looks at every kind of device this build knows; never fails.

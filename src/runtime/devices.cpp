@@ -40,8 +40,7 @@ Found devices() {
     all.devices.insert(all.devices.end(), f.devices.begin(), f.devices.end());
     all.absent.insert(all.absent.end(), f.absent.begin(), f.absent.end());
   }
-  const Found named = simulated::find();
-  all.absent.insert(all.absent.end(), named.absent.begin(), named.absent.end());
+  all.named = simulated::find().named;
   return all;
 }
 

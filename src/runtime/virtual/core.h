@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -45,11 +46,17 @@ class Core {  // invariant: one stream of operations on a unit; time never goes 
     return start;
   }
   // The first cache's port hands over for so many ticks.
-  double pass(double& port, double ticks, double start) { return take(port, ticks, own_ ? dispatched_ : start, start); }
+  double pass(double& port, double ticks, double start) {
+    const double passed = take(port, ticks, own_ ? dispatched_ : start, start);
+    time_ = std::max(time_, passed);  // a wave goes on when its access is on its way
+    return passed;
+  }
   void end(double done) {
     ++operations_;
     if (!own_) {
       last_ = std::max(last_, done);
+      under_way_[turn_] = done;
+      if (++turn_ == under_way_.size()) turn_ = 0;
       return;
     }
     unit_->retired = std::max(unit_->retired, done);
@@ -74,6 +81,7 @@ class Core {  // invariant: one stream of operations on a unit; time never goes 
   void shift(double by) {
     time_ += by;
     last_ += by;
+    for (double& t : under_way_) t += by;
     if (own_) unit_->shift(by);
   }
   int64_t operations() const { return operations_; }  // so far
@@ -82,7 +90,7 @@ class Core {  // invariant: one stream of operations on a unit; time never goes 
  private:
   double room() const {
     const double front = unit_->front[partition_];
-    return own_ ? std::max(front, unit_->window[unit_->place]) : std::max(front, time_);
+    return own_ ? std::max(front, unit_->window[unit_->place]) : std::max({front, time_, under_way_[turn_]});
   }
   void issue(double issues, double at) {
     dispatched_ = at;
@@ -111,6 +119,8 @@ class Core {  // invariant: one stream of operations on a unit; time never goes 
   bool own_ = true;          // the unit is this stream's alone
   double tick_ = 1;          // of one issue
   double time_ = 0, last_ = 0, dispatched_ = 0;
+  std::array<double, defaults::kWaveWindow> under_way_{};  // when a wave's last operations are done
+  size_t turn_ = 0;
   int64_t operations_ = 0;
 };
 

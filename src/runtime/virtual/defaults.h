@@ -25,6 +25,7 @@ inline constexpr double kLatencyOf[] = {14, 18, 30};     // ticks of the same
 inline constexpr double kPipeRate = 16;                  // lanes per tick of a pipe without a rate
 inline constexpr double kIssue[] = {4, 1};               // instructions per tick: cores, each partition of SIMT units
 inline constexpr int kWindow = 512;                      // instructions a core looks ahead
+inline constexpr int kWaveWindow = 32;                   // operations a wave has under way: scoreboards have few entries
 inline constexpr int kLoopSlots = 2;                     // a counter and a jump
 inline constexpr int kWavesResident = 16;                // per unit, where neither threads nor waves are limited
 inline constexpr double kBarrier = 8;                    // ticks

@@ -43,11 +43,7 @@ hwdesc::Library beside(const std::string& file) {
 Result<hwdesc::Profile> profile_of(const std::string& name, const std::string& beside_file) {
   const auto lookup = beside(beside_file);
   if (const auto found = lookup(name)) return hwdesc::parse_profile(found->first, found->second, beside(found->second));
-  auto unknown = hwdesc::load_from_library(name);
-  if (unknown) return unknown;
-  Diags diags = unknown.diags();
-  if (diags[0].hint.empty()) diags[0].hint = "`assay profile list` names those of the library; a path names a file";
-  return diags;
+  return hwdesc::load_from_library(name);  // there is none: names near ones
 }
 
 bool has_effects(const std::string& text, const std::string& file) {
@@ -104,9 +100,10 @@ class VirtualDevice final : public Device {
 
   const DeviceInfo& info() const override { return info_; }
 
-  // Nothing is printed: a kernel for any target runs as it stands.
-  Result<std::unique_ptr<Module>> load(std::span<const ir::Kernel> kernels, const hwdesc::Target&, const LoadOptions& options) override {
-    return VirtualModule::make(on_, kernels, info_.in_sequence && !options.one_by_one);
+  // Nothing is printed: a kernel for any target runs as it stands, by as many threads as the target has lanes.
+  Result<std::unique_ptr<Module>> load(std::span<const ir::Kernel> kernels, const hwdesc::Target& target, const LoadOptions& options) override {
+    const int threads = hwdesc::threads_of(target);
+    return VirtualModule::make(on_, kernels, threads > 1 ? threads : info_.widths.front(), info_.in_sequence && !options.one_by_one);
   }
 
  private:
@@ -117,7 +114,7 @@ class VirtualDevice final : public Device {
 }  // namespace
 
 Found find() {
-  return {{}, {{"virtual", "name a profile to simulate its chip: virtual:generic/x86-avx512-2core, or virtual:FILE.yaml (docs/virtual.md)"}}};
+  return {{}, {}, {{"virtual:", "simulates a profile's chip: virtual:generic/x86-avx512-2core, virtual:FILE.yaml (docs/virtual.md)"}}};
 }
 
 Result<std::unique_ptr<Device>> open(const std::string& id) {

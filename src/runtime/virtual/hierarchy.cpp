@@ -97,6 +97,18 @@ void Hierarchy::restart_servers() {
   }
 }
 
+void Hierarchy::shift(int unit, double by) {
+  for (size_t k = 0; k < chip_.levels.size(); ++k) {
+    const Level& l = chip_.levels[k];
+    for (auto* all : {&instances_[k], &of_unit_[k]})
+      for (size_t n = 0; n < all->size(); ++n) {
+        const int of = all == &of_unit_[k] ? static_cast<int>(n) : l.unit_wide ? static_cast<int>(n) * l.ports / chip_.partitions : -1;
+        if (unit >= 0 && of != unit) continue;
+        for (Server* s : {&(*all)[n].read, &(*all)[n].write, &(*all)[n].both}) s->shift(by);
+      }
+  }
+}
+
 // What a page's translation adds. Pages lie scattered, so that rows a power of two apart do not meet in few sets of a
 // large cache; but any 32, and any 512, that stand in a row take every place once: what fits, fits.
 double Hierarchy::translate(Port& port, int64_t address) {

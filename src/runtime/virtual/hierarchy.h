@@ -25,6 +25,9 @@ class Hierarchy {  // invariant: caches hold what was touched last, as their sha
   // Before every launch: time begins at 0 again, at this clock, for so many units at work.
   void begin(double hz, int active_units);
 
+  // Time goes by as it did: for a unit and what it has to itself, or, -1, for all.
+  void shift(int unit, double by);
+
   // When bytes within one line of the first level arrive (reading) or are out of the way (writing).
   double access(int port, int64_t address, int bytes, AccessKind kind, double at);
 

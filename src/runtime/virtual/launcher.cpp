@@ -88,7 +88,7 @@ class Run {
     s.executor = std::make_unique<Executor>(machine_, code_, units_[static_cast<size_t>(unit)], unit, partition, arguments_);
     ++live_;
     go_on(s, at);
-    if (!s.live) return;  // more streams than groups
+    if (!s.live) return;  // there was no group left for it
     streams_.push_back(std::move(s));
     next_.emplace(at, streams_.size() - 1);
   }
@@ -108,8 +108,8 @@ class Run {
   // them for as long as all are settled.
   void skip(Stream& s) {
     if (live_ == 1 || (!chip_.threads && !s.executor->touched_shared())) {
-      s.executor->skip(s.executor->settled_iterations());
-      return;
+      const double by = s.executor->skip(s.executor->settled_iterations());
+      return machine_.hierarchy.shift(live_ == 1 ? -1 : s.unit, by);
     }
     double span = std::numeric_limits<double>::infinity();
     for (const Stream& other : streams_) {
@@ -127,6 +127,7 @@ class Run {
     }
     for (size_t u = 0; u < units_.size(); ++u)
       if (chip_.threads && std::isfinite(moved[u])) units_[u].shift(moved[u]);
+    machine_.hierarchy.shift(-1, span);
     renew_order(s);
   }
 

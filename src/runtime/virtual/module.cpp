@@ -34,12 +34,12 @@ int64_t stack_bytes(const Chip& chip, const Code& code, const ir::Kernel& kernel
 VirtualModule::VirtualModule(std::shared_ptr<Simulated> on, bool in_sequence)
     : on_(std::move(on)), in_sequence_(in_sequence), hierarchy_(on_->chip, on_->effects), noise_(on_->effects.seed, on_->effects.noise) {}
 
-Result<std::unique_ptr<Module>> VirtualModule::make(std::shared_ptr<Simulated> on, std::span<const ir::Kernel> kernels, bool in_sequence) {
+Result<std::unique_ptr<Module>> VirtualModule::make(std::shared_ptr<Simulated> on, std::span<const ir::Kernel> kernels, int threads, bool in_sequence) {
   auto m = std::make_unique<VirtualModule>(std::move(on), in_sequence);
   const Chip& chip = m->on_->chip;
   Diags diags;
   for (const ir::Kernel& k : kernels) {
-    auto code = make_code(k, chip.threads ? chip.modes.front().width : 1);
+    auto code = make_code(k, chip.threads ? threads : 1);
     if (!code) {
       diags.insert(diags.end(), code.diags().begin(), code.diags().end());
       continue;

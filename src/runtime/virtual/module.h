@@ -26,8 +26,8 @@ struct Simulated {     // what a device and its modules share
 
 class VirtualModule final : public Module {
  public:
-  // Errors: kernels that are not simulated, group memory that the chip does not have.
-  static Result<std::unique_ptr<Module>> make(std::shared_ptr<Simulated> on, std::span<const ir::Kernel> kernels, bool in_sequence);
+  // `threads`: of a group, where lanes are threads. Errors: kernels that are not simulated, group memory that the chip does not have.
+  static Result<std::unique_ptr<Module>> make(std::shared_ptr<Simulated> on, std::span<const ir::Kernel> kernels, int threads, bool in_sequence);
 
   VirtualModule(std::shared_ptr<Simulated> on, bool in_sequence);
 

@@ -38,6 +38,15 @@ class Server {  // invariant: a slot holds no more work than it lasts; what is b
     return start;
   }
 
+  // So much time goes by in which it is as busy as it was: what waits now waits then.
+  void shift(double by) {
+    const auto slots = static_cast<int64_t>(by * per_tick_);
+    const double used = slot(full_to_).used;
+    full_from_ += slots;
+    full_to_ += slots;
+    slot(full_to_).used = used;
+  }
+
  private:
   static constexpr int64_t kSlots = 1024;
   struct Slot {

@@ -1,0 +1,88 @@
+// Simulated arithmetic: rates, latencies, waves that hide each other, values of loops that are not executed one by one.
+#include "runtime/virtual_chip.h"
+
+namespace assay::runtime {
+namespace {
+
+using testing::Chip;
+
+TEST(VirtualCompute, one_chain_shows_the_latency_many_the_rate) {
+  Chip chip;
+  const int out = chip.buffer(probe::kSlots * 64);
+  const auto per_op = [&](int lanes, int chains) {
+    return chip.counted(probe::op_name("fma", lanes, chains), 20000, {{out, 0}}) / probe::op_steps(chains);
+  };
+  EXPECT_NEAR(per_op(16, 1), 4, 0.04);
+  EXPECT_NEAR(per_op(16, 4), 1, 0.02);
+  EXPECT_NEAR(per_op(16, 12), 0.5, 0.01);
+  EXPECT_NEAR(per_op(4, 12), 0.5, 0.01) << "narrow vectors take whole slots";
+  EXPECT_NEAR(chip.counted("sentinel", 5000), probe::kSentinelSteps, 0.1);
+}
+
+TEST(VirtualCompute, values_are_those_of_every_iteration) {
+  Chip chip;
+  const int out = chip.buffer(probe::kSlots * 64);
+  const auto first = [&](const char* op, int chains, int64_t iterations) {
+    chip.counted(probe::op_name(op, 16, chains), iterations, {{out, 0}});
+    float v = 0;
+    chip.module().read({out, 0}, std::as_writable_bytes(std::span(&v, 1)));
+    return v;
+  };
+  EXPECT_EQ(first("fma", 12, 1000), 2000.0F);
+  EXPECT_EQ(first("fma", 12, 1000000), 2000000.0F);
+  EXPECT_EQ(first("fma", 12, 30000000), 16777216.0F) << "where adding 1 no longer counts";
+  float product = 1.5F;
+  for (int i = 0; i < 2 * 5000; ++i) product *= static_cast<float>(1.0 + 1e-7);
+  EXPECT_EQ(first("mul", 10, 5000), product);
+}
+
+TEST(VirtualCompute, registers_that_do_not_suffice_show_in_the_report) {
+  Chip chip;
+  const auto stack_of = [&](const std::string& kernel) {
+    for (const KernelReport& r : chip.module().reports())
+      if (r.kernel == kernel) return r.stack_bytes;
+    return int64_t{-2};
+  };
+  EXPECT_EQ(stack_of(probe::op_name("fma", 16, 15)), 0);
+  EXPECT_EQ(stack_of(probe::op_name("fma", 16, 16)), 64);
+}
+
+// A wave alone waits for each result; many waves of a partition fill its pipe.
+TEST(VirtualCompute, waves_hide_each_others_latency) {
+  ir::Kernel k = probe::code::empty("chain");
+  k.groups = 64;
+  k.buffers = {{"out", ir::DType::f32, 64 * 8, ir::Scope::global, true}};
+  k.registers = {{"x", ir::DType::f32, 8}};
+  k.index_names = {"group", "i"};
+  const ir::Value x = probe::code::reg(k, 0);
+  ir::Block body;
+  probe::code::repeat(body, 32, {probe::code::set(0, probe::code::apply(ir::ValueOp::fma, {x, x, x}))});
+  k.body = {probe::code::declare(0, 1), probe::code::set(0, probe::code::number(0, ir::DType::f32, 8)),
+            probe::code::loop(1, 2000, ir::constant(2000), body), probe::code::store(0, ir::variable(0, 8), x)};
+  Chip chip(testing::kSmallWaves);
+  chip.load({k});
+  EXPECT_TRUE(chip.device().info().threads);
+  EXPECT_EQ(chip.device().info().units, 1);
+  const int out = chip.buffer(64 * 8 * 4);
+  const auto ticks = [&](int64_t waves) { return chip.ticks({0, {{out, 0}}, {{0, 0, waves}}}) / (2000 * 32); };
+  EXPECT_NEAR(ticks(1), 6, 0.2);
+  EXPECT_NEAR(ticks(4), 6, 0.2) << "four partitions, a wave each";
+  EXPECT_NEAR(ticks(16), 6, 0.6);
+  EXPECT_NEAR(ticks(32), 8 * 34 / 32.0, 0.3) << "eight to a partition, one begins per tick; two of 34 count";
+  EXPECT_NEAR(ticks(64), 16 * 34 / 32.0, 0.6) << "half of them wait until others have ended";
+}
+
+TEST(VirtualCompute, launches_cost_what_the_api_says) {
+  Chip chip;
+  const std::vector<Launch> steps(10, chip.launch("nothing", {}, {{0, 0, 1}, {1, 1, 2}}));
+  const auto times = chip.module().run(steps, {3, 1});
+  ASSERT_TRUE(times.ok());
+  ASSERT_EQ(times->steps.size(), 3u);
+  EXPECT_NEAR(times->steps[2][0], 5e-6, 1e-8);
+  EXPECT_NEAR(times->steps[2][9], 2e-6, 1e-8);
+  EXPECT_NEAR(times->total[1], 23e-6, 1e-7);
+  EXPECT_EQ(times->steps[0], times->steps[1]);
+}
+
+}  // namespace
+}  // namespace assay::runtime

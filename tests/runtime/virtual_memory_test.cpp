@@ -1,0 +1,113 @@
+// Simulated memory: what the profile says is what a chase and a stream find.
+#include "runtime/virtual_chip.h"
+
+namespace assay::runtime {
+namespace {
+
+using testing::Chip;
+
+constexpr double kLatency = 0.03, kBandwidth = 0.05;
+
+void expect_near(double got, double wanted, double relative) { EXPECT_NEAR(got, wanted, relative * wanted); }
+
+TEST(VirtualMemory, a_chase_finds_each_level_up_to_its_capacity) {
+  Chip chip;
+  expect_near(chip.chase(4 << 10), 5, kLatency);
+  expect_near(chip.chase(12 << 10), 5, kLatency);    // all of three ways of 64 sets
+  expect_near(chip.chase(32 << 10), 20, kLatency);
+  expect_near(chip.chase(64 << 10), 20, kLatency);
+  expect_near(chip.chase(512 << 10), 100, kLatency);
+}
+
+TEST(VirtualMemory, lines_are_what_is_brought_in) {
+  Chip chip;
+  expect_near(chip.chase(512 << 10, 512, 1, 8), (100 + 5) / 2.0, kLatency);
+  expect_near(chip.chase(512 << 10, 512, 1, 56), (100 + 5) / 2.0, kLatency);
+  expect_near(chip.chase(512 << 10, 512, 1, 64), 100, kLatency);
+}
+
+TEST(VirtualMemory, units_share_what_the_profile_says_they_share) {
+  Chip chip;
+  expect_near(chip.chase(8 << 10, 64, 2), 5, kLatency);
+  expect_near(chip.chase(48 << 10, 64, 1), 20, kLatency);
+  EXPECT_GT(chip.chase(48 << 10, 64, 2), 60) << "two times 48 KiB do not fit";
+}
+
+TEST(VirtualMemory, streams_reach_the_bandwidth_of_their_level) {
+  Chip chip;
+  expect_near(chip.stream("read_16", 2, 1, 2000), 128, kBandwidth);
+  expect_near(chip.stream("write_16", 2, 1, 2000), 64, kBandwidth);
+  expect_near(chip.stream("read_16", 12, 1), 32, kBandwidth);
+  expect_near(chip.stream("read_16", 6, 2, 20), 40, kBandwidth);
+  expect_near(chip.stream("write_16", 6, 2, 20), 16, kBandwidth);
+  expect_near(chip.stream("read_16", 200, 1), 8, kBandwidth);
+  expect_near(chip.stream("read_16", 100, 2), 10, kBandwidth);
+  expect_near(chip.stream("write_16", 100, 2), 5, kBandwidth);
+  expect_near(chip.stream("copy_16", 100, 2), 8, kBandwidth);
+}
+
+// Without streams that are foreseen a core has 16 lines in flight: 16 x 64 B in 100 ticks, here to a faster memory.
+TEST(VirtualMemory, lines_in_flight_limit_what_is_not_foreseen) {
+  std::string fast = testing::kSmallChip;
+  fast.replace(fast.find("read: 10 GB/s"), 13, "read: 90 GB/s");
+  fast.replace(fast.find("per_unit: 8 GB/s"), 16, "per_unit: 80 GB/s");
+  Chip off(fast, "prefetch: off\n");
+  expect_near(off.stream("read_16", 200, 1), 16 * 64 / 100.0, kBandwidth);
+  Chip on(fast);
+  EXPECT_GT(on.stream("read_16", 200, 1), 3 * 16 * 64 / 100.0);
+}
+
+TEST(VirtualMemory, other_ways_to_replace_and_to_find_a_set) {
+  for (const char* effects : {"replacement: plru\n", "replacement: random\n", "hash: true\n"}) {
+    Chip chip(testing::kSmallChip, effects);
+    expect_near(chip.chase(4 << 10), 5, 0.5);
+    EXPECT_GT(chip.chase(512 << 10), 80) << effects;
+    const double beyond = chip.chase(80 << 10);  // some of it is still held, which true LRU never has
+    EXPECT_LT(beyond, 97) << effects;
+    EXPECT_GT(beyond, 20) << effects;
+  }
+}
+
+TEST(VirtualMemory, a_victim_cache_adds_to_the_one_before_it) {
+  std::string own = testing::kSmallChip;
+  own.replace(own.find("per: device, managed: automatic"), 31, "per: unit, managed: automatic");
+  EXPECT_LT(Chip(own, "victim: l2\n").chase(72 << 10), 0.5 * Chip(own).chase(72 << 10));
+}
+
+// Rows of eight words: every lane of a wave in a bank of its own, or all of them in one.
+TEST(VirtualMemory, lanes_that_meet_in_a_bank_take_turns) {
+  const auto kernel = [](int64_t stride) {
+    ir::Kernel k = probe::code::empty("own");
+    k.groups = 1;
+    k.buffers = {{"out", ir::DType::f32, 8, ir::Scope::global, true}, {"own", ir::DType::f32, 1024, ir::Scope::scratch, false}};
+    k.registers = {{"x", ir::DType::f32, 8}};
+    k.index_names = {"group", "i", "j"};
+    ir::Block body;
+    probe::code::repeat(body, 16, {probe::code::set(0, probe::code::gather(1, ir::constant(0), ir::DType::f32, 8, stride)), probe::code::keep(0)});
+    k.body = {probe::code::loop(2, 64, ir::constant(64), {probe::code::store(1, ir::variable(2, 8), probe::code::number(1, ir::DType::f32, 8))}),
+              probe::code::declare(0, 1), probe::code::loop(1, 500, ir::constant(500), body),
+              probe::code::store(0, ir::constant(0), probe::code::reg(k, 0))};
+    return k;
+  };
+  const auto time = [&](int64_t stride) {
+    Chip chip(testing::kSmallWaves);
+    chip.load({kernel(stride)});
+    return chip.ticks({0, {{chip.buffer(32), 0}}, {}}) / 8000;
+  };
+  EXPECT_LT(time(1), 1.5);
+  expect_near(time(8), 8, kBandwidth);
+  expect_near(time(2), 2, 0.2);
+}
+
+TEST(VirtualMemory, an_access_outside_a_buffer_is_an_error) {
+  Chip chip;
+  const int small = chip.buffer(64);
+  const int64_t g = probe::streaming_group(1, 1, 0);
+  const Launch l = chip.launch("read_16", {{small, 0}}, {{0, g, g + 1}});
+  const auto times = chip.module().run({&l, 1}, {});
+  ASSERT_FALSE(times.ok());
+  EXPECT_NE(render(times.diags()).find("the buffer has 16"), std::string::npos) << render(times.diags());
+}
+
+}  // namespace
+}  // namespace assay::runtime
