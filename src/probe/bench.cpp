@@ -8,6 +8,7 @@
 #include "base/diag.h"
 #include "probe/code.h"
 #include "probe/kernels.h"
+#include "probe/stats.h"
 
 namespace assay::probe {
 namespace {
@@ -34,7 +35,8 @@ std::string key_of(const std::string& what, const Conditions& at, const Job& job
 
 void fail(const Diags& diags) { throw std::runtime_error(render(diags)); }
 
-Bench::Bench(runtime::Module& module, const std::vector<ir::Kernel>& kernels, bool threads) : module_(module), threads_(threads) {
+Bench::Bench(runtime::Module& module, const std::vector<ir::Kernel>& kernels, const runtime::DeviceInfo& device)
+    : module_(module), threads_(device.threads), simulated_(device.simulated) {
   for (size_t i = 0; i < kernels.size(); ++i) kernels_[kernels[i].name] = static_cast<int>(i);
   window_start_ = read_cpu_times();
   if (threads_) measure_overhead();
@@ -149,6 +151,10 @@ void Bench::look_at_others() {
 void Bench::sample(Observation& o, const std::function<double()>& run) {
   const CpuTimes before = read_cpu_times();
   o.samples.push_back(run());
+  if (simulated_) {
+    o.foreign = kNobody;
+    return;
+  }
   o.disturbed.push_back(kept_waiting(before, read_cpu_times()));
   look_at_others();
   o.foreign = std::max(o.foreign, foreign_);
@@ -160,15 +166,16 @@ Observation Bench::measure(const std::string& experiment, const std::string& wha
   const Job tick = sentinel_job(1, kSentinelSample);
   const int64_t ticks = amount_for("sentinel", tick);
   std::vector<runtime::Launch> list(1 + kSentinelRuns, launch(tick, ticks));
-  double fastest = std::numeric_limits<double>::infinity();
+  std::vector<double> sentinels;
   for (int i = 0; i < job.samples; ++i)
     sample(o, [&] {
       list[0] = launch(job, amount);  // each time: a job may move on through its buffer
       const std::vector<double> times = run(list);
-      fastest = std::min(fastest, *std::min_element(times.begin() + 1, times.end()));
+      sentinels.insert(sentinels.end(), times.begin() + 1, times.end());
       return times[0] / (static_cast<double>(amount) * job.work);
     });
-  o.clock_hz = static_cast<double>(ticks) * tick.work / fastest;
+  // What disturbs a core's own queue only slows it down; a device's timestamps are off both ways.
+  o.clock_hz = static_cast<double>(ticks) * tick.work / quantile(std::move(sentinels), threads_ || simulated_ ? 0.5 : 0);
   return o;
 }
 

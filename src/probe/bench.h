@@ -31,8 +31,7 @@ struct Job {
 class Bench {  // invariant: a loaded module with the sentinel calibrated
  public:
   // A failed run throws, which ends the worker: that is what workers are for (worker.h).
-  // `threads`: lanes are threads, and the device deals out the groups.
-  Bench(runtime::Module& module, const std::vector<ir::Kernel>& kernels, bool threads);
+  Bench(runtime::Module& module, const std::vector<ir::Kernel>& kernels, const runtime::DeviceInfo& device);
 
   // One block of samples, a sentinel right behind each: it sees the clock the sample ran at (wide
   // vectors lower it on some cores, and it takes a while to rise again).
@@ -63,7 +62,8 @@ class Bench {  // invariant: a loaded module with the sentinel calibrated
   runtime::BufferRange place(const std::vector<double>& parameters);
 
   runtime::Module& module_;
-  const bool threads_;
+  const bool threads_;       // lanes are: the device deals out the groups
+  const bool simulated_;     // nobody can disturb it
   double overhead_ = 0;      // already taken off what is measured
   int64_t most_ = int64_t{1} << 40;
   int parameters_ = -1;      // a buffer of all that were asked for

@@ -9,6 +9,7 @@
 #include "probe/cycle.h"
 #include "probe/experiments.h"
 #include "probe/kernels.h"
+#include "probe/stats.h"
 
 namespace assay::probe {
 namespace {
@@ -78,6 +79,8 @@ void run_chain_points(Session& s, const std::string& experiment, const std::vect
 }
 
 constexpr double kTwoRounds = 1.5;
+constexpr double kNearBest = 1.03;
+constexpr int kFurther = 8;  // times as many groups are tried: units take them in rounds, and a last one may be hardly full
 
 constexpr int64_t kTickBytes = 16 << 10;  // for four lanes; as much more for more
 
@@ -120,7 +123,7 @@ void check_loops(Session& s) {
     s.bench.module().read({out, 0}, std::as_writable_bytes(std::span<float>(result)));
     return static_cast<double>(result[0]) == static_cast<double>(iterations) * steps;
   };
-  constexpr int64_t kEnough = 500'000;  // times the steps of an iteration: still a whole number in f32
+  constexpr int64_t kEnough = 150'000;  // times the steps of an iteration: still a whole number in f32
   if (runs(kEnough)) return;
   int64_t good = 0, bad = kEnough;
   while (bad - good > 1) (runs((good + bad) / 2) ? good : bad) = (good + bad) / 2;
@@ -186,11 +189,27 @@ void run_mixes(Session& s) {
 // Groups at a time, ever more: where the rate grows no further all units are as busy as they can be.
 void run_waves(Session& s) {
   if (!s.device.threads) return;
-  std::vector<ChainPoint> points;
-  for (int groups = 1; groups <= kMostGroups; groups *= 2)
-    for (const int n : {groups, groups + groups / 2})  // units hold an odd number of waves now and then
-      if (n == groups || groups > 1) points.push_back({"fma", s.known.lanes, s.known.chains, n});
-  run_chain_points(s, "waves", points);
+  const int out = output(s);
+  const auto time_of = [&](int groups) {
+    const Job job = chains_job(s, op_name("fma", s.known.lanes, s.known.chains), out, s.known.chains, groups);
+    const Conditions at = {{"lanes", s.known.lanes}, {"chains", s.known.chains}, {"groups", groups}};
+    const Observation o = s.bench.measure("waves", "fma", at, job);
+    s.emit(o);
+    return quantile(o.samples, 0.5);
+  };
+  std::vector<int> tried;
+  std::vector<double> times;
+  int enough = 1;  // groups that came near the best so far
+  for (int base = 1; base <= kMostGroups && base <= kFurther * enough; base *= 2)
+    for (const int groups : {base, base + base / 2}) {  // units hold an odd number of waves now and then
+      if (groups > kMostGroups || (!tried.empty() && groups == tried.back())) continue;
+      tried.push_back(groups);
+      times.push_back(time_of(groups));
+      const double best = *std::min_element(times.begin(), times.end());
+      enough = tried[static_cast<size_t>(std::find_if(times.begin(), times.end(), [&](double t) { return t < kNearBest * best; }) - times.begin())];
+    }
+  std::erase_if(tried, [&](int groups) { return groups < enough; });
+  s.rounds(tried.size(), [&](size_t i) { time_of(tried[i]); });
 }
 
 namespace {

@@ -65,7 +65,7 @@ void measure_stream(Session& s, const std::string& experiment, const StreamPoint
 }
 
 constexpr int64_t kMostChunks = 64 << 20, kFewChunks = 8 << 20;  // of all groups; where simulating them takes longer than they do
-constexpr int64_t kGroupsDealt = 1 << 14;
+constexpr int64_t kGroupsStarted = 1 << 14;
 constexpr int64_t kChunkBytes = 4 << 20;  // of far memory per sample and unit: short samples escape interruptions
 
 // One chunk of each unit's part per sample, the next one each time: what was read comes back after
@@ -150,7 +150,7 @@ void measure_handed_over(Session& s) {
   for (const ir::Kernel& k : s.kernels)
     if (k.name == "nothing" || k.name == "sentinel") some.push_back(k);
   const auto module = s.one_by_one(some);
-  Bench bench(*module, some, s.device.threads);
+  Bench bench(*module, some, s.device);
   measure_steps(s, bench, "step");
   measure_join(s, bench);
 }
@@ -270,7 +270,7 @@ void run_far(Session& s) {
 }
 
 void run_launch(Session& s) {
-  const Job groups = empty_groups(1, s.device.threads ? kGroupsDealt : kMaxGroups);
+  const Job groups = empty_groups(1, kGroupsStarted);
   s.rounds(4, [&](size_t i) {
     if (i == 0) measure_steps(s, s.bench, s.device.in_sequence ? "barrier" : "step");
     else if (i == 1) measure_eager(s);

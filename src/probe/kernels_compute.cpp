@@ -148,6 +148,7 @@ ir::Kernel chains(const std::string& op, int lanes, int count) {
   return k;
 }
 
+constexpr int kChainSteps = 96;  // of an iteration, about: a loop costs issue slots that waves have none to spare of
 constexpr int kIntegerChains = 9;
 constexpr int kMixLanes = 8;  // of vectors: every core of today has them
 
@@ -202,7 +203,7 @@ const std::vector<std::string> kOps = {"add", "mul", "max", "div", "sqrt", "exp"
 
 }  // namespace
 
-int op_steps(int chains) { return chains * (chains >= 24 ? 1 : 24 / chains); }
+int op_steps(int chains) { return chains * std::max(1, kChainSteps / chains); }
 
 namespace {
 

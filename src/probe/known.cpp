@@ -60,11 +60,11 @@ constexpr double kCrowded = 1.2;      // all units together at least that much s
 constexpr size_t kQuietSamples = 12;  // needed to say so: others crowd a cache too
 
 // The fastest sample, of all or of the quiet blocks alone; nullopt: too few of those.
-std::optional<double> fastest(const std::vector<Observation>& blocks, bool quiet) {
+std::optional<double> fastest(const std::vector<Observation>& blocks, bool quiet, size_t needed) {
   std::vector<double> times;
   for (const Observation& o : blocks)
     if (!quiet || o.foreign <= kDisturbed) times.insert(times.end(), o.samples.begin(), o.samples.end());
-  if (times.empty() || (quiet && times.size() < kQuietSamples)) return std::nullopt;
+  if (times.empty() || (quiet && times.size() < needed)) return std::nullopt;
   return *std::min_element(times.begin(), times.end());
 }
 
@@ -80,9 +80,10 @@ std::optional<Told> measured_sharing(const Observations& all, size_t i, double m
   const auto level = static_cast<double>(i);
   const std::vector<double> units = values_of(select(all, "sharing", "chase", {{"level", level}}), "units");
   if (units.size() < 2) return std::nullopt;
+  const size_t needed = all.fact("simulated").empty() ? kQuietSamples : 1;
   const auto ratio = [&](bool quiet) -> double {
-    const auto one = fastest(select(all, "sharing", "chase", {{"level", level}, {"units", units.front()}}), quiet);
-    const auto many = fastest(select(all, "sharing", "chase", {{"level", level}, {"units", units.back()}}), quiet);
+    const auto one = fastest(select(all, "sharing", "chase", {{"level", level}, {"units", units.front()}}), quiet, needed);
+    const auto many = fastest(select(all, "sharing", "chase", {{"level", level}, {"units", units.back()}}), quiet, needed);
     return one && many ? *many / *one : 0;
   };
   const auto told = [&](bool shared, double r) {
@@ -124,7 +125,7 @@ Levels levels_from(const Observations& all) {
 }  // namespace
 
 std::string declared_cache(const Observations& all, size_t i) {
-  return all.fact("class") == "cpu" ? all.fact(fmt::format("declared.l{}", i + 1)) : "";
+  return all.fact("class") == "cpu" && all.fact("simulated").empty() ? all.fact(fmt::format("declared.l{}", i + 1)) : "";
 }
 
 int units_from(const Observations& all) {

@@ -14,6 +14,8 @@ namespace assay::probe {
 // Conditions of a measurement by name: bytes, lanes, chains, units, groups, distance.
 using Conditions = std::map<std::string, double>;
 
+inline constexpr double kNobody = -1;
+
 // One block: repeated samples of one quantity under fixed conditions, taken in one go.
 struct Observation {
   std::string experiment;          // row of the table of experiments
@@ -22,7 +24,7 @@ struct Observation {
   std::string unit;                // of the samples: `s` per step, operation, byte, launch; or `B`, `1`
   std::vector<double> samples;
   std::vector<double> disturbed;   // per sample: share of its time our threads were kept from running
-  double foreign = 0;              // share of the whole machine that others used around the block
+  double foreign = 0;              // share of the whole machine that others used around the block; kNobody: nobody could
   std::optional<double> clock_hz;  // sentinel next to this block; nullopt: none ran
   bool operator==(const Observation&) const = default;
 

@@ -138,7 +138,7 @@ std::string Prober::work(const Experiment& e, double seconds, const Send& send) 
   const double started = now_seconds();
   open();
   const auto module = load(kernels_, false);
-  Bench bench(*module, kernels_, opened_->info().threads);
+  Bench bench(*module, kernels_, opened_->info());
   runtime::DeviceInfo info = opened_->info();
   const int64_t most = std::min(options_.max_bytes, info.memory_bytes / 8);
   const auto turn = static_cast<uint64_t>(observations_.endings.size());

@@ -14,7 +14,22 @@ constexpr size_t kEnough = 5;  // trusted samples that suffice to leave the othe
 
 using Blocks = std::vector<std::vector<double>>;
 
-double level_of(Estimator e) { return e == Estimator::latency ? 0.10 : 0.25; }
+constexpr size_t kShape = 8;         // samples that show how they are spread
+constexpr double kClose = 0.15;      // of the median: four times a noise of a few per cent
+constexpr double kLopsided = 1.7;    // times as far above as below
+constexpr double kHeap = 0.7;        // of the spread holds half of the samples at most; 0.53 where they are normal
+
+bool symmetric(const std::vector<double>& v) {
+  if (v.size() < kShape) return false;
+  const double low = quantile(v, 0.1), middle = quantile(v, 0.5), high = quantile(v, 0.9);
+  const bool one_heap = quantile(v, 0.75) - quantile(v, 0.25) < kHeap * (high - low);  // not two states of the machine
+  return one_heap && high - low < kClose * middle && high - middle < kLopsided * (middle - low);
+}
+
+double level_of(Estimator e, const std::vector<double>& times) {
+  if (symmetric(times)) return 0.5;
+  return e == Estimator::latency ? 0.10 : 0.25;
+}
 
 // splitmix64: Steele, Lea and Flood, OOPSLA 2014.
 struct Random {
@@ -82,7 +97,8 @@ std::optional<Summary> summarize(std::span<const Observation> blocks, Estimator 
   if (pooled(used).size() == pooled(gather(blocks, Trust::quiet)).size()) s.trust = Trust::quiet;
   const std::vector<double> all = pooled(used);
   if (all.empty()) return std::nullopt;
-  const double level = level_of(estimator);
+  const bool alone = std::all_of(blocks.begin(), blocks.end(), [](const Observation& o) { return o.foreign == kNobody; });
+  const double level = alone ? 0.5 : level_of(estimator, all);
   Random random;
   std::vector<double> estimates;
   for (int i = 0; i < kResamples; ++i) estimates.push_back(resample(used, level, random));
@@ -121,7 +137,7 @@ double clock_of(std::span<const Observation> blocks) {
   std::vector<double> clocks;
   for (const Observation& o : blocks)
     if (o.clock_hz) clocks.push_back(*o.clock_hz);
-  return clocks.empty() ? 0 : quantile(std::move(clocks), 0.75);
+  return clocks.empty() ? 0 : quantile(clocks, symmetric(clocks) ? 0.5 : 0.75);
 }
 
 }  // namespace assay::probe

@@ -3,6 +3,8 @@
 // Noise on a shared machine is one-sided (it only slows down), hence the estimators:
 //   latency     the 10 % quantile of the times
 //   throughput  the median of the faster half of the times (the 25 % quantile)
+//   either      the median, where the times lie close together and as far above it as below: nobody slowed them down;
+//               and where nobody could
 // Samples are used in three steps of trust, the first that leaves enough: nobody else on the machine;
 // our own threads not kept waiting (others on other units); all. The interval is the 5 % .. 95 %
 // quantile of the estimator over bootstrap resamples of whole blocks first and samples second

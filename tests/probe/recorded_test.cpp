@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(Devices, Recorded,
                                          Known{"v100", {128 * kKiB, 6 * kMiB}, {30 / 1.38, 215 / 1.38}},
                                          Known{"a100_40", {192 * kKiB, 20 * kMiB}, {36 / 1.41, 213 / 1.41}},
                                          Known{"mi210", {16 * kKiB, 8 * kMiB}, {125 / 1.7, 243 / 1.7}}),
-                         [](const auto& info) { return std::string(info.param.curve); });
+                         [](const auto& device) { return std::string(device.param.curve); });
 
 // The sweep ends on the ramp behind 128 KiB: one level, and no word on what lies behind it.
 TEST(RecordedRamp, IsNoLevelOfItsOwn) {

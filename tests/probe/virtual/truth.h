@@ -1,0 +1,15 @@
+// What a probe found on a simulated chip against the profile the chip was made of.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "hwdesc/profile.h"
+
+namespace assay::probe::testing {
+
+// A line per difference: structure (units, lanes, levels, lines, sharing) must be the same, capacities lie within the
+// measured knee, rates and latencies within `tolerance`. What either side does not know is not compared.
+std::vector<std::string> differences(const hwdesc::Profile& truth, const hwdesc::Profile& found, double tolerance);
+
+}  // namespace assay::probe::testing

@@ -1,0 +1,68 @@
+// The probe against simulated chips: what it finds is what they were made of.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
+
+#include "hwdesc/parse.h"
+#include "probe/probe.h"
+#include "truth.h"
+
+namespace assay::probe {
+namespace {
+
+std::string chip_file(const std::string& name) { return std::string(ASSAY_SOURCE_DIR) + "/tests/probe/virtual/chips/" + name + ".yaml"; }
+
+hwdesc::Profile made_of(const std::string& name) {
+  std::stringstream text;
+  text << std::ifstream(chip_file(name)).rdbuf();
+  auto profile = hwdesc::parse_profile(text.str(), chip_file(name), hwdesc::no_library);
+  if (!profile) throw std::runtime_error(render(profile.diags()));
+  return std::move(profile).value();
+}
+
+// The chip with effects, in a file of its own beside a link to it.
+class WithEffects {
+ public:
+  WithEffects(const std::string& chip, const std::string& effects)
+      : folder_(std::filesystem::temp_directory_path() / ("assay-probed-" + std::to_string(std::random_device{}()))) {
+    std::filesystem::create_directory(folder_);
+    std::filesystem::copy_file(chip_file(chip), folder_ / "chip.yaml");
+    std::ofstream(folder_ / "virtual.yaml") << "schema: assay/virtual/1\nprofile: chip.yaml\n" << effects;
+  }
+  ~WithEffects() { std::filesystem::remove_all(folder_); }
+  std::string device() const { return "virtual:" + (folder_ / "virtual.yaml").string(); }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+class Chips : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Chips, AreFoundAsTheyAre) {
+  const WithEffects chip(GetParam(), "noise: 0.03\n");
+  ProbeOptions options;
+  options.budget_s = 12;
+  options.max_bytes = int64_t{24} << 20;
+  const auto result = probe(chip.device(), options);
+  ASSERT_TRUE(result.ok()) << render(result.diags());
+  EXPECT_TRUE(result->warnings.empty()) << render(result->warnings);
+  const std::vector<std::string> wrong = testing::differences(made_of(GetParam()), result->profile, 0.05);
+  std::string all;
+  for (const std::string& w : wrong) all += "\n  " + w;
+  EXPECT_TRUE(wrong.empty()) << all;
+}
+
+std::string name_of(const ::testing::TestParamInfo<const char*>& info) {
+  std::string name = info.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Small, Chips, ::testing::Values("two-levels", "three-levels", "waves-of-32", "phone"), name_of);
+
+}  // namespace
+}  // namespace assay::probe
