@@ -127,7 +127,8 @@ class Run {
     }
     for (size_t u = 0; u < units_.size(); ++u)
       if (chip_.threads && std::isfinite(moved[u])) units_[u].shift(moved[u]);
-    machine_.hierarchy.shift(-1, span);
+    // Whole iterations of all: what they share moves by the least of them.
+    machine_.hierarchy.shift(-1, *std::min_element(moved.begin(), moved.end()));
     renew_order(s);
   }
 
