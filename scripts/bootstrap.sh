@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that building and testing need, if any is missing. Needs no network if none is.
 #
-#   scripts/bootstrap.sh [--bench] [--browser]     --bench: also the libraries that bench/ compares with
-#                                                  --browser: also a headless Chromium (about 100 MB), for the report's test
+#   scripts/bootstrap.sh [--bench] [--browser] [--aarch64]
+#
+#   --bench     also the libraries that bench/ compares with
+#   --browser   also a headless Chromium (about 100 MB), for the report's test
+#   --aarch64   also what builds and runs assay-probe for 64-bit Arm
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -13,7 +16,8 @@ for option in "$@"; do
   case $option in
     --bench) packages+=(libdnnl-dev) ;;
     --browser) packages+=(chromium-headless-shell fonts-dejavu-core) ;;
-    *) echo "bootstrap: unknown option '$option'; there are --bench and --browser" >&2; exit 2 ;;
+    --aarch64) packages+=(g++-aarch64-linux-gnu qemu-user) ;;
+    *) echo "bootstrap: unknown option '$option'; there are --bench, --browser and --aarch64" >&2; exit 2 ;;
   esac
 done
 

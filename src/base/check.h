@@ -1,5 +1,5 @@
 // CHECK: for faults only we can cause. Prints place and condition, then aborts (exit by SIGABRT is
-// turned into exit code 70 by cli/main.cpp).
+// turned into exit code 70 by console/entry.cpp).
 #pragma once
 
 namespace assay {

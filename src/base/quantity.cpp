@@ -11,6 +11,7 @@
 #include <span>
 
 #include "base/edit_distance.h"
+#include "base/number.h"
 
 namespace assay {
 
@@ -100,7 +101,7 @@ std::optional<double> scaled(std::string_view digits, int decimal) {
   }
   const std::string text = std::string(digits.substr(0, e)) + "e" + std::to_string(exponent);
   double v = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), v);
+  const auto read = read_double(text.data(), text.data() + text.size(), v);
   if (read.ec != std::errc() || !std::isfinite(v)) return std::nullopt;
   return v;
 }

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/edit_distance.h"
+#include "base/version.h"
 #include "cli/command.h"
-#include "toolkit/bundle.h"
 
 namespace assay::cli {
 namespace {
@@ -153,7 +153,7 @@ ExitCode run_words(std::span<const std::string> words, const Context& context) {
     return ExitCode::bad_input;
   }
   if (words[0] == "--version") {
-    fmt::print("assay {}\n", toolkit::kVersion);
+    fmt::print("assay {}\n", kVersion);
     return ExitCode::ok;
   }
   size_t name_words = 0;

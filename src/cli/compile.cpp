@@ -5,10 +5,12 @@
 
 #include <charconv>
 
-#include "cli/options.h"
-#include "cli/report.h"
-#include "cli/table.h"
-#include "toolkit/files.h"
+#include "cli/command.h"
+#include "console/options.h"
+#include "console/report.h"
+#include "console/table.h"
+#include "files/files.h"
+#include "toolkit/estimate_json.h"
 #include "toolkit/profiles.h"
 
 namespace assay::cli {
@@ -72,7 +74,7 @@ Result<toolkit::Bundle> compile(Request& r, const Context& context) {
   if (!wrong.empty()) return wrong;
   if (r.model.empty() == r.op.empty())
     return error("one of MODEL.onnx and --op is needed", "`assay compile --help`");
-  const Diags unwritable = toolkit::check_writable(r.output);
+  const Diags unwritable = check_writable(r.output);
   if (!unwritable.empty()) return unwritable;
   Result<hwdesc::Profile> profile = toolkit::load_profile(r.profile);
   if (profile) profile = toolkit::apply_overrides(std::move(*profile), r.overrides);

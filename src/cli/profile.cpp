@@ -1,9 +1,10 @@
 // assay profile list | show | check | schema
 #include <fmt/format.h>
 
-#include "cli/options.h"
-#include "cli/report.h"
-#include "cli/table.h"
+#include "cli/command.h"
+#include "console/options.h"
+#include "console/report.h"
+#include "console/table.h"
 #include "hwdesc/check.h"
 #include "hwdesc/library.h"
 #include "hwdesc/print.h"
@@ -11,6 +12,7 @@
 #include "hwdesc/schema.h"
 #include "hwdesc/show.h"
 #include "model/machine.h"
+#include "toolkit/estimate_json.h"
 #include "toolkit/profiles.h"
 
 namespace assay::cli {

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <optional>
 
-#include "cli/options.h"
-#include "cli/report.h"
+#include "cli/command.h"
+#include "console/options.h"
+#include "console/report.h"
+#include "files/files.h"
 #include "hwdesc/check.h"
 #include "hwdesc/diff.h"
 #include "hwdesc/merge.h"
-#include "toolkit/files.h"
+#include "toolkit/estimate_json.h"
 #include "toolkit/profiles.h"
 
 namespace assay::cli {
@@ -108,7 +110,7 @@ ExitCode conclude(const hwdesc::Merged& merged, const MergeRequest& r, bool disp
   if (disputed) return ExitCode::no;
   const std::string text = toolkit::print_profile_text(merged.profile);
   if (!r.output.empty()) {
-    if (const Diags unwritten = toolkit::write_text(r.output, text); !unwritten.empty()) return failed(unwritten, context);
+    if (const Diags unwritten = write_text(r.output, text); !unwritten.empty()) return failed(unwritten, context);
     if (format != Format::json) fmt::print("{} values and entries of {} added\n-> {}\n", merged.taken.size(), r.second, r.output);
   } else if (format != Format::json) {
     fmt::print("{}", text);

@@ -5,11 +5,12 @@
 
 #include <algorithm>
 
-#include "cli/options.h"
-#include "cli/report.h"
-#include "cli/table.h"
+#include "cli/command.h"
+#include "console/options.h"
+#include "console/report.h"
+#include "console/table.h"
+#include "files/files.h"
 #include "toolkit/devices.h"
-#include "toolkit/files.h"
 #include "toolkit/profiles.h"
 #include "toolkit/summary.h"
 #include "toolkit/verify_programs.h"
@@ -57,7 +58,7 @@ struct Ready {
 Result<Ready> prepare(const Request& r) {
   Ready ready;
   if (!r.summary.empty()) {
-    const Diags unwritable = toolkit::check_writable(r.summary);
+    const Diags unwritable = check_writable(r.summary);
     if (!unwritable.empty()) return unwritable;
   }
   Result<toolkit::Bundle> bundle = toolkit::read_bundle(r.bundle, {r.check});
@@ -158,7 +159,7 @@ Result<Executed> execute(const Request& r, const Ready& ready) {
   if (!verdict) return verdict.diags();
   toolkit::Summary summary = toolkit::summarize(ready.bundle, *ran, *verdict);
   if (!r.summary.empty()) {
-    const Diags unwritten = toolkit::write_text(r.summary, to_json(summary).dump(2) + "\n");
+    const Diags unwritten = write_text(r.summary, to_json(summary).dump(2) + "\n");
     if (!unwritten.empty()) return unwritten;
   }
   return Executed{std::move(summary), std::move(ran->notes)};

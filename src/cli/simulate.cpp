@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 
-#include "cli/options.h"
-#include "cli/report.h"
-#include "cli/table.h"
+#include "cli/command.h"
+#include "console/options.h"
+#include "console/report.h"
+#include "console/table.h"
+#include "files/files.h"
 #include "simulator/estimate.h"
-#include "toolkit/files.h"
+#include "toolkit/estimate_json.h"
 #include "toolkit/profiles.h"
 
 namespace assay::cli {
@@ -38,7 +40,7 @@ void declare(Options& options, Request& r) {
 }
 
 Result<toolkit::Simulation> simulate(const Request& r) {
-  if (r.profile.empty() && !toolkit::directory_exists(r.path))
+  if (r.profile.empty() && !directory_exists(r.path))
     return error("--profile is needed: only a bundle's directory has its own");
   Result<hwdesc::Profile> profile =
       r.profile.empty() ? toolkit::profile_of_bundle(r.path) : toolkit::load_profile(r.profile);

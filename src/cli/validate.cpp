@@ -3,11 +3,12 @@
 
 #include <fmt/format.h>
 
-#include "cli/options.h"
-#include "cli/report.h"
-#include "cli/table.h"
+#include "cli/command.h"
+#include "console/options.h"
+#include "console/report.h"
+#include "console/table.h"
+#include "files/files.h"
 #include "toolkit/devices.h"
-#include "toolkit/files.h"
 #include "toolkit/profiles.h"
 #include "toolkit/validate_plot.h"
 #include "toolkit/validate_score.h"
@@ -65,10 +66,10 @@ struct Ready {
 };
 
 Result<Ready> prepare(Request& r) {
-  if (const Diags unwritable = toolkit::check_writable(r.output); !unwritable.empty())
+  if (const Diags unwritable = check_writable(r.output); !unwritable.empty())
     return unwritable;
   r.validate.journal = beside(r.output, ".journal");
-  if (r.validate.resume && !toolkit::file_exists(r.validate.journal))
+  if (r.validate.resume && !file_exists(r.validate.journal))
     return error("--resume: there is no journal " + r.validate.journal,
                  "leave it out to measure anew");
   Result<hwdesc::Profile> profile = toolkit::load_profile(r.profile);
@@ -133,9 +134,9 @@ void print_text(const toolkit::Validation& v, const toolkit::Score& s) {
 }
 
 Diags write_files(const toolkit::Validation& v, const std::string& output) {
-  if (Diags unwritten = toolkit::write_text(output, toolkit::print_csv(v)); !unwritten.empty())
+  if (Diags unwritten = write_text(output, toolkit::print_csv(v)); !unwritten.empty())
     return unwritten;
-  return toolkit::write_text(beside(output, ".svg"), toolkit::plot_svg(v));
+  return write_text(beside(output, ".svg"), toolkit::plot_svg(v));
 }
 
 ExitCode conclude(const toolkit::Validation& v, const Request& r, Format format,

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/edit_distance.h"
+#include "base/number.h"
 
 namespace assay::ir {
 namespace {
@@ -91,7 +92,7 @@ int64_t Scanner::integer() {
 double Scanner::real() {
   if (!at_integer() && peek() != '.') fail(fmt::format("found {}, expected a number", found()));
   double value = 0;
-  const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
+  const auto [end, error] = read_double(text_.data() + at_, text_.data() + text_.size(), value);
   if (error != std::errc()) fail("this is not a number that a double can hold");
   at_ = static_cast<size_t>(end - text_.data());
   return value;

@@ -36,6 +36,7 @@ struct DeviceInfo {
 // A kind of device that was looked for and is not usable, with the reason.
 struct Absence {
   std::string id, reason;
+  std::string hint = {};  // what to do about it
 };
 
 struct KernelReport {

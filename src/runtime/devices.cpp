@@ -22,9 +22,7 @@ struct Kind {
 
 constexpr Kind kKinds[] = {
     {"cpu",
-     [] {
-       return Found{{cpu::describe()}, {}};
-     },
+     cpu::find,
      [](const std::string&) { return cpu::open(); }},
     {"opencl", opencl::find, opencl::open},
     {"cuda", cuda::find, cuda::open},
@@ -47,13 +45,17 @@ Found devices() {
 Result<std::unique_ptr<Device>> open(const std::string& id) {
   if (id.starts_with(simulated::kPrefix)) return simulated::open(id);  // as many as there are profiles: none is listed
   std::vector<std::string> ids;
-  for (const Kind& kind : kKinds)
-    for (const DeviceInfo& d : kind.find().devices) {
+  for (const Kind& kind : kKinds) {
+    const Found found = kind.find();
+    for (const DeviceInfo& d : found.devices) {
       if (d.id == id) return kind.open(id);
       ids.push_back(d.id);
     }
+    for (const Absence& a : found.absent)
+      if (a.id == id) return error(fmt::format("device '{}' is not usable: {}", id, a.reason), a.hint);
+  }
   const std::string near = nearest(id, ids);
-  return error(fmt::format("there is no device '{}'; there are: {}", id, fmt::join(ids, ", ")),
+  return error(fmt::format("there is no device '{}'; there {}", id, ids.empty() ? "are none" : fmt::format("are: {}", fmt::join(ids, ", "))),
                near.empty() ? "" : fmt::format("did you mean '{}'?", near));
 }
 

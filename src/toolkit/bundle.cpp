@@ -4,8 +4,8 @@
 #include <cctype>
 
 #include "base/hash.h"
+#include "files/files.h"
 #include "toolkit/estimate_json.h"
-#include "toolkit/files.h"
 #include "toolkit/profiles.h"
 
 namespace assay::toolkit {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/version.h"
 #include "hwdesc/profile.h"
 #include "ir/graph.h"
 #include "ir/plan.h"
@@ -23,7 +24,6 @@
 namespace assay::toolkit {
 
 inline constexpr const char* kPlanFile = "plan.yaml";
-inline constexpr const char* kVersion = "0.1.0";
 
 struct KernelSource {
   std::string name;  // file name inside kernels/

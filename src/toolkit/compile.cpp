@@ -5,10 +5,10 @@
 
 #include "codegen/dialect.h"
 #include "codegen/render.h"
+#include "files/files.h"
 #include "import/onnx/import_onnx.h"
 #include "lower/lower.h"
 #include "toolkit/devices.h"
-#include "toolkit/files.h"
 #include "toolkit/packing.h"
 #include "toolkit/profiles.h"
 

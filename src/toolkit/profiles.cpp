@@ -4,11 +4,11 @@
 
 #include "base/edit_distance.h"
 #include "codegen/dialect.h"
+#include "files/files.h"
 #include "hwdesc/library.h"
 #include "hwdesc/override.h"
 #include "hwdesc/parse.h"
 #include "hwdesc/print.h"
-#include "toolkit/files.h"
 
 namespace assay::toolkit {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "files/files.h"
 #include "toolkit/counter_rng.h"
-#include "toolkit/files.h"
 #include "toolkit/packing.h"
 #include "toolkit/placement.h"
 #include "toolkit/statistics.h"

@@ -2,12 +2,12 @@
 
 #include <numeric>
 
+#include "files/files.h"
 #include "lower/legal.h"
 #include "lower/lower.h"
 #include "model/machine.h"
 #include "simulator/estimate.h"
 #include "toolkit/bundle.h"
-#include "toolkit/files.h"
 #include "toolkit/profiles.h"
 
 namespace assay::toolkit {

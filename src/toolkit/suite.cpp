@@ -4,7 +4,7 @@
 
 #include "base/yaml.h"
 #include "compiler/compile.h"
-#include "toolkit/files.h"
+#include "files/files.h"
 
 namespace assay::toolkit {
 namespace {

@@ -6,8 +6,8 @@
 #include <map>
 #include <utility>
 
+#include "files/files.h"
 #include "toolkit/estimate_json.h"
-#include "toolkit/files.h"
 
 namespace assay::toolkit {
 namespace {

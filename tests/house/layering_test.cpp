@@ -27,6 +27,7 @@ const Table& allowed() {
     };
     Table t;
     t["base"] = {};
+    t["files"] = {"base"};
     t["ir"] = {"base"};
     t["hwdesc"] = {"base"};
     t["import"] = {"base", "ir"};
@@ -39,9 +40,12 @@ const Table& allowed() {
     t["codegen"] = hall;
     t["runtime"] = with(hall, {"codegen"});
     t["probe"] = with(hall, {"codegen", "runtime"});
+    // programs of the device wing alone
+    t["console"] = with(t["probe"], {"probe", "files"});
+    t["probe_app"] = {"base", "console"};
     // joined once
-    t["toolkit"] = with(hall, {"import", "lower", "model", "simulator", "compiler", "codegen", "runtime", "probe"});
-    t["cli"] = with(t["toolkit"], {"toolkit"});
+    t["toolkit"] = with(hall, {"import", "lower", "model", "simulator", "compiler", "codegen", "runtime", "probe", "files"});
+    t["cli"] = with(t["toolkit"], {"toolkit", "console"});
     return t;
   }();
   return table;

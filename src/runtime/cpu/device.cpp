@@ -63,7 +63,11 @@ class CpuDevice final : public Device {  // invariant: one pool over all usable 
 
 }  // namespace
 
-DeviceInfo describe() { return info_of(read_cpu_info()); }
+Found find() {
+  const auto compiler = find_compiler();
+  if (!compiler) return {{}, {{"cpu:0", compiler.diags()[0].message, compiler.diags()[0].hint}}};
+  return {{info_of(read_cpu_info())}, {}};
+}
 
 Result<std::unique_ptr<Device>> open() {
   auto dialect = codegen::parse_dialect(codegen::dialect_text(kDialect),

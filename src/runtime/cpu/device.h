@@ -9,8 +9,8 @@
 
 namespace assay::runtime::cpu {
 
-// There is always one: cpu:0.
-DeviceInfo describe();
+// cpu:0, where a C++ compiler is.
+Found find();
 Result<std::unique_ptr<Device>> open();
 
 }  // namespace assay::runtime::cpu

@@ -1,6 +1,5 @@
 #include "runtime/cpu/pool.h"
 
-#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -12,20 +11,20 @@
 namespace assay::runtime::cpu {
 namespace {
 
-void pin_to(int cpu) {
+void pin_to(int cpu) {  // 0: this thread
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(static_cast<size_t>(cpu), &set);
-  pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+  sched_setaffinity(0, sizeof set, &set);
 }
 
 class PinnedHere {  // invariant: before_ is the mask this thread had
  public:
   explicit PinnedHere(int cpu) {
-    pthread_getaffinity_np(pthread_self(), sizeof before_, &before_);
+    sched_getaffinity(0, sizeof before_, &before_);
     pin_to(cpu);
   }
-  ~PinnedHere() { pthread_setaffinity_np(pthread_self(), sizeof before_, &before_); }
+  ~PinnedHere() { sched_setaffinity(0, sizeof before_, &before_); }
   PinnedHere(const PinnedHere&) = delete;
   PinnedHere& operator=(const PinnedHere&) = delete;
 

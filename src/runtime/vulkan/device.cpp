@@ -7,6 +7,7 @@
 #include "runtime/source.h"
 #include "runtime/vulkan/build.h"
 #include "runtime/vulkan/module.h"
+#include "runtime/vulkan/spirv.h"
 
 namespace assay::runtime::vulkan {
 namespace {
@@ -111,6 +112,7 @@ Result<Listed> list() {
 }  // namespace
 
 Found find() {
+  if (const std::string why = why_no_glsl_compiler(); !why.empty()) return {{}, {{kApi, why}}};
   const auto listed = list();
   if (!listed) return {{}, {{kApi, listed.diags()[0].message}}};
   if (listed->devices.empty()) return {{}, {{kApi, "its drivers list no device of Vulkan 1.1 that computes and tells the time"}}};

@@ -68,6 +68,8 @@ Result<std::vector<uint32_t>> compile_glsl(const std::string& text) {
   return words;
 }
 
+std::string why_no_glsl_compiler() { return ""; }
+
 std::string glsl_compiler() {
   return fmt::format("glslang {}.{}.{}", GLSLANG_VERSION_MAJOR, GLSLANG_VERSION_MINOR, GLSLANG_VERSION_PATCH);
 }

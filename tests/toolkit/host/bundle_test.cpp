@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "../scratch_directory.h"
+#include "files/files.h"
 #include "toolkit/compile.h"
-#include "toolkit/files.h"
 #include "toolkit/profiles.h"
 #include "toolkit/summary.h"
 #include "toolkit/verify_programs.h"

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/command.h"
+#include "console/command.h"
 
-namespace assay::cli {
+namespace assay::console {
 
 enum class Format { text, json, yaml, hash, markdown };
 
@@ -38,4 +38,4 @@ class Options {  // invariant: `app_` holds the command's options and nothing is
   bool help_wanted_ = false;
 };
 
-}  // namespace assay::cli
+}  // namespace assay::console

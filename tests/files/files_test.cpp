@@ -1,11 +1,11 @@
-#include "toolkit/files.h"
+#include "files/files.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "scratch_directory.h"
 
-namespace assay::toolkit {
+namespace assay {
 namespace {
 
 using test::ScratchDirectory;
@@ -85,4 +85,4 @@ TEST(Files, OnlyABundleIsReplaced) {
 }
 
 }  // namespace
-}  // namespace assay::toolkit
+}  // namespace assay

@@ -1,4 +1,4 @@
-#include "cli/options.h"
+#include "console/options.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,11 @@
 
 #include "base/edit_distance.h"
 
-namespace assay::cli {
+namespace assay::console {
+
+std::string called(const Command& command) {
+  return fmt::format("{}{}{}", command.program, command.name.empty() ? "" : " ", command.name);
+}
 
 Options::Options(const Command& command) : command_(command) {
   app_.set_help_flag();
@@ -89,7 +93,7 @@ std::string first_column(const CLI::Option& o) {
 }  // namespace
 
 std::string Options::help() const {
-  std::string out = fmt::format("usage: assay {} {}\n\n{}\n\n", command_.name, command_.arguments,
+  std::string out = fmt::format("usage: {} {}\n\n{}\n\n", called(command_), command_.arguments,
                                 command_.summary);
   for (const CLI::Option* o : app_.get_options()) {
     std::string text = o->get_description();
@@ -97,14 +101,14 @@ std::string Options::help() const {
     out += fmt::format("  {:<24} {}\n", first_column(*o), text);
   }
   out += "\nexamples:\n";
-  for (std::string_view example : command_.examples) out += fmt::format("  assay {}\n", example);
+  for (std::string_view example : command_.examples) out += fmt::format("  {} {}\n", command_.program, example);
   return out;
 }
 
 // The first word that is no option of this command gets a hint when one is near.
 ExitCode Options::complain(const std::string& message) const {
   const std::vector<std::string> extras = app_.remaining();
-  std::string hint = fmt::format("`assay {} --help` explains the command", command_.name);
+  std::string hint = fmt::format("`{} --help` explains the command", called(command_));
   std::string text = message;
   if (!extras.empty()) {
     text = fmt::format("unknown {} '{}'", extras[0].starts_with("-") ? "option" : "argument",
@@ -115,8 +119,8 @@ ExitCode Options::complain(const std::string& message) const {
     const std::string near = nearest(extras[0].substr(0, extras[0].find('=')), names);
     if (!near.empty()) hint = fmt::format("did you mean '{}'?", near);
   }
-  fmt::print(stderr, "assay {}: {}\nhint: {}\n", command_.name, text, hint);
+  fmt::print(stderr, "{}: {}\nhint: {}\n", called(command_), text, hint);
   return ExitCode::bad_input;
 }
 
-}  // namespace assay::cli
+}  // namespace assay::console

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace assay::cli {
+namespace assay::console {
 
 // Columns as wide as their widest cell, two blanks between; the first is left-aligned, the others
 // right. The first row is the heading.
@@ -21,4 +21,4 @@ std::string rounded_quantity(const std::string& text);
 // `text` cut to `width` columns, with `..` in the middle when it was longer.
 std::string shortened(const std::string& text, size_t width);
 
-}  // namespace assay::cli
+}  // namespace assay::console

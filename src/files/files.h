@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 
-namespace assay::toolkit {
+namespace assay {
 
 inline constexpr int64_t kMaxTextBytes = int64_t{64} << 20;
 inline constexpr int64_t kMaxDataBytes = int64_t{8} << 30;
@@ -59,4 +59,4 @@ class NewDirectory {  // invariant: the temporary sibling exists from create() t
   std::string path_, temporary_;  // temporary_ empty: nothing to remove
 };
 
-}  // namespace assay::toolkit
+}  // namespace assay

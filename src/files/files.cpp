@@ -1,4 +1,4 @@
-#include "toolkit/files.h"
+#include "files/files.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -12,7 +12,7 @@
 #include <system_error>
 #include <utility>
 
-namespace assay::toolkit {
+namespace assay {
 namespace {
 
 namespace fs = std::filesystem;
@@ -197,4 +197,4 @@ Diags NewDirectory::commit() {
   return {};
 }
 
-}  // namespace assay::toolkit
+}  // namespace assay

@@ -1,15 +1,17 @@
-// assay devices
+// The command `devices`.
 #include <fmt/format.h>
 
-#include "cli/options.h"
-#include "cli/report.h"
-#include "cli/table.h"
+#include <nlohmann/json.hpp>
+
+#include "console/options.h"
+#include "console/report.h"
+#include "console/table.h"
 #include "runtime/device.h"
 
-namespace assay::cli {
+namespace assay::console {
 namespace {
 
-using toolkit::Json;
+using Json = nlohmann::ordered_json;
 
 Json to_json(const runtime::Found& found) {
   Json out = {{"devices", Json::array()}, {"absent", Json::array()}};
@@ -55,4 +57,4 @@ ExitCode run_devices(const Command& self, std::span<const std::string> arguments
   return ExitCode::ok;
 }
 
-}  // namespace assay::cli
+}  // namespace assay::console

@@ -1,15 +1,16 @@
 // How commands speak: results to stdout, everything else to stderr.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "base/diag.h"
-#include "cli/command.h"
-#include "toolkit/estimate_json.h"
-#include "toolkit/progress.h"
+#include "console/command.h"
+#include "runtime/device.h"
 
-namespace assay::cli {
+namespace assay::console {
 
-void print_diags(const Diags& diags);        // stderr
-void print_json(const toolkit::Json& json);  // stdout
+void print_diags(const Diags& diags);                 // stderr
+void print_json(const nlohmann::ordered_json& json);  // stdout
 
 // Prints what went wrong; `code`, or `interrupted` when Ctrl-C was the reason.
 ExitCode failed(const Diags& diags, const Context& context, ExitCode code = ExitCode::bad_input);
@@ -22,7 +23,7 @@ class ProgressLine {  // invariant: shown_ says whether a line has to be cleared
   ProgressLine& operator=(const ProgressLine&) = delete;
   ~ProgressLine() { clear(); }
 
-  toolkit::Progress callback();  // valid as long as this object
+  runtime::Progress callback();  // valid as long as this object
   void clear();
 
  private:
@@ -33,4 +34,4 @@ class ProgressLine {  // invariant: shown_ says whether a line has to be cleared
   double last_ = 0;
 };
 
-}  // namespace assay::cli
+}  // namespace assay::console

@@ -1,13 +1,13 @@
-#include "toolkit/measure.h"
+#include "console/measure.h"
 
 #include <filesystem>
 
+#include "files/files.h"
+#include "hwdesc/print.h"
 #include "probe/journal.h"
 #include "probe/report.h"
-#include "toolkit/files.h"
-#include "toolkit/profiles.h"
 
-namespace assay::toolkit {
+namespace assay::console {
 namespace {
 
 namespace fs = std::filesystem;
@@ -77,11 +77,11 @@ Diags prepare_places(const ProbePlaces& places) {
 }
 
 Diags keep(const probe::ProbeResult& result, const ProbePlaces& places, const std::string& observations) {
-  Diags out = write_text(places.profile, print_profile_text(result.profile));
+  Diags out = write_text(places.profile, hwdesc::print_profile(result.profile));
   const auto add = [&](Diags more) { out.insert(out.end(), more.begin(), more.end()); };
   if (!places.report.empty()) add(write_text(places.report, probe::report_html(result.observations, result.profile)));
   add(keep_journal(observations, places.observations));
   return out;
 }
 
-}  // namespace assay::toolkit
+}  // namespace assay::console

@@ -1,4 +1,4 @@
-#include "cli/table.h"
+#include "console/table.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,9 @@
 #include <string_view>
 #include <utility>
 
-namespace assay::cli {
+#include "base/number.h"
+
+namespace assay::console {
 namespace {
 
 // Three significant digits without an exponent.
@@ -41,7 +43,7 @@ std::string rounded_quantity(const std::string& text) {
   const size_t space = text.find(' ');
   double value = 0;
   const char* end = text.data() + std::min(space, text.size());
-  if (std::from_chars(text.data(), end, value).ptr != end || text.empty()) return text;
+  if (read_double(text.data(), end, value).ptr != end || text.empty()) return text;
   if (space == std::string::npos) return text.size() > 4 ? three_digits(value) : text;
   const auto [unit, factor] = without_prefix(text.substr(space + 1));
   if (unit == "B") return bytes(value);
@@ -102,4 +104,4 @@ std::string shortened(const std::string& text, size_t width) {
   return text.substr(0, width - 2 - tail) + ".." + text.substr(text.size() - tail);
 }
 
-}  // namespace assay::cli
+}  // namespace assay::console

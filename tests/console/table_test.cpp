@@ -1,8 +1,8 @@
-#include "cli/table.h"
+#include "console/table.h"
 
 #include <gtest/gtest.h>
 
-namespace assay::cli {
+namespace assay::console {
 namespace {
 
 TEST(Table, DurationsHaveThreeDigits) {
@@ -33,4 +33,4 @@ TEST(Table, ColumnsAlign) {
 TEST(Table, LongNamesKeepBothEnds) { EXPECT_EQ(shortened("abcdefghij", 6), "ab..ij"); }
 
 }  // namespace
-}  // namespace assay::cli
+}  // namespace assay::console

@@ -6,7 +6,7 @@
 #include "base/result.h"
 #include "probe/probe.h"
 
-namespace assay::toolkit {
+namespace assay::console {
 
 // Errors: no such device, and what probe::probe says.
 Result<probe::ProbeResult> measure(const std::string& device, const probe::ProbeOptions& options);
@@ -41,4 +41,4 @@ Diags prepare_places(const ProbePlaces& places);
 // Profile, report, and the journal at `observations` if it lies elsewhere. Each file is written whole or not at all.
 Diags keep(const probe::ProbeResult& result, const ProbePlaces& places, const std::string& observations);
 
-}  // namespace assay::toolkit
+}  // namespace assay::console

@@ -1,5 +1,5 @@
 // Where a probe leaves what it found, and what an earlier one is called.
-#include "toolkit/measure.h"
+#include "console/measure.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <fstream>
 
+#include "files/files.h"
 #include "probe/journal.h"
 #include "scratch_directory.h"
-#include "toolkit/files.h"
 
-namespace assay::toolkit {
+namespace assay::console {
 namespace {
 
 namespace fs = std::filesystem;
@@ -87,4 +87,4 @@ TEST(ProbePlaces, WhatIsKeptCanBeInferredFromAgain) {
 }
 
 }  // namespace
-}  // namespace assay::toolkit
+}  // namespace assay::console

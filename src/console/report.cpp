@@ -1,13 +1,14 @@
-#include "cli/report.h"
+#include "console/report.h"
 
 #include <fmt/format.h>
 
 #include <chrono>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
-#include "cli/table.h"
+#include "console/table.h"
 
-namespace assay::cli {
+namespace assay::console {
 namespace {
 
 constexpr double kRedraw = 0.1, kNewLine = 10;  // seconds between lines, terminal or not
@@ -31,10 +32,10 @@ void print_diags(const Diags& diags) {
   fmt::print(stderr, "{}", render(diags));
 }
 
-void print_json(const toolkit::Json& json) { fmt::print("{}\n", json.dump(2)); }
+void print_json(const nlohmann::ordered_json& json) { fmt::print("{}\n", json.dump(2)); }
 
 ExitCode failed(const Diags& diags, const Context& context, ExitCode code) {
-  if (toolkit::cancelled(context.cancel)) {
+  if (context.cancelled()) {
     std::fflush(stdout);
     fmt::print(stderr, "interrupted\n");
     return ExitCode::interrupted;
@@ -43,7 +44,7 @@ ExitCode failed(const Diags& diags, const Context& context, ExitCode code) {
   return code;
 }
 
-toolkit::Progress ProgressLine::callback() {
+runtime::Progress ProgressLine::callback() {
   last_ = context_.terminal ? 0 : now();
   return [this](int64_t done, int64_t total, const std::string& what) { show(done, total, what); };
 }
@@ -68,4 +69,4 @@ void ProgressLine::clear() {
   shown_ = false;
 }
 
-}  // namespace assay::cli
+}  // namespace assay::console

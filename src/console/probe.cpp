@@ -1,28 +1,29 @@
-// assay probe
+// The command `probe`.
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "base/quantity.h"
-#include "cli/options.h"
-#include "cli/report.h"
-#include "cli/table.h"
+#include "console/measure.h"
+#include "console/options.h"
+#include "console/report.h"
+#include "console/table.h"
+#include "files/files.h"
 #include "hwdesc/check.h"
 #include "hwdesc/show.h"
-#include "toolkit/files.h"
-#include "toolkit/measure.h"
-#include "toolkit/profiles.h"
 
-namespace assay::cli {
+namespace assay::console {
 namespace {
 
 struct Request {
   std::string device = "cpu:0", output, from, budget = "40s";
   probe::ProbeOptions probe;
-  toolkit::ProbePlaces places;  // of `output`
+  ProbePlaces places;  // of `output`
 };
 
-void declare(Options& options, Request& r) {
+void declare(Options& options, Request& r, const Command& self) {
   CLI::App& app = options.app();
-  app.add_option("--device", r.device, "see `assay devices`")
+  app.add_option("--device", r.device, fmt::format("see `{} devices`", self.program))
       ->type_name("ID")
       ->capture_default_str();
   app.add_option("-o,--output", r.output, "a directory for profile, observations and report.html, or PROFILE.yaml")
@@ -58,13 +59,13 @@ Diags check_request(Request& r) {
   const Result<double> budget = read_seconds(r.budget);
   if (!budget) return budget.diags();
   r.probe.budget_s = *budget;
-  if (r.output.empty() && !r.from.empty()) r.output = toolkit::results_of(r.from);
+  if (r.output.empty() && !r.from.empty()) r.output = results_of(r.from);
   if (r.output.empty()) return {error("-o is missing: where to write the profile", "such as -o my-device or -o profile.yaml")};
-  r.places = toolkit::places_of(r.output);
+  r.places = places_of(r.output);
   if (r.probe.observations.empty()) r.probe.observations = r.places.observations;
   if (r.probe.resume && r.probe.observations.empty())
     return {error("--resume needs the directory to go on with: -o DIR, or --observations")};
-  return toolkit::prepare_places(r.places);
+  return prepare_places(r.places);
 }
 
 std::string rounded_interval(const std::string& text) {
@@ -74,7 +75,7 @@ std::string rounded_interval(const std::string& text) {
 }
 
 // The figures people ask for first; all others are in the profile.
-void print_text(const probe::ProbeResult& result, const toolkit::ProbePlaces& places) {
+void print_text(const probe::ProbeResult& result, const ProbePlaces& places) {
   std::vector<std::vector<std::string>> rows = {{"measured", "value", "interval"}};
   int others = 0;
   for (const hwdesc::FieldRow& f : hwdesc::rows(result.profile)) {
@@ -99,7 +100,7 @@ ExitCode run_probe(const Command& self, std::span<const std::string> arguments,
                    const Context& context) {
   Request request;
   Options options(self);
-  declare(options, request);
+  declare(options, request, self);
   if (const auto stop = options.parse(arguments)) return *stop;
   const Diags wrong = check_request(request);
   if (!wrong.empty()) return failed(wrong, context);
@@ -108,16 +109,16 @@ ExitCode run_probe(const Command& self, std::span<const std::string> arguments,
   request.probe.cancel = context.cancel;
   const bool live = request.from.empty();
   const Result<probe::ProbeResult> result =
-      live ? toolkit::measure(request.device, request.probe) : toolkit::measure_again(request.from);
+      live ? measure(request.device, request.probe) : measure_again(request.from);
   progress.clear();
-  if (!result && toolkit::cancelled(context.cancel) && live && !request.probe.observations.empty())
+  if (!result && context.cancelled() && live && !request.probe.observations.empty())
     fmt::print(stderr, "what was measured is kept in {}: go on with --resume\n", request.probe.observations);
   if (!result)
     return failed(result.diags(), context,
                   live ? ExitCode::device_unavailable : ExitCode::bad_input);
   print_diags(result->warnings);
-  const std::string observations = live ? request.probe.observations : toolkit::observations_of(request.from);
-  const Diags unwritten = toolkit::keep(*result, request.places, observations);
+  const std::string observations = live ? request.probe.observations : observations_of(request.from);
+  const Diags unwritten = keep(*result, request.places, observations);
   if (!unwritten.empty()) return failed(unwritten, context);
   if (options.format() == Format::json)
     print_json({{"profile", result->profile.name},
@@ -131,4 +132,4 @@ ExitCode run_probe(const Command& self, std::span<const std::string> arguments,
   return ExitCode::ok;
 }
 
-}  // namespace assay::cli
+}  // namespace assay::console

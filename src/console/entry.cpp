@@ -1,0 +1,54 @@
+#include "console/entry.h"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <vector>
+
+namespace assay::console {
+namespace {
+
+std::atomic<bool> cancel_requested{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+// The first Ctrl-C asks to stop, the second stops.
+void on_interrupt(int) {
+  if (cancel_requested.exchange(true)) _exit(static_cast<int>(ExitCode::interrupted));
+}
+
+// A failed CHECK has printed its place and aborts.
+void on_abort(int) { _exit(static_cast<int>(ExitCode::internal)); }
+
+void install_handlers() {
+  struct sigaction interrupt {};
+  interrupt.sa_handler = on_interrupt;
+  sigaction(SIGINT, &interrupt, nullptr);
+  sigaction(SIGTERM, &interrupt, nullptr);
+  struct sigaction abort {};
+  abort.sa_handler = on_abort;
+  sigaction(SIGABRT, &abort, nullptr);
+}
+
+ExitCode guarded(const char* program, const std::vector<std::string>& words, RunWords run, const Context& context) {
+  try {
+    return run(words, context);
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "%s: out of memory\n", program);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s: internal error: %s\n", program, e.what());
+  }
+  return ExitCode::internal;
+}
+
+}  // namespace
+
+int enter(const char* program, int argc, char** argv, RunWords run) {
+  install_handlers();
+  const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
+  return static_cast<int>(guarded(program, words, run, Context{&cancel_requested, isatty(STDERR_FILENO) == 1}));
+}
+
+}  // namespace assay::console
