@@ -124,10 +124,14 @@ Best best_rate(const Observations& all, const Known& known, const std::string& e
   const std::vector<Observation> blocks = select(all, experiment, what);
   std::vector<double> chains = values_of(blocks, "chains");
   if (chains.empty()) chains.push_back(0);
+  std::vector<double> groups = values_of(blocks, "groups");
+  if (groups.empty()) groups.push_back(0);
   for (const double lanes : values_of(blocks, "lanes"))
-    for (const double c : chains) {
+    for (size_t i = 0; i < chains.size() * groups.size(); ++i) {
+      const double c = chains[i % chains.size()], n = groups[i / chains.size()];
       Conditions at = {{"lanes", lanes}};
       if (c > 0) at["chains"] = c;
+      if (n > 0) at["groups"] = n;
       const auto s = summarize(select(all, experiment, what, at), Estimator::throughput);
       if (!s) continue;
       const double elements = elements_per_sample > 0 ? elements_per_sample : lanes;
