@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <numeric>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -62,13 +64,14 @@ class Chip {
  public:
   // `effects`: lines of `assay/virtual/1` besides schema and profile.
   explicit Chip(const std::string& profile = kSmallChip, const std::string& effects = "")
-      : folder_(std::filesystem::temp_directory_path() / ("assay-virtual-" + std::to_string(std::random_device{}()))), kernels_(probe::all_kernels()) {
+      : folder_(std::filesystem::temp_directory_path() / ("assay-virtual-" + std::to_string(std::random_device{}()))) {
     std::filesystem::create_directory(folder_);
     std::ofstream(folder_ / "chip.yaml") << profile;
     std::ofstream(folder_ / "virtual.yaml") << "schema: assay/virtual/1\nprofile: chip\n" << effects;
     auto device = open("virtual:" + (folder_ / "virtual.yaml").string());
     if (!device.ok()) throw std::runtime_error(render(device.diags()));
     device_ = std::move(device).value();
+    kernels_ = probe::all_kernels(probe::shape_of(device_->info()));
   }
   ~Chip() { std::filesystem::remove_all(folder_); }
 
@@ -89,6 +92,16 @@ class Chip {
       if (kernels_[i].name == kernel) return {static_cast<int>(i), std::move(arguments), std::move(queues)};
     throw std::runtime_error("no kernel " + kernel);
   }
+  // What a kernel of the probe is asked for.
+  BufferRange parameters(const std::vector<double>& all) {
+    if (const auto found = placed_.find(all); found != placed_.end()) return found->second;
+    const std::vector<float> values(all.begin(), all.end());
+    const BufferRange at{buffer(std::max<int64_t>(64, static_cast<int64_t>(values.size() * sizeof(float)))), 0};
+    module().write(at, std::as_bytes(std::span(values)));
+    placed_[all] = at;
+    return at;
+  }
+
   // Ticks of a clock of 1 GHz.
   double ticks(const Launch& l) {
     const auto times = module().run({&l, 1}, {});
@@ -115,9 +128,9 @@ class Chip {
       module().write_words(area, words);
       const Word start{u * 64, (u * bytes + order[0] * stride) / 8};
       module().write_words(state, {&start, 1});
-      queues.push_back({u, probe::counted_group(hops, u), probe::counted_group(hops, u) + 1});
+      queues.push_back({u, u, u + 1});
     }
-    const Launch l = launch("chase", {{area, 0}, {state, 0}}, queues);
+    const Launch l = launch("chase", {{area, 0}, {state, 0}, parameters({static_cast<double>(hops)})}, queues);
     ticks(l);
     return ticks(l) / static_cast<double>(hops * probe::kChaseSteps);
   }
@@ -126,20 +139,23 @@ class Chip {
   double stream(const std::string& access, int64_t blocks, int units, int64_t passes = 8) {
     std::vector<BufferRange> arguments;
     for (int i = 0; i < (access.starts_with("copy") ? 2 : 1); ++i) arguments.push_back({buffer(blocks * units * probe::kBlockBytes), 0});
+    const auto buffers = static_cast<double>(arguments.size());
     std::vector<ir::Queue> queues;
+    std::vector<double> asked = {static_cast<double>(passes), static_cast<double>(blocks)};
     for (int u = 0; u < units; ++u) {
-      const int64_t g = probe::streaming_group(passes, blocks, blocks * u);
-      queues.push_back({u, g, g + 1});
+      asked.push_back(static_cast<double>(blocks * u));
+      queues.push_back({u, u, u + 1});
     }
+    arguments.push_back(parameters(asked));
     const Launch l = launch(access, arguments, queues);
     ticks(l);
-    const auto moved = static_cast<double>(blocks * units * passes * probe::kBlockBytes) * static_cast<double>(arguments.size());
+    const auto moved = static_cast<double>(blocks * units * passes * probe::kBlockBytes) * buffers;
     return moved / ticks(l);
   }
 
   double counted(const std::string& kernel, int64_t iterations, std::vector<BufferRange> arguments = {}) {
-    const int64_t g = probe::counted_group(iterations, 0);
-    return ticks(launch(kernel, std::move(arguments), {{0, g, g + 1}})) / static_cast<double>(iterations);
+    arguments.push_back(parameters({static_cast<double>(iterations)}));
+    return ticks(launch(kernel, std::move(arguments), {{0, 0, 1}})) / static_cast<double>(iterations);
   }
 
  private:
@@ -147,6 +163,7 @@ class Chip {
   std::vector<ir::Kernel> kernels_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Module> module_;
+  std::map<std::vector<double>, BufferRange> placed_;
   std::mt19937_64 random_{1};
 };
 

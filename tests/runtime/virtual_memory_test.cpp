@@ -102,8 +102,7 @@ TEST(VirtualMemory, lanes_that_meet_in_a_bank_take_turns) {
 TEST(VirtualMemory, an_access_outside_a_buffer_is_an_error) {
   Chip chip;
   const int small = chip.buffer(64);
-  const int64_t g = probe::streaming_group(1, 1, 0);
-  const Launch l = chip.launch("read_16", {{small, 0}}, {{0, g, g + 1}});
+  const Launch l = chip.launch("read_16", {{small, 0}, chip.parameters({1, 1, 0})}, {{0, 0, 1}});
   const auto times = chip.module().run({&l, 1}, {});
   ASSERT_FALSE(times.ok());
   EXPECT_NE(render(times.diags()).find("the buffer has 16"), std::string::npos) << render(times.diags());

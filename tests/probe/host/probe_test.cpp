@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <thread>
@@ -96,6 +97,32 @@ TEST(Probe, GoesOnAfterAKill) {
   const auto count = [](const Observations& o) { return select(o, "clock", "sentinel").size(); };
   EXPECT_EQ(count(result->observations), count(*before));  // not measured again
   EXPECT_TRUE(result->observations.finished("launch"));
+  std::filesystem::remove_all(directory);
+}
+
+// Lanes that are threads. Mesa's driver for processors ends loops after 65535 iterations and says nothing.
+TEST(Probe, VulkanOnAProcessor) {
+  const runtime::Found found = runtime::devices();
+  const auto vulkan = std::find_if(found.devices.begin(), found.devices.end(), [](const runtime::DeviceInfo& d) {
+    return d.api == "vulkan" && d.name.find("llvmpipe") != std::string::npos;
+  });
+  if (vulkan == found.devices.end()) GTEST_SKIP() << "no lavapipe here (Debian: mesa-vulkan-drivers)";
+  const std::string directory = fresh_directory("vulkan");
+  const auto result = probe(vulkan->id, short_probe(directory));
+  ASSERT_TRUE(result.ok()) << render(result.diags());
+  const hwdesc::Profile& p = result->profile;
+  EXPECT_FALSE(has_error(hwdesc::check(p))) << render(hwdesc::check(p));
+  EXPECT_EQ(p.execution.lanes.style, hwdesc::LaneStyle::simt);
+  ASSERT_EQ(p.execution.lanes.modes.size(), 1u);
+  EXPECT_EQ(p.execution.lanes.modes[0].width.value->v, vulkan->widths.at(0));
+  EXPECT_FALSE(p.clocks.at(0).max.known()) << "nobody says what its clock is";
+  ASSERT_EQ(p.apis.size(), 1u);
+  ASSERT_TRUE(p.apis[0].limits.iterations.known());
+  EXPECT_EQ(p.apis[0].limits.iterations.value->v, 65535);
+  EXPECT_TRUE(p.apis[0].launch.stream.known());
+  EXPECT_TRUE(p.memory.back().bandwidth.read.known());
+  // No sample of a loop that ended early: the longest amount any kernel was asked for is below the limit, or it failed.
+  for (const Ending& e : result->observations.endings) EXPECT_EQ(e.outcome, Outcome::done) << e.experiment << ": " << e.reason;
   std::filesystem::remove_all(directory);
 }
 
