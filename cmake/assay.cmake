@@ -12,8 +12,11 @@ function(assay_flags target)
     target_compile_options(${target} PUBLIC -fsanitize=address,undefined -fno-omit-frame-pointer)
     target_link_options(${target} PUBLIC -fsanitize=address,undefined)
   endif()
-  if(ASSAY_FUZZ)  # clang knows other warnings
-    target_compile_options(${target} PUBLIC -fsanitize=fuzzer-no-link,address -Wno-error -Wno-unknown-warning-option)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")  # it knows other warnings
+    target_compile_options(${target} PUBLIC -Wno-error -Wno-unknown-warning-option)
+  endif()
+  if(ASSAY_FUZZ)
+    target_compile_options(${target} PUBLIC -fsanitize=fuzzer-no-link,address)
     target_link_options(${target} PUBLIC -fsanitize=address)
   endif()
 endfunction()

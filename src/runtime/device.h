@@ -37,6 +37,7 @@ struct DeviceInfo {
 struct Absence {
   std::string id, reason;
   std::string hint = {};  // what to do about it
+  std::string api = {};   // that it would run; "": named as the id
 };
 
 struct KernelReport {

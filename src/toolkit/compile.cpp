@@ -52,7 +52,7 @@ Result<std::vector<KernelSource>> render_sources(std::span<const ir::Kernel> ker
 Diag not_built(const std::string& api, const runtime::Found& found) {
   std::string why = "this version runs none";
   for (const runtime::Absence& a : found.absent)
-    if (a.id == api) why = a.reason;
+    if ((a.api.empty() ? a.id : a.api) == api) why = a.reason;
   Diag d = error("kernels were printed, not built: no device here runs api '" + api + "': " + why);
   d.severity = Severity::note;
   return d;

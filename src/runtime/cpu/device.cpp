@@ -65,7 +65,7 @@ class CpuDevice final : public Device {  // invariant: one pool over all usable 
 
 Found find() {
   const auto compiler = find_compiler();
-  if (!compiler) return {{}, {{"cpu:0", compiler.diags()[0].message, compiler.diags()[0].hint}}};
+  if (!compiler) return {{}, {{"cpu:0", compiler.diags()[0].message, compiler.diags()[0].hint, kDialect}}};
   return {{info_of(read_cpu_info())}, {}};
 }
 
