@@ -39,6 +39,7 @@ void write_line(int fd, const std::string& line) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(kFailedCode);
   ::signal(SIGINT, SIG_IGN);  // the parent decides
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) ::signal(fault, SIG_DFL);  // drivers put handlers of theirs there
   std::string reason;
   try {
     reason = body([fd](const std::string& line) { write_line(fd, line); });

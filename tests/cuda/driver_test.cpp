@@ -60,7 +60,7 @@ TEST(CudaDriver, lists_its_devices_with_what_they_are) {
     for (const DeviceInfo& d : devices().devices)
       if (d.id == "cuda:0") return d.name + ", " + d.api + ", " + std::to_string(d.units) + ", " + std::to_string(d.memory_bytes);
     return absences();
-  }), "the host in a GPU's place, cuda, 4, 17179869184");
+  }), "the host in a GPU's place, cuda, 1, 17179869184");
 }
 
 TEST(CudaDriver, without_a_fault_all_is_well) { EXPECT_EQ(said({}, load_it), "loaded"); }
