@@ -17,7 +17,8 @@ constexpr double kWindow = 0.2;
 constexpr double kSentinelSample = 40e-6;  // short: fits between two interruptions
 constexpr size_t kSentinelRuns = 3;
 constexpr int kOverheadRuns = 20;
-constexpr int kSimulatedTimes = 4;  // the samples: a launch that runs again is remembered, and costs nothing
+constexpr int kSimulatedTimes = 4;        // the samples, of launches that are remembered when they run again,
+constexpr double kLittleWork = 40e-3;     // and so cost little time of ours (s)
 constexpr double kOverheads = 10;   // a sample is at least that many times what launching it takes,
 constexpr double kShortest = 1e-9;  // and never nothing
 
@@ -168,8 +169,12 @@ Observation Bench::measure(const std::string& experiment, const std::string& wha
   const int64_t ticks = amount_for("sentinel", tick);
   std::vector<runtime::Launch> list(1 + kSentinelRuns, launch(tick, ticks));
   std::vector<double> sentinels;
-  const int samples = simulated_ ? kSimulatedTimes * job.samples : job.samples;
-  for (int i = 0; i < samples; ++i)
+  const double started = read_cpu_times().wall;
+  const auto more = [&](int i) {
+    if (i < job.samples) return true;
+    return simulated_ && i < kSimulatedTimes * job.samples && read_cpu_times().wall - started < kLittleWork;
+  };
+  for (int i = 0; more(i); ++i)
     sample(o, [&] {
       list[0] = launch(job, amount);  // each time: a job may move on through its buffer
       const std::vector<double> times = run(list);

@@ -19,6 +19,7 @@ namespace assay::probe {
 namespace {
 
 constexpr double kBuildLimit = 300;
+constexpr double kSimulating = 60;  // s more: simulated time is not ours
 constexpr int kProgressSteps = 1000;
 
 std::string dialect_of(const runtime::DeviceInfo& info) { return info.dialect.empty() ? info.api : info.dialect; }
@@ -153,7 +154,8 @@ std::string Prober::work(const Experiment& e, double seconds, const Send& send) 
 
 void Prober::run_one(const Experiment& e, double seconds) {
   const auto body = [&](const Send& send) { return work(e, seconds, send); };
-  const WorkerOptions limits{3 * seconds + 15, options_.cancel};
+  const double slow = observations_.fact("simulated").empty() ? 0 : kSimulating;
+  const WorkerOptions limits{3 * seconds + 15 + slow, options_.cancel};
   const auto on_line = [&](const std::string& line) {
     take(line);
     report_time(e.name);
