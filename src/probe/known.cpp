@@ -154,7 +154,8 @@ Known known_from(const Observations& all) {
   if (k.threads) {
     k.lanes = std::atoi(all.fact("widths").c_str());
     k.units = std::max(1, units_from(all));
-    k.groups = saturating_groups(all);
+    const int units = static_cast<int>(k.units);  // that all have the same number of them
+    k.groups = (saturating_groups(all) + units - 1) / units * units;
   }
   if (const auto s = summarize(select(all, "clock", "sentinel"), Estimator::latency)) k.clock_hz = 1 / s->value;
   double best = 0;
