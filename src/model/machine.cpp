@@ -280,7 +280,8 @@ class Resolver {
     const std::string base = "memory." + l.name;
     out.name = l.name;
     out.instances = instances_of(l.per);
-    out.shared = out.instances < m_.units;
+    // The device's, though it may have one unit only: one unit alone reaches less of it than all it can give.
+    out.shared = out.instances < m_.units || (m_.units == 1 && l.per == "device");
     out.on_chip_explicit = l.managed == hwdesc::Managed::explicit_ && &l != &p_.memory.back();
     if (l.knee.from.known())
       out.capacity = {l.knee.from.value->v, spread_of(l.knee.from), false, base + ".knee.from"};

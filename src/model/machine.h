@@ -21,7 +21,7 @@ struct Quantity {
 
 struct Level {              // one memory, near to far
   std::string name;
-  bool shared = false;      // one instance serves several units
+  bool shared = false;      // one instance serves several units, or would
   bool on_chip_explicit = false;  // code copies into it (scratchpad)
   bool last = false;        // nothing lies behind it for this program: dram or host
   double instances = 1;     // in the whole device

@@ -174,6 +174,7 @@ vector: {axis: i, width: 4}
 
 TEST(Estimate, LinesNotForeseenWaitForTheirLatency) {
   hwdesc::Target target = small_cpu(4, 1);
+  target.profile.memory[3].per = "unit";  // of whose lines a core pays for the streaming
   const ir::Program columns = walk(256 + 16, 64, 16, "j"), rows = walk(256 + 16, 1, 16, "j", "i, j", "i, j");
   const auto dram = [&](const ir::Program& p, double cycles) {
     target.profile.memory[3].latency.value = hwdesc::Latency{cycles, "core"};

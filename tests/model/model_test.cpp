@@ -71,6 +71,22 @@ TEST(Machine, AProfileWithoutUnitsOrMemoryIsRefusedWithAHint) {
   EXPECT_NE(text.find("has no memory"), std::string::npos) << text;
 }
 
+// What a device's one unit gets of its memory is what a unit alone reaches, not what all of several would.
+TEST(Machine, TheDevicesMemoryIsSharedThoughOnlyOneUnitWorks) {
+  for (const int units : {1, 2}) {
+    hwdesc::Target t = small_cpu(8, units);
+    const auto far = std::find_if(t.profile.memory.begin(), t.profile.memory.end(), [](const auto& l) { return l.per == "device"; });
+    ASSERT_NE(far, t.profile.memory.end());
+    far->bandwidth.per_unit.value = hwdesc::Bandwidth{10e9, ""};
+    const model::Machine m = machine(t);
+    const auto level = std::find_if(m.levels.begin(), m.levels.end(), [&](const model::Level& l) { return l.name == far->name; });
+    ASSERT_NE(level, m.levels.end());
+    EXPECT_TRUE(level->shared) << units;
+    EXPECT_DOUBLE_EQ(level->per_unit_read.value, 10e9) << units;
+    EXPECT_FALSE(m.levels[0].shared) << units;
+  }
+}
+
 // Group memory that is a part of dram is as near as the caches make it; tiles that together are a memory count.
 TEST(Machine, AMemoryThatLiesInAFartherOneIsNoLevel) {
   hwdesc::Target t = small_cpu(8, 2);
