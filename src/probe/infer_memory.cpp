@@ -1,6 +1,7 @@
 // Memory levels near to far: capacities, latencies, bandwidths, sharing.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <fmt/format.h>
 
 #include "probe/infer.h"
@@ -14,6 +15,8 @@ namespace {
 
 using namespace hwdesc;
 
+constexpr double kCrowding = 1.5;     // what others leave of a cache that units share differs by so much between runs
+constexpr double kOwnLines = 1.04;    // a kernel's own lines lie in a cache too, which looks the smaller
 constexpr double kAllocates = 1.25;   // streamed stores over plain ones: plain ones read the line first
 constexpr const char* kChase = "random single-cycle chase in the middle of the level";
 
@@ -53,6 +56,16 @@ bool mostly_busy(const std::vector<Observation>& blocks) {
   return 2 * static_cast<size_t>(busy) > blocks.size();
 }
 
+// "48K, shared by ..."; 0: not declared.
+double declared_bytes(const std::string& declared) {
+  size_t end = 0;
+  while (end < declared.size() && declared[end] != ',') ++end;
+  if (end == 0) return 0;
+  const double scale = declared[end - 1] == 'K' ? 1024 : declared[end - 1] == 'M' ? 1024 * 1024 : 1;
+  return std::strtod(declared.c_str(), nullptr) * scale;
+}
+
+// The nominal size: what the system declares where the measured knee holds it, else where the curve crosses the middle.
 Value<Bytes> capacity_of(const Context& c) {
   if (c.far) {
     const std::string total = c.all.fact("memory_bytes");
@@ -66,7 +79,30 @@ Value<Bytes> capacity_of(const Context& c) {
   if (mostly_busy(chase_blocks(c.all))) m.note += "; others used the machine: shared caches look smaller";
   if (!declared.empty()) m.note += "; the system declares " + declared;
   m.n = static_cast<int64_t>(chase_blocks(c.all).size());
-  return bytes_value(m, "knee of the latency curve: where it crosses the geometric middle of two levels");
+  auto v = bytes_value(m, "knee of the latency curve: where it crosses the geometric middle of two levels");
+  const double nominal = declared_bytes(declared);
+  if (nominal < m.low || nominal > m.high * kOwnLines) return v;
+  v.method = "declared by the system, and inside the measured knee of the latency curve";
+  v.note = fmt::format("the curve crosses the middle of two levels at {:.0f} B; {}", m.value, v.note);
+  v.value = Bytes{nominal};
+  v.high = Bytes{std::max(nominal, v.high->v)};
+  v.source = Origin::driver;
+  return v;
+}
+
+// Of a cache that units share a chase, which waits for every line, finds what others leave of it at the time; all units
+// streaming keep their lines there. The size is where their sweep crosses the middle, or the declared one near it.
+void settle_shared(const Observations& all, MemoryLevel& l, size_t index) {
+  if (l.per != "device" || l.managed != Managed::automatic || !l.streamed.middle.known() || !l.capacity.known()) return;
+  const double middle = l.streamed.middle.value->v, chased = l.capacity.value->v;
+  const double nominal = declared_bytes(declared_cache(all, index));
+  const bool declared = nominal >= middle / kCrowding && nominal <= middle * kCrowding;
+  l.capacity.value = Bytes{declared ? nominal : middle};
+  l.capacity.low = Bytes{std::round(middle / kCrowding)};
+  l.capacity.high = Bytes{std::round(middle * kCrowding)};
+  l.capacity.source = declared ? Origin::driver : Origin::measured;
+  l.capacity.method = declared ? "declared by the system, and near what all units hold streaming" : "half of what all units stream through is still held";
+  l.capacity.note = fmt::format("a chase crosses to the next level at {:.0f} KiB: others use it; {}", chased / 1024, l.capacity.note);
 }
 
 void add_knee(const Context& c, MemoryLevel& to) {
@@ -205,6 +241,8 @@ void infer_memory(const Observations& all, const Known& known, Profile& to) {
   const Sweep sweep = sweep_of(all);
   join_levels(to.memory, hertz, units, sweep);
   add_streamed(to.memory, sweep);
+  for (size_t i = 0; i < to.memory.size(); ++i)
+    if (!known.threads) settle_shared(all, to.memory[i], i);
   if (auto own = group_memory(all, known)) to.memory.insert(to.memory.begin(), std::move(*own));
 }
 

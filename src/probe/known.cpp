@@ -109,6 +109,17 @@ Sharing sharing_of(const Observations& all, size_t i, double may_hold) {
   return {shared, why + ": as the system declares"};
 }
 
+constexpr double kFromAfar = 0.85;  // of far memory's time per byte: beyond, hardly any of it is still held
+
+// The most that the last cache held when all units streamed, together; 0: no sweep.
+double held_streaming(const Observations& all) {
+  const Sweep sweep = sweep_of(all);
+  double most = 0;
+  for (const CurvePoint& p : sweep.curve)
+    if (p.seconds < kFromAfar * sweep.curve.back().seconds) most = std::max(most, p.bytes * sweep.units);
+  return most;
+}
+
 constexpr double kQuiet = 0.1;  // of neighbouring points' ratio: a sweep that others disturbed shows steps of its own
 
 size_t levels_streamed(const Observations& all) {
@@ -168,7 +179,9 @@ Known known_from(const Observations& all) {
   if (const double line = line_from(all); line > 0) k.line = line;
   k.levels = levels_from(all);
   for (size_t i = 0; i < k.levels.knees.size(); ++i) {
-    Sharing s = sharing_of(all, i, k.levels.knees[i].to);
+    // A chase shows little of a cache that others crowd.
+    const double streamed = i + 1 == k.levels.knees.size() ? held_streaming(all) : 0;
+    Sharing s = sharing_of(all, i, std::max(k.levels.knees[i].to, streamed));
     // What units share lies beyond what each has for itself.
     if (!s.shared && i > 0 && k.sharing.back().shared) s = {true, "it lies beyond a shared one; alone: " + s.why};
     k.sharing.push_back(std::move(s));

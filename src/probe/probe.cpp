@@ -148,6 +148,8 @@ std::string Prober::work(const Experiment& e, double seconds, const Send& send) 
   Session s{bench, info, observations_, known_from(observations_), seconds, started, most, shape_of(info).lanes, kernels_, one_by_one, send,
             std::mt19937_64(turn + 1)};
   bench.limit_loops(s.known.most_iterations);
+  if (options_.beside)
+    s.behind = [&](const Observation& block) { options_.beside(block, [&](const Observation& o) { send(to_line(o)); }); };
   e.run(s);
   return "";
 }

@@ -8,6 +8,7 @@
 //               left before they were cut off still counts
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ namespace assay::probe {
 
 inline constexpr double kFullBudget = 180;   // seconds: every experiment at its full weight
 
+// Called in the worker behind every block of samples, to take some of one's own that are kept beside them.
+using Beside = std::function<void(const Observation& block, const std::function<void(const Observation&)>& keep)>;
+
 struct ProbeOptions {
   double budget_s = 40;                      // wall time of all experiments together
   std::string observations;                  // directory of the journal; "": nothing is kept
@@ -27,6 +31,7 @@ struct ProbeOptions {
   std::vector<std::string> only;             // experiments to run; empty: all
   int64_t max_bytes = int64_t{512} << 20;    // largest buffer; at most an eighth of the memory is used
   std::string cache_dir;                     // of built kernels; "": the runtime's own
+  Beside beside;                             // inference knows nothing of it; may be empty
   runtime::Progress progress;                // in thousandths of the budget, with the time left; may be empty
   const runtime::CancelToken* cancel = nullptr;
 };

@@ -28,7 +28,10 @@ void Session::rounds(size_t points, const std::function<void(size_t)>& measure) 
   } while (left() > 0);
 }
 
-void Session::emit(const Observation& o) { send(to_line(o)); }
+void Session::emit(const Observation& o) {
+  send(to_line(o));
+  if (behind) behind(o);
+}
 void Session::fact(const std::string& name, const std::string& text) { send(to_line(name, text)); }
 
 }  // namespace assay::probe

@@ -29,6 +29,7 @@ struct Session {
   std::function<std::unique_ptr<runtime::Module>(std::span<const ir::Kernel>)> one_by_one;
   Send send;
   std::mt19937_64 random;       // seeded: the order of points repeats
+  std::function<void(const Observation&)> behind = {};  // called with every block that was sent
 
   // Rounds over points, in a new random order each time, until the share is used; at least one.
   // `measure(i)` takes one block at point i.

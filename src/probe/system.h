@@ -1,6 +1,6 @@
 // What the operating system knows that bears on a measurement: how much CPU time was not ours, and
-// what it declares about the machine. Reads /proc and /sys only. Declared figures end up in notes,
-// never in the place of a measured value.
+// what it declares about the machine. Reads /proc and /sys only. Declared figures end up in notes;
+// a cache's nominal size alone is the declared one, where the measured knee holds it.
 #pragma once
 
 #include <string>

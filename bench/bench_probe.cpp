@@ -1,0 +1,218 @@
+// The probe of this CPU, again and again, against what the system declares and against loops written by hand whose
+// samples are taken behind its own blocks, within milliseconds of them.
+//
+//   bench_probe [--device cpu:0] [--runs 20] [--budget 40]
+//
+// Per run: structure (levels, L1, L2, line, units, lanes, latency and pipes of multiply-adds), rates as ours / native, the
+// last cache's effective size. At the end: what held in how many runs. Exit code 1 if any structure was wrong.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "native.h"
+#include "probe/known.h"
+#include "probe/probe.h"
+#include "probe/stats.h"
+
+namespace assay::bench {
+namespace {
+
+using probe::Estimator;
+using probe::Observation;
+using probe::Observations;
+
+constexpr int64_t kNativeBytes = int64_t{256} << 20;
+constexpr double kNear = 0.05;
+constexpr double kOwnLines = 1.04;  // a kernel's own lines lie in a cache too
+
+// Takes a native sample behind each of the probe's blocks that has a counterpart.
+class Reference {
+ public:
+  void behind(const Observation& block, const std::function<void(const Observation&)>& keep) {
+    if (!native_ && !(native_ = Native::make(kNativeBytes))) return;
+    const auto bytes = static_cast<int64_t>(block.value_at("bytes"));
+    const bool one = block.value_at("units", 1) == 1;
+    if (block.experiment == "clock" && block.what == "sentinel") take("addition", {}, [&] { return native_->addition(); }, keep);
+    if (block.experiment == "fma" && block.value_at("lanes") == native_->lanes()) take("fma", {}, [&] { return native_->multiply_add(); }, keep);
+    if (block.experiment == "bandwidth" && one) {
+      const probe::Conditions at = {{"level", block.value_at("level")}, {"bytes", static_cast<double>(bytes)}};
+      take(block.what, at, [&] { return block.what == "read" ? native_->read(bytes) : block.what == "write" ? native_->write(bytes) : native_->copy(bytes); }, keep);
+    }
+    if (block.experiment == "far" && block.what == "read" && block.value_at("units") == native_->units())
+      take("far", {}, [&] { return native_->read_far(); }, keep);
+  }
+
+ private:
+  template <class Sample>
+  void take(const std::string& what, const probe::Conditions& at, const Sample& sample, const std::function<void(const Observation&)>& keep) {
+    Observation o{"reference", what, at, "s", {}, {}, probe::kNobody, {}};
+    for (int i = 0; i < 6; ++i) {
+      o.samples.push_back(sample());
+      o.disturbed.push_back(0);
+    }
+    o.clock_hz = 1 / native_->addition();
+    keep(o);
+  }
+
+  std::unique_ptr<Native> native_;  // in each worker anew
+};
+
+// Seconds of the best footprint, by the estimator that the probe uses.
+std::optional<double> native_time(const Observations& all, const std::string& what, double level) {
+  probe::Conditions at;
+  if (level >= 0) at["level"] = level;
+  std::optional<double> best;
+  const std::vector<Observation> blocks = probe::select(all, "reference", what, at);
+  std::vector<double> sizes = probe::values_of(blocks, "bytes");
+  if (sizes.empty()) sizes.push_back(0);
+  for (const double bytes : sizes) {
+    probe::Conditions here = at;
+    if (bytes > 0) here["bytes"] = bytes;
+    const auto s = probe::summarize(probe::select(all, "reference", what, here), Estimator::throughput);
+    if (s && (!best || s->value < *best)) best = s->value;
+  }
+  return best;
+}
+
+template <class Q>
+double value_or_zero(const hwdesc::Value<Q>& v) {
+  return v.known() ? v.value->v : 0;
+}
+
+struct Run {
+  std::vector<std::string> wrong;          // of the structure
+  std::map<std::string, double> ratios;    // ours / native
+  double last = 0, last_low = 0, last_high = 0;  // effective size of the last cache
+};
+
+void expect(Run& to, const std::string& what, double found, double truth) {
+  if (found != truth) to.wrong.push_back(fmt::format("{} {:g}, not {:g}", what, found, truth));
+}
+
+double declared_bytes(const Observations& all, size_t level) {
+  const std::string text = probe::declared_cache(all, level);
+  const size_t end = text.find(',');
+  return text.empty() ? 0 : std::stod(text) * (text[end - 1] == 'K' ? 1024 : 1);
+}
+
+Run judge(const probe::ProbeResult& result) {
+  Run run;
+  const hwdesc::Profile& p = result.profile;
+  const Observations& all = result.observations;
+  std::vector<const hwdesc::MemoryLevel*> caches;
+  for (const hwdesc::MemoryLevel& l : p.memory)
+    if (l.managed == hwdesc::Managed::automatic) caches.push_back(&l);
+  size_t declared = 0;
+  while (!probe::declared_cache(all, declared).empty()) ++declared;
+  expect(run, "caches", static_cast<double>(caches.size()), static_cast<double>(declared));
+  for (size_t i = 0; i < std::min(caches.size(), declared); ++i) {
+    const hwdesc::MemoryLevel& c = *caches[i];
+    const double size = declared_bytes(all, i);
+    expect(run, c.name + " line", value_or_zero(c.line), 64);
+    expect(run, c.name + " is shared", c.per == "device", i + 1 == declared);
+    if (i + 1 < declared && (c.knee.from.value->v > size || c.knee.to.value->v * kOwnLines < size))
+      run.wrong.push_back(fmt::format("{} from {:.0f} to {:.0f} B, declared {:.0f} B", c.name, c.knee.from.value->v, c.knee.to.value->v, size));
+    if (i + 1 < declared) expect(run, c.name + " capacity", value_or_zero(c.capacity), size);
+  }
+  if (!caches.empty() && caches.back()->capacity.known()) {
+    run.last = caches.back()->streamed.middle.known() ? caches.back()->streamed.middle.value->v : caches.back()->capacity.value->v;
+    run.last_low = caches.back()->capacity.low->v;
+    run.last_high = caches.back()->capacity.high->v;
+  }
+  const std::unique_ptr<Native> here = Native::make(int64_t{8} << 20);
+  expect(run, "units", value_or_zero(p.topology.back().count), here->units());
+  const double lanes = p.execution.lanes.modes.empty() ? 0 : value_or_zero(p.execution.lanes.modes.back().width);
+  expect(run, "lanes", lanes, here->lanes());
+  const auto native_clock = probe::summarize(probe::select(all, "reference", "addition"), Estimator::latency);
+  const double clock = native_clock ? 1 / native_clock->value : 0;
+  for (const hwdesc::ComputeOp& c : p.compute)
+    if (c.op == "fma") expect(run, "latency of multiply-adds", std::round(value_or_zero(c.latency)), 4);
+  for (const hwdesc::Pipe& pipe : p.pipes)
+    if (pipe.name == "fma") {
+      expect(run, "pipes of multiply-adds", std::round(value_or_zero(pipe.rate) / std::max(1.0, lanes)), 2);
+      if (const auto t = native_time(all, "fma", -1)) run.ratios["multiply-adds"] = value_or_zero(pipe.rate) * *t * clock / lanes;
+    }
+  run.ratios["clock"] = value_or_zero(p.clocks.at(0).max) / clock;
+  const auto compare = [&](const hwdesc::MemoryLevel& l, const char* what, const hwdesc::Value<hwdesc::Bandwidth>& v, const std::optional<double>& t) {
+    if (t && v.known()) run.ratios[l.name + " " + what] = v.value->v * (v.value->clock.empty() ? 1 : clock) * *t;
+  };
+  for (size_t i = 0; i < caches.size() && i < 2; ++i) {
+    compare(*caches[i], "read", caches[i]->bandwidth.read, native_time(all, "read", double(i)));
+    compare(*caches[i], "write", caches[i]->bandwidth.write, native_time(all, "write", double(i)));
+    compare(*caches[i], "copy", caches[i]->bandwidth.copy, native_time(all, "copy", double(i)));
+  }
+  compare(p.memory.back(), "read", p.memory.back().bandwidth.read, native_time(all, "far", -1));
+  return run;
+}
+
+void print(int index, const Run& run) {
+  fmt::print("{:>3}  {}", index, run.wrong.empty() ? "structure as declared" : fmt::format("WRONG: {}", fmt::join(run.wrong, "; ")));
+  fmt::print("; last cache {:.1f} MiB ({:.1f} .. {:.1f})\n    ", run.last / 1048576, run.last_low / 1048576, run.last_high / 1048576);
+  for (const auto& [what, ratio] : run.ratios) fmt::print(" {} {:.3f}{}", what, ratio, std::abs(ratio - 1) <= kNear ? "" : "!");
+  fmt::print("\n");
+  std::fflush(stdout);
+}
+
+double quantile(std::vector<double> v, double q) { return probe::quantile(std::move(v), q); }
+
+void summarise(const std::vector<Run>& runs) {
+  const auto n = runs.size();
+  const auto right = std::count_if(runs.begin(), runs.end(), [](const Run& r) { return r.wrong.empty(); });
+  fmt::print("\nstructure as declared: {} of {}\n", right, n);
+  std::map<std::string, std::vector<double>> ratios;
+  for (const Run& r : runs)
+    for (const auto& [what, ratio] : r.ratios) ratios[what].push_back(ratio);
+  fmt::print("{:<16} {:>7} {:>7} {:>7} {:>14}\n", "ours / native", "median", "least", "most", "within 5 %");
+  for (const auto& [what, v] : ratios) {
+    const auto near = std::count_if(v.begin(), v.end(), [](double r) { return std::abs(r - 1) <= kNear; });
+    fmt::print("{:<16} {:>7.3f} {:>7.3f} {:>7.3f} {:>8} of {}\n", what, quantile(v, 0.5), quantile(v, 0), quantile(v, 1), near, v.size());
+  }
+  size_t covered = 0, narrow = 0;
+  for (const Run& a : runs) {
+    narrow += a.last_high <= 3 * a.last_low ? 1 : 0;
+    covered += std::all_of(runs.begin(), runs.end(), [&](const Run& b) { return a.last_low <= b.last && b.last <= a.last_high; }) ? 1 : 0;
+  }
+  fmt::print("last cache: the interval covers all other runs' values in {} of {}, is no wider than a factor 3 in {} of {}\n", covered, n, narrow, n);
+}
+
+int bench(int argc, char** argv) {
+  CLI::App app("The probe of this CPU against what is declared and against hand-written loops.");
+  std::string device = "cpu:0";
+  int runs = 20;
+  double budget = 40;
+  app.add_option("--device", device, "cpu:0 or opencl:0");
+  app.add_option("--runs", runs, "probes, one after the other")->check(CLI::PositiveNumber);
+  app.add_option("--budget", budget, "of each, s")->check(CLI::PositiveNumber);
+  CLI11_PARSE(app, argc, argv);
+  if (!Native::make(int64_t{8} << 20)) {
+    fmt::print(stderr, "this processor has neither AVX-512 nor AVX2 with FMA: there is no native reference for it\n");
+    return 3;
+  }
+  std::vector<Run> all;
+  for (int i = 1; i <= runs; ++i) {
+    Reference reference;
+    probe::ProbeOptions options;
+    options.budget_s = budget;
+    options.beside = [&](const Observation& block, const auto& keep) { reference.behind(block, keep); };
+    const auto result = probe::probe(device, options);
+    if (!result) {
+      fmt::print(stderr, "{}", render(result.diags()));
+      return 3;
+    }
+    all.push_back(judge(*result));
+    print(i, all.back());
+  }
+  summarise(all);
+  return std::all_of(all.begin(), all.end(), [](const Run& r) { return r.wrong.empty(); }) ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace assay::bench
+
+int main(int argc, char** argv) { return assay::bench::bench(argc, argv); }
