@@ -64,7 +64,7 @@ TEST(Probe, AShortOneIsPlausible) {
   expect_plausible(result->profile);
   EXPECT_TRUE(result->observations.finished("streamed"));
   EXPECT_EQ(result->observations.times_done("mixes"), 2) << "rates are taken at two times";
-  EXPECT_EQ(result->observations.times_done("chase"), 1);
+  EXPECT_EQ(result->observations.times_done("sharing"), 1);
   EXPECT_GT(values_of(select(result->observations, "streamed", "read"), "bytes").size(), 8u);
   const auto again = infer_from(directory);
   ASSERT_TRUE(again.ok());
