@@ -30,6 +30,7 @@ void install_handlers() {
   struct sigaction abort {};
   abort.sa_handler = on_abort;
   sigaction(SIGABRT, &abort, nullptr);
+  signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write
 }
 
 ExitCode guarded(const char* program, const std::vector<std::string>& words, RunWords run, const Context& context) {

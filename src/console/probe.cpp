@@ -94,6 +94,13 @@ void print_text(const probe::ProbeResult& result, const ProbePlaces& places) {
   if (!places.report.empty()) fmt::print("-> {}\n", places.report);
 }
 
+// What is wrong with a file is not the device's fault.
+ExitCode not_measured(const Diags& why, bool live, const Context& context) {
+  if (context.cancelled() && !why.empty() && !why.front().hint.empty()) fmt::print(stderr, "{}\n", why.front().hint);
+  const bool a_file = !why.empty() && !why.front().file.empty();
+  return failed(why, context, live && !a_file ? ExitCode::device_unavailable : ExitCode::bad_input);
+}
+
 }  // namespace
 
 ExitCode run_probe(const Command& self, std::span<const std::string> arguments,
@@ -111,11 +118,7 @@ ExitCode run_probe(const Command& self, std::span<const std::string> arguments,
   const Result<probe::ProbeResult> result =
       live ? measure(request.device, request.probe) : measure_again(request.from);
   progress.clear();
-  if (!result && context.cancelled() && live && !request.probe.observations.empty())
-    fmt::print(stderr, "what was measured is kept in {}: go on with --resume\n", request.probe.observations);
-  if (!result)
-    return failed(result.diags(), context,
-                  live ? ExitCode::device_unavailable : ExitCode::bad_input);
+  if (!result) return not_measured(result.diags(), live, context);
   print_diags(result->warnings);
   const std::string observations = live ? request.probe.observations : observations_of(request.from);
   const Diags unwritten = keep(*result, request.places, observations);

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -59,11 +60,47 @@ Diags add(const Json& j, Observations& to) {
 std::string text_of(const Json& j) { return j.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 // Cuts a line that was being written when the process died.
-void drop_partial_line(int fd) {
+bool drop_partial_line(int fd) {
   off_t end = ::lseek(fd, 0, SEEK_END);
   for (char c = 0; end > 0; --end)
     if (::pread(fd, &c, 1, end - 1) != 1 || c == '\n') break;
-  if (::ftruncate(fd, end) != 0) return;  // appending after it is still readable up to that line
+  return ::ftruncate(fd, end) == 0;
+}
+
+Diag at_file(const std::string& file, std::string message, std::string hint = "") {
+  Diag d = error(std::move(message), std::move(hint));
+  d.file = file;
+  return d;
+}
+
+Diag unwritable(const std::string& file, int why) {
+  const bool room = why == ENOSPC || why == EDQUOT || why == EFBIG;
+  return at_file(file, fmt::format("the journal can not be written: {}", std::strerror(why)),
+                 room ? "make room, then go on with --resume: what stands in it counts" : "");
+}
+
+// A lock of the process, which ends with it: children that outlive it do not hold it.
+bool lock(int fd) {
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  return ::fcntl(fd, F_SETLK, &whole) == 0 || (errno != EACCES && errno != EAGAIN);  // file systems without locks
+}
+
+bool is_still_there(int fd, const std::string& file) {
+  struct stat ours {}, there {};
+  return ::fstat(fd, &ours) == 0 && ::stat(file.c_str(), &there) == 0 && ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
+}
+
+// 0, or why not.
+int write_whole(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(fd, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return n < 0 ? errno : ENOSPC;
+    text.remove_prefix(static_cast<size_t>(n));
+  }
+  return ::fsync(fd) == 0 || errno == EINVAL ? 0 : errno;  // EINVAL: nothing that can be synced
 }
 
 }  // namespace
@@ -107,43 +144,73 @@ Result<Observations> parse_journal(std::string_view text, const std::string& fil
     }
     text.remove_prefix(end + 1);
   }
-  if (!diags.empty()) return diags;
-  return out;
+  if (!diags.empty()) {
+    diags.back().hint = "without these lines the rest can still be read; or begin anew, without --resume";
+    return diags;
+  }
+  const std::string format = out.fact("journal");  // the first ones did not say
+  if (format.empty() || format == kJournalFormat) return out;
+  return at_file(file, fmt::format("this is '{}', expected {}", format, kJournalFormat), "read it with the Assay that wrote it, or begin anew");
 }
 
-Journal::Journal(Journal&& o) noexcept : fd_(std::exchange(o.fd_, -1)) {}
+Journal::Journal(Journal&& o) noexcept : fd_(std::exchange(o.fd_, -1)), file_(std::move(o.file_)) {}
+
+Journal& Journal::operator=(Journal&& o) noexcept {
+  std::swap(fd_, o.fd_);
+  std::swap(file_, o.file_);
+  return *this;
+}
 
 Journal::~Journal() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-Result<Journal> Journal::open(const std::string& directory, bool fresh) {
-  std::error_code failed;
-  std::filesystem::create_directories(directory, failed);
-  const std::string file = directory + "/" + kJournalFile;
+Result<Journal> Journal::open(const std::string& directory, int flags) {
+  std::error_code ignored;  // opening says why
+  std::filesystem::create_directories(directory, ignored);
   Journal j;
-  j.fd_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | (fresh ? O_TRUNC : 0), 0644);
-  if (j.fd_ < 0) return error(fmt::format("{} can not be written: {}", file, std::strerror(errno)));
-  if (!fresh) drop_partial_line(j.fd_);
+  j.file_ = directory + "/" + kJournalFile;
+  j.fd_ = ::open(j.file_.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | flags, 0644);
+  if (j.fd_ < 0) return unwritable(j.file_, errno);
+  if (!lock(j.fd_)) return at_file(j.file_, "another probe is writing to this journal", "wait for it, or give another directory");
   return j;
 }
 
-void Journal::append(const std::string& line) {
-  if (fd_ < 0) return;
-  const std::string whole = line + "\n";
-  for (size_t done = 0; done < whole.size();) {
-    const ssize_t n = ::write(fd_, whole.data() + done, whole.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return;  // disk full: the probe goes on, the line is lost
-    done += static_cast<size_t>(n);
+Result<Journal> Journal::begin(const std::string& directory) {
+  auto journal = open(directory, O_CREAT);
+  if (!journal || ::lseek(journal->fd_, 0, SEEK_END) == 0) return journal;
+  const std::string file = journal->file_;
+  if (::rename(file.c_str(), (directory + "/" + kEarlierJournal).c_str()) != 0) return unwritable(file, errno);
+  return open(directory, O_CREAT);
+}
+
+Result<Journal> Journal::go_on(const std::string& directory) {
+  auto journal = open(directory, 0);
+  if (journal && !drop_partial_line(journal->fd_)) return unwritable(journal->file_, errno);
+  return journal;
+}
+
+Diags Journal::append(const std::string& line) {
+  if (fd_ < 0) return {};
+  const off_t before = ::lseek(fd_, 0, SEEK_END);
+  if (const int why = write_whole(fd_, line + "\n"); why != 0) {
+    [[maybe_unused]] const int cut = ::ftruncate(fd_, before);  // if not, whoever goes on with it cuts it off
+    return {unwritable(file_, why)};
   }
-  ::fsync(fd_);
+  if (is_still_there(fd_, file_)) return {};
+  return {at_file(file_, "the journal was moved or removed while the probe wrote to it",
+                  "where it was moved to, --resume goes on with it; else begin anew")};
+}
+
+bool has_journal(const std::string& directory) {
+  struct stat there {};
+  return !directory.empty() && ::stat((directory + "/" + kJournalFile).c_str(), &there) == 0 && there.st_size > 0;
 }
 
 Result<Observations> read_journal(const std::string& directory) {
   const std::string file = directory + "/" + kJournalFile;
   std::ifstream in(file, std::ios::binary);
-  if (!in) return error(fmt::format("there is no {}", file), "give the directory of an earlier probe");
+  if (!in) return error(fmt::format("there is no {}", file), "give the directory of an earlier probe; without --resume one begins");
   const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   return parse_journal(text, file);
 }

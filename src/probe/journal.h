@@ -1,6 +1,7 @@
 // The journal: one JSON object per line, appended and fsync'd as soon as something is known, so that
 // a crash, a kill or Ctrl-C loses at most the line being written. Reading tolerates a truncated last
 // line. The only file of the probe that opens files.
+//   {"kind":"fact","name":"journal","text":"assay/journal/1"}      the first line
 //   {"kind":"sample","experiment":"chase","what":"chase","at":{"bytes":4096},"unit":"s","samples":[...],...}
 //   {"kind":"fact","name":"cpu","text":"..."}
 //   {"kind":"end","experiment":"chase","outcome":"done","seconds":3.1,"reason":""}
@@ -15,6 +16,8 @@
 namespace assay::probe {
 
 inline constexpr const char* kJournalFile = "journal.jsonl";
+inline constexpr const char* kEarlierJournal = "journal.jsonl.before";  // what a probe that began anew found there
+inline constexpr const char* kJournalFormat = "assay/journal/1";
 
 std::string to_line(const Observation& o);
 std::string to_line(const std::string& fact, const std::string& text);
@@ -27,24 +30,34 @@ Diags add_line(std::string_view line, Observations& to);
 // error with its number.
 Result<Observations> parse_journal(std::string_view text, const std::string& file);
 
-class Journal {  // invariant: an open file to append to, or none (then nothing is kept)
+class Journal {  // invariant: a file that only we write, whole lines so far; or none (then nothing is kept)
  public:
   Journal() = default;
   Journal(Journal&& o) noexcept;
-  Journal& operator=(Journal&&) = delete;
+  Journal& operator=(Journal&& o) noexcept;
   ~Journal();
 
-  // Opens <directory>/journal.jsonl; makes the directory. `fresh`: an older journal there is
-  // emptied; else a truncated last line is cut off. Errors: can not be made or opened.
-  static Result<Journal> open(const std::string& directory, bool fresh);
+  // A new one in `directory`, which is made; an earlier one is kept beside it. Errors: can not be made or opened;
+  // another probe is writing to the earlier one.
+  static Result<Journal> begin(const std::string& directory);
+  // The one there, behind its last whole line. Errors: can not be opened; another probe is writing to it.
+  static Result<Journal> go_on(const std::string& directory);
 
-  void append(const std::string& line);
+  // Empty: the line is on disk. Errors: no room; the file is no longer where it was. What was not written whole is
+  // cut off again.
+  Diags append(const std::string& line);
+  bool is_open() const { return fd_ >= 0; }
 
  private:
+  static Result<Journal> open(const std::string& directory, int flags);
+
   int fd_ = -1;
+  std::string file_;
 };
 
-// Errors: no journal there.
+bool has_journal(const std::string& directory);
+
+// Errors: no journal there; one of another format; a wrong line.
 Result<Observations> read_journal(const std::string& directory);
 
 }  // namespace assay::probe

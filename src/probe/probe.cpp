@@ -4,14 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 
 #include "base/edit_distance.h"
+#include "base/version.h"
 #include "probe/code.h"
 #include "probe/experiments.h"
 #include "probe/infer.h"
 #include "probe/journal.h"
 #include "probe/kernels.h"
+#include "probe/resume.h"
 #include "probe/system.h"
 #include "probe/values.h"
 
@@ -19,7 +22,8 @@ namespace assay::probe {
 namespace {
 
 constexpr double kBuildLimit = 300;
-constexpr double kSimulating = 60;  // s more: simulated time is not ours
+constexpr double kSimulating = 5;   // times the patience
+constexpr double kLeast = 0.25;     // of its share, that an experiment has whatever the others overran
 constexpr int kProgressSteps = 1000;
 
 std::string dialect_of(const runtime::DeviceInfo& info) { return info.dialect.empty() ? info.api : info.dialect; }
@@ -41,13 +45,15 @@ hwdesc::Target target_for(const runtime::DeviceInfo& info) {
 
 class Prober {  // invariant: everything in observations_ that was measured here is in the journal
  public:
-  Prober(const std::string& device, const ProbeOptions& options, Journal journal, Observations earlier)
-      : device_(device), options_(options), journal_(std::move(journal)), observations_(std::move(earlier)) {}
+  Prober(const std::string& device, const ProbeOptions& options, Observations earlier)
+      : device_(device), options_(options), observations_(std::move(earlier)) {}
 
   Result<ProbeResult> run();
 
  private:
-  Diags build();
+  Diags build(Observations& said);
+  Diags open_journal();
+  Diags prepare();
   void run_experiments();
   void run_one(const Experiment& e, double seconds);
   std::string work(const Experiment& e, double seconds, const Send& send);
@@ -55,7 +61,11 @@ class Prober {  // invariant: everything in observations_ that was measured here
   std::unique_ptr<runtime::Module> load(std::span<const ir::Kernel> kernels, bool one_by_one);
   void take(const std::string& line);
   void conclude(const Ending& e);
+  bool asked_for(const Experiment& e) const;
   bool wanted(const Experiment& e, int turn) const;
+  void share_out();
+  std::string what_is_kept() const;
+  bool stopped() const { return cancelled() || !unwritten_.empty(); }
   bool cancelled() const { return options_.cancel != nullptr && options_.cancel->load(); }
   void report(double part, const std::string& what) const {
     if (options_.progress) options_.progress(static_cast<int64_t>(part * kProgressSteps), kProgressSteps, what);
@@ -70,18 +80,23 @@ class Prober {  // invariant: everything in observations_ that was measured here
   std::vector<ir::Kernel> kernels_;          // with what it runs
   double build_seconds_ = 0, seconds_ = 0;
   double started_ = 0;  // when the first experiment began
+  double allotted_ = 0, least_ = 0;       // of the budget, s: to what is still to be done; per weight, in any case
+  double weight_ = 0;                     // of what is still to be begun
+  int turns_ = 1;
+  Diags unwritten_;                       // why the journal is not kept: nothing more is measured
 };
 
 void Prober::take(const std::string& line) {
-  if (add_line(line, observations_).empty()) journal_.append(line);
+  if (!unwritten_.empty()) return;
+  if (add_line(line, observations_).empty()) unwritten_ = journal_.append(line);
 }
 
 void Prober::conclude(const Ending& e) { take(to_line(e)); }
 
-// What experiments overrun is not known before, so the last ones may find no time left.
+// What experiments overrun is not known before; those to come have their least in any case.
 void Prober::report_time(const std::string& experiment) const {
-  const double left = std::max(0.0, options_.budget_s - (now_seconds() - started_));
-  report(1 - left / options_.budget_s, fmt::format("{}, {:.0f} s left", experiment, std::ceil(left)));
+  const double left = std::max({0.0, allotted_ - (now_seconds() - started_), least_ * weight_});
+  report(1 - std::min(1.0, left / options_.budget_s), fmt::format("{}, {:.0f} s left", experiment, std::ceil(left)));
 }
 
 void send_facts(const runtime::DeviceInfo& info, const Send& send) {
@@ -115,7 +130,8 @@ std::unique_ptr<runtime::Module> Prober::load(std::span<const ir::Kernel> kernel
   return std::move(module).value();
 }
 
-Diags Prober::build() {
+// What the device says of itself comes back in `said`.
+Diags Prober::build(Observations& said) {
   report(0, "building kernels");
   const auto body = [&](const Send& send) {
     open();
@@ -124,15 +140,45 @@ Diags Prober::build() {
     send(to_line("build_seconds", fmt::format("{:.2f}", module->build_seconds())));
     return std::string();
   };
-  const auto on_line = [&](const std::string& line) { take(line); };
-  const Ending e = run_worker("build", body, on_line, {kBuildLimit, options_.cancel});
+  const auto on_line = [&](const std::string& line) { add_line(line, said); };
+  const Ending e = run_worker("build", body, on_line, {kBuildLimit, [&] { return !cancelled(); }});
   if (e.outcome != Outcome::done) {
     constexpr std::string_view kError = "error: ";  // of the child's own message
     const std::string why = e.reason.starts_with(kError) ? e.reason.substr(kError.size()) : e.reason;
     return {error("the probe's kernels could not be built: " + why)};
   }
-  build_seconds_ = std::stod(observations_.fact("build_seconds"));
+  build_seconds_ = std::stod(said.fact("build_seconds"));
   return {};
+}
+
+Diags Prober::open_journal() {
+  if (!options_.observations.empty()) {
+    auto opened = options_.resume ? Journal::go_on(options_.observations) : Journal::begin(options_.observations);
+    if (!opened) return opened.diags();
+    journal_ = std::move(opened).value();
+  }
+  take(to_line("journal", kJournalFormat));
+  take(to_line("assay", kVersion));
+  take(to_line("device", device_));
+  return unwritten_;
+}
+
+// Builds the kernels and opens the journal. An earlier one is touched only when the device is there and is the one that
+// it speaks of; where there is none, it begins at once.
+Diags Prober::prepare() {
+  const bool earlier = has_journal(options_.observations);
+  if (!earlier)
+    if (Diags diags = open_journal(); !diags.empty()) return diags;
+  Observations said;
+  if (Diags diags = build(said); !diags.empty()) return diags;
+  if (options_.resume)
+    if (Diags other = check_same_driver(observations_, said, options_.observations); !other.empty()) return other;
+  if (earlier)
+    if (Diags diags = open_journal(); !diags.empty()) return diags;
+  for (const auto& [name, text] : declared_facts()) take(to_line(name, text));
+  take(to_line("budget_s", fmt::format("{:g}", options_.budget_s)));
+  for (const auto& [name, text] : said.facts) take(to_line(name, text));
+  return unwritten_;
 }
 
 std::string Prober::work(const Experiment& e, double seconds, const Send& send) {
@@ -156,62 +202,83 @@ std::string Prober::work(const Experiment& e, double seconds, const Send& send) 
 
 void Prober::run_one(const Experiment& e, double seconds) {
   const auto body = [&](const Send& send) { return work(e, seconds, send); };
-  const double slow = observations_.fact("simulated").empty() ? 0 : kSimulating;
-  const WorkerOptions limits{3 * seconds + 15 + slow, options_.cancel};
-  const auto on_line = [&](const std::string& line) {
-    take(line);
+  const double patience = options_.patience_s.value_or(kPatience * (observations_.fact("simulated").empty() ? 1 : kSimulating));
+  const auto go_on = [&] {
     report_time(e.name);
+    return !stopped();
   };
-  conclude(run_worker(e.name, body, on_line, limits));
+  const auto on_line = [&](const std::string& line) { take(line); };
+  conclude(run_worker(e.name, body, on_line, {3 * seconds + patience, go_on}));
+}
+
+bool Prober::asked_for(const Experiment& e) const {
+  return options_.only.empty() || std::find(options_.only.begin(), options_.only.end(), e.name) != options_.only.end();
 }
 
 bool Prober::wanted(const Experiment& e, int turn) const {
-  if (turn >= e.times || observations_.times_done(e.name) > turn) return false;
-  return options_.only.empty() || std::find(options_.only.begin(), options_.only.end(), e.name) != options_.only.end();
+  return turn < e.times && observations_.times_done(e.name) <= turn && asked_for(e);
+}
+
+// What is resumed has the part of the budget that it would have had.
+void Prober::share_out() {
+  double asked = 0;
+  for (const Experiment& e : experiments()) turns_ = std::max(turns_, e.times);
+  for (int turn = 0; turn < turns_; ++turn)
+    for (const Experiment& e : experiments()) {
+      const double own = e.weight / e.times;
+      if (wanted(e, turn)) weight_ += own;
+      if (turn < e.times && asked_for(e)) asked += own;
+    }
+  allotted_ = asked > 0 ? options_.budget_s * weight_ / asked : 0;
+  least_ = asked > 0 ? kLeast * options_.budget_s / asked : 0;
 }
 
 // What an experiment overran, the later ones have less; at least a quarter of their fair share. Those that run several
 // times do so once in each turn.
 void Prober::run_experiments() {
-  double weight = 0;
-  int turns = 1;
-  for (const Experiment& e : experiments()) turns = std::max(turns, e.times);
-  for (int turn = 0; turn < turns; ++turn)
-    for (const Experiment& e : experiments()) weight += wanted(e, turn) ? e.weight / e.times : 0;
-  const double total = weight;
+  share_out();
   started_ = now_seconds();
-  for (int turn = 0; turn < turns; ++turn)
+  for (int turn = 0; turn < turns_; ++turn)
     for (const Experiment& e : experiments()) {
-      if (!wanted(e, turn) || cancelled()) continue;
-      const double left = options_.budget_s - (now_seconds() - started_), own = e.weight / e.times;
-      const double share = std::max(left / weight, 0.25 * options_.budget_s / total) * own;
-      report_time(e.name);
+      if (!wanted(e, turn) || stopped()) continue;
+      const double left = allotted_ - (now_seconds() - started_), own = e.weight / e.times;
+      const double share = std::max(left / weight_, least_) * own;
+      weight_ -= own;
       run_one(e, share);
-      weight -= own;
     }
   seconds_ = now_seconds() - started_;
   report(1, "inferring");
 }
 
+// Of what did not end well and was not made good, the last attempt.
 Diags warnings_of(const Observations& all) {
+  std::map<std::string, const Ending*> last;
+  for (const Ending& e : all.endings) last[e.experiment] = &e;
   Diags out;
-  for (const Ending& e : all.endings)
-    if (e.outcome != Outcome::done && !all.finished(e.experiment))
-      out.push_back({Severity::warning, "", 0, 0,
-                     fmt::format("experiment '{}' did not end well: {}", e.experiment, e.reason), "", ""});
+  for (const auto& [name, e] : last)
+    if (!all.finished(name))
+      out.push_back({Severity::warning, "", 0, 0, fmt::format("experiment '{}' did not end well: {}", name, e->reason), "", ""});
   return out;
 }
 
+std::string last_failure(const Observations& all, const std::string& experiment) {
+  for (auto e = all.endings.rbegin(); e != all.endings.rend(); ++e)
+    if (e->experiment == experiment && e->outcome == Outcome::failed) return e->reason;
+  return "";
+}
+
+std::string Prober::what_is_kept() const {
+  return journal_.is_open() ? fmt::format("what was measured is kept in {}: go on with --resume", options_.observations) : "";
+}
+
 Result<ProbeResult> Prober::run() {
-  for (const auto& [name, text] : declared_facts()) take(to_line(name, text));
-  take(to_line("device", device_));
-  take(to_line("budget_s", fmt::format("{:g}", options_.budget_s)));
-  if (Diags diags = build(); !diags.empty()) return diags;
-  run_experiments();
-  if (cancelled()) return error("cancelled", "what was measured is kept: go on with --resume");
-  for (const Ending& e : observations_.endings)
-    if (e.experiment == "checks" && e.outcome == Outcome::failed)
-      return error(fmt::format("the device does not run what it is asked to: {}", e.reason));
+  const Diags unprepared = prepare();
+  if (unprepared.empty()) run_experiments();
+  if (cancelled()) return error("cancelled", what_is_kept());
+  if (!unprepared.empty()) return unprepared;
+  if (!unwritten_.empty()) return unwritten_;
+  if (const std::string why = last_failure(observations_, "checks"); !why.empty() && !observations_.finished("checks"))
+    return error(fmt::format("the device does not run what it is asked to: {}", why));
   auto profile = infer(observations_);
   if (!profile) return profile.diags();
   Diags warnings = warnings_of(observations_);
@@ -235,19 +302,11 @@ Diags check_names(const std::vector<std::string>& names) {
 
 Result<ProbeResult> probe(const std::string& device, const ProbeOptions& options) {
   if (Diags diags = check_names(options.only); !diags.empty()) return diags;
-  Observations earlier;
-  Journal journal;
-  if (!options.observations.empty()) {
-    if (options.resume) {
-      auto read = read_journal(options.observations);
-      if (!read) return read.diags();
-      earlier = std::move(read).value();
-    }
-    auto opened = Journal::open(options.observations, !options.resume);
-    if (!opened) return opened.diags();
-    return Prober(device, options, std::move(opened).value(), std::move(earlier)).run();
-  }
-  return Prober(device, options, std::move(journal), std::move(earlier)).run();
+  if (!options.resume || options.observations.empty()) return Prober(device, options, {}).run();
+  auto earlier = read_journal(options.observations);
+  if (!earlier) return earlier.diags();
+  if (Diags other = check_same_device(*earlier, device, options.observations); !other.empty()) return other;
+  return Prober(device, options, std::move(earlier).value()).run();
 }
 
 Result<ProbeResult> infer_from(const std::string& observations) {

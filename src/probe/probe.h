@@ -4,11 +4,12 @@
 //   budget      shared out to the experiments by their weight; each takes rounds over its points
 //               until its share is used. Building the kernels is not counted.
 //   isolation   every experiment is a child process with a time limit (worker.h)
-//   resume      experiments the journal calls done are skipped; the others run again, and what they
-//               left before they were cut off still counts
+//   resume      experiments the journal calls done are skipped; the others run again in their own shares, and
+//               what they left before they were cut off still counts
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@
 namespace assay::probe {
 
 inline constexpr double kFullBudget = 180;   // seconds: every experiment at its full weight
+inline constexpr double kPatience = 15;      // seconds; of simulated devices, whose time is not ours, five times that
 
 // Called in the worker behind every block of samples, to take some of one's own that are kept beside them.
 using Beside = std::function<void(const Observation& block, const std::function<void(const Observation&)>& keep)>;
@@ -27,9 +29,10 @@ using Beside = std::function<void(const Observation& block, const std::function<
 struct ProbeOptions {
   double budget_s = 40;                      // wall time of all experiments together
   std::string observations;                  // directory of the journal; "": nothing is kept
-  bool resume = false;                       // go on from that journal; else it is begun anew
+  bool resume = false;                       // go on from that journal; else one is begun, and an earlier one kept beside it
   std::vector<std::string> only;             // experiments to run; empty: all
   int64_t max_bytes = int64_t{512} << 20;    // largest buffer; at most an eighth of the memory is used
+  std::optional<double> patience_s;          // beyond three times its share, until an experiment counts as hung; else kPatience
   std::string cache_dir;                     // of built kernels; "": the runtime's own
   Beside beside;                             // inference knows nothing of it; may be empty
   runtime::Progress progress;                // in thousandths of the budget, with the time left; may be empty
@@ -45,7 +48,7 @@ struct ProbeResult {
 };
 
 // Errors: no such device; `only` names no experiment; no kernels could be built; the executed counts are wrong; cancelled (the journal is kept);
-// the journal can not be written.
+// the journal can not be written, or is that of another device, driver or version of Assay.
 //
 // The device is named, not passed: drivers keep threads, which a fork does not copy, so only the
 // children open it.

@@ -1,5 +1,6 @@
 #include "probe/worker.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
@@ -19,6 +20,8 @@ namespace {
 
 constexpr std::string_view kFailed = "!";  // first character of the child's last line when it failed
 constexpr int kFailedCode = 1;
+constexpr int kLookMs = 50;         // between looks at what goes on
+constexpr double kUnkillable = 5;   // s after which a killed child counts as lost in its driver
 
 double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -39,6 +42,7 @@ void write_line(int fd, const std::string& line) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(kFailedCode);
   ::signal(SIGINT, SIG_IGN);  // the parent decides
+  ::signal(SIGTERM, SIG_DFL);
   for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) ::signal(fault, SIG_DFL);  // drivers put handlers of theirs there
   std::string reason;
   try {
@@ -74,18 +78,41 @@ bool read_lines(Child& c, const std::function<void(const std::string&)>& on_line
   return true;
 }
 
-// Follows the child until it ends; done unless it had to be killed.
-Outcome follow(Child& c, const std::function<void(const std::string&)>& on_line, const WorkerOptions& options) {
+bool has_ended(const Child& c, int& status) {
+  const pid_t ended = ::waitpid(c.pid, &status, WNOHANG);
+  return ended == c.pid || (ended < 0 && errno == ECHILD);
+}
+
+void kill_group(const Child& c) {
+  ::kill(-c.pid, SIGKILL);  // what it started
+  ::kill(c.pid, SIGKILL);
+}
+
+// Follows the child until it ends; done unless it had to be killed. Its end is asked for, since the pipe may be held
+// open by what it started.
+Outcome follow(Child& c, const std::function<void(const std::string&)>& on_line, const WorkerOptions& options, int& status) {
   const double end = now_s() + options.limit_s;
   while (true) {
+    const bool ended = has_ended(c, status);
     pollfd p{c.fd, POLLIN, 0};
-    if (::poll(&p, 1, 50) > 0 && !read_lines(c, on_line)) return Outcome::done;
-    const bool cancelled = options.cancel != nullptr && options.cancel->load();
-    if (!cancelled && now_s() < end) continue;
-    ::kill(-c.pid, SIGKILL);
-    ::kill(c.pid, SIGKILL);
-    return cancelled ? Outcome::cancelled : Outcome::timed_out;
+    bool more = true;
+    while (more && ::poll(&p, 1, ended ? 0 : kLookMs) > 0) {
+      more = read_lines(c, on_line);
+      if (!ended) break;
+    }
+    if (ended) return Outcome::done;
+    const bool go_on = !options.go_on || options.go_on();
+    if (!go_on || now_s() >= end) return go_on ? Outcome::timed_out : Outcome::cancelled;
+    if (!more) ::poll(nullptr, 0, 1);  // it is about to end
   }
+}
+
+// false: it can not be ended.
+bool end_child(const Child& c, int& status) {
+  kill_group(c);
+  for (const double end = now_s() + kUnkillable; now_s() < end; ::poll(nullptr, 0, 1))
+    if (has_ended(c, status)) return true;
+  return false;
 }
 
 void conclude(Ending& e, const Child& c, int status, double limit_s) {
@@ -107,7 +134,7 @@ Ending run_worker(const std::string& experiment, const std::function<std::string
                   const std::function<void(const std::string&)>& on_line, const WorkerOptions& options) {
   Ending e{experiment, Outcome::failed, 0, ""};
   int fds[2];
-  if (::pipe(fds) != 0) { e.reason = "no pipe"; return e; }
+  if (::pipe2(fds, O_CLOEXEC) != 0) { e.reason = "no pipe"; return e; }
   const double start = now_s();
   const pid_t parent = ::getpid();
   Child c;
@@ -119,12 +146,14 @@ Ending run_worker(const std::string& experiment, const std::function<std::string
   ::close(fds[1]);
   c.fd = fds[0];
   if (c.pid < 0) { ::close(c.fd); e.reason = "no process"; return e; }
-  e.outcome = follow(c, on_line, options);
-  ::close(c.fd);
   int status = 0;
-  while (::waitpid(c.pid, &status, 0) < 0 && errno == EINTR) {}
+  e.outcome = follow(c, on_line, options, status);
+  const bool lost = e.outcome != Outcome::done && !end_child(c, status);
+  if (e.outcome == Outcome::done) ::kill(-c.pid, SIGKILL);  // what it may have left running
+  ::close(c.fd);
   e.seconds = now_s() - start;
   conclude(e, c, status, options.limit_s);
+  if (lost) e.reason += ", and can not be ended: its driver holds it";
   return e;
 }
 

@@ -8,21 +8,21 @@
 //
 // The child talks in lines over a pipe; the parent hands each line on as it comes. The child dies
 // with the parent, and is killed (its whole process group, compilers included) past its time limit.
+// One that even then does not end, since its driver holds it in the system, is left behind.
 #pragma once
 
 #include <functional>
 #include <string>
 
 #include "probe/observation.h"
-#include "runtime/device.h"
 
 namespace assay::probe {
 
 using Send = std::function<void(const std::string& line)>;
 
 struct WorkerOptions {
-  double limit_s = 60;                            // killed after that
-  const runtime::CancelToken* cancel = nullptr;   // killed when set
+  double limit_s = 60;                // killed after that
+  std::function<bool()> go_on = {};   // asked every 50 ms; when it says no, the child is killed
 };
 
 // `body` runs in the child and returns "" or why it failed; `on_line` runs in the parent.

@@ -1,0 +1,44 @@
+#include "probe/resume.h"
+
+#include <fmt/format.h>
+
+#include "base/version.h"
+#include "probe/journal.h"
+
+namespace assay::probe {
+namespace {
+
+// Facts that a device keeps as long as it is the same one, driven by the same software.
+constexpr const char* kLasting[] = {"name", "api", "dialect", "lanes", "widths", "units", "platform", "version", "driver", "compiler"};
+
+constexpr const char* kBeginAnew = "begin anew, without --resume (the earlier observations are kept), or give another directory";
+
+Diag in_journal(const std::string& directory, std::string message, std::string hint) {
+  Diag d = error(std::move(message), std::move(hint));
+  d.file = directory + "/" + kJournalFile;
+  return d;
+}
+
+}  // namespace
+
+Diags check_same_device(const Observations& earlier, const std::string& device, const std::string& directory) {
+  Diags out;
+  if (const std::string was = earlier.fact("device"); !was.empty() && was != device)
+    out.push_back(in_journal(directory, fmt::format("these are observations of {}, not of {}", was, device),
+                             fmt::format("--device {}, or another directory", was)));
+  if (const std::string was = earlier.fact("assay"); !was.empty() && was != kVersion)
+    out.push_back(in_journal(directory, fmt::format("Assay {} took these observations, this is {}: its experiments may differ", was, kVersion), kBeginAnew));
+  return out;
+}
+
+Diags check_same_driver(const Observations& earlier, const Observations& now, const std::string& directory) {
+  Diags out;
+  for (const char* name : kLasting) {
+    const std::string was = earlier.fact(name), is = now.fact(name);
+    if (!was.empty() && !is.empty() && was != is)
+      out.push_back(in_journal(directory, fmt::format("{} was '{}' when these observations were taken, and is '{}' now", name, was, is), kBeginAnew));
+  }
+  return out;
+}
+
+}  // namespace assay::probe

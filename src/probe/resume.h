@@ -1,0 +1,18 @@
+// Whether a probe may go on with what an earlier one left: values of two devices, two drivers or two versions of the
+// experiments do not belong into one profile.
+#pragma once
+
+#include <string>
+
+#include "base/diag.h"
+#include "probe/observation.h"
+
+namespace assay::probe {
+
+// Before the device is opened: its id, and our version. `directory` is that of the earlier journal.
+Diags check_same_device(const Observations& earlier, const std::string& device, const std::string& directory);
+
+// What the device and its driver say of themselves, now and then. What one of both does not say is not compared.
+Diags check_same_driver(const Observations& earlier, const Observations& now, const std::string& directory);
+
+}  // namespace assay::probe
