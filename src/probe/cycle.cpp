@@ -33,9 +33,9 @@ void visit(const Cycle& c, std::mt19937_64& random, F&& f) {
   }
 }
 
-int64_t byte_of(const Cycle& c, int64_t node) { return c.begin + node * c.stride + (node % 64) * c.spread; }
-
 }  // namespace
+
+int64_t byte_of(const Cycle& c, int64_t node) { return c.begin + node * c.stride + node * c.spread % kPage; }
 
 Cycle dense_cycle(int64_t bytes, int64_t line) {
   Cycle c;

@@ -30,8 +30,11 @@ struct Cycle {
   int64_t stride = 64;      // bytes from node to node
   int64_t block = 0;        // nodes of a block; 0: one block
   int64_t second = 0;       // > 0: each node is a pair, the second element so many bytes further
-  int64_t spread = 0;       // > 0: node i lies (i % 64) * spread bytes further, over all cache sets
+  int64_t spread = 0;       // > 0: node i lies i * spread bytes further within its page, over all cache sets
 };
+
+// Where a node lies.
+int64_t byte_of(const Cycle& cycle, int64_t node);
 
 // Every line, for capacities. Blocks are a quarter of the footprint within 64 .. 1024 pages.
 Cycle dense_cycle(int64_t bytes, int64_t line);
