@@ -119,7 +119,7 @@ template <class V> void fields(V& v, Is<Banks> auto& x) {
 
 template <class V> void fields(V& v, Is<Outstanding> auto& x) {
   v("per", x.per, "topology level that has one queue", Need::required);
-  v("lines", x.lines, "most misses in flight", Need::optional);
+  v("lines", x.lines, "most of them, of one such level", Need::optional);
 }
 
 template <class V> void fields(V& v, Is<FarSide> auto& x) {
@@ -146,7 +146,7 @@ template <class V> void fields(V& v, Is<MemoryLevel> auto& x) {
   v("banks", x.banks, "of a banked scratchpad", Need::optional);
   v("write", x.write, "what a store that misses does", Need::optional);
   v("role", x.role, "its relation to the levels before it", Need::optional);
-  v("outstanding", x.outstanding, "misses in flight", Need::optional);
+  v("outstanding", x.outstanding, "misses of the levels before it that wait for it, or for what lies behind it, at once", Need::optional);
   v("far", x.far, "the distant half of a split cache", Need::optional);
 }
 

@@ -69,6 +69,30 @@ int64_t write_cycle(Bench& bench, int buffer, const Cycle& cycle, std::mt19937_6
   return first / kElement;
 }
 
+std::vector<int64_t> write_cycles(Bench& bench, int buffer, const Cycle& cycle, int chains, std::mt19937_64& random) {
+  std::vector<runtime::Word> words;
+  words.reserve(static_cast<size_t>(cycle.nodes));
+  std::vector<int64_t> first, previous;
+  size_t turn = 0;
+  visit(cycle, random, [&](int64_t node) {
+    const int64_t byte = byte_of(cycle, node);
+    if (first.size() < static_cast<size_t>(chains)) {
+      first.push_back(byte);
+      previous.push_back(byte);
+      return;
+    }
+    words.push_back({previous[turn], byte / kElement});
+    previous[turn] = byte;
+    turn = (turn + 1) % previous.size();
+  });
+  for (size_t c = 0; c < first.size(); ++c) {
+    words.push_back({previous[c], first[c] / kElement});
+    first[c] /= kElement;
+  }
+  bench.module().write_words(buffer, words);
+  return first;
+}
+
 ChaseArea ChaseArea::make(Bench& bench, int64_t bytes) {
   return {bench.allocate(bytes), bench.allocate(kSlots * 64)};
 }

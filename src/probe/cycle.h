@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <random>
+#include <vector>
 
 #include "probe/bench.h"
 
@@ -44,6 +45,10 @@ Cycle sparse_cycle(int64_t bytes, int64_t line);
 
 // Writes the cycle into `buffer` in visiting order; returns the element the visit starts with.
 int64_t write_cycle(Bench& bench, int buffer, const Cycle& cycle, std::mt19937_64& random);
+
+// As many cycles side by side, which share the nodes out evenly and go through the blocks together; each one's first
+// element.
+std::vector<int64_t> write_cycles(Bench& bench, int buffer, const Cycle& cycle, int chains, std::mt19937_64& random);
 
 // A buffer for cycles and the state of the chases in it.
 struct ChaseArea {

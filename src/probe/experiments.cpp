@@ -5,7 +5,7 @@
 namespace assay::probe {
 namespace {
 
-constexpr std::array<Experiment, 20> kExperiments = {{
+constexpr auto kExperiments = std::to_array<Experiment>({
     {"checks", "", "executed counts are what was asked for", 0.2, run_checks},
     {"clock", "", "core clock", 1.0, run_clock},
     {"line", "", "cache line", 1.2, run_line},
@@ -25,8 +25,9 @@ constexpr std::array<Experiment, 20> kExperiments = {{
     {"tlb", "line", "address translation", 2.0, run_tlb},
     {"sustained", "fma", "clock under load", 1.2, run_sustained},
     {"group_memory", "fma", "memory of a group's own", 1.0, run_group_memory},
+    {"outstanding", "knees fma", "misses under way at once", 2.0, run_outstanding},
     {"launch", "", "cost of a step, of a group, of a barrier", 1.0, run_launch},
-}};
+});
 
 }  // namespace
 

@@ -37,6 +37,9 @@ void run_latency(Session& s);
 void run_tlb(Session& s);
 void run_sharing(Session& s);
 
+// How memory is accessed (experiments_access.cpp).
+void run_outstanding(Session& s);
+
 // Throughput of memory, cost of launching (experiments_stream.cpp).
 void run_access(Session& s);
 void run_bandwidth(Session& s);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "probe/infer.h"
+#include "probe/infer_access.h"
 #include "probe/join_levels.h"
 #include "probe/power_mean.h"
 #include "probe/streamed.h"
@@ -174,9 +175,11 @@ void add_bandwidth(const Context& c, MemoryLevel& to) {
   if (c.shared && !c.known.threads) add_scaling(c, to);
 }
 
-// In flight = bandwidth x latency (Little): what one unit keeps outstanding when it streams.
+// In flight = bandwidth x latency (Little): what one unit keeps outstanding when it streams. Where chases side by side
+// were measured, they say.
 void add_outstanding(const Context& c, MemoryLevel& to) {
-  if (!c.far || !to.bandwidth.per_unit.known() || !to.latency.known()) return;
+  add_outstanding(c.all, c.known, c.index, to);
+  if (!c.far || to.outstanding.lines.known() || !to.bandwidth.per_unit.known() || !to.latency.known()) return;
   const double lines = to.bandwidth.per_unit.value->v * to.latency.value->v / c.known.line;
   to.outstanding.per = "unit";
   to.outstanding.lines = known_value(Count{std::round(lines)}, Origin::derived, "bandwidth of one unit x latency / line",

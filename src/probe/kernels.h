@@ -14,6 +14,7 @@
 //   around_<w>        reads a range of blocks, each group from a place of its own on and round to it: all of them
 //                     see all of it, so that what one unit keeps for itself does not help
 //   chase             p = nodes[p]: latency
+//   chases_<c>        c of them side by side: misses under way at once
 //   group_chase, group_read_<w>   the same, and reading, in memory of the group's own
 //   alone             the sentinel with all the memory a group may have: no second one fits beside it
 //   nothing           an empty group: what starting one costs
@@ -41,6 +42,8 @@ inline constexpr int kSplatsPerBlock = 64;
 inline constexpr int kGathersPerBlock = 32;
 inline constexpr int64_t kLanesApart = 20, kGathersApart = 21;     // elements; no two share a vector load
 inline constexpr int64_t kGroupBytes = 16 << 10;                   // of the group's own memory that is touched
+inline constexpr std::array<int, 12> kChases = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};  // side by side
+inline constexpr int64_t kMostChases = kChases.back();
 inline constexpr int kMixRounds = 32;                              // groups of operations per block
 
 struct MixKind {
@@ -60,6 +63,8 @@ int op_steps(int chains);
 std::string op_name(const std::string& op, int lanes, int chains);
 std::string tick_name(const std::string& load, int lanes);
 std::string access_name(const std::string& access, int lanes);
+std::string chases_name(int chains);
+int chases_turns(int chains);  // hops of each chain per iteration
 
 std::span<const std::string> op_names();      // beside fma: add, mul, ...
 std::span<const std::string> access_names();  // read, splat, write, ..., gather, scatter
@@ -78,5 +83,6 @@ std::vector<ir::Kernel> all_kernels(const KernelShape& shape);
 // Parts of the list, one file each.
 void add_compute_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);
 void add_memory_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);
+void add_access_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);
 
 }  // namespace assay::probe

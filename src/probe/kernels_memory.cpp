@@ -191,6 +191,7 @@ std::vector<ir::Kernel> all_kernels(const KernelShape& shape) {
   std::vector<ir::Kernel> out;
   add_compute_kernels(shape, out);
   add_memory_kernels(shape, out);
+  add_access_kernels(shape, out);
   return out;
 }
 

@@ -50,7 +50,7 @@ struct Level {
   double copy_share = 0;     // what a transfer in one direction takes from those in the other: 0 nothing, 1 all of its time
   double sharpness = 0;      // 0: no such law
   std::vector<std::pair<double, double>> shape;  // units, bandwidth, as fractions
-  int outstanding = 0;       // lines missed at once, per unit; 0: no limit
+  int outstanding = 0;       // lines under way to it, or through it, at once, per unit; 0: no limit
   bool allocates = true;     // a store that misses brings the line in
   bool victim = false;
   bool memory = false;       // where everything lies

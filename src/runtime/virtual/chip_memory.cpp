@@ -32,8 +32,8 @@ class LevelReader {
     read_latency(l, before);
     read_bandwidth(l, before);
     l.outstanding = static_cast<int>(value_or(m_.outstanding.lines, 0));
-    if (before == nullptr && !r_.simt && l.outstanding == 0) l.outstanding = defaults::kOutstanding;
-    if (memory) l.outstanding = 0;  // what is in flight to it is what the caches wait for
+    if (before != nullptr && chip_.levels.size() == 1 && !r_.simt && l.outstanding == 0) l.outstanding = defaults::kOutstanding;
+    if (before == nullptr) l.outstanding = 0;  // nothing lies before it that could miss
     // First caches of SIMT units write through.
     l.allocates = m_.write == WritePolicy::unknown ? !(r_.simt && before == nullptr) : m_.write == WritePolicy::allocate;
     l.victim = m_.role == CacheRole::victim && before != nullptr && !memory;

@@ -51,8 +51,10 @@ Hierarchy::Hierarchy(const Chip& chip, const Effects& effects) : chip_(chip), pr
   for (Port& p : ports_) {
     for (const Translation& t : chip.translation) p.pages.emplace_back(CacheShape{t.entries, std::min(t.entries, kTranslationWays), false, false, Replacement::lru});
     p.streams.resize(kStreams);
-    for (const Level& l : chip.levels) p.waiting.push_back({std::vector<double>(static_cast<size_t>(l.outstanding), 0.0), 0});
   }
+  under_way_.resize(static_cast<size_t>(chip.units));
+  for (auto& of_unit : under_way_)
+    for (const Level& l : chip.levels) of_unit.push_back({std::vector<double>(static_cast<size_t>(l.outstanding), 0.0), 0});
   for (const Level& l : chip.levels) {
     line_bits_.push_back(bits_of(l.line));
     sector_bits_.push_back(bits_of(l.sector));
@@ -81,10 +83,9 @@ void Hierarchy::begin(double hz, int active_units) {
   }
   for (const Translation& t : chip_.translation) miss_.push_back(t.miss.at(hz));
   restart_servers();
-  for (Port& p : ports_) {
-    p.far = 0;
-    for (InFlight& w : p.waiting) std::fill(w.until.begin(), w.until.end(), 0.0);
-  }
+  for (Port& p : ports_) p.far = 0;
+  for (auto& of_unit : under_way_)
+    for (InFlight& w : of_unit) std::fill(w.until.begin(), w.until.end(), 0.0);
 }
 
 // Slots a few lines long: few of them hold what a window of requests has to wait for.
@@ -215,16 +216,17 @@ double Hierarchy::access(int port_number, int64_t address, int bytes, AccessKind
   const bool ahead = prefetch_ && foreseen(port, wanted);
   if (ahead)
     for (size_t k = 1; k < memory_; ++k) cache(k, port_number).expect(line_of(k, address) + kExpected);
+  std::vector<InFlight>& under_way = under_way_[static_cast<size_t>(port_number / chip_.partitions)];
   double asked = at;
   if (!ahead && kind != AccessKind::stream_write)
-    for (size_t k = 0; k < target; ++k)
-      if (const InFlight& w = port.waiting[k]; !w.until.empty()) asked = std::max(asked, w.until[w.next]);
+    for (size_t k = 1; k <= target; ++k)
+      if (const InFlight& w = under_way[k]; !w.until.empty()) asked = std::max(asked, w.until[w.next]);
   const int moved = std::max({bytes, chip_.levels[0].sector, chip_.levels[target].sector});
   const double start = served(target, port_number, kind == AccessKind::stream_write ? bytes : moved, kind, ahead ? at - latency_[target] : asked);
   const double arrives = std::max(at + latency_[0], start + latency_[target]);
   if (!ahead && kind != AccessKind::stream_write)
-    for (size_t k = 0; k < target; ++k)
-      if (InFlight& w = port.waiting[k]; !w.until.empty()) {
+    for (size_t k = 1; k <= target; ++k)
+      if (InFlight& w = under_way[k]; !w.until.empty()) {
         w.until[w.next] = arrives;
         w.next = w.next + 1 == w.until.size() ? 0 : w.next + 1;
       }

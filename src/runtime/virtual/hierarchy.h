@@ -61,7 +61,6 @@ class Hierarchy {  // invariant: caches hold what was touched last, as their sha
     int64_t moved = 0;         // from its addresses to where the page lies
     std::vector<Stream> streams;
     int64_t clock = 0, last_miss = -1, far = 0;
-    std::vector<InFlight> waiting;  // per level
   };
 
   static double pass(Instance& through, bool reads, double from, double ticks, double copy_share);
@@ -86,6 +85,7 @@ class Hierarchy {  // invariant: caches hold what was touched last, as their sha
   std::vector<std::vector<Instance>> instances_;
   std::vector<std::vector<Instance>> of_unit_;  // per level and unit, where a unit alone gets less than all
   std::vector<Port> ports_;
+  std::vector<std::vector<InFlight>> under_way_;  // per unit and level
   std::vector<double> latency_, miss_;  // ticks at this clock
   std::vector<Costs> costs_;
   std::vector<int> line_bits_, sector_bits_;

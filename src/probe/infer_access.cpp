@@ -1,0 +1,76 @@
+#include "probe/infer_access.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "probe/kernels.h"
+#include "probe/stats.h"
+#include "probe/values.h"
+
+namespace assay::probe {
+namespace {
+
+using namespace hwdesc;
+
+constexpr double kStillFalling = 0.93;  // of the time with fewer chains: more of them would gain
+constexpr double kFull = 0.8;           // of the bandwidth a stream reaches: that is what ends it
+
+struct Fastest : Summary {
+  double chains = 1, groups = 1;
+  bool at_end = false;        // the most chains that were tried, and they gained
+};
+
+// With so many groups, of all numbers of chains that were tried.
+std::optional<Fastest> fastest(const Observations& all, double level, double groups) {
+  const Conditions at = {{"level", level}, {"groups", groups}};
+  std::optional<Fastest> best;
+  double before = 0;
+  for (const double chains : values_of(select(all, "outstanding", "chases", at), "chains")) {
+    Conditions here = at;
+    here["chains"] = chains;
+    const auto s = summarize(select(all, "outstanding", "chases", here), Estimator::latency);
+    if (!s) continue;
+    if (!best || s->value < best->value) best = Fastest{*s, chains, groups, false};
+    best->at_end = best->chains == chains && (before == 0 || s->value < kStillFalling * before);
+    before = s->value;
+  }
+  return best;
+}
+
+// That so many groups were dealt to.
+double units_of(const Known& known, double groups) { return groups > 1 ? known.units : 1; }
+
+// Bytes per second of one unit, or, of `all` units, of the level; 0: not known.
+double reached(const MemoryLevel& level, bool all, double clock) {
+  const auto of = [&](const Value<Bandwidth>& v) { return v.known() ? v.value->v * (v.value->clock.empty() ? 1 : clock) : 0; };
+  return !all && level.bandwidth.per_unit.known() ? of(level.bandwidth.per_unit) : of(level.bandwidth.read);
+}
+
+}  // namespace
+
+void add_outstanding(const Observations& all, const Known& known, size_t level, MemoryLevel& to) {
+  const auto i = double(level);
+  const auto one = summarize(select(all, "outstanding", "chases", {{"level", i}, {"groups", 1}, {"chains", 1}}), Estimator::latency);
+  if (!one) return;
+  std::optional<Fastest> best;
+  double most = 0;
+  for (const double groups : values_of(select(all, "outstanding", "chases", {{"level", i}}), "groups")) {
+    auto f = fastest(all, i, groups);
+    if (!f) continue;
+    const double lines = one->value / f->value / units_of(known, groups);
+    f->at_end = f->at_end || (most > 0 && lines > most / kStillFalling);
+    if (lines > most) best = f, most = lines;
+    else best->at_end = false;
+  }
+  if (!best) return;
+  const double units = units_of(known, best->groups), side = best->chains * best->groups;
+  Measured m{most, one->low / best->high / units, one->high / best->low / units, one->n + best->n, ""};
+  const double limit = reached(to, units > 1, one->clock_hz);
+  if (best->at_end) m.note = fmt::format("{:.0f} chases side by side, the most that were tried, still gain: there may be more", side);
+  else if (limit > 0 && known.line / best->value > kFull * limit) m.note = "as many as its bandwidth lets pass: there may be more";
+  if (!m.note.empty()) m.high = std::max({m.high, double(kChases.back()), side / units});
+  to.outstanding.per = "unit";
+  to.outstanding.lines = count_value(m, fmt::format("one chase against {:.0f} side by side, time per hop", side));
+}
+
+}  // namespace assay::probe

@@ -1,0 +1,56 @@
+// How memory is accessed, found on simulated chips: what they were made of, or an interval around it, or unknown.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "hwdesc/parse.h"
+#include "probe/probe.h"
+
+namespace assay::probe {
+namespace {
+
+// The experiments on access, and what they need. One probe for all tests of a chip.
+const hwdesc::Profile& found(const std::string& name) {
+  static std::map<std::string, hwdesc::Profile> probed;
+  if (const auto it = probed.find(name); it != probed.end()) return it->second;
+  ProbeOptions options;
+  options.budget_s = 10;
+  options.max_bytes = int64_t{24} << 20;
+  options.only = {"checks", "clock", "line", "chase", "knees", "fma", "waves", "units", "sharing", "bandwidth", "far", "outstanding"};
+  const auto result = probe("virtual:" + std::string(ASSAY_SOURCE_DIR) + "/tests/probe/virtual/chips/" + name + ".yaml", options);
+  if (!result) throw std::runtime_error(render(result.diags()));
+  EXPECT_TRUE(result->warnings.empty()) << render(result->warnings);
+  return probed[name] = result->profile;
+}
+
+const hwdesc::MemoryLevel& level(const hwdesc::Profile& p, const std::string& name) {
+  for (const hwdesc::MemoryLevel& l : p.memory)
+    if (l.name == name) return l;
+  throw std::runtime_error(p.name + " has no " + name);
+}
+
+template <class Q>
+void expect_told(const hwdesc::Value<Q>& v, double truth) {
+  ASSERT_TRUE(v.known()) << v.note;
+  EXPECT_NEAR(v.value->v, truth, 0.03 * truth);
+}
+
+// Not told, but not ruled out either.
+template <class Q>
+void expect_open(const hwdesc::Value<Q>& v, double truth) {
+  ASSERT_TRUE(v.known() && v.low && v.high) << v.note;
+  EXPECT_LE(v.low->v, truth * 1.001);
+  EXPECT_GE(v.high->v, truth);
+  EXPECT_FALSE(v.note.empty());
+}
+
+TEST(AccessOfCores, misses_under_way) {
+  expect_open(level(found("access-core"), "l2").outstanding.lines, 9);  // at 16 ticks and 32 B a tick no more than 8 pass
+  expect_told(level(found("access-core"), "dram").outstanding.lines, 7);
+}
+
+TEST(AccessOfWaves, misses_under_way) { expect_told(level(found("access-waves"), "dram").outstanding.lines, 64); }
+
+}  // namespace
+}  // namespace assay::probe
