@@ -10,6 +10,7 @@
 #include "probe/power_mean.h"
 #include "probe/streamed.h"
 #include "probe/values.h"
+#include "probe/ways.h"
 
 namespace assay::probe {
 namespace {
@@ -213,6 +214,7 @@ MemoryLevel level_of(Context c) {
   l.line = select(c.all, "line", "pair").empty()
                ? unknown_value<Bytes>("not measured")
                : known_value(Bytes{c.known.line}, Origin::measured, "second touch at a distance costs nothing within a line");
+  if (!c.far && !select(c.all, "ways", "lines").empty()) l.ways = ways_of(c.all, c.known, c.index);
   if (!c.far && c.index + 2 == n) l.write = policy_of(c);
   return l;
 }

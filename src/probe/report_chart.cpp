@@ -51,6 +51,9 @@ const std::vector<Row>& table() {
        {"lines touched", Kind::count, true}, {"time of one load", Kind::seconds, true}, Show::time, kLatency, mark_tlb,
        "The same number of lines close together, one per page, and a page and some apart. Where the curves part, "
        "translations no longer fit."},
+      {"Latency of memory", "Lines of one set", "ways", "lines", "lines", "stride",
+       {"lines", Kind::count, true}, {"time of one load", Kind::seconds, true}, Show::time, kLatency, nullptr,
+       "Chases through a few lines at distances of a power of two, which meet in one set of a cache. One more than it has ways, and they miss."},
       {"Latency of memory", "Misses side by side", "outstanding", "chases", "chains", "level groups",
        {"chases side by side", Kind::count, true}, {"time of one hop", Kind::seconds, true}, Show::time, kLatency, nullptr,
        "Chases that do not wait for each other. The time of a hop falls until no more misses can be under way, or no more bytes arrive."},

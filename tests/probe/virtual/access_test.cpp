@@ -17,7 +17,7 @@ const hwdesc::Profile& found(const std::string& name) {
   ProbeOptions options;
   options.budget_s = 10;
   options.max_bytes = int64_t{24} << 20;
-  options.only = {"checks", "clock", "line", "chase", "knees", "fma", "waves", "units", "sharing", "bandwidth", "far", "outstanding"};
+  options.only = {"checks", "clock", "line", "chase", "knees", "fma", "waves", "units", "sharing", "bandwidth", "far", "outstanding", "ways"};
   const auto result = probe("virtual:" + std::string(ASSAY_SOURCE_DIR) + "/tests/probe/virtual/chips/" + name + ".yaml", options);
   if (!result) throw std::runtime_error(render(result.diags()));
   EXPECT_TRUE(result->warnings.empty()) << render(result->warnings);
@@ -48,6 +48,16 @@ void expect_open(const hwdesc::Value<Q>& v, double truth) {
 TEST(AccessOfCores, misses_under_way) {
   expect_open(level(found("access-core"), "l2").outstanding.lines, 9);  // at 16 ticks and 32 B a tick no more than 8 pass
   expect_told(level(found("access-core"), "dram").outstanding.lines, 7);
+}
+
+TEST(AccessOfCores, ways) {
+  EXPECT_EQ(level(found("access-core"), "l1").ways.value->v, 6);
+  EXPECT_EQ(level(found("access-core"), "l2").ways.value->v, 10);
+}
+
+TEST(AccessOfWaves, ways) {
+  EXPECT_EQ(level(found("access-waves"), "l1").ways.value->v, 4);
+  EXPECT_EQ(level(found("access-waves"), "l2").ways.value->v, 16);
 }
 
 TEST(AccessOfWaves, misses_under_way) { expect_told(level(found("access-waves"), "dram").outstanding.lines, 64); }
