@@ -20,7 +20,7 @@
 
 namespace assay::probe {
 
-inline constexpr double kFullBudget = 180;   // seconds: every experiment at its full weight
+inline constexpr double kFullBudget = 165;   // seconds: every experiment at its full weight; three minutes with all that is around it
 inline constexpr double kPatience = 15;      // seconds; of simulated devices, whose time is not ours, five times that
 
 // Called in the worker behind every block of samples, to take some of one's own that are kept beside them.
