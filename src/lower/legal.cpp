@@ -39,6 +39,24 @@ void check_group_memory(const ir::Program& p, const hwdesc::Target& target, Diag
                         std::to_string(static_cast<int64_t>(limit.value->v)) + " B of group memory"));
 }
 
+// A driver may end loops without a word: one that is longer would give wrong results.
+void check_iterations(const ir::Program& p, const hwdesc::Target& target, Diags& out) {
+  const auto& limit = target.api.limits.iterations;
+  if (!limit.known() || !out.empty()) return;
+  int64_t most = 0;
+  for (const Loop& l : nest_of(p).loops)
+    if (!l.group) most = std::max(most, l.trips);
+  for (const ir::Staging& s : p.staging) {
+    const std::vector<int64_t> shape = staged_shape(p, s);
+    const int vectors = copy_vector_dim(p, s);
+    for (int d = 0; d < static_cast<int>(shape.size()); ++d)
+      most = std::max(most, d == vectors ? shape[static_cast<size_t>(d)] / p.vector_width : shape[static_cast<size_t>(d)]);
+  }
+  if (static_cast<double>(most) > limit.value->v)
+    out.push_back(error(p.name + ": a loop of " + std::to_string(most) + " iterations, where the driver ends loops after " +
+                        std::to_string(static_cast<int64_t>(limit.value->v))));
+}
+
 void check_types(const ir::Program& p, Diags& out) {
   for (const ir::Tensor& t : p.graph.tensors)
     if (t.dtype != ir::DType::f32)
@@ -123,6 +141,7 @@ Diags over_limits(const ir::Program& p, const hwdesc::Target& target) {
   check_staging(p, out);
   check_lookups(p, out);
   check_group_memory(p, target, out);
+  check_iterations(p, target, out);
   const hwdesc::DialectCapabilities& d = target.dialect;
   const int threads = hwdesc::threads_of(target);
   if (threads > 1 && p.vector_width > 1 && p.vector_width % threads != 0)

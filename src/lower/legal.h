@@ -21,7 +21,7 @@ int64_t live_vectors(const ir::Program& p);
 int64_t hoisted_vectors(const ir::Program& p);
 
 // The part of `legal` that differs between programs of one tile-graph: vector widths, registers,
-// staging. For ranking many programs whose structure is known to be sound.
+// staging, lengths of loops. For ranking many programs whose structure is known to be sound.
 Diags over_limits(const ir::Program& p, const hwdesc::Target& target);
 
 }  // namespace assay::lower

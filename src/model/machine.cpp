@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+
+#include <fmt/format.h>
 
 namespace assay::model {
 
@@ -14,6 +17,8 @@ double spread_of(const hwdesc::Value<Q>& v) {
   if (!v.known() || !v.low || !v.high || v.value->v == 0) return 0;
   return std::abs(v.high->v - v.low->v) / (2 * std::abs(v.value->v));
 }
+
+constexpr double kUnknownClock = 1e9;
 
 class Resolver {
  public:
@@ -30,6 +35,7 @@ class Resolver {
     resolve_translation();
     for (const hwdesc::MemoryLevel& l : p_.memory) resolve_level(l);
     resolve_knees();
+    check_clocks();
     if (m_.levels.empty()) fail("has no memory", "declare at least the memory that holds the tensors");
     else m_.levels.back().last = true;
     if (!diags_.empty()) return diags_;
@@ -59,6 +65,14 @@ class Resolver {
   // Instances of `per` inside one unit (partitions), or the fraction of one (halves).
   double per_unit(const std::string& per) const { return instances_of(per) / m_.units; }
 
+  // Ticks per second of a value's clock; 1 where it counts in seconds.
+  double ticks(const std::string& clock) const {
+    if (clock.empty()) return 1;
+    const double hz = hertz(clock);
+    if (hz <= 0) missing_.insert(clock);
+    return std::max(hz, 1.0);
+  }
+
   double hertz(const std::string& clock) const {
     for (const hwdesc::Clock& c : p_.clocks) {
       if (c.name != clock) continue;
@@ -80,7 +94,16 @@ class Resolver {
 
   void resolve_clock() {
     m_.clock = hertz("core");
-    if (m_.clock <= 0) fail("has no clock `core`", "add `clocks: {core: {max: ... MHz}}`");
+    if (m_.clock <= 0) m_.clock = assume(kUnknownClock, "clocks.core.max", "1 GHz, where only ratios of times count").value;
+  }
+
+  // A device without a counter is measured in seconds, and needs none.
+  void check_clocks() {
+    for (const std::string& clock : missing_) {
+      const auto c = std::find_if(p_.clocks.begin(), p_.clocks.end(), [&](const hwdesc::Clock& k) { return k.name == clock; });
+      fail(fmt::format("counts ticks of `{}`, {}", clock, c == p_.clocks.end() ? "which is no clock of it" : "whose frequency is not known"),
+           fmt::format("add `clocks: {{{}: {{max: ... MHz}}}}`, or give those values in seconds", clock));
+    }
   }
 
   void resolve_lanes() {
@@ -109,7 +132,7 @@ class Resolver {
   // Lane-slots per second of one unit. Pre: the rate is known.
   double slots_of(const hwdesc::Pipe& pipe) const {
     const hwdesc::Rate& r = *pipe.rate.value;
-    return r.v * (r.clock.empty() ? 1.0 : hertz(r.clock)) * per_unit(pipe.per);
+    return r.v * ticks(r.clock) * per_unit(pipe.per);
   }
 
   // The same of a pipe by name; 0 when there is none.
@@ -190,7 +213,7 @@ class Resolver {
     return ascending(std::move(out));
   }
 
-  double seconds(const hwdesc::Latency& l) const { return l.clock.empty() ? l.v : l.v / std::max(hertz(l.clock), 1.0); }
+  double seconds(const hwdesc::Latency& l) const { return l.v / ticks(l.clock); }
 
   void resolve_pipes() {
     const hwdesc::ComputeOp* fma = op("fma");
@@ -202,7 +225,7 @@ class Resolver {
     m_.fma_rate = instructions(q, fma != nullptr && fma->slots.known() ? fma->slots.value->v : 1.0);
     m_.fma_latency = fma != nullptr && fma->latency.known()
                          ? Quantity{seconds(*fma->latency.value), spread_of(fma->latency), false, "compute.fma.f32.latency"}
-                         : assume(4 / std::max(m_.clock, 1.0), "compute.fma.f32.latency", "4 cycles");
+                         : assume(4 / m_.clock, "compute.fma.f32.latency", "4 cycles");
     const hwdesc::ComputeOp* add = op("add");
     m_.add_latency = add != nullptr && add->latency.known()
                          ? Quantity{seconds(*add->latency.value), spread_of(add->latency), false, "compute.add.f32.latency"}
@@ -230,7 +253,7 @@ class Resolver {
     const auto& issue = p_.execution.issue;
     if (issue.rate.known()) {
       const hwdesc::Rate& r = *issue.rate.value;
-      m_.issue_rate = {r.v * (r.clock.empty() ? 1.0 : hertz(r.clock)) * per_unit(issue.per), spread_of(issue.rate), false, "execution.issue.rate"};
+      m_.issue_rate = {r.v * ticks(r.clock) * per_unit(issue.per), spread_of(issue.rate), false, "execution.issue.rate"};
     } else {
       m_.issue_rate = assume(4 * m_.clock, "execution.issue.rate", "4 per cycle");
     }
@@ -264,8 +287,7 @@ class Resolver {
 
   Quantity bandwidth(const hwdesc::Value<hwdesc::Bandwidth>& v, const std::string& path) const {
     if (!v.known()) return {};
-    const double hz = v.value->clock.empty() ? 1.0 : hertz(v.value->clock);
-    return {v.value->v * hz, spread_of(v), false, path};
+    return {v.value->v * ticks(v.value->clock), spread_of(v), false, path};
   }
 
   bool lies_farther_out(const hwdesc::MemoryLevel& l) const {
@@ -358,6 +380,7 @@ class Resolver {
   const hwdesc::Api& api_;
   Machine m_;
   Diags diags_;
+  mutable std::set<std::string> missing_;  // clocks whose ticks values count, though nobody knows how long those are
 };
 
 }  // namespace

@@ -70,7 +70,7 @@ struct Machine {
   std::vector<std::string> assumptions;
 };
 
-// Errors: no unit count, no clock, no multiply-add rate, no memory.
+// Errors: no unit count, ticks of a clock that is not known, no multiply-add rate, no memory.
 Result<Machine> prepare(const hwdesc::Target& target);
 
 }  // namespace assay::model

@@ -55,6 +55,33 @@ TEST(Lower, ClosedFormEqualsCountOnRandomPrograms) {
   }
 }
 
+int64_t longest_loop(const ir::Block& block) {
+  int64_t most = 0;
+  for (const ir::Stmt& s : block)
+    if (const auto* f = std::get_if<ir::For>(&s.node)) most = std::max({most, f->limit, longest_loop(f->body)});
+    else if (const auto* i = std::get_if<ir::If>(&s.node)) most = std::max({most, longest_loop(i->then_body), longest_loop(i->else_body)});
+  return most;
+}
+
+TEST(Lower, NoLoopIsLongerThanADriverLetsItBe) {
+  std::mt19937 rng(6);
+  int looping = 0;
+  for (int i = 0; i < 300; ++i) {
+    hwdesc::Target target = small_cpu(8, 2);
+    const ir::Program p = random_program(random_problem(rng, 8), target, rng);
+    const Result<ir::Kernel> kernel = lower::lower(p, target);
+    ASSERT_TRUE(kernel.ok()) << render(kernel.diags());
+    const int64_t most = longest_loop(kernel->body);
+    if (most == 0) continue;
+    ++looping;
+    target.api.limits.iterations.value = hwdesc::Count{static_cast<double>(most + 1)};  // a partial tile may count as one more
+    EXPECT_TRUE(lower::legal(p, target).empty()) << render(lower::legal(p, target)) << ir::print_kernel(*kernel);
+    target.api.limits.iterations.value = hwdesc::Count{static_cast<double>(most - 1)};
+    EXPECT_NE(render(lower::legal(p, target)).find("where the driver ends loops after"), std::string::npos) << ir::print_kernel(*kernel);
+  }
+  EXPECT_GT(looping, 200);
+}
+
 TEST(Lower, RandomProgramsAreVerified) {
   std::mt19937 rng(3);
   for (int i = 0; i < 200; ++i) {

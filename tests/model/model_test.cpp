@@ -71,6 +71,32 @@ TEST(Machine, AProfileWithoutUnitsOrMemoryIsRefusedWithAHint) {
   EXPECT_NE(text.find("has no memory"), std::string::npos) << text;
 }
 
+// A device without a counter is measured in seconds.
+TEST(Machine, AClockIsNeededOnlyWhereTicksAreCounted) {
+  hwdesc::Target t = small_cpu(8, 2);
+  const model::Machine known = machine(t);
+  const double hz = t.profile.clocks[0].max.value->v;
+  t.profile.clocks.clear();
+  const Result<model::Machine> none = model::prepare(t);
+  ASSERT_FALSE(none.ok());
+  EXPECT_NE(render(none.diags()).find("counts ticks of `core`, which is no clock of it"), std::string::npos) << render(none.diags());
+  const auto in_seconds = [&](auto& v) {
+    if (v.known() && v.value->clock == "core") v.value = {v.value->v * hz, ""};
+  };
+  for (hwdesc::Pipe& p : t.profile.pipes) in_seconds(p.rate);
+  for (hwdesc::MemoryLevel& l : t.profile.memory) {
+    in_seconds(l.bandwidth.read);
+    in_seconds(l.bandwidth.write);
+    if (l.latency.known() && !l.latency.value->clock.empty()) l.latency.value = {l.latency.value->v / hz, ""};
+  }
+  const Result<model::Machine> seconds = model::prepare(t);
+  ASSERT_TRUE(seconds.ok()) << render(seconds.diags());
+  EXPECT_DOUBLE_EQ(seconds->fma_rate.value, known.fma_rate.value);
+  EXPECT_DOUBLE_EQ(seconds->levels[0].read.value, known.levels[0].read.value);
+  EXPECT_NE(std::find_if(seconds->assumptions.begin(), seconds->assumptions.end(), [](const std::string& a) { return a.starts_with("clocks.core"); }),
+            seconds->assumptions.end());
+}
+
 // What a device's one unit gets of its memory is what a unit alone reaches, not what all of several would.
 TEST(Machine, TheDevicesMemoryIsSharedThoughOnlyOneUnitWorks) {
   for (const int units : {1, 2}) {
