@@ -16,7 +16,7 @@ namespace assay::console {
 namespace {
 
 struct Request {
-  std::string device = "cpu:0", output, from, budget = "40s";
+  std::string device = "cpu:0", output, from, budget = "40s", patience;
   probe::ProbeOptions probe;
   ProbePlaces places;  // of `output`
 };
@@ -31,6 +31,9 @@ void declare(Options& options, Request& r, const Command& self) {
   app.add_option("--budget", r.budget, "time for all experiments: 40s, 3min, full")
       ->type_name("TIME")
       ->capture_default_str();
+  app.add_option("--patience", r.patience,
+                 fmt::format("beyond three times its share, until an experiment counts as hung (default {:.0f}s)", probe::kPatience))
+      ->type_name("TIME");
   app.add_option("--observations", r.probe.observations, "keeps every raw sample (default: in the output directory)")
       ->type_name("DIR");
   app.add_flag("--resume", r.probe.resume, "go on with the experiments that an earlier probe lacks");
@@ -43,7 +46,7 @@ void declare(Options& options, Request& r, const Command& self) {
 }
 
 // `40s`, `500 ms`, `5min`, plain seconds, or `full`.
-Result<double> read_seconds(const std::string& text) {
+Result<double> read_seconds(const char* option, const std::string& text) {
   if (text == "full") return probe::kFullBudget;
   const size_t unit = text.find_first_not_of("0123456789.");
   const Result<double> number = parse_number(text.substr(0, unit));
@@ -51,14 +54,19 @@ Result<double> read_seconds(const std::string& text) {
       unit == std::string::npos ? "s" : text.substr(text.find_first_not_of(' ', unit));
   const double factor = name == "s" ? 1 : name == "ms" ? 1e-3 : name == "min" ? 60 : 0;
   if (!number || factor == 0 || *number <= 0)
-    return error("--budget '" + text + "' is not a time", "such as 40s, 3min or full");
+    return error(fmt::format("{} '{}' is not a time", option, text), "such as 40s, 3min or full");
   return *number * factor;
 }
 
 Diags check_request(Request& r) {
-  const Result<double> budget = read_seconds(r.budget);
+  const Result<double> budget = read_seconds("--budget", r.budget);
   if (!budget) return budget.diags();
   r.probe.budget_s = *budget;
+  if (!r.patience.empty()) {
+    const Result<double> patience = read_seconds("--patience", r.patience);
+    if (!patience) return patience.diags();
+    r.probe.patience_s = *patience;
+  }
   if (r.output.empty() && !r.from.empty()) r.output = results_of(r.from);
   if (r.output.empty()) return {error("-o is missing: where to write the profile", "such as -o my-device or -o profile.yaml")};
   r.places = places_of(r.output);

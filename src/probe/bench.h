@@ -10,6 +10,7 @@
 
 #include "probe/observation.h"
 #include "probe/system.h"
+#include "probe/belief.h"
 #include "runtime/device.h"
 
 namespace assay::probe {
@@ -37,7 +38,8 @@ class Bench {  // invariant: a loaded module with the sentinel calibrated
   // vectors lower it on some cores, and it takes a while to rise again).
   Observation measure(const std::string& experiment, const std::string& what, const Conditions& at, const Job& job);
 
-  // Adds a sample to a block: what `run` returns, with who else ran meanwhile.
+  // Adds a sample to a block: what `run` returns, with who else ran meanwhile. Taken again where the device's times are
+  // not to be believed (belief.h); throws where they never are.
   void sample(Observation& o, const std::function<double()>& run);
 
   // Runs a list of launches once. Seconds: of the kernels themselves; of the steps, launching included.
@@ -46,6 +48,9 @@ class Bench {  // invariant: a loaded module with the sentinel calibrated
   runtime::Launch launch(const Job& job, int64_t amount);
   int64_t amount_for(const std::string& key, const Job& job);
   void limit_loops(int64_t iterations) { most_ = iterations; }  // the device ends longer ones early
+  const Clocks& clocks() const { return clocks_; }              // of the last run
+  int samples() const { return samples_; }                      // taken,
+  int taken_again() const { return taken_again_; }              // of them, since the device's times were doubtful
   double overhead() const { return overhead_; }                 // of a launch whose lanes are threads, s
 
   Job sentinel_job(int units, double target_s) const;
@@ -57,6 +62,7 @@ class Bench {  // invariant: a loaded module with the sentinel calibrated
 
  private:
   runtime::RunTimes run_once(std::span<const runtime::Launch> launches);
+  double believed(const std::function<double()>& run, double& waiting);
   void measure_overhead();
   void look_at_others();  // renews foreign_ when a window is over
   runtime::BufferRange place(const std::vector<double>& parameters);
@@ -71,6 +77,9 @@ class Bench {  // invariant: a loaded module with the sentinel calibrated
   std::map<std::vector<double>, int64_t> placed_;
   std::map<std::string, int> kernels_;
   std::map<std::string, int64_t> amounts_;
+  Clocks clocks_;
+  Belief worst_ = Belief::good;  // of the runs of a sample
+  int samples_ = 0, taken_again_ = 0;
   CpuTimes window_start_;
   double foreign_ = 1;       // share of the machine others used in the last whole window; 1: none yet
 };

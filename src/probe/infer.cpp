@@ -2,6 +2,7 @@
 
 #include <cctype>
 
+#include "probe/resume.h"
 #include "probe/ticks.h"
 
 namespace assay::probe {
@@ -24,7 +25,7 @@ std::string profile_name(const std::string& text) {
 std::string level_name(size_t i, size_t n) { return i + 1 == n ? "dram" : "l" + std::to_string(i + 1); }
 
 Result<hwdesc::Profile> infer(const Observations& raw) {
-  const Observations all = with_ticks(raw);
+  const Observations all = with_ticks(whole(raw));
   const Known known = known_from(all);
   if (known.clock_hz <= 0 && known.levels.plateaus.empty())
     return error("these observations hold neither a clock nor a latency curve", "let the probe run further: --resume");

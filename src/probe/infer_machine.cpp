@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "probe/cycle.h"
+#include "probe/doubts.h"
 #include "probe/infer.h"
 #include "probe/values.h"
 
@@ -17,6 +18,8 @@ constexpr double kRealUnits = 0.75;  // of n times one unit's throughput
 void add_identity(const Observations& all, Profile& to) {
   for (const char* key : {"cpu", "isa", "platform", "version", "driver", "os", "compiler", "memory", "huge_pages", "load_before", "date"})
     if (const std::string text = all.fact(key); !text.empty()) to.identity.emplace_back(key, text);
+  if (const std::string text = doubts_of(all); !text.empty()) to.identity.emplace_back("times", text);
+  if (const std::string text = unfinished(all); !text.empty()) to.identity.emplace_back("unfinished", text);
 }
 
 // A loaded clock below half the free one is more likely an interruption than a clock.
@@ -85,6 +88,13 @@ std::optional<Summary> launch_time(const Observations& all, const std::string& w
   return summarize(select(all, "launch", what), Estimator::throughput);
 }
 
+// The difference of two long steps is a cost where it nearly never is nothing; else it is their noise.
+bool is_a_cost(const std::vector<Observation>& blocks) {
+  std::vector<double> samples;
+  for (const Observation& o : blocks) samples.insert(samples.end(), o.samples.begin(), o.samples.end());
+  return !samples.empty() && quantile(std::move(samples), 0.1) > kShortestJoin;
+}
+
 Value<Bytes> stated_bytes(const Observations& all, const std::string& fact) {
   const std::string text = all.fact(fact);
   if (text.empty()) return {};
@@ -126,8 +136,7 @@ void add_api(const Observations& all, Profile& to) {
   }
   if (const auto s = launch_time(all, "barrier"))
     api.device_barrier = seconds_value(scaled(*s, 1), "200 steps of one empty group per unit in one kernel, per step");
-  // Below a microsecond it is the noise of two long steps, and no cost.
-  if (const auto s = launch_time(all, "join"); s && s->value > kShortestJoin)
+  if (const auto s = launch_time(all, "join"); s && s->value > kShortestJoin && is_a_cost(select(all, "launch", "join")))
     api.unit_join = seconds_value(scaled(*s, 1), "steps of 0.4 ms on all units, less the same on one");
   if (const auto s = launch_time(all, "group"))
     api.group_start = seconds_value(scaled(*s, 1), "empty groups in one queue, per group");

@@ -51,6 +51,8 @@ Diags add(const Json& j, Observations& to) {
     if (!outcome) return outcome.diags();
     to.endings.push_back({j.at("experiment").get<std::string>(), *outcome, j.at("seconds").get<double>(),
                           j.at("reason").get<std::string>()});
+  } else if (kind == "again") {
+    to.drop(j.at("experiment").get<std::string>());
   } else {
     return {error(fmt::format("'{}' is no kind of journal line", kind))};
   }
@@ -120,6 +122,8 @@ std::string to_line(const Ending& e) {
   return text_of({{"kind", "end"}, {"experiment", e.experiment}, {"seconds", e.seconds}, {"reason", e.reason},
                   {"outcome", kOutcomes[static_cast<size_t>(e.outcome)]}});
 }
+
+std::string again_line(const std::string& experiment) { return text_of({{"kind", "again"}, {"experiment", experiment}}); }
 
 Diags add_line(std::string_view line, Observations& to) {
   try {

@@ -4,7 +4,7 @@
 //   {"kind":"fact","name":"journal","text":"assay/journal/1"}      the first line
 //   {"kind":"sample","experiment":"chase","what":"chase","at":{"bytes":4096},"unit":"s","samples":[...],...}
 //   {"kind":"fact","name":"cpu","text":"..."}
-//   {"kind":"end","experiment":"chase","outcome":"done","seconds":3.1,"reason":""}
+//   {"kind":"end","experiment":"chase","outcome":"done","seconds":3.1,"reason":""}//   {"kind":"again","experiment":"latency"}      what stands above of it does not count any more
 #pragma once
 
 #include <string>
@@ -22,6 +22,7 @@ inline constexpr const char* kJournalFormat = "assay/journal/1";
 std::string to_line(const Observation& o);
 std::string to_line(const std::string& fact, const std::string& text);
 std::string to_line(const Ending& e);
+std::string again_line(const std::string& experiment);
 
 // Adds what one line says. Errors: not a JSON object of a kind we write.
 Diags add_line(std::string_view line, Observations& to);

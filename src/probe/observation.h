@@ -15,6 +15,7 @@ namespace assay::probe {
 using Conditions = std::map<std::string, double>;
 
 inline constexpr double kNobody = -1;
+inline constexpr const char* kDoubted = "doubted.";  // facts, by experiment: samples taken again, since the device's times were doubtful
 
 // One block: repeated samples of one quantity under fixed conditions, taken in one go.
 struct Observation {
@@ -55,6 +56,11 @@ struct Observations {
     for (auto it = facts.rbegin(); it != facts.rend(); ++it)
       if (it->first == name) return it->second;
     return "";
+  }
+  // What it left so far does not count: it was measured with what had failed before it.
+  void drop(const std::string& experiment) {
+    std::erase_if(points, [&](const Observation& o) { return o.experiment == experiment; });
+    std::erase_if(endings, [&](const Ending& e) { return e.experiment == experiment; });
   }
   int times_done(const std::string& experiment) const {
     return static_cast<int>(std::count_if(endings.begin(), endings.end(), [&](const Ending& e) {

@@ -178,6 +178,10 @@ Diags Prober::prepare() {
   for (const auto& [name, text] : declared_facts()) take(to_line(name, text));
   take(to_line("budget_s", fmt::format("{:g}", options_.budget_s)));
   for (const auto& [name, text] : said.facts) take(to_line(name, text));
+  std::vector<std::string> asked;
+  for (const Experiment& e : experiments())
+    if (asked_for(e)) asked.emplace_back(e.name);
+  for (const std::string& name : stale(observations_, experiments(), asked)) take(again_line(name));
   return unwritten_;
 }
 
@@ -191,12 +195,13 @@ std::string Prober::work(const Experiment& e, double seconds, const Send& send) 
   const auto turn = static_cast<uint64_t>(observations_.endings.size());
   info.units = std::min<int>(info.units, static_cast<int>(kSlots));
   const auto one_by_one = [&](std::span<const ir::Kernel> kernels) { return load(kernels, true); };
-  Session s{bench, info, observations_, known_from(observations_), seconds, started, most, shape_of(info).lanes, kernels_, one_by_one, send,
+  Session s{bench, info, observations_, known_from(whole(observations_)), seconds, started, most, shape_of(info).lanes, kernels_, one_by_one, send,
             std::mt19937_64(turn + 1)};
   bench.limit_loops(s.known.most_iterations);
   if (options_.beside)
     s.behind = [&](const Observation& block) { options_.beside(block, [&](const Observation& o) { send(to_line(o)); }); };
   e.run(s);
+  if (bench.taken_again() > 0) s.fact(kDoubted + std::string(e.name), fmt::format("{} of {}", bench.taken_again(), bench.samples()));
   return "";
 }
 
@@ -261,6 +266,11 @@ Diags warnings_of(const Observations& all) {
   return out;
 }
 
+Diags with(Diags diags, const Diags& more) {
+  diags.insert(diags.end(), more.begin(), more.end());
+  return diags;
+}
+
 std::string last_failure(const Observations& all, const std::string& experiment) {
   for (auto e = all.endings.rbegin(); e != all.endings.rend(); ++e)
     if (e->experiment == experiment && e->outcome == Outcome::failed) return e->reason;
@@ -278,9 +288,9 @@ Result<ProbeResult> Prober::run() {
   if (!unprepared.empty()) return unprepared;
   if (!unwritten_.empty()) return unwritten_;
   if (const std::string why = last_failure(observations_, "checks"); !why.empty() && !observations_.finished("checks"))
-    return error(fmt::format("the device does not run what it is asked to: {}", why));
+    return error(fmt::format("the device failed the checks: {}", why));
   auto profile = infer(observations_);
-  if (!profile) return profile.diags();
+  if (!profile) return with(profile.diags(), warnings_of(observations_));
   Diags warnings = warnings_of(observations_);
   return ProbeResult{std::move(profile).value(), std::move(observations_), std::move(warnings), seconds_, build_seconds_};
 }

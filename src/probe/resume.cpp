@@ -2,6 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <sstream>
+
 #include "base/version.h"
 #include "probe/journal.h"
 
@@ -19,7 +24,34 @@ Diag in_journal(const std::string& directory, std::string message, std::string h
   return d;
 }
 
+std::vector<std::string> needs_of(std::span<const Experiment> table, const std::string& experiment) {
+  for (const Experiment& e : table) {
+    if (e.name != experiment) continue;
+    std::istringstream words(e.needs);
+    return {std::istream_iterator<std::string>(words), {}};
+  }
+  return {};
+}
+
 }  // namespace
+
+Observations whole(Observations all) {
+  if (all.endings.empty()) return all;
+  std::erase_if(all.points, [&](const Observation& o) { return !all.finished(o.experiment); });
+  return all;
+}
+
+std::vector<std::string> stale(const Observations& earlier, std::span<const Experiment> table, const std::vector<std::string>& asked_for) {
+  std::set<std::string> sound, tried(asked_for.begin(), asked_for.end()), out;
+  for (const Ending& e : earlier.endings) tried.insert(e.experiment);
+  for (const Ending& e : earlier.endings) {
+    if (e.outcome != Outcome::done) continue;
+    const std::vector<std::string> needs = needs_of(table, e.experiment);
+    const bool had_all = std::all_of(needs.begin(), needs.end(), [&](const std::string& n) { return sound.contains(n) || !tried.contains(n); });
+    (had_all ? sound : out).insert(e.experiment);
+  }
+  return {out.begin(), out.end()};
+}
 
 Diags check_same_device(const Observations& earlier, const std::string& device, const std::string& directory) {
   Diags out;

@@ -54,5 +54,14 @@ TEST(Journal, KnowsWhatIsFinished) {
   EXPECT_EQ(some().fact("cpu").substr(0, 1), "A");
 }
 
+TEST(Journal, WhatIsDoneAgainDoesNotCountTwice) {
+  const std::string again = text_of(some()) + again_line("chase") + "\n";
+  const auto read = parse_journal(again, "j");
+  ASSERT_TRUE(read.ok());
+  EXPECT_FALSE(read->finished("chase"));
+  ASSERT_EQ(read->points.size(), 1u);
+  EXPECT_EQ(read->points[0].experiment, "fma");
+}
+
 }  // namespace
 }  // namespace assay::probe

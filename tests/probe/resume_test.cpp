@@ -34,5 +34,44 @@ TEST(Resume, AnotherDriverIsAnErrorTheDateIsNone) {
               testing::AllOf(testing::HasSubstr("name was 'A'"), testing::HasSubstr("driver was '1'"), testing::HasSubstr("without --resume")));
 }
 
+constexpr Experiment kTable[] = {
+    {"line", "", "", 1, nullptr}, {"chase", "line", "", 1, nullptr}, {"latency", "chase", "", 1, nullptr}, {"clock", "", "", 1, nullptr}};
+
+Observations ended(std::vector<std::pair<const char*, Outcome>> endings) {
+  Observations o;
+  for (const auto& [experiment, outcome] : endings) {
+    o.points.push_back({experiment, "x", {}, "s", {1}, {}, 0, {}});
+    o.endings.push_back({experiment, outcome, 1, "made"});
+  }
+  return o;
+}
+
+std::vector<std::string> stale_of(std::vector<std::pair<const char*, Outcome>> endings, const std::vector<std::string>& asked = {}) {
+  return stale(ended(std::move(endings)), kTable, asked);
+}
+
+TEST(Resume, WhatWasMeasuredWithoutWhatItNeedsIsDoneAgain) {
+  using enum Outcome;
+  EXPECT_THAT(stale_of({{"line", done}, {"chase", done}, {"latency", done}}), testing::IsEmpty());
+  EXPECT_THAT(stale_of({{"line", crashed}, {"chase", done}, {"latency", done}, {"clock", done}}), testing::ElementsAre("chase", "latency"));
+  EXPECT_THAT(stale_of({{"line", crashed}, {"chase", done}, {"line", done}}), testing::ElementsAre("chase")) << "made good too late";
+  EXPECT_THAT(stale_of({{"line", crashed}, {"line", done}, {"chase", done}}), testing::IsEmpty());
+}
+
+TEST(Resume, WhatNobodyAskedForIsNotMissed) {
+  using enum Outcome;
+  EXPECT_THAT(stale_of({{"latency", done}}), testing::IsEmpty());
+  EXPECT_THAT(stale_of({{"latency", done}}, {"chase", "latency"}), testing::ElementsAre("latency")) << "it comes only now";
+}
+
+TEST(Resume, HalvesOfExperimentsDoNotCount) {
+  const Observations all = whole(ended({{"line", Outcome::crashed}, {"clock", Outcome::done}}));
+  ASSERT_EQ(all.points.size(), 1u);
+  EXPECT_EQ(all.points[0].experiment, "clock");
+  Observations cut = ended({{"line", Outcome::crashed}});
+  cut.endings.clear();
+  EXPECT_EQ(whole(cut).points.size(), 1u) << "curves that others recorded have no endings";
+}
+
 }  // namespace
 }  // namespace assay::probe

@@ -64,6 +64,15 @@ TEST(VirtualEffects, lies_are_times_that_can_not_be) {
   EXPECT_LT(lies, 100);
 }
 
+TEST(VirtualEffects, lies_are_told_of_launches_and_not_of_the_whole_run) {
+  Chip chip(testing::kSmallChip, "fault: {kind: lies, at: 1}\n");
+  Module& module = chip.module();
+  const Launch l = chip.launch("sentinel", {chip.parameters({1e5})}, {{0, 0, 1}});
+  const RunTimes lied = module.run({&l, 1}, {}).value(), told = module.run({&l, 1}, {}).value();
+  EXPECT_NEAR(lied.busy[0][0], told.busy[0][0] / 16, told.busy[0][0] / 1000);
+  EXPECT_NEAR(lied.total[0], told.total[0], told.total[0] / 1000);
+}
+
 // How a child ended that ran a chip: its status, or nothing while it still runs.
 std::optional<int> status_of(const std::string& effects, double patience) {
   const pid_t child = ::fork();

@@ -176,12 +176,11 @@ Result<RunTimes> VirtualModule::run(std::span<const Launch> launches, const RunO
       auto took = busy(launch, clock());
       if (!took) return took.diags();
       on_->worked += *took;
-      double work = *took * noise_.factor();
-      if (kind == FaultKind::lies) work *= kLie;
+      const double work = *took * noise_.factor(), said = kind == FaultKind::lies ? work * kLie : work;
       const double handing = in_sequence_ ? chip.barrier : chip.launch;
-      works.push_back(work);
-      steps.push_back(work + handing);
-      total += steps.back();
+      works.push_back(said);
+      steps.push_back(said + handing);
+      total += work + handing;  // a clock that is not the device's
     }
     if (r < 0) continue;
     // The first of them is waited for from outside.
