@@ -35,7 +35,10 @@ void visit(const Cycle& c, std::mt19937_64& random, F&& f) {
 
 }  // namespace
 
-int64_t byte_of(const Cycle& c, int64_t node) { return c.begin + node * c.stride + node * c.spread % kPage; }
+int64_t byte_of(const Cycle& c, int64_t node) {
+  const int64_t drift = c.drift ? node * c.stride / c.nodes / kElement * kElement : 0;
+  return c.begin + node * c.stride + node * c.spread % kPage + drift;
+}
 
 Cycle dense_cycle(int64_t bytes, int64_t line) {
   Cycle c;

@@ -4,6 +4,7 @@
 
 #include "probe/resume.h"
 #include "probe/ticks.h"
+#include "probe/transfer.h"
 
 namespace assay::probe {
 namespace {
@@ -35,6 +36,7 @@ Result<hwdesc::Profile> infer(const Observations& raw) {
   p.source = hwdesc::Origin::measured;
   infer_machine(all, known, p);
   infer_compute(all, known, p);
+  add_across(all, known, p);
   infer_memory(all, known, p);
   return p;
 }

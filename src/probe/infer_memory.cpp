@@ -9,6 +9,7 @@
 #include "probe/join_levels.h"
 #include "probe/power_mean.h"
 #include "probe/streamed.h"
+#include "probe/transfer.h"
 #include "probe/values.h"
 #include "probe/ways.h"
 
@@ -215,6 +216,8 @@ MemoryLevel level_of(Context c) {
                ? unknown_value<Bytes>("not measured")
                : known_value(Bytes{c.known.line}, Origin::measured, "second touch at a distance costs nothing within a line");
   if (!c.far && !select(c.all, "ways", "lines").empty()) l.ways = ways_of(c.all, c.known, c.index);
+  if (const auto line = line_of(c.all, c.known); line.known()) l.line = line;
+  l.transaction = transaction_of(c.all, c.known, c.index);
   if (!c.far && c.index + 2 == n) l.write = policy_of(c);
   return l;
 }

@@ -11,6 +11,7 @@
 //   <access>_<w>      read, splat, write, copy, write_stream, copy_stream over a range of blocks; gather, scatter
 //                     touch some of each block
 //   mix_<kind>        independent operations of several kinds: how many issue per tick
+//   within_<w>, across_<w>   a vector at the beginning, or across the end, of every 128 bytes of a near area
 //   around_<w>        reads a range of blocks, each group from a place of its own on and round to it: all of them
 //                     see all of it, so that what one unit keeps for itself does not help
 //   chase             p = nodes[p]: latency
@@ -44,6 +45,7 @@ inline constexpr int64_t kLanesApart = 20, kGathersApart = 21;     // elements; 
 inline constexpr int64_t kGroupBytes = 16 << 10;                   // of the group's own memory that is touched
 inline constexpr std::array<int, 12> kChases = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};  // side by side
 inline constexpr int64_t kMostChases = kChases.back();
+inline constexpr int64_t kStraddleBytes = 128, kStraddleArea = 8 << 10;  // the longest lines; an area in any first cache
 inline constexpr int kMixRounds = 32;                              // groups of operations per block
 
 struct MixKind {
@@ -64,6 +66,8 @@ std::string op_name(const std::string& op, int lanes, int chains);
 std::string tick_name(const std::string& load, int lanes);
 std::string access_name(const std::string& access, int lanes);
 std::string chases_name(int chains);
+std::string vectors_name(int lanes, bool across);
+int64_t vectors_of(int lanes);  // per iteration of these
 int chases_turns(int chains);  // hops of each chain per iteration
 
 std::span<const std::string> op_names();      // beside fma: add, mul, ...

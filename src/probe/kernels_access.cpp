@@ -1,4 +1,4 @@
-// Kernels of how memory is accessed: misses side by side.
+// Kernels of how memory is accessed: misses side by side, vectors across lines.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -36,13 +36,39 @@ ir::Kernel chases(int chains) {
   return k;
 }
 
+// passes: of every kStraddleBytes, or of every vector where that is longer, one vector: in its first bytes, or across its end.
+ir::Kernel vectors(const std::string& name, int lanes, bool across) {
+  constexpr int64_t kAtOnce = 4;
+  ir::Kernel k = code::empty(name);
+  code::add_buffer(k, "from", DType::f32, false);
+  const int parameters = code::add_parameters(k), value = code::add_register(k, "value", DType::f32, lanes);
+  k.body.push_back(code::declare(value, 1));
+  const int64_t stretch = std::max<int64_t>(kStraddleBytes / 4, lanes), steps = kStraddleArea / 4 / stretch / kAtOnce;
+  const int64_t offset = !across ? 0 : lanes < stretch ? stretch - lanes / 2 : 1;
+  const int count = code::parameter(k, "count", parameters, ir::constant(0), kMaxIterations);
+  const int i = code::add_index(k, "i"), part = code::add_index(k, "part");
+  ir::Block body;
+  for (int64_t n = 0; n < kAtOnce; ++n) {
+    body.push_back(code::set(value, code::load(0, ir::variable(part, stretch * kAtOnce) + (n * stretch + offset), DType::f32, lanes)));
+    body.push_back(code::keep(value));
+  }
+  k.body.push_back(code::loop(i, kMaxIterations, ir::variable(count), {code::loop(part, steps, ir::constant(steps), std::move(body))}));
+  return k;
+}
+
 }  // namespace
+
+std::string vectors_name(int lanes, bool across) { return fmt::format("{}_{}", across ? "across" : "within", lanes); }
+
+int64_t vectors_of(int lanes) { return kStraddleArea / std::max<int64_t>(kStraddleBytes, int64_t{lanes} * 4); }
 
 std::string chases_name(int chains) { return fmt::format("chases_{}", chains); }
 
 int chases_turns(int chains) { return std::max(1, kChaseSteps / chains); }
 
-void add_access_kernels(const KernelShape&, std::vector<ir::Kernel>& to) {
+void add_access_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) {
+  for (const int lanes : shape.lanes)
+    for (const bool across : {false, true}) to.push_back(vectors(vectors_name(lanes, across), lanes, across));
   for (const int chains : kChases) to.push_back(chases(chains));
 }
 

@@ -76,17 +76,19 @@ void Executor::transfer_values(const Op& op, bool storing) {
   for (int l = op.count; l < op.lanes; ++l) registers_.set_value(op.dst, l, op.number);
 }
 
-// Bytes first to last of memory, through the first cache's port.
+// Bytes first to last of memory, through the first cache's port: as long for a piece that lies in another line as for a
+// whole line, or for all of it where that is shorter.
 double Executor::near(int64_t first, int64_t last, AccessKind kind, double start) {
   const int64_t line = machine_.hierarchy.line();
   const bool reads = kind == AccessKind::read;
   const double per_byte = reads ? machine_.near_read : machine_.near_write;
+  const auto whole = static_cast<int>(std::min(last - first + 1, line));
   double done = start;
   for (int64_t at = first; at <= last;) {
     const int64_t end = std::min(last, (at | (line - 1)));
     const auto bytes = static_cast<int>(end - at + 1);
     Unit& unit = core_.unit();
-    const double passed = per_byte > 0 ? core_.pass(reads ? unit.near_read : unit.near_write, per_byte * bytes, start) : start;
+    const double passed = per_byte > 0 ? core_.pass(reads ? unit.near_read : unit.near_write, per_byte * std::max(bytes, whole), start) : start;
     done = std::max(done, machine_.hierarchy.access(port_, at, bytes, kind, passed));
     at = end + 1;
   }

@@ -17,7 +17,7 @@ const hwdesc::Profile& found(const std::string& name) {
   ProbeOptions options;
   options.budget_s = 10;
   options.max_bytes = int64_t{24} << 20;
-  options.only = {"checks", "clock", "line", "chase", "knees", "fma", "waves", "units", "sharing", "bandwidth", "far", "outstanding", "ways"};
+  options.only = {"checks", "clock", "line", "chase", "knees", "fma", "waves", "units", "sharing", "bandwidth", "far", "outstanding", "ways", "transfer"};
   const auto result = probe("virtual:" + std::string(ASSAY_SOURCE_DIR) + "/tests/probe/virtual/chips/" + name + ".yaml", options);
   if (!result) throw std::runtime_error(render(result.diags()));
   EXPECT_TRUE(result->warnings.empty()) << render(result->warnings);
@@ -53,6 +53,28 @@ TEST(AccessOfCores, misses_under_way) {
 TEST(AccessOfCores, ways) {
   EXPECT_EQ(level(found("access-core"), "l1").ways.value->v, 6);
   EXPECT_EQ(level(found("access-core"), "l2").ways.value->v, 10);
+}
+
+double slots_across(const hwdesc::Profile& p) {
+  for (const hwdesc::ComputeOp& c : p.compute)
+    if (c.op == "across") return c.slots.value->v;
+  return 0;
+}
+
+TEST(AccessOfCores, transfers) {
+  for (const char* name : {"l1", "l2", "dram"}) {
+    EXPECT_EQ(level(found("access-core"), name).line.value->v, 64) << name;
+    EXPECT_EQ(level(found("access-core"), name).transaction.value->v, 64) << name;
+  }
+  EXPECT_NEAR(slots_across(found("access-core")), 2, 0.1);  // a vector in each of two lines
+}
+
+TEST(AccessOfWaves, transfers) {
+  for (const char* name : {"l1", "l2", "dram"}) {
+    EXPECT_EQ(level(found("access-waves"), name).line.value->v, 128) << name;
+    EXPECT_EQ(level(found("access-waves"), name).transaction.value->v, 32) << name;
+  }
+  EXPECT_NEAR(slots_across(found("access-waves")), 2, 0.1);
 }
 
 TEST(AccessOfWaves, ways) {
