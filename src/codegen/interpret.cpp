@@ -43,6 +43,7 @@ struct Machine {
   void run(const ir::Prefetch&) {}
   void run(const ir::Keep&) {}
   void run(const ir::Barrier&) {}
+  void run(const ir::AtomicAdd& s);
 
   bool hold(const std::vector<ir::Condition>& conditions) const;
   std::vector<float>& memory(int buffer);
@@ -96,6 +97,20 @@ void Machine::run(const ir::Store& s) {
     element(s.id, at + l * s.stride, "store to", &s.index) =
         static_cast<float>(lanes[static_cast<size_t>(l)]);
   ++counts.vector_stores;
+}
+
+// One group after the other: every step is one of its own.
+void Machine::run(const ir::AtomicAdd& s) {
+  const Lanes lanes = value(s.value);
+  const int64_t at = ir::evaluate(s.index, indices);
+  Lanes before(lanes.size());
+  for (size_t l = 0; l < lanes.size(); ++l) {
+    float& held = element(s.id, at + static_cast<int64_t>(l) * s.stride, "addition to", &s.index);
+    before[l] = double{held};
+    held = static_cast<float>(before[l] + lanes[l]);
+  }
+  if (s.reg >= 0) registers[static_cast<size_t>(s.reg)] = std::move(before);
+  ++counts.arithmetic;
 }
 
 bool Machine::hold(const std::vector<ir::Condition>& conditions) const {

@@ -25,6 +25,7 @@ class OneLane final : public SplitVectors {
   Shape shape_of(int lanes, ir::DType) override;
   Value value(const Value& v, int piece) override;
   void add_store(ir::Block& to, const ir::Store& s) override;
+  void add_atomic(ir::Block& to, const ir::AtomicAdd& s) override;
   ir::Block block(const ir::Block& b) override;
 
   ir::Condition lane_below(int count) const { return {ir::variable(out_.lane), 0, count - 1}; }
@@ -135,6 +136,22 @@ void OneLane::add_store(ir::Block& to, const ir::Store& s) {
     ir::If some{{lane_below(count)}, {}, {}};
     some.then_body.push_back({std::move(one)});
     to.push_back({std::move(some)});
+  }
+}
+
+void OneLane::add_atomic(ir::Block& to, const ir::AtomicAdd& s) {
+  const bool vector = s.value.lanes > 1;
+  for (int p = 0; p < shape_of(s.value.lanes, s.value.dtype).pieces; ++p) {
+    ir::AtomicAdd one{s.reg < 0 ? -1 : piece_of(s.reg, p), s.id, vector ? s.index + lane(p, s.stride) : s.index, 0, value(s.value, p)};
+    if (vector) {
+      to.push_back({std::move(one)});
+      continue;
+    }
+    // The value may be in the register that is written.
+    ir::If first{{lane_below(1)}, {}, {}};
+    if (one.reg >= 0) first.else_body.push_back({ir::Assign{one.reg, scalar(ValueOp::constant, one.value.dtype)}});
+    first.then_body.push_back({std::move(one)});
+    to.push_back({std::move(first)});
   }
 }
 

@@ -123,6 +123,25 @@ void print(Printer& p, const ir::Keep& s) {
 
 void print(Printer& p, const ir::Barrier&) { p.line(p.spell("barrier", {}).text); }
 
+// A lane after the other, in their order.
+void print(Printer& p, const ir::AtomicAdd& s) {
+  const int lanes = s.value.lanes;
+  Text value = print_value(p, s.value);
+  if (lanes > 1) {
+    const Text name{fmt::format("t{}", p.temporaries++)};
+    p.line(fmt::format("const {} {} = {};", p.type_name(s.value.dtype, lanes), name.text, value.text));
+    value = name;
+  }
+  const std::string to = s.reg < 0 ? "" : p.register_names[static_cast<size_t>(s.reg)];
+  for (int l = 0; l < lanes; ++l) {
+    const Text added = p.spell("atomic_add", {{"buffer", {p.buffer_name(s.id)}},
+                                              {"index", print_index(p, s.index + l * s.stride)},
+                                              {"value", lanes > 1 ? print_lane(p, value, l) : value}});
+    const std::string target = to.empty() || lanes == 1 ? to : print_lane(p, {to}, l).text;
+    p.line((target.empty() ? "" : target + " = ") + added.text + ";");
+  }
+}
+
 }  // namespace
 
 void print_block(Printer& p, const ir::Block& block) {

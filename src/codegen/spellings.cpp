@@ -25,6 +25,7 @@ constexpr SpellingRow kRows[] = {
     {"store_part", {"pointer", "count", "value", "type"}, kOptional},
     {"store_stream", {"pointer", "value", "type"}, kOptional}, {"stream_fence", {}, kOptional},
     {"prefetch", {"pointer"}, kOptional},
+    {"atomic_add", {"buffer", "index", "value"}, kOptional},  // of int: what it held before
     // Integers.
     {"index_to_number", {"index", "scalar"}}, {"index_min", {"a", "b"}},
     {"index_divide", {"a", "d"}}, {"index_modulo", {"a", "d"}},

@@ -57,6 +57,12 @@ void SplitVectors::add(ir::Block& to, const ir::Declare& s) {
   to.push_back({std::move(d)});
 }
 
+void SplitVectors::add_atomic(ir::Block& to, const ir::AtomicAdd& s) {
+  const Shape shape = shape_of(s.value.lanes, s.value.dtype);
+  for (int p = 0; p < shape.pieces; ++p)
+    to.push_back({ir::AtomicAdd{s.reg < 0 ? -1 : piece_of(s.reg, p), s.id, s.index + p * shape.lanes * s.stride, s.stride, value(s.value, p)}});
+}
+
 void SplitVectors::add(ir::Block& to, const ir::Keep& s) {
   for (const int id : pieces_of_[static_cast<size_t>(s.reg)]) to.push_back({ir::Keep{id}});
 }

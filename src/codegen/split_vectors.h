@@ -26,6 +26,7 @@ class SplitVectors {  // invariant: pieces_of_[r] are registers of out_
   // Piece number `piece` of a value.
   virtual ir::Value value(const ir::Value& v, int piece) = 0;
   virtual void add_store(ir::Block& to, const ir::Store& s) = 0;
+  virtual void add_atomic(ir::Block& to, const ir::AtomicAdd& s);
   virtual ir::Block block(const ir::Block& b);
 
   // A statement as those that take its place.
@@ -47,6 +48,7 @@ class SplitVectors {  // invariant: pieces_of_[r] are registers of out_
   void add(ir::Block& to, const ir::Prefetch& s) { to.push_back({s}); }
   void add(ir::Block& to, const ir::Keep& s);
   void add(ir::Block& to, const ir::Barrier& s) { to.push_back({s}); }
+  void add(ir::Block& to, const ir::AtomicAdd& s) { add_atomic(to, s); }
 
   std::vector<std::vector<int>> pieces_of_;  // per register of kernel_
 };

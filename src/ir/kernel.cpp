@@ -40,6 +40,9 @@ struct Lister {
   void list(const Prefetch& s) { line(fmt::format("prefetch {}[{}]", buffer(s.id), at(s.index))); }
   void list(const Keep& s) { line(fmt::format("keep {}", reg(s.reg))); }
   void list(const Barrier&) { line("barrier"); }
+  void list(const AtomicAdd& s) {
+    line(fmt::format("{}{}[{} step {}] += {} in one step", s.reg < 0 ? "" : reg(s.reg) + " = ", buffer(s.id), at(s.index), s.stride, value(s.value)));
+  }
 };
 
 // The words of operations that are listed as calls, in the order of ValueOp from `add` on.

@@ -149,8 +149,20 @@ struct Barrier {   // every lane of the group arrives, then all see what the oth
   bool operator==(const Barrier&) const = default;
 };
 
+// For every lane l: what buffer `id` holds at index + l * `stride` goes to the register, and the lane's value is added to
+// it, in one step that nobody else is in the middle of. i32 only. Of one lane, where lanes are threads: the first thread
+// does it, the others find 0.
+struct AtomicAdd {
+  int reg = -1;  // -1: nobody wants to know
+  int id = -1;
+  Index index;
+  int64_t stride = 0;
+  Value value;
+  bool operator==(const AtomicAdd&) const = default;
+};
+
 struct Stmt {
-  std::variant<For, If, LetIndex, Locate, Assign, Declare, Store, Prefetch, Keep, Barrier> node;
+  std::variant<For, If, LetIndex, Locate, Assign, Declare, Store, Prefetch, Keep, Barrier, AtomicAdd> node;
   bool operator==(const Stmt&) const = default;
 };
 

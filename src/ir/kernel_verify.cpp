@@ -58,6 +58,7 @@ struct Checker {
   void check(const Prefetch& s);
   void check(const Keep& s) { register_ok(s.reg); }
   void check(const Barrier&) {}
+  void check(const AtomicAdd& s);
 };
 
 size_t arity(ValueOp op) {
@@ -203,6 +204,21 @@ void Checker::check(const Store& s) {
     fail(fmt::format("a store to '{}' has another type than the buffer", b.name));
   if (b.scope == Scope::global && !b.written)
     fail(fmt::format("buffer '{}' is stored to but not marked written", b.name));
+}
+
+void Checker::check(const AtomicAdd& s) {
+  check_index(s.index);
+  check_value(s.value);
+  if (s.value.dtype != DType::i32) fail("only numbers of type i32 are added in one step");
+  if (s.reg >= 0 && register_ok(s.reg)) {
+    const Register& r = k.registers[static_cast<size_t>(s.reg)];
+    if (r.lanes != s.value.lanes || r.dtype != s.value.dtype)
+      fail(fmt::format("register '{}' has {} lanes and takes {}, or another type", r.name, r.lanes, s.value.lanes));
+  }
+  if (!buffer_ok(s.id)) return;
+  const Buffer& b = k.buffers[static_cast<size_t>(s.id)];
+  if (b.dtype != s.value.dtype) fail(fmt::format("what is added to '{}' has another type than the buffer", b.name));
+  if (b.scope == Scope::global && !b.written) fail(fmt::format("buffer '{}' is added to but not marked written", b.name));
 }
 
 void Checker::check(const Prefetch& s) {

@@ -72,6 +72,12 @@ int64_t Bench::stack_bytes(const std::string& name) const {
   return -1;
 }
 
+int64_t Bench::registers(const std::string& name) const {
+  for (const runtime::KernelReport& r : module_.reports())
+    if (r.kernel == name) return r.registers;
+  return -1;
+}
+
 int Bench::allocate(int64_t bytes) {
   const Result<int> buffer = module_.allocate(bytes);
   if (!buffer) fail(buffer.diags());

@@ -137,6 +137,12 @@ int add_index(ir::Kernel& k, std::string name) {
   return static_cast<int>(k.index_names.size()) - 1;
 }
 
+void counted_loop(ir::Kernel& k, ir::Block body) {
+  const int count = parameter(k, "count", add_parameters(k), ir::constant(0), kMaxIterations);
+  const int i = add_index(k, "i");
+  k.body.push_back(loop(i, kMaxIterations, ir::variable(count), std::move(body)));
+}
+
 void repeat(ir::Block& block, int times, const ir::Block& parts) {
   for (int i = 0; i < times; ++i) block.insert(block.end(), parts.begin(), parts.end());
 }

@@ -53,6 +53,9 @@ int parameter(ir::Kernel& k, std::string name, int buffer, ir::Index n, int64_t 
 int add_register(ir::Kernel& k, std::string name, ir::DType type, int lanes);
 int add_index(ir::Kernel& k, std::string name);
 
+// for i < iterations: `body`; adds the buffer of parameters. The variable i is the second one after those there are.
+void counted_loop(ir::Kernel& k, ir::Block body);
+
 // Appends `parts` to `block`, `times` times.
 void repeat(ir::Block& block, int times, const ir::Block& parts);
 

@@ -17,6 +17,7 @@ constexpr auto kExperiments = std::to_array<Experiment>({
     {"streamed", "knees fma", "what caches hold of streamed data", 2.5, run_streamed},
     {"latency", "knees streamed", "latency of each level", 2.0, run_latency},
     {"operations", "fma", "rates and latencies of other operations", 3.0, run_operations, 2},
+    {"types", "fma", "rates and latencies of other element types", 1.5, run_types},
     {"sharing", "knees streamed", "private or shared caches", 2.0, run_sharing},
     {"access", "knees", "loads and stores per tick", 2.0, run_access, 2},
     {"mixes", "knees", "issue rate", 1.2, run_mixes, 2},
@@ -28,6 +29,9 @@ constexpr auto kExperiments = std::to_array<Experiment>({
     {"transfer", "knees waves", "unit of transfer, line, vectors across lines", 1.0, run_transfer},
     {"ways", "knees", "lines of one set", 1.0, run_ways},
     {"outstanding", "knees fma", "misses under way at once", 2.0, run_outstanding},
+    {"atomics", "fma", "additions in one step", 0.8, run_atomics},
+    {"residency", "waves units", "groups under way at once, the register file", 0.6, run_residency},
+    {"registers", "fma", "registers of a thread", 0.4, run_registers},
     {"launch", "", "cost of a step, of a group, of a barrier", 1.0, run_launch},
 });
 

@@ -29,6 +29,16 @@ void run_waves(Session& s);
 void run_units(Session& s);
 void run_sustained(Session& s);
 
+// Operations on other types (experiments_types.cpp).
+void run_types(Session& s);
+
+// Additions in one step (experiments_atomics.cpp).
+void run_atomics(Session& s);
+
+// Groups under way at once, registers of a thread (experiments_residency.cpp).
+void run_residency(Session& s);
+void run_registers(Session& s);
+
 // Caches (experiments_cache.cpp).
 void run_line(Session& s);
 void run_chase(Session& s);

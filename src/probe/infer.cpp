@@ -37,6 +37,9 @@ Result<hwdesc::Profile> infer(const Observations& raw) {
   infer_machine(all, known, p);
   infer_compute(all, known, p);
   add_across(all, known, p);
+  infer_types(all, known, p);
+  infer_atomics(all, known, p);
+  infer_residency(all, known, p);
   infer_memory(all, known, p);
   return p;
 }

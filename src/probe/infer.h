@@ -6,6 +6,7 @@
 #include "hwdesc/profile.h"
 #include "probe/known.h"
 #include "probe/observation.h"
+#include "probe/stats.h"
 
 namespace assay::probe {
 
@@ -17,8 +18,17 @@ Result<hwdesc::Profile> infer(const Observations& all);
 void infer_machine(const Observations& all, const Known& known, hwdesc::Profile& to);
 // lanes, registers, issue, pipes, operations
 void infer_compute(const Observations& all, const Known& known, hwdesc::Profile& to);
+// operations on other types than f32
+void infer_types(const Observations& all, const Known& known, hwdesc::Profile& to);
+// additions in one step
+void infer_atomics(const Observations& all, const Known& known, hwdesc::Profile& to);
+// what is under way at once, registers of threads
+void infer_residency(const Observations& all, const Known& known, hwdesc::Profile& to);
 // levels near to far
 void infer_memory(const Observations& all, const Known& known, hwdesc::Profile& to);
+
+// By which rates and latencies are counted: of the clock under multiply-adds, or the sentinel's, or seconds.
+double ticks_per_second(const Observations& all, const Known& known, const Summary& s);
 
 // The usual name of level i of n: l1, l2, ..., dram.
 std::string level_name(size_t i, size_t n);

@@ -83,10 +83,7 @@ Value<Count> register_count(const Observations& all, int lanes) {
 void add_registers(const Observations& all, const Known& known, Profile& to) {
   Registers& r = to.execution.registers;
   r.per = "unit";
-  if (known.threads) {
-    r.count = unknown_value<Count>("residency against registers is not measured");
-    return;
-  }
+  if (known.threads) return;  // infer_residency
   r.count = register_count(all, known.lanes);
   r.width = known_value(Bytes{known.lanes * 4.0}, Origin::measured, "the widest vectors that pay");
 }

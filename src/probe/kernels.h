@@ -78,6 +78,7 @@ struct KernelShape {
   bool threads = false;      // a group is one wave of threads, a lane each
   std::vector<int> lanes;    // f32 lanes tried, ascending
   int64_t group_bytes = 0;   // memory of the group's own that a group may have at most; 0: not known
+  bool f64 = true;           // its kernels may have them
 };
 KernelShape shape_of(const runtime::DeviceInfo& info);
 
@@ -85,6 +86,9 @@ KernelShape shape_of(const runtime::DeviceInfo& info);
 std::vector<ir::Kernel> all_kernels(const KernelShape& shape);
 
 // Parts of the list, one file each.
+void add_residency_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);
+void add_atomic_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);
+void add_type_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);
 void add_compute_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);
 void add_memory_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);
 void add_access_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);

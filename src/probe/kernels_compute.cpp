@@ -12,13 +12,6 @@ namespace {
 using ir::DType;
 using ir::ValueOp;
 
-// for i < iterations: `body`. The variable i is the second one after those there are.
-void add_counted_loop(ir::Kernel& k, ir::Block body) {
-  const int count = code::parameter(k, "count", code::add_parameters(k), ir::constant(0), kMaxIterations);
-  const int i = code::add_index(k, "i");
-  k.body.push_back(code::loop(i, kMaxIterations, ir::variable(count), std::move(body)));
-}
-
 // x += y, kSentinelSteps times.
 ir::Block additions(const ir::Kernel& k, int x, int y) {
   ir::Block body;
@@ -38,7 +31,7 @@ int add_chain_registers(ir::Kernel& k) {
 ir::Kernel sentinel() {
   ir::Kernel k = code::empty("sentinel");
   const int x = add_chain_registers(k);
-  add_counted_loop(k, additions(k, x, x + 1));
+  code::counted_loop(k, additions(k, x, x + 1));
   k.body.push_back(code::keep(x));
   return k;
 }
@@ -49,7 +42,7 @@ ir::Kernel alone(int64_t group_bytes) {
   const int out = code::add_buffer(k, "out", DType::f32, true);
   const int x = add_chain_registers(k);
   const int seen = code::add_register(k, "seen", DType::f32, 1);
-  add_counted_loop(k, additions(k, x, x + 1));
+  code::counted_loop(k, additions(k, x, x + 1));
   const int own = code::add_buffer(k, "own", DType::f32, false);
   ir::Buffer& all = k.buffers[static_cast<size_t>(own)];
   all.scope = ir::Scope::scratch;
@@ -89,7 +82,7 @@ ir::Kernel tick(const std::string& load, int lanes) {
     else body.push_back(code::set(acc, code::apply(ValueOp::fma, {code::reg(k, acc), code::reg(k, a), code::reg(k, a)})));
     if (load == "read") body.push_back(code::keep(acc));
   }
-  add_counted_loop(k, std::move(body));
+  code::counted_loop(k, std::move(body));
   for (int i = 0; i <= kTickAccumulators; ++i) k.body.push_back(code::keep(a + i));
   k.body.push_back(code::keep(x));
   return k;
@@ -142,7 +135,7 @@ ir::Kernel chains(const std::string& op, int lanes, int count) {
     once.push_back(code::set(acc, step_of(k, nth_of(op, c), acc, a)));
   }
   code::repeat(body, op_steps(count) / count, once);
-  add_counted_loop(k, std::move(body));
+  code::counted_loop(k, std::move(body));
   for (int c = 1; c < count; ++c) k.body.push_back(code::keep(a + 1 + c));
   k.body.push_back(code::store(out, ir::variable(0, kSlotFloats), code::reg(k, a + 1)));
   return k;
@@ -232,6 +225,7 @@ void add_compute_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) 
       for (const int c : kOpChains) to.push_back(chains(op, lanes, c));
     for (const char* pair : kTogether) to.push_back(chains(pair, lanes, kPairChains));
   }
+  add_type_kernels(shape, to);
   const int mixed = shape.threads ? shape.lanes.front() : kMixLanes;
   for (const MixKind& m : kMixes) to.push_back(mix_kernel(m, mixed));
 }

@@ -184,6 +184,7 @@ KernelShape shape_of(const runtime::DeviceInfo& info) {
   if (shape.lanes.empty()) shape.lanes = info.threads ? std::vector<int>{32} : std::vector<int>{4, 8, 16};
   for (const auto& [name, text] : info.facts)
     if (name == "group_memory") shape.group_bytes = std::stoll(text);
+    else if (name == "f64") shape.f64 = text != "no";
   return shape;
 }
 
@@ -192,6 +193,8 @@ std::vector<ir::Kernel> all_kernels(const KernelShape& shape) {
   add_compute_kernels(shape, out);
   add_memory_kernels(shape, out);
   add_access_kernels(shape, out);
+  add_atomic_kernels(shape, out);
+  add_residency_kernels(shape, out);
   return out;
 }
 

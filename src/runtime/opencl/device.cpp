@@ -45,6 +45,7 @@ DeviceInfo describe(const Api& api, const Place& at, size_t number) {
       {"extensions", text_of(api, at.device, CL_DEVICE_EXTENSIONS)}};
   const auto mhz = number_of<cl_uint>(api, at.device, CL_DEVICE_MAX_CLOCK_FREQUENCY);
   d.facts.emplace_back("clock_mhz", std::to_string(mhz));
+  d.facts.emplace_back("f64", text_of(api, at.device, CL_DEVICE_EXTENSIONS).find("cl_khr_fp64") != std::string::npos ? "yes" : "no");
   // Such a device is the processor we run on; of others the lanes are threads.
   if (d.facts[0].second == "cpu") {
     d.facts.emplace_back("isa", cpu::read_cpu_info().isa);

@@ -100,6 +100,7 @@ Result<Chip> make_chip(const Profile& profile, const Effects& effects) {
   read_execution(r, chip);
   read_launches(profile, chip);
   read_memory(r, chip);
+  read_atomics(r, chip);
   if (chip.levels.empty()) return error(fmt::format("{} has no memory to run from", profile.name), "give its profile a memory");
   if (Diags diags = read_effects(effects, chip); has_error(diags)) return diags;
   return chip;

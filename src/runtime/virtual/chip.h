@@ -11,6 +11,8 @@
 
 namespace assay::runtime::simulated {
 
+struct Code;
+
 // Ticks of the core and time that passes beside it.
 struct Span {
   double ticks = 0, seconds = 0;
@@ -31,11 +33,18 @@ struct OpCost {
 
 inline constexpr size_t kOps = static_cast<size_t>(ir::ValueOp::opaque) + 1;
 
+struct TypedCost {
+  ir::ValueOp op;
+  ir::DType dtype;
+  OpCost cost;          // slots per element, as the profile counts them
+};
+
 struct Mode {           // a width of vectors, or of waves
   int width = 1;
   double issue = 1;     // instructions per tick, of a partition
   std::vector<double> instruction;  // ticks a pipe is busy with a slot of every lane
   std::array<OpCost, kOps> ops{};   // of f32
+  std::vector<TypedCost> typed;     // of other types, where the profile knows them
   double gather_slots = 0, scatter_slots = 0;  // per lane that lies apart; 0: a whole instruction each
 };
 
@@ -64,6 +73,13 @@ struct Scratch {             // memory of a group's own
   int banks = 0, bank_bytes = 4;
 };
 
+struct Atomic {              // additions in one step
+  int pipe = -1;
+  double slots = 1;          // per element
+  double turn = 1;           // ticks between two at one address
+  Span latency;
+};
+
 struct Translation {
   double page = 4096;
   int entries = 64;
@@ -79,12 +95,16 @@ struct Chip {
   std::vector<std::string> pipes;
   std::vector<bool> pipe_per_partition;
   int registers = 0;         // of the unit's file; 0: not known
+  int registers_max = 0;     // of one thread; 0: no limit
+  int granule = 1;           // registers are given out in multiples
+  bool tells_registers = false;  // its compiler says how many a kernel takes
   int register_bytes = 0;
   int waves = 16;            // resident per unit
   int groups = 0;            // resident per unit; 0: no limit of their own
   int group_threads = 0;     // 0: no limit
   std::vector<Level> levels; // caches near to far, then the memory
   Scratch scratch;
+  Atomic atomic, own_atomic; // in memory, and in that of a group's own
   std::vector<Translation> translation;
   double memory_bytes = 0;
   double launch = 0, eager = 0, barrier = 0, group_start = 0, unit_join = 0;  // seconds
@@ -95,6 +115,10 @@ struct Chip {
 // Every value that is not known is one of defaults.h. Errors: a profile without any memory, or a victim cache that there
 // is not.
 Result<Chip> make_chip(const hwdesc::Profile& profile, const Effects& effects);
+
+// Registers of a thread, and those that found no room.
+int registers_of(const Chip& chip, const Code& code);
+int spilled_of(const Chip& chip, const Code& code);
 
 // The mode that an operation on so many lanes runs in, and how many instructions it is.
 const Mode& mode_for(const Chip& chip, int lanes);

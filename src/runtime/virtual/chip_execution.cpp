@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "runtime/virtual/chip_reader.h"
+#include "runtime/virtual/code.h"
 
 namespace assay::runtime::simulated {
 namespace {
@@ -25,10 +26,10 @@ constexpr Named kNamed[] = {
     {ValueOp::less, "less", "add"},   {ValueOp::equal, "equal", "add"}, {ValueOp::select, "select", "add"},
     {ValueOp::lane_index, "lane_index", "add"}};
 
-const ComputeOp* find(const Profile& p, const std::string& op, const std::string& mode) {
+const ComputeOp* find(const Profile& p, const std::string& op, const std::string& mode, std::string_view dtype = "f32") {
   const ComputeOp* any = nullptr;
   for (const ComputeOp& c : p.compute) {
-    if (c.op != op || c.dtype != "f32") continue;
+    if (c.op != op || c.dtype != dtype) continue;
     if (c.mode == mode && !mode.empty()) return &c;
     if (c.mode.empty()) any = &c;
   }
@@ -47,12 +48,20 @@ class ModeReader {
     for (const Named& n : kNamed) m.ops[static_cast<size_t>(n.op)] = cost(n.name, n.like, 0);
     // A sign is changed by an operation on bits.
     for (const ValueOp op : {ValueOp::neg, ValueOp::abs}) m.ops[static_cast<size_t>(op)] = {-1, 1, 1};
+    read_typed(m);
     m.gather_slots = apart("gather");
     m.scatter_slots = apart("scatter");
     return m;
   }
 
  private:
+  void read_typed(Mode& m) const {
+    for (const ir::DType t : {ir::DType::f64, ir::DType::i32, ir::DType::i64})
+      for (const Named& n : kNamed)
+        if (const ComputeOp* c = find(r_.p, n.name, mode_.name, ir::name_of(t)))
+          m.typed.push_back({n.op, t, {pipe_of(c->pipe), value_or(c->slots, 1), r_.span(c->latency, {defaults::kFmaLatency, 0}).at(chip_.clock)}});
+  }
+
   // An instruction of a narrow vector takes the place of one of whole ones, unless its mode says otherwise.
   double busy(const Pipe& pipe, int width, int widest) const {
     for (const Pipe& own : mode_.pipes)
@@ -104,6 +113,28 @@ class ModeReader {
   Chip& chip_;
 };
 
+// `name` with an address for everyone, `name`_same with one for all who share it: `sharers` units.
+Atomic atomic_of(const ProfileReader& r, const Chip& chip, const std::string& name, int sharers, const Span& latency, double turn) {
+  Atomic a;
+  const auto at = [&](const std::string& pipe) {
+    for (size_t i = 0; i < chip.pipes.size(); ++i)
+      if (chip.pipes[i] == pipe) return static_cast<int>(i);
+    return -1;
+  };
+  a.pipe = at("store");
+  a.latency = latency;
+  a.turn = turn;
+  if (const ComputeOp* c = find(r.p, name, "", "i32")) {
+    a.pipe = at(c->pipe);
+    a.slots = value_or(c->slots, 1);
+    a.latency = r.span(c->latency, latency);
+  }
+  const ComputeOp* same = find(r.p, name + "_same", "", "i32");
+  const int pipe = same != nullptr ? at(same->pipe) : -1;
+  if (pipe >= 0) a.turn = value_or(same->slots, 1) / r.rate(r.p.pipes[static_cast<size_t>(pipe)].rate, defaults::kPipeRate) / sharers;
+  return a;
+}
+
 // Threads and waves that are resident, the fewer of both.
 int resident_waves(const Profile& p, int width) {
   const LaneMode* mode = nullptr;
@@ -137,11 +168,30 @@ void read_execution(const ProfileReader& r, Chip& to) {
   const auto width_of = [](const LaneMode& m) { return std::max(1, static_cast<int>(m.width.value->v)); };
   std::sort(modes.begin(), modes.end(), [&](const LaneMode& a, const LaneMode& b) { return width_of(a) < width_of(b); });
   for (const LaneMode& m : modes) to.modes.push_back(ModeReader(r, m, to).read(width_of(m), width_of(modes.back())));
-  to.registers = static_cast<int>(value_or(p.execution.registers.count, 0));
+  const Registers& file = p.execution.registers;
+  to.registers = static_cast<int>(value_or(file.count, 0));
+  if (r.simt && !file.per.empty()) to.registers *= std::max(1, r.levels_of(file.per) / to.units);
+  to.registers_max = static_cast<int>(value_or(file.per_thread_max, 0));
+  to.granule = std::max(1, static_cast<int>(value_or(file.granule.regs, 1)));
+  to.tells_registers = !p.apis.empty() && p.apis.front().name == "cuda";  // as its driver does
   to.register_bytes = static_cast<int>(value_or(p.execution.registers.width, 0));
   to.waves = resident_waves(p, to.modes.front().width);
   to.groups = static_cast<int>(value_or(p.execution.resident.groups, 0));
   to.group_threads = static_cast<int>(value_or(p.execution.threads_per_group_max, 0));
+}
+
+int registers_of(const Chip& chip, const Code& code) {
+  const int wanted = code.most_registers + defaults::kOwnRegisters;
+  return chip.registers_max > 0 ? std::min(wanted, chip.registers_max) : wanted;
+}
+
+int spilled_of(const Chip& chip, const Code& code) { return code.most_registers + defaults::kOwnRegisters - registers_of(chip, code); }
+
+void read_atomics(const ProfileReader& r, Chip& to) {
+  const auto shared = std::find_if(to.levels.begin(), to.levels.end(), [](const Level& l) { return !l.unit_wide; });
+  const Span far = r.simt && shared != to.levels.end() ? shared->latency : Span{defaults::kAtomic, 0};
+  to.atomic = atomic_of(r, to, "atomic", to.units, far, r.simt ? 1 : defaults::kAtomic);
+  to.own_atomic = atomic_of(r, to, "atomic_group", 1, to.scratch.exists ? to.scratch.latency : Span{defaults::kScratchLatency, 0}, 1);
 }
 
 }  // namespace assay::runtime::simulated

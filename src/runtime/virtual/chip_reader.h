@@ -26,6 +26,7 @@ double value_or(const hwdesc::Value<Q>& v, double otherwise) {
 }
 
 void read_execution(const ProfileReader& r, Chip& to);
+void read_atomics(const ProfileReader& r, Chip& to);  // after memory
 void read_memory(const ProfileReader& r, Chip& to);
 
 }  // namespace assay::runtime::simulated

@@ -82,6 +82,7 @@ class Translator {
   void add(const ir::Prefetch&) {}
   void add(const ir::Keep&) {}
   void add(const ir::Barrier&) { emit(OpKind::barrier); }
+  void add(const ir::AtomicAdd& s);
   template <class Then, class Else>
   void branch(const std::vector<ir::Condition>& conditions, const Then& then, const Else& otherwise);
 
@@ -248,6 +249,20 @@ void Translator::add(const ir::Store& s) {
   op.count = code_.width > 1 ? code_.width : s.count;
   op.stride = code_.width > 1 ? at.lane_step : s.stride;
   op.hint = s.hint;
+  op.at = at;
+}
+
+void Translator::add(const ir::AtomicAdd& s) {
+  const int from = operand(s.value);
+  const Address at = address(s.index);
+  Op& op = emit(OpKind::atomic);
+  op.dtype = s.value.dtype;
+  op.buffer = s.id;
+  op.dst = s.reg;
+  op.a = from;
+  op.lanes = lanes_of(s.value.lanes);
+  op.count = op.lanes;
+  op.stride = code_.width > 1 ? at.lane_step : s.stride;
   op.at = at;
 }
 

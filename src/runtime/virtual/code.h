@@ -23,6 +23,7 @@ enum class OpKind : uint8_t {
   load,         // dst = `count` elements `stride` apart
   indirect,     // dst = elements a[lane]
   store,        // a to `count` elements `stride` apart
+  atomic,       // dst = `count` elements `stride` apart, which a is added to
   locate,       // index variable var = the position that an element stands for
   let,          // index variable var = place + offset
   loop,         // var = 0, or go to `target` if it has no iteration

@@ -42,7 +42,8 @@ class Core {  // invariant: one stream of operations on a unit; time never goes 
     const double dispatch = room();
     double start = std::max(dispatch, ready);
     if (op.pipe >= 0) start = take(pipe(op.pipe), op.busy, dispatch, start);
-    issue(op.issues, own_ ? dispatch : start);
+    // What waits for operands or a pipe holds up its own wave, not the others of its partition.
+    issue(op.issues, dispatch, start);
     return start;
   }
   // The first cache's port hands over for so many ticks.
@@ -67,7 +68,7 @@ class Core {  // invariant: one stream of operations on a unit; time never goes 
   void control(double issues) {
     if (issues <= 0) return;
     const double at = std::max(room(), own_ ? 0.0 : time_);
-    issue(issues, at);
+    issue(issues, at, at);
     if (own_) end(at + tick_ * issues);
   }
 
@@ -92,10 +93,10 @@ class Core {  // invariant: one stream of operations on a unit; time never goes 
     const double front = unit_->front[partition_];
     return own_ ? std::max(front, unit_->window[unit_->place]) : std::max({front, time_, under_way_[turn_]});
   }
-  void issue(double issues, double at) {
+  void issue(double issues, double at, double start) {
     dispatched_ = at;
     unit_->front[partition_] = at + issues * tick_;
-    if (!own_) time_ = unit_->front[partition_];
+    if (!own_) time_ = start + issues * tick_;
   }
   // A processor looks ahead: what waits for its operands does not hold up what comes after it, so room on a pipe is
   // taken from when the operation was dispatched. A wave holds it from when it begins.

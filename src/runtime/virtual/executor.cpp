@@ -82,6 +82,8 @@ void Executor::step() {
       return load(op);
     case OpKind::store:
       return store(op);
+    case OpKind::atomic:
+      return atomic(op);
     case OpKind::next:
       return next(op);
     case OpKind::loop:

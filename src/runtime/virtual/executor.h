@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "runtime/virtual/code.h"
@@ -31,6 +32,9 @@ struct Machine {             // what all streams of a launch share
   double own_latency = 0;
   double group_start = 0;    // ticks
   int streams = 1;           // at work
+  double atomic_turn = 1, own_turn = 1;           // ticks that one addition has an address to itself
+  double atomic_latency = 0, own_atomic_latency = 0;
+  std::unordered_map<int64_t, double> taken{};    // addresses that are added to: until when
 };
 
 class Executor {  // invariant: pc_ is the operation that comes next
@@ -78,6 +82,7 @@ class Executor {  // invariant: pc_ is the operation that comes next
   void load(const Op& op);
   void store(const Op& op);
   void locate(const Op& op);
+  void atomic(const Op& op);
   bool positions(const Op& op);     // of all lanes, into at_; false: outside the buffer
   void transfer_values(const Op& op, bool storing);
   double access(const Op& op, AccessKind kind, double start);

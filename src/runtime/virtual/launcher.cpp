@@ -36,7 +36,7 @@ int resident(const Chip& chip, const Code& code) {
   if (chip.groups > 0) waves = std::min(waves, chip.groups);
   if (code.scratch_bytes > 0 && chip.scratch.capacity > 0)
     waves = std::min(waves, static_cast<int>(chip.scratch.capacity / static_cast<double>(code.scratch_bytes)));
-  if (chip.registers > 0) waves = std::min(waves, chip.registers / std::max(1, (code.most_registers + 8) * code.width));
+  if (chip.registers > 0) waves = std::min(waves, chip.registers / ((registers_of(chip, code) + chip.granule - 1) / chip.granule * chip.granule * code.width));
   return std::max(1, waves);
 }
 

@@ -20,12 +20,12 @@ void find_needed(Code& code) {
   for (bool changed = true; changed;) {
     changed = false;
     for (const Op& op : code.ops) {
-      const bool matters = op.kind == OpKind::store || op.kind == OpKind::indirect || (op.dst >= 0 && code.regs[static_cast<size_t>(op.dst)].needed);
+      const bool matters = op.kind == OpKind::store || op.kind == OpKind::atomic || op.kind == OpKind::indirect || (op.dst >= 0 && code.regs[static_cast<size_t>(op.dst)].needed);
       if (!matters) continue;
       for_operands(op, [&](int r) { changed |= !std::exchange(code.regs[static_cast<size_t>(r)].needed, true); });
     }
   }
-  for (Op& op : code.ops) op.needed = op.dst < 0 || code.regs[static_cast<size_t>(op.dst)].needed;
+  for (Op& op : code.ops) op.needed = op.kind == OpKind::atomic || op.dst < 0 || code.regs[static_cast<size_t>(op.dst)].needed;
 }
 
 struct Body {
@@ -55,7 +55,7 @@ struct Body {
   }
 };
 
-bool touches_memory(OpKind k) { return k == OpKind::load || k == OpKind::store || k == OpKind::indirect || k == OpKind::locate; }
+bool touches_memory(OpKind k) { return k == OpKind::load || k == OpKind::store || k == OpKind::indirect || k == OpKind::locate || k == OpKind::atomic; }
 
 // Nothing that matters goes from one iteration to the next: registers that matter are written before they are read,
 // and what is stored is not loaded for its value.
@@ -71,6 +71,7 @@ bool is_repeatable(const Body& body) {
     if ((op.kind == OpKind::load || op.kind == OpKind::indirect) && op.needed) read[static_cast<size_t>(op.buffer)] = true;
   });
   bool result = true;
+  body.each([&](const Op& op) { result &= op.kind != OpKind::atomic; });
   for (size_t r = 0; r < code.regs.size(); ++r)
     if (code.regs[r].needed && carried[r] && assigned[r]) result = false;
   for (size_t b = 0; b < code.buffers.size(); ++b)
@@ -114,7 +115,7 @@ void describe_loops(Code& code) {
       loop.innermost &= op.kind != OpKind::loop;
       loop.touches_memory |= touches_memory(op.kind);
       indirect |= op.kind == OpKind::indirect || op.kind == OpKind::locate;
-      special |= op.kind == OpKind::barrier || op.kind == OpKind::let;
+      special |= op.kind == OpKind::barrier || op.kind == OpKind::atomic || op.kind == OpKind::let;
     });
     loop.same_addresses = !indirect && !special && !body.uses(loop.var);
     loop.repeatable = is_repeatable(body);

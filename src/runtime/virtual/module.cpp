@@ -17,7 +17,8 @@ constexpr double kLie = 1.0 / 16;  // of the time it took
 
 // Vectors that find no register lie on the stack.
 int64_t stack_bytes(const Chip& chip, const Code& code, const ir::Kernel& kernel) {
-  if (chip.registers == 0 || chip.threads) return chip.threads ? -1 : 0;
+  if (chip.threads) return chip.tells_registers ? 4 * spilled_of(chip, code) : -1;
+  if (chip.registers == 0) return 0;
   int vectors = 0;
   int64_t widest = 0;
   for (const ir::Register& r : kernel.registers) {
@@ -45,7 +46,7 @@ Result<std::unique_ptr<Module>> VirtualModule::make(std::shared_ptr<Simulated> o
       continue;
     }
     price(*code, chip);
-    m->reports_.push_back({k.name, 0, stack_bytes(chip, *code, k)});
+    m->reports_.push_back({k.name, 0, stack_bytes(chip, *code, k), chip.tells_registers ? registers_of(chip, *code) : -1});
     m->kernels_.push_back(k);
     m->codes_.push_back(std::move(code).value());
   }
@@ -149,6 +150,10 @@ Result<double> VirtualModule::busy(const Launch& launch, double hz) {
     machine.own_write = 1 / chip.scratch.write.at(hz);
     machine.own_latency = chip.scratch.latency.at(hz);
   }
+  machine.atomic_turn = chip.atomic.turn;
+  machine.atomic_latency = chip.atomic.latency.at(hz);
+  machine.own_turn = chip.own_atomic.turn;
+  machine.own_atomic_latency = chip.own_atomic.latency.at(hz);
   machine.group_start = chip.group_start * hz;
   machine.streams = active;
   const Outcome outcome = simulate(machine, codes_[number], views, launch, groups, chip.unit_join * hz);

@@ -10,7 +10,7 @@ namespace {
 
 class Pricer {
  public:
-  explicit Pricer(const Chip& chip) : chip_(chip), load_(pipe("load")), store_(pipe("store")) {}
+  Pricer(const Chip& chip, const Code& code) : chip_(chip), code_(code), load_(pipe("load")), store_(pipe("store")) {}
 
   void price(Op& op) const {
     switch (op.kind) {
@@ -24,6 +24,8 @@ class Pricer {
         return access(op, load_, mode(op).gather_slots);
       case OpKind::store:
         return access(op, store_, mode(op).scatter_slots);
+      case OpKind::atomic:
+        return atomic(op);
       case OpKind::next:
         op.issues = defaults::kLoopSlots;
         return;
@@ -39,6 +41,17 @@ class Pricer {
     }
   }
 
+  // Of threads' values that found no register a part is loaded and stored for each operation.
+  void spill(Code& code) const {
+    const int spilled = chip_.threads ? spilled_of(chip_, code) : 0;
+    if (spilled <= 0) return;
+    const double part = static_cast<double>(spilled) / code.most_registers;
+    const Mode& m = chip_.modes.front();
+    const double there_and_back = std::max(1.0, busy(m, load_)) + std::max(1.0, busy(m, store_));
+    for (Op& op : code.ops)
+      if (op.kind == OpKind::apply) op.issues += part * there_and_back;
+  }
+
  private:
   int pipe(const char* name) const {
     const auto named = [&](const std::string& n) { return std::find(chip_.pipes.begin(), chip_.pipes.end(), n); };
@@ -46,16 +59,32 @@ class Pricer {
     if (at == chip_.pipes.end() && (std::string(name) == "load" || std::string(name) == "store")) at = named("lsu");
     return at == chip_.pipes.end() ? -1 : static_cast<int>(at - chip_.pipes.begin());
   }
-  const Mode& mode(const Op& op) const { return mode_for(chip_, op.lanes); }
-  double instructions(const Op& op) const { return std::ceil(double(op.lanes) / mode(op).width); }
+  // Vectors are as wide as their bytes; threads have an element each.
+  int words(const Op& op) const { return chip_.threads ? op.lanes : std::max(1, op.lanes * ir::bytes_of(op.dtype) / 4); }
+  const Mode& mode(const Op& op) const { return mode_for(chip_, words(op)); }
+  double instructions(const Op& op) const { return std::ceil(double(words(op)) / mode(op).width); }
   double busy(const Mode& m, int pipe) const { return pipe < 0 ? 0 : m.instruction[static_cast<size_t>(pipe)]; }
 
+  // As the profile says; false: it says nothing of this operation on this type.
+  bool typed(Op& op) const {
+    const Mode& m = mode(op);
+    const auto known = std::find_if(m.typed.begin(), m.typed.end(), [&](const TypedCost& t) { return t.op == op.op && t.dtype == op.dtype; });
+    if (known == m.typed.end()) return false;
+    const OpCost& c = known->cost;
+    op.pipe = c.pipe;
+    op.issues = instructions(op);
+    op.busy = op.issues * c.slots * (chip_.threads ? 1 : 4.0 / ir::bytes_of(op.dtype)) * busy(m, c.pipe);
+    op.latency = c.latency;
+    return true;
+  }
+
   void compute(Op& op) const {
+    if (typed(op)) return;
     if (op.dtype == ir::DType::i32 || op.dtype == ir::DType::i64) return integer(op);
     const Mode& m = mode(op);
     const OpCost& c = m.ops[static_cast<size_t>(op.op)];
-    // Twice the bytes are twice the vectors.
-    const double n = instructions(op) * (op.dtype == ir::DType::f64 ? 2 : 1);
+    // Twice the bytes are twice the work.
+    const double n = instructions(op) * (chip_.threads && op.dtype == ir::DType::f64 ? 2 : 1);
     op.pipe = c.pipe;
     op.issues = n;
     op.busy = n * c.slots * busy(m, c.pipe);
@@ -72,6 +101,13 @@ class Pricer {
     op.busy = op.issues * busy(m, fma.pipe);
   }
 
+  void atomic(Op& op) const {
+    const Atomic& a = chip_.threads && code_.buffers[static_cast<size_t>(op.buffer)].scope == ir::Scope::scratch ? chip_.own_atomic : chip_.atomic;
+    op.pipe = a.pipe;
+    op.issues = instructions(op);
+    op.busy = op.issues * a.slots * busy(mode(op), a.pipe);
+  }
+
   // Lanes of a vector that lie apart are fetched one by one, unless the profile knows better; threads' lanes are told
   // apart by the cache.
   void access(Op& op, int at, double slots_apart) const {
@@ -86,14 +122,16 @@ class Pricer {
   }
 
   const Chip& chip_;
+  const Code& code_;
   int load_, store_;
 };
 
 }  // namespace
 
 void price(Code& code, const Chip& chip) {
-  const Pricer pricer(chip);
+  const Pricer pricer(chip, code);
   for (Op& op : code.ops) pricer.price(op);
+  pricer.spill(code);
 }
 
 }  // namespace assay::runtime::simulated

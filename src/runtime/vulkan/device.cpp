@@ -59,6 +59,9 @@ DeviceInfo describe(const Api& api, VkPhysicalDevice device, size_t number) {
              {"group_threads", std::to_string(p.limits.maxComputeWorkGroupInvocations)},
              {"group_memory", std::to_string(p.limits.maxComputeSharedMemorySize)},
              {"largest_buffer", std::to_string(p.limits.maxStorageBufferRange)}};
+  VkPhysicalDeviceFeatures features{};
+  api.vkGetPhysicalDeviceFeatures(device, &features);
+  d.facts.emplace_back("f64", features.shaderFloat64 != VK_FALSE ? "yes" : "no");
   // Such a device is the processor we run on; of others Vulkan does not tell how many units they have.
   if (p.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU) {
     const cpu::CpuInfo info = cpu::read_cpu_info();
