@@ -129,12 +129,13 @@ void check_loops(Session& s, int out) {
   while (bad - good > 1) (runs((good + bad) / 2) ? good : bad) = (good + bad) / 2;
   if (good == 0) fail({error("the device does not run loops")});
   s.fact("loop_limit", std::to_string(good));
+  s.bench.limit_loops(good);
 }
 
 void run_checks(Session& s) {
   const int out = output(s);
-  check_times(s);
   check_loops(s, out);
+  check_times(s);
   for (const int lanes : s.lanes)
     for (const int chains : kFmaChains) check_fma(s, lanes, chains, out);
   check_chase(s);
