@@ -168,7 +168,8 @@ Known known_from(const Observations& all) {
     const int units = static_cast<int>(k.units);  // that all have the same number of them
     k.groups = (saturating_groups(all) + units - 1) / units * units;
   }
-  if (const auto s = summarize(select(all, "clock", "sentinel"), Estimator::latency)) k.clock_hz = 1 / s->value;
+  const auto clock = summarize(select(all, "clock", "sentinel"), Estimator::latency);
+  k.clock_hz = clock ? 1 / clock->value : clock_of(all.points);  // of the sentinels beside the others: ticks are counted by them
   double best = 0;
   for (const LaneRate& r : lane_rates(all)) {
     if (r.elements_per_second < best * kWiderPays) continue;

@@ -12,6 +12,7 @@
 #include "hwdesc/show.h"
 #include "hwdesc/walk.h"
 #include "hwdesc/words.h"
+#include "probe/doubts.h"
 
 namespace assay::probe {
 namespace {
@@ -222,13 +223,25 @@ std::string cross_checks(const Source& source) {
   return out.empty() ? "<p>No value of this profile was measured in two ways.</p>\n" : out;
 }
 
+// How many runs did not end well, and what became of it.
+std::string bad_runs_text(const Observations& all, size_t bad) {
+  std::set<std::string> lost, made_good;
+  for (const Ending& e : all.endings)
+    if (e.outcome != Outcome::done) (all.finished(e.experiment) ? made_good : lost).insert(e.experiment);
+  std::string out = fmt::format("{} of {} runs of experiments did not end well.", bad, all.endings.size());
+  if (!made_good.empty()) out += fmt::format(" Another run did what was to be done of: {}.", fmt::join(made_good, ", "));
+  if (!lost.empty())
+    out += fmt::format(" Nothing is inferred from: {}. Their samples stand in the charts; --resume runs them again.", fmt::join(lost, ", "));
+  return "<p>" + html(out) + "</p>\n";
+}
+
 std::string course(const Source& source) {
   constexpr std::array<const char*, 5> kOutcomes = {"done", "failed", "crashed", "timed out", "cancelled"};
   std::vector<Cells> rows, bad;
   for (const Ending& e : source.all.endings) {
     Cells cells = {html(e.experiment), kOutcomes[static_cast<size_t>(e.outcome)], human(e.seconds, Kind::seconds), html(e.reason)};
     if (e.outcome != Outcome::done) {
-      cells.push_back(source.all.finished(e.experiment) ? "yes, at another turn" : "no");
+      cells.push_back(source.all.finished(e.experiment) ? "yes, by another run" : "no");
       bad.push_back(cells);
       cells.pop_back();
     }
@@ -236,7 +249,8 @@ std::string course(const Source& source) {
   }
   const Cells head = {"experiment", "ended", "took", "reason"};
   std::string out = bad.empty() ? fmt::format("<p>All {} runs of experiments ended well.</p>\n", rows.size())
-                                : table_of({"experiment", "ended", "took", "reason", "done in the end"}, bad, "values bad");
+                                : bad_runs_text(source.all, bad.size()) + table_of({"experiment", "ended", "took", "reason", "done in the end"}, bad, "values bad");
+  if (const std::string doubts = doubts_of(source.all); !doubts.empty()) out += "<p>Times: " + html(doubts) + ".</p>\n";
   return out + fmt::format("<details><summary>All {} runs of experiments</summary>\n{}</details>\n", rows.size(), table_of(head, rows));
 }
 

@@ -214,6 +214,17 @@ TEST(Infer, PassesTheCheckAndIsTheSameEveryTime) {
   EXPECT_EQ(hwdesc::print_profile(p), hwdesc::print_profile(inferred(made_machine())));
 }
 
+// Ticks are counted by the additions beside each block: without the experiment they are the same ticks.
+TEST(Infer, RatesAreInTicksAlsoWhereTheClockExperimentIsMissing) {
+  Observations o = made_machine();
+  std::erase_if(o.points, [](const Observation& p) { return p.experiment == "clock"; });
+  for (Observation& p : o.points) p.clock_hz = kClock;
+  const hwdesc::Profile p = inferred(o);
+  EXPECT_NEAR(p.clocks.at(0).max.value->v, kClock, 1e7);
+  EXPECT_EQ(p.pipes.at(0).rate.value->clock, "core");
+  EXPECT_NEAR(p.pipes.at(0).rate.value->v, 16 / 0.5 * 2.5 / 3, 0.5);
+}
+
 TEST(Infer, WhatIsMissingIsUnknownAndSaysWhy) {
   Observations o;
   o.points.push_back(block("clock", "sentinel", {}, 1 / kClock));

@@ -230,6 +230,32 @@ TEST(Report, ExperimentsThatDidNotEndWellAreNamed) {
   const std::string text = text_of(made_report());
   EXPECT_THAT(text, HasSubstr("crashed"));
   EXPECT_THAT(text, HasSubstr("ended by signal 11"));
+  EXPECT_THAT(text, HasSubstr("did not end well. Nothing is inferred from: banks."));
+}
+
+TEST(Report, WhatWasMadeGoodAndWhatWasDoubtedIsSaid) {
+  Observations all = made_observations("chip");
+  all.endings.insert(all.endings.begin(), {"chase", Outcome::timed_out, 60, "took longer than 60 s"});
+  all.facts.emplace_back("doubted.chase", "2 of 40");
+  const std::string text = text_of(report_html(all, profile_of(all)));
+  EXPECT_THAT(text, HasSubstr("Another run did what was to be done of: chase."));
+  EXPECT_THAT(text, HasSubstr("Times: 2 samples were taken again beside 40 that count"));
+}
+
+// Groups at a time are an axis of their own, also where the experiment has others.
+TEST(Report, GroupsAtATimeHaveCharts) {
+  Observations all = made_observations("chip");
+  for (const double groups : {1, 2, 4, 8}) {
+    all.points.push_back({"waves", "fma", {{"lanes", 32}, {"chains", 8}, {"groups", groups}}, "s", {1e-9 / groups}, {0}, 0, {}});
+    all.points.push_back({"units", "alone", {{"groups", groups}}, "s", {1e-3}, {0}, 0, {}});
+  }
+  const std::vector<Chart> charts = charts_of({all, profile_of(all), known_from(all)});
+  for (const char* title : {"Multiply-adds by groups at a time", "Groups that fill a unit each"}) {
+    const auto it = std::find_if(charts.begin(), charts.end(), [&](const Chart& c) { return c.title == title; });
+    ASSERT_NE(it, charts.end()) << title;
+    EXPECT_EQ(it->section, "Arithmetic");
+    EXPECT_EQ(it->series.at(0).line.size(), 4u);
+  }
 }
 
 TEST(ReportText, NumbersForPeople) {
