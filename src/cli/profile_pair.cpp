@@ -84,8 +84,10 @@ Diags to_diags(const std::vector<hwdesc::Conflict>& conflicts, Severity severity
                    fmt::format("{}: the first says {}, the second {}", c.path, with_origin(c.first, c.first_origin),
                                with_origin(c.second, c.second_origin)),
                    "", ""});
-  if (!out.empty() && severity == Severity::error)
-    out.back().hint = "are both of one chip? `--prefer first` or `--prefer second` decides";
+  if (out.empty() || severity != Severity::error) return out;
+  const bool styles = std::any_of(conflicts.begin(), conflicts.end(), [](const hwdesc::Conflict& c) { return c.path == "execution.lanes.style"; });
+  out.back().hint = fmt::format("{}`--prefer first` or `--prefer second` decides",
+                                styles ? "one api drives lanes as vectors, the other as threads, and each sees its own; " : "are both of one chip? ");
   return out;
 }
 

@@ -19,6 +19,7 @@ struct Range {
 struct Place {
   FieldRow row;
   std::optional<Range> range;  // of a known number
+  std::optional<Range> absolute;  // the same without its clock; nullopt: nobody knows that clock
   bool computed = false;       // from other values, without an interval
   bool open = false;           // a place for a number that is not known
 };
@@ -45,11 +46,27 @@ void widen_knees(const Profile& profile, std::map<std::string, Place>& places) {
   }
 }
 
-void add_number(Place& to, const AnyValue& v, Origin otherwise) {
+std::optional<double> hertz_of(const Profile& profile, const std::string& clock) {
+  for (const Clock& c : profile.clocks)
+    if (c.name == clock && c.max.known()) return c.max.value->v;
+  return std::nullopt;
+}
+
+// Ticks as seconds, per tick as per second.
+std::optional<Range> without_clock(const Range& r, Dimension d, const Profile& profile) {
+  if (r.low.clock.empty()) return r;
+  const auto hz = hertz_of(profile, r.low.clock);
+  if (!hz) return std::nullopt;
+  const double factor = d == Dimension::latency ? 1 / *hz : *hz;
+  return Range{{r.low.v * factor, ""}, {r.high.v * factor, ""}};
+}
+
+void add_number(Place& to, const AnyValue& v, const Profile& profile) {
   to.open = !v.value;
   if (!v.value) return;
   to.range = range_of(v);
-  const Origin origin = v.source.value_or(otherwise);
+  to.absolute = without_clock(*to.range, v.dimension, profile);
+  const Origin origin = v.source.value_or(profile.source);
   to.computed = !interval_known(v) && (origin == Origin::derived || origin == Origin::fitted);
 }
 
@@ -58,15 +75,20 @@ std::map<std::string, Place> places_of(const Profile& profile, const std::vector
   for (const FieldRow& row : list) out[row.path].row = row;
   walk(profile, [&](const Path& path, const auto& member) {
     if constexpr (AValue<std::remove_cvref_t<decltype(member)>>)
-      add_number(out[dotted(path)], to_any(member), profile.source);
+      add_number(out[dotted(path)], to_any(member), profile);
   });
   widen_knees(profile, out);
   return out;
 }
 
-bool meet(const Range& a, const Range& b) {
-  if (a.low.clock != b.low.clock) return false;
-  return std::max(a.low.v, b.low.v) <= std::min(a.high.v, b.high.v);
+bool meet(const Range& a, const Range& b) { return std::max(a.low.v, b.low.v) <= std::min(a.high.v, b.high.v); }
+
+// Nothing: one counts ticks of a clock that nobody knows, the other does not.
+std::optional<bool> meet(const Place& a, const Place& b) {
+  if (!a.range || !b.range) return false;
+  if (a.range->low.clock == b.range->low.clock) return meet(*a.range, *b.range);
+  if (!a.absolute || !b.absolute) return std::nullopt;
+  return meet(*a.absolute, *b.absolute);
 }
 
 bool is_circumstance(const std::string& path) {
@@ -76,7 +98,7 @@ bool is_circumstance(const std::string& path) {
 Difference compare(const std::string& path, const Place& left, const Place& right) {
   Difference out{path, left.row.value, right.row.value, left.row.interval, right.row.interval, Verdict::beyond};
   if (is_circumstance(path)) out.verdict = Verdict::circumstance;
-  else if (left.range && right.range && meet(*left.range, *right.range)) out.verdict = Verdict::within;
+  else if (const auto same = meet(left, right); !same || *same) out.verdict = same ? Verdict::within : Verdict::untold;
   else if (left.open || right.open || (left.computed && right.computed)) out.verdict = Verdict::untold;
   return out;
 }

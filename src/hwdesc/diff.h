@@ -3,8 +3,9 @@
 //
 //   beyond         both have intervals and these do not meet; or one has none and lies outside the other's; or neither
 //                  has one; words that differ, and entries that only one has
-//   within         the intervals meet. A knee is an interval itself: its from .. to
-//   untold         one of them does not know the value; or both computed it from others, which are compared themselves
+//   within         the intervals meet; ticks of a clock that is known are times. A knee is an interval itself: its from .. to
+//   untold         one of them does not know the value, or the clock whose ticks it counts; or both computed it from
+//                  others, which are compared themselves
 //   circumstance   name, origin, references and identity: when and where, not what the chip is
 #pragma once
 

@@ -10,8 +10,36 @@
 namespace assay::hwdesc {
 namespace {
 
+// What a visitor of the field table needs to know where it is: path_ names the place being visited, while Self::visit
+// looks at what lies there.
+template <class Self>
+class AlongPaths {
+ public:
+  template <class M>
+  void operator()(const char* key, M& member, const char*, Need) {
+    below(key, member);
+  }
+
+  template <class Fill>
+  void group(const char* key, const char*, Fill&& fill) {
+    path_.push_back(key);
+    fill(static_cast<Self&>(*this));
+    path_.pop_back();
+  }
+
+ protected:
+  template <class M>
+  void below(const std::string& key, M& member) {
+    path_.push_back(key);
+    static_cast<Self&>(*this).visit(member);
+    path_.pop_back();
+  }
+
+  Path path_;
+};
+
 // Where each member of a profile lies, lists and entries included. The table gives places of one name one type.
-class Places {  // invariant: path_ names the place being visited
+class Places : public AlongPaths<Places> {
  public:
   explicit Places(const Profile& profile) { fields(*this, profile); }
 
@@ -22,29 +50,14 @@ class Places {  // invariant: path_ names the place being visited
   }
 
   template <class M>
-  void operator()(const char* key, const M& member, const char*, Need) {
-    below(key, member);
-  }
-
-  template <class Fill>
-  void group(const char* key, const char*, Fill&& fill) {
-    path_.push_back(key);
-    fill(*this);
-    path_.pop_back();
-  }
-
- private:
-  template <class M>
-  void below(const std::string& key, const M& member) {
-    path_.push_back(key);
+  void visit(const M& member) {
     at_[dotted(path_)] = &member;
     if constexpr (APart<M>) fields(*this, member);
     else if constexpr (EntryList<M>) for (const auto& entry : member) below(key_of(entry), entry);
     else if constexpr (NamedTexts<M> || NamedValues<M>) for (const auto& [name, item] : member) below(name, item);
-    path_.pop_back();
   }
 
-  Path path_;
+ private:
   std::map<std::string, const void*> at_;
 };
 
@@ -92,30 +105,10 @@ bool may_depend_on_api(const std::string& path, const Profile& profile) {
   });
 }
 
-class Merger {  // invariant: path_ names the place being visited in the first profile
+class Merger : public AlongPaths<Merger> {  // what it visits is the first profile
  public:
   Merger(const Profile& second, Origin first_source, std::optional<Prefer> prefer, Merged& out)
       : second_(second), places_(second), first_source_(first_source), prefer_(prefer), out_(out) {}
-
-  template <class M>
-  void operator()(const char* key, M& member, const char*, Need) {
-    below(key, member);
-  }
-
-  template <class Fill>
-  void group(const char* key, const char*, Fill&& fill) {
-    path_.push_back(key);
-    fill(*this);
-    path_.pop_back();
-  }
-
- private:
-  template <class M>
-  void below(const std::string& key, M& member) {
-    path_.push_back(key);
-    visit(member);
-    path_.pop_back();
-  }
 
   template <class M>
   void visit(M& member) {
@@ -135,6 +128,7 @@ class Merger {  // invariant: path_ names the place being visited in the first p
     }
   }
 
+ private:
   bool second_wins() const { return prefer_ == Prefer::second; }
 
   // The profile's own origin is that of values that name none.
@@ -228,6 +222,19 @@ class Merger {  // invariant: path_ names the place being visited in the first p
       mine.insert(mine.begin() + static_cast<std::ptrdiff_t>(behind++), std::move(added));
       if (!disputed) out_.taken.push_back(place);
     }
+    dispute_absent(path, mine, theirs);
+  }
+
+  // What the second would have to know of, too, and does not.
+  template <class List>
+  void dispute_absent(const std::string& path, List& mine, const List& theirs) {
+    const auto absent = [&](const auto& entry) {
+      const auto same = [&](const auto& other) { return key_of(other) == key_of(entry); };
+      return structural(entry, theirs.empty()) && std::none_of(theirs.begin(), theirs.end(), same);
+    };
+    for (const auto& entry : mine)
+      if (absent(entry)) out_.conflicts.push_back({path + "." + key_of(entry), "an entry", "-", word_of(first_source_), ""});
+    if (second_wins()) std::erase_if(mine, absent);
   }
 
   // Values of an added entry keep where they come from.
@@ -245,7 +252,6 @@ class Merger {  // invariant: path_ names the place being visited in the first p
   Origin first_source_;
   std::optional<Prefer> prefer_;
   Merged& out_;
-  Path path_;
 };
 
 }  // namespace

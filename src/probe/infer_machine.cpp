@@ -13,6 +13,7 @@ namespace {
 using namespace hwdesc;
 
 constexpr double kShortestJoin = 1e-6;
+constexpr double kForeign = 0.1;     // of the whole machine
 constexpr double kRealUnits = 0.75;  // of n times one unit's throughput
 
 void add_identity(const Observations& all, Profile& to) {
@@ -73,13 +74,21 @@ Value<Count> unit_count(const Observations& all) {
   return v;
 }
 
+// Others who hold a processor make the last group wait as well.
+bool nobody_else_was_there(const Observations& all) {
+  const auto blocks = select(all, "units", "alone");
+  const bool processor = all.fact("class") == "cpu";  // others on the host do not hold a GPU
+  return !processor || std::all_of(blocks.begin(), blocks.end(), [](const Observation& o) { return o.foreign <= kForeign; });
+}
+
 // Where the device deals groups out; beside it stands what the driver says.
 Value<Count> unit_count_dealt(const Observations& all) {
-  const int found = units_from(all);
+  const int found = nobody_else_was_there(all) ? units_from(all) : 0;
   const std::string said = all.fact("compute_units");
+  const std::string why = units_from(all) > 0 ? "others used the machine while groups that fill a unit ran" : "groups that fill a unit did not run";
   if (found <= 0)
-    return said.empty() ? unknown_value<Count>("groups that fill a unit did not run, and the driver does not say")
-                        : known_value(Count{std::stod(said)}, Origin::driver, "what the driver says");
+    return said.empty() ? unknown_value<Count>(why + ", and the driver does not say")
+                        : known_value(Count{std::stod(said)}, Origin::driver, "what the driver says", why);
   auto v = known_value(Count{double(found)}, Origin::measured, "one more group that fills a unit, and the last to end takes twice as long");
   if (!said.empty()) v.note = "the driver says " + said;
   return v;

@@ -45,8 +45,18 @@ TEST(Diff, WhatHasNoIntervalIsExact) {
   EXPECT_EQ(only(with_latencies("latency: 5 cycles@core", "latency: 6 cycles@core")), Verdict::beyond);
 }
 
-TEST(Diff, CyclesAndSecondsDoNotMeet) {
+TEST(Diff, CyclesAreTimesWhereTheClockIsKnown) {
   EXPECT_EQ(only(with_latencies("latency: 5 cycles@core", "latency: 5 ns")), Verdict::beyond);
+  EXPECT_EQ(only(with_latencies("latency: 5 cycles@core", "latency: {value: 3 ns, low: 2 ns, high: 4 ns}")), Verdict::within) << "2 GHz";
+}
+
+// A driver that says no clock leaves times, another one ticks.
+TEST(Diff, TicksOfAnUnknownClockAreNotTold) {
+  Profile ticks = profile_of(varied("latency: 5 cycles@core", "latency: 5 cycles@core"));
+  const Profile times = profile_of(varied("latency: 5 cycles@core", "latency: 5 ns"));
+  ticks.clocks.at(0).max = {};
+  for (const Difference& d : diff(ticks, times))
+    if (d.path.ends_with(".latency")) { EXPECT_EQ(d.verdict, Verdict::untold); }
 }
 
 TEST(Diff, AKneeIsAnInterval) {

@@ -3,10 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <sstream>
+
 #include "hwdesc/check.h"
 #include "hwdesc/diff.h"
 #include "hwdesc/override.h"
 #include "hwdesc/print.h"
+#include "hwdesc/words.h"
 #include "small.h"
 
 namespace assay::hwdesc {
@@ -118,6 +122,54 @@ TEST(Merge, ThePreferredSideDecides) {
   const Merged m = merge(small(), second, Prefer::second);
   EXPECT_EQ(m.profile.topology[0].count.value->v, 8);
   EXPECT_EQ(m.conflicts.size(), 1U) << "what was decided is still said";
+}
+
+TEST(Merge, ACacheThatOnlyTheFirstSawIsAConflictToo) {
+  Profile first = small();
+  MemoryLevel l2 = first.memory[0];
+  l2.name = "l2";
+  first.memory.insert(first.memory.begin() + 1, l2);
+  const Merged undecided = merge(first, small());
+  ASSERT_EQ(undecided.conflicts.size(), 1U);
+  EXPECT_EQ(undecided.conflicts[0], (Conflict{"memory.l2", "an entry", "-", word_of(first.source), ""}));
+  EXPECT_EQ(undecided.profile.memory.size(), 3U);
+  EXPECT_EQ(merge(first, small(), Prefer::second).profile.memory.size(), 2U);
+  Profile silent = small();
+  silent.memory.clear();
+  EXPECT_TRUE(merge(first, silent).conflicts.empty()) << "who speaks of no memory denies none";
+}
+
+Profile recorded(const std::string& api) {
+  std::stringstream text;
+  text << std::ifstream(std::string(ASSAY_SOURCE_DIR) + "/tests/data/apis/" + api + ".yaml").rdbuf();
+  return profile_of(text.str());
+}
+
+std::vector<std::string> disputed(const Merged& m) {
+  std::vector<std::string> out;
+  for (const Conflict& c : m.conflicts) out.push_back(c.path);
+  return out;
+}
+
+// Probed: a processor itself and through PoCL, whose vectors are the same.
+TEST(Merge, OneMachineThroughTwoApisIsOneMachine) {
+  for (const bool turned : {false, true}) {
+    const Merged m = turned ? merge(recorded("opencl"), recorded("cpu")) : merge(recorded("cpu"), recorded("opencl"));
+    EXPECT_THAT(disputed(m), testing::IsEmpty());
+    EXPECT_EQ(m.profile.apis.size(), 2U);
+    EXPECT_FALSE(has_error(check(m.profile))) << render(check(m.profile));
+  }
+}
+
+// Lavapipe drives the same vectors as threads, and others used the machine.
+TEST(Merge, WhatAnotherApiSeesDifferentlyIsNamed) {
+  const std::vector<std::string> expected = {"topology.unit.count", "execution.lanes.style", "memory.l2.capacity", "memory.l3.capacity",
+                                             "compute.add.f32.pipe", "compute.max.f32.pipe"};
+  EXPECT_THAT(disputed(merge(recorded("opencl"), recorded("vulkan"))), testing::ElementsAreArray(expected));
+  EXPECT_THAT(disputed(merge(recorded("vulkan"), recorded("opencl"))), testing::UnorderedElementsAreArray(expected));
+  const Merged m = merge(recorded("opencl"), recorded("vulkan"), Prefer::first);
+  EXPECT_EQ(m.profile.apis.size(), 2U);
+  EXPECT_FALSE(has_error(check(m.profile))) << render(check(m.profile));
 }
 
 }  // namespace

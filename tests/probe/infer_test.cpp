@@ -214,6 +214,17 @@ TEST(Infer, PassesTheCheckAndIsTheSameEveryTime) {
   EXPECT_EQ(hwdesc::print_profile(p), hwdesc::print_profile(inferred(made_machine())));
 }
 
+// Where threads are driven on a processor, others hold its units: what the last group waits for is not told.
+TEST(Infer, UnitsThatOthersHoldAreNotCounted) {
+  Observations o = made_machine();
+  o.facts.insert(o.facts.end(), {{"lanes", "threads"}, {"widths", "8"}, {"class", "cpu"}});
+  for (const double groups : {1, 2, 3, 4}) o.points.push_back(block("units", "alone", {{"groups", groups}}, groups > 2 ? 2e-3 : 1e-3));
+  EXPECT_EQ(inferred(o).topology.at(0).count.value->v, 2);
+  o.points.back().foreign = 0.5;
+  EXPECT_FALSE(inferred(o).topology.at(0).count.known());
+  EXPECT_EQ(inferred(o).topology.at(0).count.note.find("others used the machine"), 0u);
+}
+
 // Ticks are counted by the additions beside each block: without the experiment they are the same ticks.
 TEST(Infer, RatesAreInTicksAlsoWhereTheClockExperimentIsMissing) {
   Observations o = made_machine();
