@@ -56,6 +56,9 @@ int add_index(ir::Kernel& k, std::string name);
 // for i < iterations: `body`; adds the buffer of parameters. The variable i is the second one after those there are.
 void counted_loop(ir::Kernel& k, ir::Block body);
 
+// own[i] = from[i], for the whole of `own`, so many elements at a time.
+ir::Stmt fill(ir::Kernel& k, int own, int from, int lanes);
+
 // Appends `parts` to `block`, `times` times.
 void repeat(ir::Block& block, int times, const ir::Block& parts);
 

@@ -26,6 +26,7 @@ constexpr auto kExperiments = std::to_array<Experiment>({
     {"tlb", "line", "address translation", 2.0, run_tlb},
     {"sustained", "fma", "clock under load", 1.2, run_sustained},
     {"group_memory", "fma", "memory of a group's own", 1.0, run_group_memory},
+    {"scratch", "knees fma units", "banks, and whether a group's own memory is on the chip", 0.6, run_scratch},
     {"transfer", "knees waves", "unit of transfer, line, vectors across lines", 1.0, run_transfer},
     {"ways", "knees", "lines of one set", 1.0, run_ways},
     {"outstanding", "knees fma", "misses under way at once", 2.0, run_outstanding},

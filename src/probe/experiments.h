@@ -49,6 +49,7 @@ void run_sharing(Session& s);
 
 // How memory is accessed (experiments_access.cpp).
 void run_outstanding(Session& s);
+void run_scratch(Session& s);   // experiments_scratch.cpp
 void run_transfer(Session& s);  // experiments_transfer.cpp
 void run_ways(Session& s);      // experiments_sets.cpp
 

@@ -8,6 +8,7 @@
 #include "probe/infer_access.h"
 #include "probe/join_levels.h"
 #include "probe/power_mean.h"
+#include "probe/scratch.h"
 #include "probe/streamed.h"
 #include "probe/transfer.h"
 #include "probe/values.h"
@@ -230,8 +231,16 @@ std::optional<MemoryLevel> group_memory(const Observations& all, const Known& kn
   l.name = "local";
   l.per = "unit";
   l.managed = Managed::explicit_;
-  if (all.fact("group_memory_type") == "global") l.backed_by = level_name(0, 1);
+  const auto slowed = slowed_by_sweep(all);
+  const bool said = all.fact("group_memory_type") == "global";
+  if (slowed ? *slowed >= kEvicted : said) l.backed_by = level_name(0, 1);
   l.capacity = known_value(Bytes{std::stod(all.fact("group_memory"))}, Origin::driver, "what one group may have");
+  if (slowed) {
+    l.capacity.note = fmt::format("a chase through it takes {:.2f} times as long after other memory was read: it lies {}", *slowed,
+                                  *slowed >= kEvicted ? "behind the caches" : "on the chip, or in a cache that is not told apart");
+    if (said && *slowed < kEvicted) l.capacity.note += "; the driver says that it lies in far memory";
+  }
+  if (l.backed_by.empty()) add_banks(all, l);
   const auto chase = summarize(select(all, "group_memory", "chase"), Estimator::latency);
   if (chase) l.latency = latency_value(scaled(*chase, chase->clock_hz > 0 ? chase->clock_hz : 1), chase->clock_hz > 0 ? kCore : "", "chase through 16 KiB of one group's own");
   const auto read = summarize(select(all, "group_memory", "read"), Estimator::throughput);

@@ -17,6 +17,8 @@
 //   chase             p = nodes[p]: latency
 //   chases_<c>        c of them side by side: misses under way at once
 //   group_chase, group_read_<w>   the same, and reading, in memory of the group's own
+//   group_stride_<s>_<w>   loads from it, lanes s elements apart
+//   group_after_sweep_<w>  a chase through it, after other memory was read
 //   alone             the sentinel with all the memory a group may have: no second one fits beside it
 //   nothing           an empty group: what starting one costs
 //
@@ -46,6 +48,8 @@ inline constexpr int64_t kGroupBytes = 16 << 10;                   // of the gro
 inline constexpr std::array<int, 12> kChases = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};  // side by side
 inline constexpr int64_t kMostChases = kChases.back();
 inline constexpr int64_t kStraddleBytes = 128, kStraddleArea = 8 << 10;  // the longest lines; an area in any first cache
+inline constexpr std::array<int64_t, 8> kStrides = {1, 2, 3, 4, 8, 16, 32, 64};  // elements between lanes
+inline constexpr int64_t kStrideLoads = 32;                        // per iteration
 inline constexpr int kMixRounds = 32;                              // groups of operations per block
 
 struct MixKind {
@@ -66,6 +70,9 @@ std::string op_name(const std::string& op, int lanes, int chains);
 std::string tick_name(const std::string& load, int lanes);
 std::string access_name(const std::string& access, int lanes);
 std::string chases_name(int chains);
+std::string strided_name(int lanes, int64_t stride);
+bool has_stride(int lanes, int64_t stride);  // fits into kGroupBytes
+std::string after_sweep_name(int lanes);
 std::string vectors_name(int lanes, bool across);
 int64_t vectors_of(int lanes);  // per iteration of these
 int chases_turns(int chains);  // hops of each chain per iteration
@@ -91,6 +98,7 @@ void add_atomic_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);
 void add_type_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);
 void add_compute_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);
 void add_memory_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);
+void add_scratch_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);
 void add_access_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);
 
 }  // namespace assay::probe

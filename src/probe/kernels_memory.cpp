@@ -115,22 +115,15 @@ int add_scratch(ir::Kernel& k, DType type) {
   return id;
 }
 
-// own[i] = from[i], for the whole of it.
-ir::Stmt fill(ir::Kernel& k, int own, int from) {
-  const ir::Buffer& b = k.buffers[static_cast<size_t>(own)];
-  const int i = code::add_index(k, "filled");
-  return code::loop(i, b.elements, ir::constant(b.elements),
-                    {code::store(own, ir::variable(i), code::load(from, ir::variable(i), b.dtype, 1))});
-}
-
-// p = state[slot]; iterations x kChaseSteps: p = nodes[p]; state[slot] = p. `own`: in the group's copy of the nodes.
-ir::Kernel chase(const std::string& name, bool own) {
+// p = state[slot]; iterations x kChaseSteps: p = nodes[p]; state[slot] = p. `own`: in the group's copy of the nodes,
+// made so many elements at a time.
+ir::Kernel chase(const std::string& name, bool own, int at_once) {
   ir::Kernel k = code::empty(name);
   int nodes = code::add_buffer(k, "nodes", DType::i64, false);
   const int state = code::add_buffer(k, "state", DType::i64, true), parameters = code::add_parameters(k);
   if (own) {
     const int from = std::exchange(nodes, add_scratch(k, DType::i64));
-    k.body.push_back(fill(k, nodes, from));
+    k.body.push_back(code::fill(k, nodes, from, at_once));
   }
   const int p = code::add_register(k, "p", DType::i64, 1);
   const ir::Index slot = ir::variable(0);
@@ -148,12 +141,12 @@ ir::Kernel chase(const std::string& name, bool own) {
 }
 
 // iterations: every vector of the group's own memory, block by block.
-ir::Kernel group_read(int lanes) {
+ir::Kernel group_read(int lanes, int at_once) {
   ir::Kernel k = code::empty(fmt::format("group_read_{}", lanes));
   const int from = code::add_buffer(k, "from", DType::f32, false), parameters = code::add_parameters(k);
   const int own = add_scratch(k, DType::f32);
   const int value = code::add_register(k, "value", DType::f32, lanes);
-  k.body.push_back(fill(k, own, from));
+  k.body.push_back(code::fill(k, own, from, at_once));
   k.body.push_back(code::declare(value, 1));
   const int count = code::parameter(k, "count", parameters, ir::constant(0), kMaxIterations);
   const int i = code::add_index(k, "i"), block = code::add_index(k, "block");
@@ -171,9 +164,9 @@ std::string access_name(const std::string& access, int lanes) { return fmt::form
 std::span<const std::string> access_names() { return kAccesses; }
 
 void add_memory_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) {
-  to.push_back(chase("chase", false));
-  to.push_back(chase("group_chase", true));
-  for (const int lanes : shape.lanes) to.push_back(group_read(lanes));
+  to.push_back(chase("chase", false, 1));
+  to.push_back(chase("group_chase", true, shape.threads ? shape.lanes.front() : 1));
+  for (const int lanes : shape.lanes) to.push_back(group_read(lanes, shape.threads ? lanes : 1));
   for (const int lanes : shape.lanes) to.push_back(around(lanes));
   for (const std::string& access : kAccesses)
     for (const int lanes : shape.lanes) to.push_back(streaming(access, lanes));
@@ -195,6 +188,7 @@ std::vector<ir::Kernel> all_kernels(const KernelShape& shape) {
   add_access_kernels(shape, out);
   add_atomic_kernels(shape, out);
   add_residency_kernels(shape, out);
+  add_scratch_kernels(shape, out);
   return out;
 }
 

@@ -71,6 +71,7 @@ struct Scratch {             // memory of a group's own
   Span latency;
   Speed read, write;
   int banks = 0, bank_bytes = 4;
+  bool in_memory = false;    // not on the chip: it lies in far memory, behind the caches
 };
 
 struct Atomic {              // additions in one step

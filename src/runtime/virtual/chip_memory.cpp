@@ -90,6 +90,7 @@ Scratch scratch_of(const ProfileReader& r, const MemoryLevel& m, double line) {
   Scratch s;
   s.exists = true;
   s.capacity = value_or(m.capacity, 0);
+  s.in_memory = !m.backed_by.empty();
   s.latency = r.span(m.latency, {defaults::kScratchLatency, 0});
   s.banks = static_cast<int>(value_or(m.banks.count, 0));
   s.bank_bytes = static_cast<int>(value_or(m.banks.width, 4));

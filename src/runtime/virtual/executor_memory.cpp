@@ -126,7 +126,7 @@ double Executor::access(const Op& op, AccessKind kind, double start) {
   const int size = size_of(code_, op.buffer);
   const View& view = views_[static_cast<size_t>(op.buffer)];
   const bool scratch = code_.buffers[static_cast<size_t>(op.buffer)].scope == ir::Scope::scratch;
-  if (scratch && machine_.chip.threads) return own_memory(op, kind, start);
+  if (scratch && machine_.chip.threads && !machine_.chip.scratch.in_memory) return own_memory(op, kind, start);
   const auto byte = [&](int64_t element) { return view.address + element * size; };
   if (together_) return near(byte(at_[0]), byte(at_[0] + (op.stride == 1 ? op.count : 1)) - 1, kind, start);
   // Lanes beside each other in a line are one access.

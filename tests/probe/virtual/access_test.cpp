@@ -17,7 +17,7 @@ const hwdesc::Profile& found(const std::string& name) {
   ProbeOptions options;
   options.budget_s = 10;
   options.max_bytes = int64_t{24} << 20;
-  options.only = {"checks", "clock", "line", "chase", "knees", "fma", "waves", "units", "sharing", "bandwidth", "far", "outstanding", "ways", "transfer"};
+  options.only = {"checks", "clock", "line", "chase", "knees", "fma", "waves", "units", "sharing", "bandwidth", "far", "outstanding", "ways", "transfer", "scratch"};
   const auto result = probe("virtual:" + std::string(ASSAY_SOURCE_DIR) + "/tests/probe/virtual/chips/" + name + ".yaml", options);
   if (!result) throw std::runtime_error(render(result.diags()));
   EXPECT_TRUE(result->warnings.empty()) << render(result->warnings);
@@ -75,6 +75,13 @@ TEST(AccessOfWaves, transfers) {
     EXPECT_EQ(level(found("access-waves"), name).transaction.value->v, 32) << name;
   }
   EXPECT_NEAR(slots_across(found("access-waves")), 2, 0.1);
+}
+
+TEST(AccessOfWaves, a_groups_own_memory) {
+  const hwdesc::MemoryLevel& own = level(found("access-waves"), "local");
+  EXPECT_EQ(own.banks.count.value->v, 16);
+  EXPECT_EQ(own.backed_by, "");
+  EXPECT_EQ(level(found("access-emulated"), "local").backed_by, "dram");
 }
 
 TEST(AccessOfWaves, ways) {

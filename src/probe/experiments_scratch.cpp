@@ -1,0 +1,61 @@
+// A group's own memory: its banks, and whether it is memory on the chip.
+#include <algorithm>
+
+#include "probe/code.h"
+#include "probe/cycle.h"
+#include "probe/experiments.h"
+#include "probe/kernels.h"
+
+namespace assay::probe {
+namespace {
+
+constexpr double kSweep = 4;                              // first caches that are read in between
+constexpr int64_t kLeastSweep = 64 << 10;
+constexpr int64_t kOwnTurns = kGroupBytes / 64 / kChaseSteps;  // every node once
+
+bool has(const Session& s, const std::string& kernel) {
+  return std::any_of(s.kernels.begin(), s.kernels.end(), [&](const ir::Kernel& k) { return k.name == kernel; });
+}
+
+// Lanes that are threads, of one wave in every group.
+void measure_stride(Session& s, int nodes, int64_t stride) {
+  Job job;
+  job.kernel = strided_name(s.known.lanes, stride);
+  job.arguments = {{nodes, 0}};
+  job.groups = static_cast<int>(s.known.units);
+  job.work = kStrideLoads * job.groups;
+  job.most = kMaxIterations;
+  job.target_s = s.device.simulated ? 0.2e-3 : 0.4e-3;
+  s.emit(s.bench.measure("scratch", "stride", {{"stride", double(stride)}}, job));
+}
+
+// The hops through its own memory, with other memory read in between or not. Per iteration.
+void measure_after_sweep(Session& s, const ChaseArea& area, int far, int64_t sweep, int64_t turns) {
+  Job job;
+  job.kernel = after_sweep_name(s.known.lanes);
+  job.arguments = {{area.nodes, 0}, {far, 0}, {area.state, 0}};
+  job.parameters = [=](int64_t count) { return std::vector<double>{double(count), double(sweep / kBlockBytes), double(turns)}; };
+  job.most = kMaxIterations;
+  job.target_s = s.device.simulated ? 0.2e-3 : 0.4e-3;
+  s.emit(s.bench.measure("scratch", "after", {{"bytes", double(sweep)}, {"hops", double(turns * kChaseSteps)}}, job));
+}
+
+}  // namespace
+
+void run_scratch(Session& s) {
+  if (!has(s, after_sweep_name(s.known.lanes))) return;
+  const double first = s.known.levels.knees.empty() ? 0 : s.known.levels.knees.front().to;
+  const int64_t sweep = std::max(kLeastSweep, static_cast<int64_t>(kSweep * first)) / kBlockBytes * kBlockBytes;
+  const ChaseArea area = ChaseArea::make(s.bench, kGroupBytes);
+  const int far = s.bench.allocate(sweep + kBlockBytes);
+  area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, dense_cycle(kGroupBytes, 64), s.random));
+  std::vector<int64_t> strides;
+  for (const int64_t stride : kStrides)
+    if (has(s, strided_name(s.known.lanes, stride))) strides.push_back(stride);
+  s.rounds(strides.size() + 4, [&](size_t i) {
+    if (i >= 4) return measure_stride(s, area.nodes, strides[i - 4]);
+    measure_after_sweep(s, area, far, i / 2 == 0 ? 0 : sweep, i % 2 == 0 ? 0 : kOwnTurns);
+  });
+}
+
+}  // namespace assay::probe

@@ -1,0 +1,62 @@
+#include "probe/scratch.h"
+
+#include <bit>
+#include <fmt/format.h>
+
+#include "probe/values.h"
+
+namespace assay::probe {
+namespace {
+
+using namespace hwdesc;
+
+constexpr double kConflicts = 1.5;  // twice the distance takes so many times as long, where banks are met twice as often
+constexpr double kSame = 1.15, kSlower = 0.8;
+
+}  // namespace
+
+void add_banks(const Observations& all, MemoryLevel& to) {
+  std::vector<double> strides, times;
+  for (const double stride : values_of(select(all, "scratch", "stride"), "stride")) {
+    if (!std::has_single_bit(static_cast<uint64_t>(stride))) continue;
+    const auto s = summarize(select(all, "scratch", "stride", {{"stride", stride}}), Estimator::throughput);
+    if (s) strides.push_back(stride), times.push_back(s->value);
+  }
+  if (strides.size() < 3) return;
+  for (size_t i = 1; i < times.size(); ++i)
+    if (times[i] < kSame * times[i - 1] / (kSame * kSame)) {
+      to.banks.count = unknown_value<Count>(fmt::format("lanes {:.0f} words apart are faster than closer ones: others disturbed it, or sets of banks are chosen by a hash", strides[i]));
+      return;
+    }
+  size_t longest = strides.size() - 1;
+  while (longest > 0 && times[longest] < kSame * times[longest - 1]) --longest;
+  if (longest == 0) {
+    to.banks.count = unknown_value<Count>("no distance of the lanes is slower than another: conflicts do not show");
+    return;
+  }
+  if (longest + 1 == strides.size()) {
+    to.banks.count = unknown_value<Count>(fmt::format("lanes {:.0f} words apart are still slower than closer ones: there are more banks", strides.back()));
+    return;
+  }
+  if (times[1] < kConflicts * times[0]) {
+    to.banks.count = unknown_value<Count>(fmt::format("{:.0f} banks of 4 B, or fewer wider ones: lanes two words apart are no slower than neighbours", strides[longest]));
+    return;
+  }
+  to.banks.count = known_value(Count{strides[longest]}, Origin::measured, "the smallest distance of the lanes, in words, that takes longest",
+                               fmt::format("there loads take {:.1f} times as long as of neighbouring words", times[longest] / times[0]));
+  to.banks.width = known_value(Bytes{4}, Origin::measured, "lanes two words apart are slower than neighbours");
+}
+
+std::optional<double> slowed_by_sweep(const Observations& all) {
+  const std::vector<double> sweeps = values_of(select(all, "scratch", "after"), "bytes"), hops = values_of(select(all, "scratch", "after"), "hops");
+  if (sweeps.size() != 2 || hops.size() != 2) return std::nullopt;
+  const auto time = [&](double sweep, double n) {
+    const auto s = summarize(select(all, "scratch", "after", {{"bytes", sweep}, {"hops", n}}), Estimator::latency);
+    return s ? s->value : 0;
+  };
+  const double before = time(sweeps[0], hops[1]) - time(sweeps[0], hops[0]), after = time(sweeps[1], hops[1]) - time(sweeps[1], hops[0]);
+  if (before <= 0 || after <= 0 || after < kSlower * before) return std::nullopt;  // the difference was lost in noise
+  return after / before;
+}
+
+}  // namespace assay::probe
