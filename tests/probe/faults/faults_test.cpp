@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <functional>
+#include <iostream>
 #include <random>
 #include <thread>
 
@@ -132,6 +133,7 @@ TEST(Faults, AreSurvivedAndNothingIsLost) {
     std::mt19937 random(static_cast<unsigned>(i));
     const Fault fault = fault_of(i, random);
     SCOPED_TRACE(std::to_string(i) + ": " + fault.name);
+    std::cout << i << ": " << fault.name << std::endl;  // a hundred take a while
     const Bed bed(fault.effect);
     disturb(fault, bed);
     go_on(bed);
