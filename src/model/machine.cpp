@@ -290,6 +290,11 @@ class Resolver {
     return {v.value->v * ticks(v.value->clock), spread_of(v), false, path};
   }
 
+  // The device's own; the host's lies behind it.
+  bool is_farthest(const hwdesc::MemoryLevel& l) const {
+    return std::none_of(p_.memory.begin() + (&l - p_.memory.data()) + 1, p_.memory.end(), [](const hwdesc::MemoryLevel& m) { return m.per != "host"; });
+  }
+
   bool lies_farther_out(const hwdesc::MemoryLevel& l) const {
     const auto behind = p_.memory.begin() + (&l - p_.memory.data());
     return std::any_of(behind, p_.memory.end(), [&](const hwdesc::MemoryLevel& m) { return m.name == l.backed_by; });
@@ -304,7 +309,7 @@ class Resolver {
     out.instances = instances_of(l.per);
     // The device's, though it may have one unit only: one unit alone reaches less of it than all it can give.
     out.shared = out.instances < m_.units || (m_.units == 1 && l.per == "device");
-    out.on_chip_explicit = l.managed == hwdesc::Managed::explicit_ && &l != &p_.memory.back();
+    out.on_chip_explicit = l.managed == hwdesc::Managed::explicit_ && !is_farthest(l);
     if (l.knee.from.known())
       out.capacity = {l.knee.from.value->v, spread_of(l.knee.from), false, base + ".knee.from"};
     else if (l.capacity.known())

@@ -27,12 +27,14 @@ constexpr auto kExperiments = std::to_array<Experiment>({
     {"sustained", "fma", "clock under load", 1.2, run_sustained},
     {"group_memory", "fma", "memory of a group's own", 1.0, run_group_memory},
     {"scratch", "knees fma units", "banks, and whether a group's own memory is on the chip", 0.6, run_scratch},
+    {"rewrite", "knees fma", "what a store that misses does", 0.8, run_rewrite},
     {"transfer", "knees waves", "unit of transfer, line, vectors across lines", 1.0, run_transfer},
     {"ways", "knees", "lines of one set", 1.0, run_ways},
     {"outstanding", "knees fma", "misses under way at once", 2.0, run_outstanding},
     {"atomics", "fma", "additions in one step", 0.8, run_atomics},
     {"residency", "waves units", "groups under way at once, the register file", 0.6, run_residency},
     {"registers", "fma", "registers of a thread", 0.4, run_registers},
+    {"host", "", "copies between host and device", 0.8, run_host},
     {"launch", "", "cost of a step, of a group, of a barrier", 1.0, run_launch},
 });
 

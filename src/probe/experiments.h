@@ -49,6 +49,8 @@ void run_sharing(Session& s);
 
 // How memory is accessed (experiments_access.cpp).
 void run_outstanding(Session& s);
+void run_host(Session& s);      // experiments_host.cpp
+void run_rewrite(Session& s);   // experiments_rewrite.cpp
 void run_scratch(Session& s);   // experiments_scratch.cpp
 void run_transfer(Session& s);  // experiments_transfer.cpp
 void run_ways(Session& s);      // experiments_sets.cpp

@@ -114,14 +114,14 @@ void run_knees(Session& s) {
   }
 }
 
-// In the middle of each plateau, far memory well beyond the last knee.
+// Well inside each plateau, far memory well beyond the last knee.
 void run_latency(Session& s) {
   const std::vector<Plateau>& plateaus = s.known.levels.plateaus;
   const auto line = static_cast<int64_t>(s.known.line);
   std::vector<int64_t> sizes;
   for (size_t i = 0; i < plateaus.size(); ++i)
     sizes.push_back(i + 1 == plateaus.size() ? footprint_beyond(s.known.levels, s.max_bytes)
-                                             : rounded(std::sqrt(plateaus[i].first * plateaus[i].last), kPage));
+                                             : footprint_of_latency(s.known, i));
   if (sizes.empty()) return;
   const ChaseArea area = ChaseArea::make(s.bench, *std::max_element(sizes.begin(), sizes.end()));
   s.rounds(sizes.size(), [&](size_t i) {

@@ -189,12 +189,23 @@ std::vector<StreamPoint> points_dealt(const Session& s) {
     const int64_t each = std::max(bytes / (copies(access) ? 2 : 1) / parts / kBlockBytes * kBlockBytes, kBlockBytes);
     points.push_back({access, s.known.lanes, static_cast<int>(parts), each, static_cast<double>(level)});
   };
+  // Written by one group each: the groups of a unit share its cache out. A unit has as many of them as the others.
+  const auto add_own = [&](const char* access, int64_t bytes, size_t level) {
+    const auto units = static_cast<int64_t>(s.known.units);
+    const int64_t room = bytes / kBlockBytes / (copies(access) ? 2 : 1), each = std::clamp<int64_t>(s.known.groups / units, 1, std::max<int64_t>(1, room));
+    const int64_t part = std::max<int64_t>(1, room / each) * kBlockBytes;
+    points.push_back({access, s.known.lanes, static_cast<int>(each * units), part, static_cast<double>(level)});
+  };
   for (size_t i = 0; i < s.known.levels.knees.size(); ++i)
     for (const int64_t bytes : footprints_within(s.known.levels, i, 1)) {
       const bool shared = s.known.sharing[i].shared, behind_own = i > 0 && !s.known.sharing[i - 1].shared;
       if (!shared || behind_own) points.push_back({"read", s.known.lanes, s.known.groups, bytes, static_cast<double>(i), true, shared});
       else add("read", bytes, i);
-      if (!shared) continue;
+      if (!shared) {
+        add_own("write", bytes, i);
+        add_own("copy", bytes, i);
+        continue;
+      }
       add("write", bytes, i);
       add("copy", bytes, i);
     }

@@ -14,6 +14,7 @@ constexpr double kMissesAll = 1.5, kHeld = 0.8;  // of a capacity
 constexpr double kBeyond = 4;                    // times the last cache
 constexpr int64_t kApart = 1280;                 // bytes: an odd multiple of 256, more than two touches are apart
 constexpr int kSetsMissed = 4;                   // first touches use one set in so many
+constexpr int kWavesMore = 4;                    // than computing needs: loading waits longer
 constexpr double kSpan = 1.5;                    // capacities that nodes lie in
 
 struct Point {
@@ -57,7 +58,7 @@ void measure_vectors(Session& s, int from, int lanes, bool across) {
   Job job;
   job.kernel = vectors_name(lanes, across);
   job.arguments = {{from, 0}};
-  job.groups = s.device.threads ? s.known.groups : 1;
+  job.groups = s.device.threads ? kWavesMore * s.known.groups : 1;
   job.work = double(vectors_of(lanes)) * job.groups;
   job.most = kMaxIterations;
   job.target_s = 0.3e-3;

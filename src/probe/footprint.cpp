@@ -40,6 +40,12 @@ std::vector<int64_t> footprints_within(const Levels& levels, size_t i, int share
   return {*middle, far};
 }
 
+int64_t footprint_of_latency(const Known& known, size_t i) {
+  const Plateau& p = known.levels.plateaus[i];
+  const double part = i < known.sharing.size() && known.sharing[i].shared ? 0.25 : 0.5;
+  return in_blocks(p.first * std::pow(p.last / p.first, part));
+}
+
 std::optional<int64_t> footprint_past_private(const Known& known, int units) {
   size_t last_private = known.levels.knees.size();
   for (size_t i = 0; i < known.sharing.size(); ++i)

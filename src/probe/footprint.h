@@ -24,6 +24,10 @@ std::vector<int64_t> footprints_within(const Levels& levels, size_t i, int share
 // close together to tell one from the next. nullopt: nothing is private, or the shared ones hold too little.
 std::optional<int64_t> footprint_past_private(const Known& known, int units);
 
+// Bytes that one unit chases through to see the latency of level `i`, not the last: the middle of its plateau, by the
+// logarithm. Of what units share, a quarter of the way in: others use it too, and what lies farther in is soon driven out.
+int64_t footprint_of_latency(const Known& known, size_t i);
+
 // Bytes in total beyond the last knee: eight times its end, at least 64 MiB, at most `most`.
 int64_t footprint_beyond(const Levels& levels, int64_t most);
 

@@ -4,10 +4,12 @@
 #include <cstdlib>
 #include <fmt/format.h>
 
+#include "probe/host_memory.h"
 #include "probe/infer.h"
 #include "probe/infer_access.h"
 #include "probe/join_levels.h"
 #include "probe/power_mean.h"
+#include "probe/rewrite.h"
 #include "probe/scratch.h"
 #include "probe/streamed.h"
 #include "probe/transfer.h"
@@ -219,7 +221,8 @@ MemoryLevel level_of(Context c) {
   if (!c.far && !select(c.all, "ways", "lines").empty()) l.ways = ways_of(c.all, c.known, c.index);
   if (const auto line = line_of(c.all, c.known); line.known()) l.line = line;
   l.transaction = transaction_of(c.all, c.known, c.index);
-  if (!c.far && c.index + 2 == n) l.write = policy_of(c);
+  if (!c.far) l.write = write_policy_of(c.all, c.index);
+  if (!c.far && c.index + 2 == n && l.write == WritePolicy::unknown) l.write = policy_of(c);
   return l;
 }
 
@@ -261,6 +264,7 @@ void infer_memory(const Observations& all, const Known& known, Profile& to) {
   for (size_t i = 0; i < to.memory.size(); ++i)
     if (!known.threads) settle_shared(all, to.memory[i], i);
   if (auto own = group_memory(all, known)) to.memory.insert(to.memory.begin(), std::move(*own));
+  if (auto host = host_memory(all)) to.memory.push_back(std::move(*host));
 }
 
 }  // namespace assay::probe

@@ -12,6 +12,7 @@
 //                     touch some of each block
 //   mix_<kind>        independent operations of several kinds: how many issue per tick
 //   within_<w>, across_<w>   a vector at the beginning, or across the end, of every 128 bytes of a near area
+//   rewrite_<w>       reads others' memory, reads, writes and reads again its own, as much of each as it is told
 //   around_<w>        reads a range of blocks, each group from a place of its own on and round to it: all of them
 //                     see all of it, so that what one unit keeps for itself does not help
 //   chase             p = nodes[p]: latency
@@ -73,6 +74,7 @@ std::string chases_name(int chains);
 std::string strided_name(int lanes, int64_t stride);
 bool has_stride(int lanes, int64_t stride);  // fits into kGroupBytes
 std::string after_sweep_name(int lanes);
+std::string rewrite_name(int lanes);
 std::string vectors_name(int lanes, bool across);
 int64_t vectors_of(int lanes);  // per iteration of these
 int chases_turns(int chains);  // hops of each chain per iteration

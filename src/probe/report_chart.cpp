@@ -57,6 +57,13 @@ const std::vector<Row>& table() {
       {"Latency of memory", "What is kept together", "transfer", "span", "stride", "",
        {"distance of nodes", Kind::bytes, true}, {"time of one load", Kind::seconds, true}, Show::time, kLatency, nullptr,
        "Nodes in a span half as long again as the first cache. Once they lie more than a line apart, fewer lines are needed, and they fit."},
+      {"Bandwidth", "What is kept of what was written", "rewrite", "", "", "level",
+       {"", Kind::count, false}, {"time of a pass", Kind::seconds, true}, Show::time, kLatency, nullptr,
+       "Other memory drives a footprint out of a cache; then it is read, written and read again, or only some of it. A footprint "
+       "that was written and is read as fast as one that was read (written - write against warm - cold) is kept."},
+      {"Bandwidth", "Copies between host and device", "host", "", "bytes", "",
+       {"bytes at once", Kind::bytes, true}, {"time of a copy", Kind::seconds, true}, Show::time, kThroughput, nullptr,
+       "Copies to the device and from it, timed by the host. Small ones show what a copy costs at all, large ones the bandwidth."},
       {"Bandwidth", "Vectors within and across lines", "transfer", "within across", "lanes", "",
        {"lanes of a vector", Kind::count, true}, {"time of one load", Kind::seconds, true}, Show::time, kThroughput, nullptr,
        "Vector loads at the beginning of every 128 bytes, and across their end."},

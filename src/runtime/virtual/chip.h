@@ -61,6 +61,7 @@ struct Level {
   std::vector<std::pair<double, double>> shape;  // units, bandwidth, as fractions
   int outstanding = 0;       // lines under way to it, or through it, at once, per unit; 0: no limit
   bool allocates = true;     // a store that misses brings the line in
+  bool around = false;       // and what it holds of such a line goes
   bool victim = false;
   bool memory = false;       // where everything lies
 };

@@ -36,6 +36,7 @@ class LevelReader {
     if (before == nullptr) l.outstanding = 0;  // nothing lies before it that could miss
     // First caches of SIMT units write through.
     l.allocates = m_.write == WritePolicy::unknown ? !(r_.simt && before == nullptr) : m_.write == WritePolicy::allocate;
+    l.around = m_.write == WritePolicy::around;
     l.victim = m_.role == CacheRole::victim && before != nullptr && !memory;
     return l;
   }

@@ -213,6 +213,9 @@ double Hierarchy::access(int port_number, int64_t address, int bytes, AccessKind
   else if (kind == AccessKind::write) while (target < memory_ && !chip_.levels[target].allocates) ++target;
   if (kind == AccessKind::stream_write)
     for (size_t k = found; k < memory_; ++k) cache(k, port_number).remove(line_of(k, address));
+  if (kind == AccessKind::write)
+    for (size_t k = 0; k < target && k < memory_; ++k)
+      if (chip_.levels[k].around) cache(k, port_number).remove(line_of(k, address));
   const bool ahead = prefetch_ && foreseen(port, wanted);
   if (ahead)
     for (size_t k = 1; k < memory_; ++k) cache(k, port_number).expect(line_of(k, address) + kExpected);

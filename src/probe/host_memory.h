@@ -1,0 +1,15 @@
+// The host's memory as a device reaches it, from the experiment `host`: bandwidth from the largest copy, latency from the
+// smallest. Pure.
+#pragma once
+
+#include <optional>
+
+#include "hwdesc/profile.h"
+#include "probe/observation.h"
+
+namespace assay::probe {
+
+// nullopt: not measured.
+std::optional<hwdesc::MemoryLevel> host_memory(const Observations& all);
+
+}  // namespace assay::probe

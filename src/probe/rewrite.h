@@ -1,0 +1,28 @@
+// What a store that misses a cache does, from the experiment `rewrite`. Pure.
+//
+// Other memory drives a footprint out of the cache. Then it is read, written and read again, or only some of it; times are
+// of the last reading, by the difference to the same without it:
+//   cold      nothing before it                      warm      it was read before
+//   written   it was written before                  updated   it was read, then written
+// A cache that allocates has what was written: `written` is as fast as `warm`. One that does not is as slow as `cold`; if it
+// is written through, what was there before is still there: `updated` is as fast as `warm`; around: it has gone.
+#pragma once
+
+#include <array>
+
+#include "hwdesc/profile.h"
+#include "probe/observation.h"
+
+namespace assay::probe {
+
+struct Rewrite {
+  const char* name;
+  bool before, written, after;
+};
+inline constexpr std::array<Rewrite, 7> kRewrites = {{{"others", false, false, false}, {"cold", false, false, true}, {"warm", true, false, true},
+    {"write", false, true, false}, {"written", false, true, true}, {"update", true, true, false}, {"updated", true, true, true}}};
+
+// `level`: position in known.levels. unknown: not told.
+hwdesc::WritePolicy write_policy_of(const Observations& all, size_t level);
+
+}  // namespace assay::probe
