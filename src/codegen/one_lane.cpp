@@ -158,6 +158,7 @@ void OneLane::add_atomic(ir::Block& to, const ir::AtomicAdd& s) {
 }  // namespace
 
 Result<ir::Kernel> one_lane(const ir::Kernel& kernel, int width) {
+  if (kernel.lane >= 0) return kernel;  // it is one already
   OneLane rewriting(kernel, width);
   ir::Kernel out = rewriting.run();
   if (rewriting.unsupported().empty()) return out;

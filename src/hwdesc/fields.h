@@ -74,6 +74,7 @@ template <class V> void fields(V& v, Is<LaneMode> auto& x) {
 template <class V> void fields(V& v, Is<Lanes> auto& x) {
   v("style", x.style, "simt: lanes are threads; simd: explicit vectors", Need::shown);
   v("modes", x.modes, "the widths the chip can run in", Need::optional);
+  v("divergence", x.divergence, "time of a branch that lanes of a wave disagree on, over that of one they agree on", Need::optional);
 }
 
 template <class V> void fields(V& v, Is<Execution> auto& x) {
@@ -84,6 +85,7 @@ template <class V> void fields(V& v, Is<Execution> auto& x) {
   v("resident", x.resident, "what can be in flight at once", Need::optional);
   v("registers", x.registers, "the register file", Need::optional);
   v("issue", x.issue, "instructions issued per tick", Need::optional);
+  v("code", x.code, "bytes of a loop's straight-line body: `from` still runs at full speed, `to` does not", Need::optional);
 }
 
 template <class V> void fields(V& v, Is<ShapePoint> auto& x) {
@@ -223,6 +225,7 @@ template <class V> void fields(V& v, Is<Api> auto& x) {
   v("launch", x.launch, "cost per kernel by mode", Need::optional);
   v("group_start", x.group_start, "cost per group on the unit that runs it", Need::optional);
   v("unit_join", x.unit_join, "until all units take part in a launch, after the first of them began", Need::optional);
+  v("group_barrier", x.group_barrier, "of a group that is one wave", Need::optional);
   v("device_barrier", x.device_barrier, "between the steps of a schedule that runs inside one launch; where it is not known, every step is a launch", Need::optional);
   v("coresident_groups", x.coresident_groups, "whether all groups up to residency run at once", Need::optional);
   v("limits", x.limits, "where this api allows less than the chip has", Need::optional);

@@ -66,6 +66,11 @@ struct Pipe {
   bool operator==(const Pipe&) const = default;
 };
 
+struct Knee {                 // where the hit rate falls: from = largest size that still hits
+  Value<Bytes> from, to;
+  bool operator==(const Knee&) const = default;
+};
+
 // A width the chip can run in, and what differs in it from what `execution` and `pipes` say: AVX2
 // and AVX-512, wave 64 and wave 128 have registers, limits and rates of their own.
 struct LaneMode {
@@ -82,6 +87,7 @@ struct LaneMode {
 struct Lanes {
   LaneStyle style = LaneStyle::simt;
   std::vector<LaneMode> modes;
+  Value<Ratio> divergence;     // time of a branch that lanes of a wave disagree on, over that of one they agree on
   bool operator==(const Lanes&) const = default;
 };
 
@@ -91,6 +97,7 @@ struct Execution {
   Resident resident;
   Registers registers;
   Issue issue;
+  Knee code;                   // a loop's straight-line body that still runs at full speed, and one that does not
   bool operator==(const Execution&) const = default;
 };
 
@@ -112,11 +119,6 @@ struct MemoryBandwidth {
   Value<Ratio> sharpness;     // p of ((n b1)^-p + B^-p)^(-1/p), n active units
   std::vector<ShapePoint> shape;  // the same law as measured, where it is not of that form
   bool operator==(const MemoryBandwidth&) const = default;
-};
-
-struct Knee {                 // where the hit rate falls: from = largest size that still hits
-  Value<Bytes> from, to;
-  bool operator==(const Knee&) const = default;
 };
 
 // The same of data that is streamed through again and again: what programs do, where a chase also waits for
@@ -243,6 +245,7 @@ struct Api {
   Launch launch;
   Value<Seconds> group_start;     // per group, on the unit that runs it
   Value<Seconds> unit_join;       // until all units take part in a launch, after the first began
+  Value<Seconds> group_barrier;   // of one wave's group
   Value<Seconds> device_barrier;  // between steps of one schedule
   Fact coresident_groups = Fact::unknown;
   ApiLimits limits;

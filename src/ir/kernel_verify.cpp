@@ -245,6 +245,8 @@ Diags verify(const Kernel& k) {
     c.fail("index variable 0, the group, is missing");
   else
     c.var_bound[0] = c.var_visible[0] = true;
+  if (k.lane >= 0 && c.in_range(k.lane, k.index_names.size())) c.var_bound[static_cast<size_t>(k.lane)] = c.var_visible[static_cast<size_t>(k.lane)] = true;
+  else if (k.lane >= 0) c.fail(fmt::format("there is no index variable {} for the lane", k.lane));
   c.check_block(k.body);
   return std::move(c.diags);
 }

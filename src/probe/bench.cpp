@@ -72,6 +72,12 @@ int64_t Bench::stack_bytes(const std::string& name) const {
   return -1;
 }
 
+int64_t Bench::code_bytes(const std::string& name) const {
+  for (const runtime::KernelReport& r : module_.reports())
+    if (r.kernel == name) return r.code_bytes;
+  return 0;
+}
+
 int64_t Bench::registers(const std::string& name) const {
   for (const runtime::KernelReport& r : module_.reports())
     if (r.kernel == name) return r.registers;

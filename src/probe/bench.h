@@ -58,6 +58,7 @@ class Bench {  // invariant: a loaded module with the sentinel calibrated
   int allocate(int64_t bytes);
   runtime::Module& module() { return module_; }
   int kernel(const std::string& name) const;
+  int64_t code_bytes(const std::string& name) const;   // 0: not known
   bool has(const std::string& name) const { return kernels_.contains(name); }
   int64_t stack_bytes(const std::string& name) const;  // -1: not known
   int64_t registers(const std::string& name) const;    // of a thread; -1: not known

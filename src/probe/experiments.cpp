@@ -35,6 +35,9 @@ constexpr auto kExperiments = std::to_array<Experiment>({
     {"residency", "waves units", "groups under way at once, the register file", 0.6, run_residency},
     {"registers", "fma", "registers of a thread", 0.4, run_registers},
     {"host", "", "copies between host and device", 0.8, run_host},
+    {"branches", "waves", "branches that lanes disagree on, barriers of a group", 0.6, run_branches},
+    {"code", "", "straight-line code", 0.4, run_code},
+    {"power", "fma", "power and energy", 0.3, run_power},
     {"launch", "", "cost of a step, of a group, of a barrier", 1.0, run_launch},
 });
 

@@ -39,6 +39,13 @@ void run_atomics(Session& s);
 void run_residency(Session& s);
 void run_registers(Session& s);
 
+// Branches that lanes disagree on, barriers (experiments_branches.cpp).
+void run_branches(Session& s);
+
+// Straight-line code; power (experiments_straight.cpp, experiments_power.cpp).
+void run_code(Session& s);
+void run_power(Session& s);
+
 // Caches (experiments_cache.cpp).
 void run_line(Session& s);
 void run_chase(Session& s);

@@ -24,6 +24,12 @@ void infer_types(const Observations& all, const Known& known, hwdesc::Profile& t
 void infer_atomics(const Observations& all, const Known& known, hwdesc::Profile& to);
 // what is under way at once, registers of threads
 void infer_residency(const Observations& all, const Known& known, hwdesc::Profile& to);
+// how wide waves are, by branches; barriers of a group
+void infer_branches(const Observations& all, const Known& known, hwdesc::Profile& to);
+// how much code runs at full speed
+void infer_code(const Observations& all, hwdesc::Profile& to);
+// power and energy
+void infer_power(const Observations& all, hwdesc::Profile& to);
 // levels near to far
 void infer_memory(const Observations& all, const Known& known, hwdesc::Profile& to);
 

@@ -147,6 +147,7 @@ void add_api(const Observations& all, Profile& to) {
   }
   if (const auto s = launch_time(all, "barrier"))
     api.device_barrier = seconds_value(scaled(*s, 1), "200 steps of one empty group per unit in one kernel, per step");
+  api.launch.graph = unknown_value<Seconds>("nothing here records launches");
   if (const auto s = launch_time(all, "join"); s && s->value > kShortestJoin && is_a_cost(select(all, "launch", "join")))
     api.unit_join = seconds_value(scaled(*s, 1), "steps of 0.4 ms on all units, less the same on one");
   if (const auto s = launch_time(all, "group"))

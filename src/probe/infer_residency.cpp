@@ -129,11 +129,16 @@ void add_most(const Observations& all, Profile& to) {
     const auto blocks = select(all, "registers", what, {{"live", n}});
     return blocks.empty() ? -1.0 : blocks.back().samples.at(0);
   };
-  double fits = 0, fastest = INFINITY;
-  for (const double n : live) {
-    const double stack = reported("stack", n), time = summarize(select(all, "registers", "live", {{"live", n}}), Estimator::throughput)->value;
-    const bool spills = stack >= 0 ? stack > reported("stack", live.front()) : time > kSlower * fastest;
-    fastest = std::min(fastest, time);
+  std::vector<double> times;
+  for (const double n : live) times.push_back(summarize(select(all, "registers", "live", {{"live", n}}), Estimator::throughput)->value);
+  const auto slower_from = [&](size_t i) {  // it, and all that are more
+    const auto at = times.begin() + static_cast<std::ptrdiff_t>(i);
+    return i > 0 && *std::min_element(at, times.end()) > kSlower * *std::min_element(times.begin(), at);
+  };
+  double fits = 0;
+  for (size_t i = 0; i < live.size(); ++i) {
+    const double n = live[i], stack = reported("stack", n);
+    const bool spills = stack >= 0 ? stack > reported("stack", live.front()) : slower_from(i);
     if (!spills) {
       fits = n;
       continue;

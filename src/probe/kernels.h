@@ -96,6 +96,7 @@ std::vector<ir::Kernel> all_kernels(const KernelShape& shape);
 
 // Parts of the list, one file each.
 void add_residency_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);
+void add_straight_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);
 void add_atomic_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);
 void add_type_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);
 void add_compute_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);

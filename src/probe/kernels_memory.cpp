@@ -189,6 +189,7 @@ std::vector<ir::Kernel> all_kernels(const KernelShape& shape) {
   add_atomic_kernels(shape, out);
   add_residency_kernels(shape, out);
   add_scratch_kernels(shape, out);
+  add_straight_kernels(shape, out);
   return out;
 }
 

@@ -59,6 +59,7 @@ class Prober {  // invariant: everything in observations_ that was measured here
   std::string work(const Experiment& e, double seconds, const Send& send);
   void open();
   std::unique_ptr<runtime::Module> load(std::span<const ir::Kernel> kernels, bool one_by_one);
+  std::unique_ptr<runtime::Module> load(std::span<const ir::Kernel> kernels, bool one_by_one, const hwdesc::Target& target);
   void take(const std::string& line);
   void conclude(const Ending& e);
   bool asked_for(const Experiment& e) const;
@@ -122,10 +123,14 @@ void Prober::open() {
 }
 
 std::unique_ptr<runtime::Module> Prober::load(std::span<const ir::Kernel> kernels, bool one_by_one) {
+  return load(kernels, one_by_one, target_for(opened_->info()));
+}
+
+std::unique_ptr<runtime::Module> Prober::load(std::span<const ir::Kernel> kernels, bool one_by_one, const hwdesc::Target& target) {
   runtime::LoadOptions load;
   load.cache_dir = options_.cache_dir;
   load.one_by_one = one_by_one;
-  auto module = opened_->load(kernels, target_for(opened_->info()), load);
+  auto module = opened_->load(kernels, target, load);
   if (!module) fail(module.diags());
   return std::move(module).value();
 }
@@ -198,6 +203,11 @@ std::string Prober::work(const Experiment& e, double seconds, const Send& send) 
   Session s{bench, info, observations_, known_from(whole(observations_)), seconds, started, most, shape_of(info).lanes, kernels_, one_by_one, send,
             std::mt19937_64(turn + 1)};
   bench.limit_loops(s.known.most_iterations);
+  s.in_groups_of = [&](std::span<const ir::Kernel> kernels, int threads) {
+    runtime::DeviceInfo wide = info;
+    wide.widths = {threads};
+    return load(kernels, false, target_for(wide));
+  };
   if (options_.beside)
     s.behind = [&](const Observation& block) { options_.beside(block, [&](const Observation& o) { send(to_line(o)); }); };
   e.run(s);

@@ -30,6 +30,8 @@ struct Session {
   Send send;
   std::mt19937_64 random;       // seeded: the order of points repeats
   std::function<void(const Observation&)> behind = {};  // called with every block that was sent
+  // Kernels in groups of so many threads.
+  std::function<std::unique_ptr<runtime::Module>(std::span<const ir::Kernel>, int threads)> in_groups_of = {};
 
   // Rounds over points, in a new random order each time, until the share is used; at least one.
   // `measure(i)` takes one block at point i.

@@ -44,6 +44,30 @@ TEST(Interpret, counts_a_matmul_tile) {
   EXPECT_EQ(b[2], std::vector<float>(3 * 14 * 32, 10.0f));
 }
 
+// Every lane's value is added in a step of its own; what was there before is what each lane finds.
+TEST(Interpret, adds_in_one_step) {
+  Kernel k;
+  k.name = "k";
+  k.buffers = {{"sums", DType::i32, 6, Scope::global, true}};
+  k.index_names = {"group"};
+  k.groups = 3;
+  k.registers = {{"before", DType::i32, 4}};
+  Value two = constant_of(2, 4);
+  two.dtype = DType::i32;
+  k.body = {{Declare{{0}}}, {AtomicAdd{0, 0, {}, 0, two}}, {AtomicAdd{-1, 0, constant(1), 1, [] {
+              Value v = testing::reg(0, 4);
+              v.dtype = DType::i32;
+              return v;
+            }()}}};
+  Buffers b{std::vector<float>(6)};
+  const auto counts = interpret(k, b);
+  ASSERT_TRUE(counts.ok()) << render(counts.diags());
+  // Lanes find 0 2 4 6, then 8 more each time.
+  EXPECT_THAT(b[0], ::testing::ElementsAre(24, 24, 30, 36, 42, 0));
+  k.buffers[0].written = false;
+  EXPECT_THAT(render(verify(k)), HasSubstr("'sums' is added to but not marked written"));
+}
+
 std::string fault_of(const Kernel& k, Buffers b) {
   const auto r = interpret(k, b);
   return r.ok() ? "" : render(r.diags());

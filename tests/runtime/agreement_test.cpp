@@ -202,6 +202,28 @@ TEST(Agreement, chases_integers) {
   EXPECT_EQ(end, 1000 * 37 % 64);
 }
 
+// Nothing that groups add to one number is lost, whichever of them run at once.
+TEST(Agreement, adds_in_one_step) {
+  Host host;
+  constexpr int kGroups = 1000;
+  Kernel k;
+  k.name = "add";
+  k.buffers = {{"sums", DType::i32, 5, Scope::global, true}};
+  k.index_names = {"group", "i"};
+  k.groups = kGroups;
+  k.registers = {{"before", DType::i32, 4}};
+  Value two = constant_of(2, 4);
+  two.dtype = DType::i32;
+  k.body = {declare({0}), loop(1, 100, {{AtomicAdd{0, 0, {}, 0, two}}, {AtomicAdd{-1, 0, ir::constant(1), 1, two}}}, 1), {Keep{0}}};
+  const auto module = host.load({k});
+  ASSERT_NE(module, nullptr);
+  const int sums = module->allocate(20).value();
+  ASSERT_TRUE(module->run(std::vector{Launch{0, {{sums, 0}}, {}}}, {}).ok());
+  std::vector<int32_t> got(5);
+  module->read({sums, 0}, std::as_writable_bytes(std::span(got)));
+  EXPECT_EQ(got, (std::vector<int32_t>{kGroups * 100 * 8, kGroups * 200, kGroups * 200, kGroups * 200, kGroups * 200}));
+}
+
 // Largest error in units of the last place of float, against libm in double.
 double worst_ulp(Host& host, ValueOp o, double (*reference)(double), const std::vector<float>& x) {
   const int64_t n = static_cast<int64_t>(x.size());

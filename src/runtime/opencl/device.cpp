@@ -23,6 +23,22 @@ std::string class_of(cl_device_type type) {
   return "accelerator";
 }
 
+// What work-groups are best made of: lanes of a wave. It is asked of a kernel; 0: the driver does not say.
+int wave_of(const Api& api, const Place& at) {
+  cl_int status = CL_SUCCESS;
+  const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(at.platform), 0};
+  const Owned<cl_context> context{api.clCreateContext(properties, 1, &at.device, nullptr, nullptr, &status), api.clReleaseContext};
+  if (status != CL_SUCCESS) return 0;
+  const char* text = "__kernel void add(__global float* a) { a[get_global_id(0)] += 1.0f; }";
+  const Owned<cl_program> program{api.clCreateProgramWithSource(context.get(), 1, &text, nullptr, &status), api.clReleaseProgram};
+  if (status != CL_SUCCESS || api.clBuildProgram(program.get(), 1, &at.device, "", nullptr, nullptr) != CL_SUCCESS) return 0;
+  const Owned<cl_kernel> kernel{api.clCreateKernel(program.get(), "add", &status), api.clReleaseKernel};
+  if (status != CL_SUCCESS) return 0;
+  size_t lanes = 0;
+  status = api.clGetKernelWorkGroupInfo(kernel.get(), at.device, CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, sizeof lanes, &lanes, nullptr);
+  return status == CL_SUCCESS ? static_cast<int>(lanes) : 0;
+}
+
 DeviceInfo describe(const Api& api, const Place& at, size_t number) {
   DeviceInfo d;
   d.id = fmt::format("opencl:{}", number);
@@ -51,6 +67,7 @@ DeviceInfo describe(const Api& api, const Place& at, size_t number) {
     d.facts.emplace_back("isa", cpu::read_cpu_info().isa);
   } else {
     d.threads = true;
+    if (const int lanes = wave_of(api, at); lanes > 1) d.widths = {lanes};
     d.clock_hz = 1e6 * mhz;
     d.facts.emplace_back("compute_units", std::to_string(d.units));
     d.units = 1;

@@ -22,6 +22,7 @@ void read_launches(const Profile& p, Chip& to) {
   to.launch = value_or(api.launch.stream, value_or(api.launch.eager, to.launch));
   to.eager = value_or(api.launch.eager, defaults::kEager * to.launch);
   to.group_start = value_or(api.group_start, to.group_start);
+  to.group_barrier = value_or(api.group_barrier, 0);
   to.unit_join = value_or(api.unit_join, 0);
   to.barrier = value_or(api.device_barrier, to.launch);
   to.in_sequence = api.device_barrier.known() && api.coresident_groups == Fact::yes;

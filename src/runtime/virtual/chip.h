@@ -101,6 +101,7 @@ struct Chip {
   int granule = 1;           // registers are given out in multiples
   bool tells_registers = false;  // its compiler says how many a kernel takes
   int register_bytes = 0;
+  double code_bytes = 0;     // of straight-line code that runs at full speed; 0: any
   int waves = 16;            // resident per unit
   int groups = 0;            // resident per unit; 0: no limit of their own
   int group_threads = 0;     // 0: no limit
@@ -109,6 +110,7 @@ struct Chip {
   Atomic atomic, own_atomic; // in memory, and in that of a group's own
   std::vector<Translation> translation;
   double memory_bytes = 0;
+  double group_barrier = 0;  // seconds; 0: not known
   double launch = 0, eager = 0, barrier = 0, group_start = 0, unit_join = 0;  // seconds
   bool in_sequence = false;  // launches may be steps of one kernel, `barrier` apart
   double allocation = 0;     // bytes of the largest buffer

@@ -168,6 +168,7 @@ void read_execution(const ProfileReader& r, Chip& to) {
   const auto width_of = [](const LaneMode& m) { return std::max(1, static_cast<int>(m.width.value->v)); };
   std::sort(modes.begin(), modes.end(), [&](const LaneMode& a, const LaneMode& b) { return width_of(a) < width_of(b); });
   for (const LaneMode& m : modes) to.modes.push_back(ModeReader(r, m, to).read(width_of(m), width_of(modes.back())));
+  to.code_bytes = value_or(p.execution.code.from, 0);
   const Registers& file = p.execution.registers;
   to.registers = static_cast<int>(value_or(file.count, 0));
   if (r.simt && !file.per.empty()) to.registers *= std::max(1, r.levels_of(file.per) / to.units);

@@ -41,9 +41,8 @@ class Core {  // invariant: one stream of operations on a unit; time never goes 
   double begin(const Op& op, double ready) {
     const double dispatch = room();
     double start = std::max(dispatch, ready);
-    if (op.pipe >= 0) start = take(pipe(op.pipe), op.busy, dispatch, start);
-    // What waits for operands or a pipe holds up its own wave, not the others of its partition.
-    issue(op.issues, dispatch, start);
+    if (op.pipe >= 0) start = take(pipe(op.pipe), op.busy * part_, dispatch, start);
+    issue(op.issues * part_, own_ ? dispatch : start);
     return start;
   }
   // The first cache's port hands over for so many ticks.
@@ -68,7 +67,7 @@ class Core {  // invariant: one stream of operations on a unit; time never goes 
   void control(double issues) {
     if (issues <= 0) return;
     const double at = std::max(room(), own_ ? 0.0 : time_);
-    issue(issues, at, at);
+    issue(issues, at);
     if (own_) end(at + tick_ * issues);
   }
 
@@ -85,6 +84,8 @@ class Core {  // invariant: one stream of operations on a unit; time never goes 
     for (double& t : under_way_) t += by;
     if (own_) unit_->shift(by);
   }
+  // Of a group's waves only a part has lanes that go this way.
+  void take_part(double of_waves) { part_ = of_waves; }
   int64_t operations() const { return operations_; }  // so far
   Unit& unit() { return *unit_; }
 
@@ -93,10 +94,10 @@ class Core {  // invariant: one stream of operations on a unit; time never goes 
     const double front = unit_->front[partition_];
     return own_ ? std::max(front, unit_->window[unit_->place]) : std::max({front, time_, under_way_[turn_]});
   }
-  void issue(double issues, double at, double start) {
+  void issue(double issues, double at) {
     dispatched_ = at;
     unit_->front[partition_] = at + issues * tick_;
-    if (!own_) time_ = start + issues * tick_;
+    if (!own_) time_ = unit_->front[partition_];
   }
   // A processor looks ahead: what waits for its operands does not hold up what comes after it, so room on a pipe is
   // taken from when the operation was dispatched. A wave holds it from when it begins.
@@ -119,6 +120,7 @@ class Core {  // invariant: one stream of operations on a unit; time never goes 
   size_t partition_;
   bool own_ = true;          // the unit is this stream's alone
   double tick_ = 1;          // of one issue
+  double part_ = 1;
   double time_ = 0, last_ = 0, dispatched_ = 0;
   std::array<double, defaults::kWaveWindow> under_way_{};  // when a wave's last operations are done
   size_t turn_ = 0;

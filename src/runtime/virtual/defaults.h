@@ -29,6 +29,7 @@ inline constexpr int kWaveWindow = 32;                   // operations a wave ha
 inline constexpr int kLoopSlots = 2;                     // a counter and a jump
 inline constexpr int kWavesResident = 16;                // per unit, where neither threads nor waves are limited
 inline constexpr int kOwnRegisters = 8;                  // of a thread, beside its values: addresses, counters
+inline constexpr int kCodeBytes[] = {4, 8};              // of an instruction
 inline constexpr double kAtomic = 18;                    // ticks: a core's, one after the other; SIMT units: one a tick, where all meet
 inline constexpr double kBarrier = 8;                    // ticks
 inline constexpr double kGroupStart = 0;                 // seconds: hardware deals groups

@@ -44,6 +44,7 @@ void Executor::start(int64_t group, double at) {
   std::fill(ready_.begin(), ready_.end(), 0.0);
   for (size_t v = 1; v < vars_.size(); ++v) vars_[v] = 0;
   masks_.clear();
+  core_.take_part(1);
   index_ready_ = 0;
   pc_ = 0;
   settled_ = -1;
@@ -116,11 +117,11 @@ void Executor::step() {
       bool any = false;
       for (size_t l = 0; l < m.active.size(); ++l) any |= (m.active[l] = m.outer[l] != 0 && m.active[l] == 0 ? 1 : 0) != 0;
       if (!any) pc_ = op.target;
-      return;
+      return look_at_waves();
     }
     case OpKind::unmask:
       masks_.pop_back();
-      return;
+      return look_at_waves();
     case OpKind::barrier:
       if (machine_.chip.threads) core_.wait_until(core_.finished() + op.latency);
       return;
@@ -146,6 +147,20 @@ void Executor::mask(const Op& op) {
   masks_.push_back(std::move(m));
   core_.control(op.issues);
   if (!any) pc_ = op.target;
+  look_at_waves();
+}
+
+// A group of several waves: those without a lane that goes this way have nothing to do.
+void Executor::look_at_waves() {
+  const int wave = machine_.chip.modes.front().width, waves = (code_.width + wave - 1) / wave;
+  if (waves == 1) return;
+  int busy = 0;
+  for (int w = 0; w < waves; ++w) {
+    bool any = false;
+    for (int l = w * wave; l < std::min(code_.width, (w + 1) * wave); ++l) any |= is_active(l);
+    busy += any ? 1 : 0;
+  }
+  core_.take_part(std::max(1, busy) / static_cast<double>(waves));
 }
 
 void Executor::compute(const Op& op) {

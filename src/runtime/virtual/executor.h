@@ -74,6 +74,7 @@ class Executor {  // invariant: pc_ is the operation that comes next
   void settle(LoopState& state, const Loop& loop);
   bool holds(const Op& op, int lane) const;
   void mask(const Op& op);
+  void look_at_waves();
   Mask masked() const { return masks_.empty() ? nullptr : masks_.back().active.data(); }
   bool is_active(int lane) const { return masks_.empty() || masks_.back().active[static_cast<size_t>(lane)] != 0; }
 

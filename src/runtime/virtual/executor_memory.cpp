@@ -165,15 +165,17 @@ void Executor::store(const Op& op) {
   transfer_values(op, true);
 }
 
-// Additions to one address take turns, whoever asks; those to different ones go side by side through the pipe.
+// Additions to one address take turns, whoever asks; those to different ones go side by side through the pipe. In memory
+// of a group's own those of a wave do, and hold up the unit's.
 void Executor::atomic(const Op& op) {
   if (!positions(op)) return;
   const double start = core_.begin(op, std::max(ready(op.a), index_ready_));
   const View& view = views_[static_cast<size_t>(op.buffer)];
   const bool own = code_.buffers[static_cast<size_t>(op.buffer)].scope == ir::Scope::scratch && machine_.chip.threads;
-  const double turn = own ? machine_.own_turn : machine_.atomic_turn;
   if (op.dst >= 0) registers_.spread(op.dst);
   double done = start;
+  std::unordered_map<int64_t, int> asked;
+  int turns = 0;
   for (int l = 0; l < op.count; ++l) {
     if (!is_active(l)) continue;
     const int64_t element = together_ ? at_[0] + l * op.stride : at_[static_cast<size_t>(l)];
@@ -181,12 +183,16 @@ void Executor::atomic(const Op& op) {
     const int32_t before = *held;
     *held = static_cast<int32_t>(static_cast<uint32_t>(before) + static_cast<uint32_t>(registers_.integer(op.a, l)));
     if (op.dst >= 0) registers_.set_value(op.dst, l, before);
-    // A group's own memory is apart from that of the others.
-    double& free = machine_.taken[own ? -1 - (reinterpret_cast<int64_t>(held)) : view.address + element * 4];
+    if (own) {
+      turns = std::max(turns, ++asked[element]);
+      continue;
+    }
+    double& free = machine_.taken[view.address + element * 4];
     const double begins = std::max(free, start);
-    free = begins + turn;
+    free = begins + machine_.atomic_turn;
     done = std::max(done, begins);
   }
+  if (turns > 0) done = core_.pass(core_.unit().own_memory, turns * machine_.own_turn, start) + (turns - 1) * machine_.own_turn;
   if (op.dst >= 0) registers_.set_uniform(op.dst, false);
   done += own ? machine_.own_atomic_latency : machine_.atomic_latency;
   if (op.dst >= 0) ready_[static_cast<size_t>(op.dst)] = done;

@@ -46,7 +46,7 @@ Result<std::unique_ptr<Module>> VirtualModule::make(std::shared_ptr<Simulated> o
       continue;
     }
     price(*code, chip);
-    m->reports_.push_back({k.name, 0, stack_bytes(chip, *code, k), chip.tells_registers ? registers_of(chip, *code) : -1});
+    m->reports_.push_back({k.name, code_bytes(*code, chip), stack_bytes(chip, *code, k), chip.tells_registers ? registers_of(chip, *code) : -1});
     m->kernels_.push_back(k);
     m->codes_.push_back(std::move(code).value());
   }

@@ -34,7 +34,7 @@ class Pricer {
         op.issues = 1;
         return;
       case OpKind::barrier:
-        op.latency = chip_.threads ? defaults::kBarrier : 0;
+        op.latency = chip_.threads ? (chip_.group_barrier > 0 ? chip_.group_barrier * chip_.clock : defaults::kBarrier) : 0;
         return;
       default:  // constants are in registers before they are needed; copies are names
         return;
@@ -105,7 +105,9 @@ class Pricer {
     const Atomic& a = chip_.threads && code_.buffers[static_cast<size_t>(op.buffer)].scope == ir::Scope::scratch ? chip_.own_atomic : chip_.atomic;
     op.pipe = a.pipe;
     op.issues = instructions(op);
-    op.busy = op.issues * a.slots * busy(mode(op), a.pipe);
+    // A core's instruction adds to its one element alone.
+    const Mode& whole = chip_.modes.back();
+    op.busy = chip_.threads ? op.issues * a.slots * busy(mode(op), a.pipe) : op.count * a.slots * busy(whole, a.pipe) / whole.width;
   }
 
   // Lanes of a vector that lie apart are fetched one by one, unless the profile knows better; threads' lanes are told
@@ -128,10 +130,15 @@ class Pricer {
 
 }  // namespace
 
+int64_t code_bytes(const Code& code, const Chip& chip) { return static_cast<int64_t>(code.ops.size()) * defaults::kCodeBytes[chip.threads ? 1 : 0]; }
+
 void price(Code& code, const Chip& chip) {
   const Pricer pricer(chip, code);
   for (Op& op : code.ops) pricer.price(op);
   pricer.spill(code);
+  // Fetched from further away, instructions come half as fast.
+  if (chip.code_bytes > 0 && static_cast<double>(code_bytes(code, chip)) > chip.code_bytes)
+    for (Op& op : code.ops) op.issues *= 2;
 }
 
 }  // namespace assay::runtime::simulated

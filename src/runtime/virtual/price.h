@@ -6,6 +6,9 @@
 
 namespace assay::runtime::simulated {
 
+// Bytes of its machine code, were it compiled.
+int64_t code_bytes(const Code& code, const Chip& chip);
+
 void price(Code& code, const Chip& chip);
 
 }  // namespace assay::runtime::simulated

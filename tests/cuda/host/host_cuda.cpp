@@ -52,6 +52,7 @@ Dim threadIdx, blockIdx;
 void (*host_barrier)();
 }
 inline void __syncwarp() { host_barrier(); }
+inline int atomicAdd(int* to, int by) { return __atomic_fetch_add(to, by, __ATOMIC_RELAXED); }
 inline float __int_as_float(int bits) { return __builtin_bit_cast(float, bits); }
 inline double __longlong_as_double(long long bits) { return __builtin_bit_cast(double, bits); }
 #line 1 "kernel.cu"

@@ -33,7 +33,7 @@ std::vector<std::string> wrong_operations(const Profile& truth, const Profile& f
       if (!(std::abs(was / is - 1) <= tolerance)) out.push_back(fmt::format("{} {}: {:.4g}, found {:.4g}", name, what, is, was));
     };
     compare("rate", rate(truth, t), rate(found, *f));
-    compare("latency", t.latency.value->v, f->latency.known() ? f->latency.value->v : 0);
+    if (t.latency.known()) compare("latency", t.latency.value->v, f->latency.known() ? f->latency.value->v : 0);
     if (f->pipe != t.pipe) out.push_back(fmt::format("{}: pipe {}, found {}", name, t.pipe, f->pipe));
   }
   return out;
