@@ -19,8 +19,13 @@ constexpr double kWindow = 0.2;
 constexpr double kSentinelSample = 40e-6;  // short: fits between two interruptions
 constexpr size_t kSentinelRuns = 3;
 constexpr int kOverheadRuns = 20;
-constexpr int kSimulatedTimes = 4;        // the samples, of launches that are remembered when they run again,
-constexpr double kLittleWork = 40e-3;     // and so cost little time of ours (s)
+// On simulated devices a sample needs no length, since clocks there are exact and noise comes once a launch: of what
+// takes long to simulate rather many short ones. Counted by what is simulated, never by our own clock, so that a
+// seed gives the same samples on every machine.
+constexpr double kSimulatedShorter = 10;
+constexpr int kSimulatedTimes = 8;
+constexpr int kFewSamples = 3;
+constexpr int64_t kLittleWork = 200'000, kMuchWork = 400'000;  // operations
 constexpr int kAgain = 3;           // times that a doubtful sample is taken again
 constexpr double kOverheads = 10;   // a sample is at least that many times what launching it takes,
 constexpr double kShortest = 1e-9;  // and never nothing
@@ -127,7 +132,14 @@ runtime::RunTimes Bench::run_once(std::span<const runtime::Launch> launches) {
   clocks_ = {std::accumulate(said.begin(), said.end(), 0.0), simulated_ ? times->total.at(0) : outside,
              static_cast<int>(launches.size()), simulated_};
   worst_ = std::max(worst_, belief_in(clocks_));
+  executed_ += times->executed;
   return std::move(times).value();
+}
+
+double Bench::run_waited_for(std::span<const runtime::Launch> launches) {
+  const double started = read_cpu_times().wall;
+  const double total = run_once(launches).total.at(0);
+  return simulated_ ? total : read_cpu_times().wall - started;
 }
 
 std::vector<double> Bench::run(std::span<const runtime::Launch> launches) {
@@ -140,17 +152,26 @@ std::vector<double> Bench::run_steps(std::span<const runtime::Launch> launches) 
   return run_once(launches).steps.at(0);
 }
 
+double Bench::wanted_seconds(const Job& job) const {
+  return std::max(simulated_ && (threads_ || !job.settles) ? job.target_s / kSimulatedShorter : job.target_s, kOverheads * overhead_);
+}
+
 int64_t Bench::amount_for(const std::string& key, const Job& job) {
   if (const auto it = amounts_.find(key); it != amounts_.end()) return it->second;
-  const double target = std::max(job.target_s, kOverheads * overhead_);
+  const double target = wanted_seconds(job) + kOverheads * job.before;
   const int64_t most = std::min(job.most, most_);
   int64_t amount = 1;
   for (int tries = 0; tries < 40 && amount < most; ++tries) {
     const runtime::Launch l = launch(job, amount);
-    const double first = run({&l, 1}).at(0);  // the faster of two: an interrupted run would cut samples short
-    const double t = std::min(first, run({&l, 1}).at(0));
+    const int64_t executed = executed_;
+    double t = run({&l, 1}).at(0);
+    if (!simulated_) t = std::min(t, run({&l, 1}).at(0));  // an interrupted run would cut samples short
     if (t >= 0.7 * target) break;
-    const double factor = std::clamp(target / std::max(t, 1e-9), 1.3, t < 20e-6 ? 16.0 : 200.0);
+    const double affordable = static_cast<double>(kMuchWork) / static_cast<double>(std::max<int64_t>(1, executed_ - executed));
+    if (simulated_ && affordable < 1.5) break;
+    double most_at_once = t < 20e-6 ? 16.0 : 200.0;
+    if (simulated_) most_at_once = std::min(most_at_once, affordable);
+    const double factor = std::clamp(target / std::max(t, 1e-9), 1.3, most_at_once);
     amount = std::min(most, in_float(std::ceil(static_cast<double>(amount) * factor)));
   }
   return amounts_[key] = amount;
@@ -206,17 +227,17 @@ Observation Bench::measure(const std::string& experiment, const std::string& wha
   const int64_t ticks = amount_for("sentinel", tick);
   std::vector<runtime::Launch> list(1 + kSentinelRuns, launch(tick, ticks));
   std::vector<double> sentinels;
-  const double started = read_cpu_times().wall;
+  const int64_t executed = executed_;
   const auto more = [&](int i) {
-    if (i < job.samples) return true;
-    return simulated_ && i < kSimulatedTimes * job.samples && read_cpu_times().wall - started < kLittleWork;
+    if (i < std::min(job.samples, simulated_ ? kFewSamples : job.samples)) return true;
+    return simulated_ && i < kSimulatedTimes * kFewSamples && executed_ - executed < kLittleWork;
   };
   for (int i = 0; more(i); ++i)
     sample(o, [&] {
       list[0] = launch(job, amount);  // each time: a job may move on through its buffer
       const std::vector<double> times = run(list);
       sentinels.insert(sentinels.end(), times.begin() + 1, times.end());
-      return times[0] / (static_cast<double>(amount) * job.work);
+      return std::max(times[0] - job.before, kShortest) / (static_cast<double>(amount) * job.work);
     });
   // What disturbs a core's own queue only slows it down; a device's timestamps are off both ways.
   o.clock_hz = static_cast<double>(ticks) * tick.work / quantile(std::move(sentinels), threads_ || simulated_ ? 0.5 : 0);

@@ -23,9 +23,11 @@ struct Job {
   int groups = 1;
   std::function<std::vector<double>(int64_t amount)> parameters;  // asked anew for every sample; none: the amount
   std::function<std::vector<ir::Queue>(int64_t amount)> queues;   // of a kernel that has no parameters
+  double before = 0;         // seconds of a sample that are not measured
   double work = 1;           // what a sample is divided by, per amount: steps, operations, bytes
   int64_t most = 1;          // largest amount the kernel can be asked for
   double target_s = 1e-3;    // length of one sample
+  bool settles = true;       // simulating it takes no longer for being long
   int samples = 3;           // per block
 };
 
@@ -45,6 +47,7 @@ class Bench {  // invariant: a loaded module with the sentinel calibrated
   // Runs a list of launches once. Seconds: of the kernels themselves; of the steps, launching included.
   std::vector<double> run(std::span<const runtime::Launch> launches);  // less what launching takes
   std::vector<double> run_steps(std::span<const runtime::Launch> launches);
+  double run_waited_for(std::span<const runtime::Launch> launches);  // seen from outside
   runtime::Launch launch(const Job& job, int64_t amount);
   int64_t amount_for(const std::string& key, const Job& job);
   void limit_loops(int64_t iterations) { most_ = iterations; }  // the device ends longer ones early
@@ -52,6 +55,7 @@ class Bench {  // invariant: a loaded module with the sentinel calibrated
   int samples() const { return samples_; }                      // taken,
   int taken_again() const { return taken_again_; }              // of them, since the device's times were doubtful
   double overhead() const { return overhead_; }                 // of a launch whose lanes are threads, s
+  bool simulated() const { return simulated_; }
 
   Job sentinel_job(int units, double target_s) const;
 
@@ -67,6 +71,7 @@ class Bench {  // invariant: a loaded module with the sentinel calibrated
   runtime::RunTimes run_once(std::span<const runtime::Launch> launches);
   double believed(const std::function<double()>& run, double& waiting);
   void measure_overhead();
+  double wanted_seconds(const Job& job) const;
   void look_at_others();  // renews foreign_ when a window is over
   runtime::BufferRange place(const std::vector<double>& parameters);
 
@@ -74,6 +79,7 @@ class Bench {  // invariant: a loaded module with the sentinel calibrated
   const bool threads_;       // lanes are: the device deals out the groups
   const bool simulated_;     // nobody can disturb it
   double overhead_ = 0;      // already taken off what is measured
+  int64_t executed_ = 0;     // operations of simulators so far
   int64_t most_ = int64_t{1} << 40;
   int parameters_ = -1;      // a buffer of all that were asked for
   int64_t parameters_end_ = 0;

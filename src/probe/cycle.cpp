@@ -33,11 +33,24 @@ void visit(const Cycle& c, std::mt19937_64& random, F&& f) {
   }
 }
 
+// Nodes of a page apart would meet in few sets of a cache: each lies some lines into its page. Whatever bits of its
+// number choose the sets, any nodes in a row take all places once.
+int64_t byte_in_page(const Cycle& c, int64_t node) {
+  if (c.spread <= 0) return 0;
+  const int64_t places = std::max<int64_t>(1, kPage / c.spread);
+  int64_t place = 0;
+  for (int64_t rest = node; rest > 0; rest /= places) {
+    place ^= rest % places;
+    if (places == 1) break;
+  }
+  return place % places * c.spread;
+}
+
 }  // namespace
 
 int64_t byte_of(const Cycle& c, int64_t node) {
   const int64_t drift = c.drift ? node * c.stride / c.nodes / kElement * kElement : 0;
-  return c.begin + node * c.stride + node * c.spread % kPage + drift;
+  return c.begin + node * c.stride + byte_in_page(c, node) + drift;
 }
 
 Cycle dense_cycle(int64_t bytes, int64_t line) {
@@ -113,6 +126,7 @@ Job chase_job(const ChaseArea& area, int units, double target_s) {
   job.work = kChaseSteps;
   job.most = kMaxIterations;
   job.target_s = target_s;
+  job.settles = false;  // every hop goes elsewhere
   return job;
 }
 

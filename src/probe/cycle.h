@@ -32,7 +32,7 @@ struct Cycle {
   int64_t block = 0;        // nodes of a block; 0: one block
   int64_t second = 0;       // > 0: each node is a pair, the second element so many bytes further
   bool drift = false;       // the stride is longer by a little: after all nodes by one stride, so that all sets are used alike
-  int64_t spread = 0;       // > 0: node i lies i * spread bytes further within its page, over all cache sets
+  int64_t spread = 0;       // > 0: nodes lie a multiple of it further, within their page and over all cache sets
 };
 
 // Where a node lies.

@@ -12,6 +12,7 @@
 #include "probe/footprint.h"
 #include "probe/journal.h"
 #include "probe/kernels.h"
+#include "probe/stats.h"
 
 namespace assay::probe {
 namespace {
@@ -60,6 +61,8 @@ void chase_points(Session& s, const std::string& experiment, const std::vector<i
   });
 }
 
+constexpr int kFillings = 9;
+
 // Footprints that tell where a knee begins, crosses and ends: finer around all three.
 void add_around(const KneePoint& k, int64_t line, std::set<int64_t>& to) {
   const double low = k.from / 1.02, high = k.to * 1.02;
@@ -100,13 +103,13 @@ void run_knees(Session& s) {
   const ChaseArea area = ChaseArea::make(s.bench, most);
   const Send send = s.send;
   s.send = [&](const std::string& l) { add_line(l, all); send(l); };
-  for (int round = 0; round == 0 || s.left() > 0; ++round) {
+  for (int round = 0; s.another(round); ++round) {
     std::set<int64_t> sizes;
     for (const KneePoint& k : levels.knees) add_around(k, line, sizes);
     std::vector<int64_t> order(sizes.begin(), sizes.end());
     std::shuffle(order.begin(), order.end(), s.random);
     for (const int64_t bytes : order) {
-      if (round > 0 && s.left() <= 0) return;
+      if (round > 0 && !s.goes_on()) return;
       if (bytes <= most) chase_block(s, "knees", area, bytes);
     }
     const Levels renewed = find_levels(curve_of(chase_blocks(all), Estimator::latency));
@@ -201,6 +204,12 @@ void run_group_memory(Session& s) {
   read.work = kGroupBytes;
   read.most = kMaxIterations;
   const Conditions at = {{"bytes", static_cast<double>(kGroupBytes)}};
+  for (Job* job : {&chase, &read}) {  // what filling it takes
+    const runtime::Launch fills = s.bench.launch(*job, 0);
+    std::vector<double> times;
+    for (int i = 0; i < kFillings; ++i) times.push_back(s.bench.run({&fills, 1}).at(0));
+    job->before = quantile(std::move(times), 0.5);
+  }
   s.rounds(2, [&](size_t i) {
     if (i == 1) return s.emit(s.bench.measure("group_memory", "read", at, read));
     const Cycle cycle = dense_cycle(kGroupBytes, static_cast<int64_t>(s.known.line));

@@ -1,6 +1,7 @@
 // Experiments on throughput of memory and on the cost of launching.
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <numeric>
 #include <fmt/format.h>
 
@@ -64,22 +65,40 @@ void measure_stream(Session& s, const std::string& experiment, const StreamPoint
   s.emit(s.bench.measure(experiment, p.access, conditions_of(p), job));
 }
 
-constexpr int64_t kMostChunks = 64 << 20, kFewChunks = 8 << 20;  // of all groups; where simulating them takes longer than they do
+constexpr int64_t kMostChunks = 64 << 20;  // of all groups
 constexpr int64_t kGroupsStarted = 1 << 14;
 constexpr int64_t kChunkBytes = 4 << 20;  // of far memory per sample and unit: short samples escape interruptions
 
-// One chunk of each unit's part per sample, the next one each time: what was read comes back after
-// the whole buffer has passed.
-Job far_job(const StreamPoint& p, int from, int to, int64_t most_chunks) {
-  Job job = stream_job(p, from, to, 1e-3);
-  const int64_t blocks = std::max<int64_t>(1, p.bytes / kBlockBytes);
-  const int64_t chunk = std::clamp<int64_t>(most_chunks / p.units / kBlockBytes, 1, std::min(blocks, kChunkBytes / kBlockBytes)), chunks = blocks / chunk;
-  job.parameters = [=, units = p.units, turn = int64_t{0}](int64_t) mutable {
-    return stream_parameters(1, chunk, blocks, turn++ % chunks * chunk, units);
+// A way through a buffer, over and over, that all who go it share: what one of them left in a cache, the others do not
+// meet again before the whole buffer has passed.
+class Way {
+ public:
+  explicit Way(int64_t bytes) : blocks_(bytes / kBlockBytes) {}
+  int64_t blocks() const { return blocks_; }
+  int64_t next(int64_t blocks) {  // the first of so many
+    const int64_t first = at_ + blocks > blocks_ ? 0 : at_;
+    at_ = first + blocks;
+    return first;
+  }
+
+ private:
+  int64_t blocks_, at_ = 0;
+};
+
+// A chunk for each group per sample, side by side. On simulated devices chunks are as small as the target allows.
+Job far_job(const Bench& bench, const StreamPoint& p, int from, int to, const std::shared_ptr<Way>& way) {
+  Job job = stream_job(p, from, to, 0.3e-3);
+  const int64_t all = std::min(way->blocks(), kMostChunks / kBlockBytes);
+  const int64_t most = std::clamp<int64_t>(all / p.units, 1, kChunkBytes / kBlockBytes);
+  const int64_t step = bench.simulated() ? 1 : most;
+  job.parameters = [=, units = p.units](int64_t amount) {
+    const int64_t chunk = amount * step;
+    return stream_parameters(1, chunk, chunk, way->next(chunk * units), units);
   };
-  job.work = job.work * static_cast<double>(chunk) / static_cast<double>(blocks);
-  job.most = 1;
+  job.work = static_cast<double>(step * kBlockBytes) * p.units * (copies(p.access) ? 2 : 1);
+  job.most = most / step;
   job.samples = 6;
+  job.settles = false;
   return job;
 }
 
@@ -89,7 +108,7 @@ void stream_points(Session& s, const std::string& experiment, const std::vector<
   if (points.empty()) return;
   int64_t most = 0;
   for (const StreamPoint& p : points) most = std::max(most, p.together ? p.bytes : p.bytes * p.units);
-  most += kBlockBytes;  // lanes that lie apart reach into the next block
+  most += (kLanesApart * s.lanes.back() * 4 / kBlockBytes + 1) * kBlockBytes;  // lanes that lie apart reach into blocks behind
   const int from = s.bench.allocate(most), to = s.bench.allocate(most);
   s.rounds(points.size(), [&](size_t i) { measure_stream(s, experiment, points[i], from, to, target_s); });
 }
@@ -100,6 +119,14 @@ std::vector<int> unit_counts(int units) {
   std::vector<int> out;
   for (int n = 1; n < units; n = n < 4 ? n + 1 : n + n / 2) out.push_back(n);
   out.push_back(units);
+  return out;
+}
+
+// Fours and all.
+std::vector<int> some_groups(int groups) {
+  std::vector<int> out;
+  for (int n = 1; n < groups; n *= 4) out.push_back(n);
+  out.push_back(groups);
   return out;
 }
 
@@ -160,11 +187,7 @@ void measure_eager(Session& s) {
   const runtime::Launch one = s.bench.launch(empty_groups(s.device.units, 1), 1);
   Observation o{"launch", "eager", {{"units", s.device.units}}, "s", {}, {}, 0, {}};
   for (int i = 0; i < 5; ++i)
-    s.bench.sample(o, [&] {
-      const double start = now_seconds();
-      s.bench.run({&one, 1});
-      return now_seconds() - start;
-    });
+    s.bench.sample(o, [&] { return s.bench.run_waited_for({&one, 1}); });
   s.emit(o);
 }
 
@@ -244,7 +267,7 @@ void run_streamed(Session& s) {
   const int from = s.bench.allocate(sizes.back() * s.device.units);
   std::vector<StreamPoint> points;
   for (const int64_t bytes : sizes) points.push_back({"read", s.known.lanes, s.device.units, bytes, 0});
-  Job beyond = far_job(points.back(), from, from, kMostChunks);
+  Job beyond = far_job(s.bench, points.back(), from, from, std::make_shared<Way>(sizes.back() * s.device.units));
   s.rounds(points.size(), [&](size_t i) {
     Conditions at = conditions_of(points[i]);
     at.erase("level");  // which footprints show which level is what the sweep is to tell
@@ -265,7 +288,7 @@ void run_far(Session& s) {
   const auto level = static_cast<double>(s.known.levels.knees.size());
   std::vector<StreamPoint> points;
   const int all = s.device.threads ? most_apart(total, s.known.groups) : s.device.units;
-  for (const int units : unit_counts(all)) {
+  for (const int units : s.device.threads ? some_groups(all) : unit_counts(all)) {
     const int64_t each = total / units / kBlockBytes * kBlockBytes;
     for (const char* access : {"read", "write", "copy"}) points.push_back({access, s.known.lanes, units, each, level});
     if (units == all)
@@ -274,7 +297,8 @@ void run_far(Session& s) {
   }
   const int from = s.bench.allocate(total), to = s.bench.allocate(total);
   std::vector<Job> jobs;
-  for (const StreamPoint& p : points) jobs.push_back(far_job(p, from, to, s.device.simulated ? kFewChunks : kMostChunks));
+  const auto way = std::make_shared<Way>(total);
+  for (const StreamPoint& p : points) jobs.push_back(far_job(s.bench, p, from, to, way));
   s.rounds(points.size(), [&](size_t i) {
     s.emit(s.bench.measure("far", points[i].access, conditions_of(points[i]), jobs[i]));
   });

@@ -1,4 +1,5 @@
 // Kernels of memory: streaming accesses over a range of blocks, and the pointer chase.
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -64,22 +65,44 @@ ir::Stmt block_apart(ir::Kernel& k, const Shape& shape, int value, const ir::Ind
   return code::loop(part, steps, ir::constant(steps), std::move(body));
 }
 
+// A block copied, several loads before as many stores: waves issue in order, and one that waits for a single load keeps
+// too little under way.
+ir::Stmt block_copied(ir::Kernel& k, const Shape& shape, int first_value, const ir::Index& base) {
+  const int lanes = k.registers[static_cast<size_t>(first_value)].lanes;
+  const int64_t stretch = kAccessesPerStep * lanes;
+  const int part = code::add_index(k, "part");
+  const ir::Index at = base + ir::variable(part, stretch);
+  ir::Block loads, stores;
+  for (int64_t n = 0; n < kAccessesPerStep; ++n) {
+    const int value = first_value + static_cast<int>(n);
+    loads.push_back(code::set(value, code::load(0, at + n * lanes, DType::f32, lanes)));
+    stores.push_back(code::store(1, at + n * lanes, code::reg(k, value), shape.hint));
+  }
+  loads.insert(loads.end(), stores.begin(), stores.end());
+  const int64_t steps = kBlockBytes / 4 / stretch;
+  return code::loop(part, steps, ir::constant(steps), std::move(loads));
+}
+
 // for pass < passes: for block < blocks: touch block `first + block`
-ir::Kernel streaming(const std::string& access, int lanes) {
+ir::Kernel streaming(const std::string& access, int lanes, bool threads) {
   const Shape shape = shape_of(access);
+  const bool ahead = threads && shape.reads && shape.writes;
   ir::Kernel k = code::empty(access_name(access, lanes));
   if (shape.reads) code::add_buffer(k, "from", DType::f32, false);
   if (shape.writes) code::add_buffer(k, "to", DType::f32, true);
   const int value = code::add_register(k, "value", DType::f32, lanes);
-  k.body.push_back(code::declare(value, 1));
-  k.body.push_back(code::set(value, code::opaque(code::number(1.37, DType::f32, lanes))));
+  for (int64_t n = 1; ahead && n < kAccessesPerStep; ++n) code::add_register(k, "value" + std::to_string(n), DType::f32, lanes);
+  k.body.push_back(code::declare(value, ahead ? static_cast<int>(kAccessesPerStep) : 1));
+  if (!ahead) k.body.push_back(code::set(value, code::opaque(code::number(1.37, DType::f32, lanes))));
   const int parameters = code::add_parameters(k);
   const int passes = code::parameter(k, "passes", parameters, ir::constant(0), kMaxPasses);
   const int blocks = code::parameter(k, "blocks", parameters, ir::constant(1), kBlocks);
   const int first = code::parameter(k, "first", parameters, ir::variable(0) + 2, kBlocks);
   const int pass = code::add_index(k, "pass"), block = code::add_index(k, "block");
   const ir::Index base = ir::variable(first, kBlockBytes / 4) + ir::variable(block, kBlockBytes / 4);
-  const ir::Stmt body = shape.apart ? block_apart(k, shape, value, base) : block_body(k, shape, value, base);
+  const ir::Stmt body = shape.apart ? block_apart(k, shape, value, base)
+                        : ahead     ? block_copied(k, shape, value, base)
+                                    : block_body(k, shape, value, base);
   ir::Block inner = {code::loop(block, kBlocks, ir::variable(blocks), {body})};
   k.body.push_back(code::loop(pass, kMaxPasses, ir::variable(passes), std::move(inner)));
   return k;
@@ -169,7 +192,7 @@ void add_memory_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) {
   for (const int lanes : shape.lanes) to.push_back(group_read(lanes, shape.threads ? lanes : 1));
   for (const int lanes : shape.lanes) to.push_back(around(lanes));
   for (const std::string& access : kAccesses)
-    for (const int lanes : shape.lanes) to.push_back(streaming(access, lanes));
+    for (const int lanes : shape.lanes) to.push_back(streaming(access, lanes, shape.threads));
 }
 
 KernelShape shape_of(const runtime::DeviceInfo& info) {

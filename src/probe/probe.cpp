@@ -22,8 +22,9 @@ namespace assay::probe {
 namespace {
 
 constexpr double kBuildLimit = 300;
-constexpr double kSimulating = 5;   // times the patience
+constexpr double kSimulating = 40;  // times the patience: simulated time is not ours
 constexpr double kLeast = 0.25;     // of its share, that an experiment has whatever the others overran
+constexpr double kTurn = 40;         // s of budget for a turn through an experiment on a simulated device
 constexpr int kProgressSteps = 1000;
 
 std::string dialect_of(const runtime::DeviceInfo& info) { return info.dialect.empty() ? info.api : info.dialect; }
@@ -190,6 +191,11 @@ Diags Prober::prepare() {
   return unwritten_;
 }
 
+// Time of ours means nothing there.
+int turns_of(const Experiment& e, const runtime::DeviceInfo& info, double budget_s) {
+  return info.simulated ? std::max(1, static_cast<int>(std::lround(budget_s / kTurn / e.times))) : 0;
+}
+
 std::string Prober::work(const Experiment& e, double seconds, const Send& send) {
   const double started = now_seconds();
   open();
@@ -200,7 +206,7 @@ std::string Prober::work(const Experiment& e, double seconds, const Send& send) 
   const auto turn = static_cast<uint64_t>(observations_.endings.size());
   info.units = std::min<int>(info.units, static_cast<int>(kSlots));
   const auto one_by_one = [&](std::span<const ir::Kernel> kernels) { return load(kernels, true); };
-  Session s{bench, info, observations_, known_from(whole(observations_)), seconds, started, most, shape_of(info).lanes, kernels_, one_by_one, send,
+  Session s{bench, info, observations_, known_from(whole(observations_)), seconds, turns_of(e, info, options_.budget_s), started, most, shape_of(info).lanes, kernels_, one_by_one, send,
             std::mt19937_64(turn + 1)};
   bench.limit_loops(s.known.most_iterations);
   s.in_groups_of = [&](std::span<const ir::Kernel> kernels, int threads) {

@@ -21,7 +21,7 @@
 namespace assay::probe {
 
 inline constexpr double kFullBudget = 165;   // seconds: every experiment at its full weight; three minutes with all that is around it
-inline constexpr double kPatience = 15;      // seconds; of simulated devices, whose time is not ours, five times that
+inline constexpr double kPatience = 15;      // seconds; of simulated devices, whose time is not ours, forty times that
 
 // Called in the worker behind every block of samples, to take some of one's own that are kept beside them.
 using Beside = std::function<void(const Observation& block, const std::function<void(const Observation&)>& keep)>;

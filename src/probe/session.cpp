@@ -12,20 +12,20 @@ double now_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-double Session::left() const { return seconds - (now_seconds() - started); }
+bool Session::goes_on() const { return turns > 0 || now_seconds() - started < seconds; }
+
+bool Session::another(int round) const { return round == 0 || (turns > 0 ? round < turns : goes_on()); }
 
 void Session::rounds(size_t points, const std::function<void(size_t)>& measure) {
   std::vector<size_t> order(points);
   std::iota(order.begin(), order.end(), size_t{0});
-  bool first = true;
-  do {
+  for (int round = 0; another(round); ++round) {
     std::shuffle(order.begin(), order.end(), random);
     for (const size_t i : order) {
-      if (!first && left() <= 0) return;
+      if (round > 0 && !goes_on()) return;
       measure(i);
     }
-    first = false;
-  } while (left() > 0);
+  }
 }
 
 void Session::emit(const Observation& o) {

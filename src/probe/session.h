@@ -21,6 +21,7 @@ struct Session {
   const Observations& earlier;  // of this and earlier probes
   Known known;                  // inferred from `earlier`
   double seconds;               // this experiment's share of the budget, from `started` on
+  int turns;                    // of a simulated device: how many rounds, whatever time they take; 0: by the clock
   double started;               // steady clock
   int64_t max_bytes;            // largest buffer
   std::vector<int> lanes;       // f32 lanes that kernels have, ascending
@@ -36,7 +37,8 @@ struct Session {
   // Rounds over points, in a new random order each time, until the share is used; at least one.
   // `measure(i)` takes one block at point i.
   void rounds(size_t points, const std::function<void(size_t)>& measure);
-  double left() const;          // seconds of the share
+  bool another(int round) const;  // is there to be a round after so many?
+  bool goes_on() const;         // and is it to go on, within one?
   void emit(const Observation& o);
   void fact(const std::string& name, const std::string& text);
 };

@@ -84,6 +84,7 @@ struct RunOptions {
 struct RunTimes {
   std::vector<std::vector<double>> steps, busy;
   std::vector<double> total;
+  int64_t executed = 0;  // operations that a simulator carried out to tell them; 0: hardware did, or they were known
 };
 
 struct Word {

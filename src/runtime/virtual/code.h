@@ -112,6 +112,7 @@ struct Code {
   int64_t scratch_bytes = 0;
   int most_registers = 0;              // vectors declared at once
   bool touches_memory = false;
+  bool computes = false;               // its loops do nothing else
   bool repeatable = false;             // running it again leaves the same in memory
 };
 

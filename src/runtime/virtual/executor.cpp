@@ -9,8 +9,9 @@ namespace {
 
 constexpr double kSettledCompute = 1e-9, kSettledMemory = 2e-3;
 constexpr int kAlike = 3, kAlikeTouching = 1;  // blocks of iterations in a row after the first; the second: of what touches memory
-constexpr int64_t kSettling = 4 * defaults::kWindow;  // operations
-constexpr int kWaveBlock = 16;     // waves take turns: blocks of iterations are alike, single ones are not
+constexpr int64_t kSettling = 4 * defaults::kWindow, kWaveSettling = 4 * defaults::kWaveWindow;  // operations
+constexpr int kWaveBlock = 16;     // waves take turns: blocks of iterations are alike, single ones are not,
+constexpr int kBlockOperations = 256;  // unless they are long
 
 }  // namespace
 
@@ -178,6 +179,10 @@ void Executor::enter(const Op& op) {
   LoopState& state = loops_[static_cast<size_t>(op.loop)];
   state.end = loop.limit;
   for (const Address& b : loop.bounds) state.end = std::min(state.end, index(b));
+  if (state.end > 0 && !timed_ && loop.straight) {
+    follow_values(loop, state.end);
+    state.end = 0;
+  }
   if (state.end <= 0) {
     pc_ = op.target;
     return;
@@ -189,7 +194,8 @@ void Executor::enter(const Op& op) {
 void Executor::settle(LoopState& state, const Loop& loop) {
   const bool waves = machine_.chip.threads;
   const int wanted = loop.touches_memory ? kAlikeTouching : kAlike;
-  state.steady.restart(waves ? kWaveBlock : 1, wanted, loop.touches_memory || waves ? kSettledMemory : kSettledCompute);
+  const int block = std::clamp(kBlockOperations / std::max(1, loop.next - loop.body), 1, kWaveBlock);
+  state.steady.restart(waves ? block : 1, wanted, loop.touches_memory || waves ? kSettledMemory : kSettledCompute);
   state.steady.after(core_.time());
   state.operations = core_.operations();
   state.far = machine_.hierarchy.far_accesses(port_);
@@ -229,7 +235,7 @@ void Executor::look_at_loop(const Op& op) {
   if (!loop.same_addresses || !(loop.repeatable || loop.straight)) return;
   LoopState& state = loops_[static_cast<size_t>(op.loop)];
   // A window has to have filled, and emptied again, before what is seen lasts.
-  if (core_.operations() - state.operations < kSettling && !state.steady.settled()) {
+  if (core_.operations() - state.operations < (machine_.chip.threads ? kWaveSettling : kSettling) && !state.steady.settled()) {
     const int64_t since = state.operations;
     settle(state, loop);
     state.operations = since;

@@ -42,9 +42,11 @@ class Executor {  // invariant: pc_ is the operation that comes next
   Executor(Machine& machine, const Code& code, Unit& unit, int unit_number, int partition, std::span<const View> arguments);
 
   void start(int64_t group, double at);  // the stream is idle
+  void values_only() { timed_ = false; }  // from now on: no time passes, no cache is touched
   bool idle() const { return pc_ < 0; }
   double time() const { return core_.time(); }
   double finished() const { return core_.finished(); }
+  int64_t operations() const { return core_.operations(); }  // executed so far
   // Executes until its time has come to `until`, its group has ended, or an iteration of a settled loop has.
   void run(double until);
 
@@ -109,7 +111,7 @@ class Executor {  // invariant: pc_ is the operation that comes next
   std::vector<int64_t> at_;          // elements that lanes touch
   bool together_ = false;            // they lie in a row, or are one
   int pc_ = -1, settled_ = -1;
-  bool settled_far_ = false, news_ = false;
+  bool settled_far_ = false, news_ = false, timed_ = true;
   double index_ready_ = 0;
   std::string fault_;
 };

@@ -123,6 +123,7 @@ double Executor::own_memory(const Op& op, AccessKind kind, double start) {
 }
 
 double Executor::access(const Op& op, AccessKind kind, double start) {
+  if (!timed_) return start;
   const int size = size_of(code_, op.buffer);
   const View& view = views_[static_cast<size_t>(op.buffer)];
   const bool scratch = code_.buffers[static_cast<size_t>(op.buffer)].scope == ir::Scope::scratch;

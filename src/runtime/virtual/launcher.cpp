@@ -67,19 +67,42 @@ class Run {
       }
   }
 
+  // Units that only compute do not meet each other: they all do as the first one does, and of the others' groups there
+  // are values to compute and no times.
+  void deal_alike(const std::vector<GroupRange>& ranges) {
+    Executor values(machine_, code_, units_.back(), chip_.units - 1, 0, arguments_);
+    values.values_only();
+    std::vector<GroupRange> first;
+    int64_t n = 0;
+    for (const GroupRange& r : ranges)
+      for (int64_t group = r.begin; group < r.end; ++group, ++n) {
+        if (n % chip_.units == 0) first.push_back({group, group + 1});
+        else
+          for (values.start(group, 0); !values.idle() && values.fault().empty();) values.run(std::numeric_limits<double>::infinity());
+        if (!values.fault().empty()) fault_ = values.fault();
+      }
+    units_.back().restart(chip_);
+    waiting_ = std::move(first);
+    const int waves = resident(chip_, code_);
+    for (int w = 0; w < waves && range_ < waiting_.size(); ++w) add(Stream{}, 0, w % chip_.partitions, 0);
+  }
+
   Outcome run() {
+    if (!fault_.empty()) return {0, fault_, 0};
     while (live_ > 0) {
       const auto [at, id] = next_.top();
       next_.pop();
       Stream& s = streams_[id];
       const double until = next_.empty() ? std::numeric_limits<double>::infinity() : next_.top().first + (chip_.threads ? 0.5 : kAhead);
       s.executor->run(until);
-      if (!s.executor->fault().empty()) return {0, s.executor->fault()};
+      if (!s.executor->fault().empty()) return {0, s.executor->fault(), 0};
       if (s.executor->idle()) go_on(s, s.executor->finished());
       else if (s.executor->settled_iterations() > 0) skip(s);
       if (s.live) next_.emplace(s.executor->time(), id);
     }
-    return {end_, ""};
+    int64_t executed = 0;
+    for (const Stream& s : streams_) executed += s.executor->operations();
+    return {end_, "", executed};
   }
 
  private:
@@ -150,6 +173,7 @@ class Run {
   size_t range_ = 0;
   int live_ = 0;
   double end_ = 0;
+  std::string fault_;
 };
 
 }  // namespace
@@ -168,7 +192,8 @@ int active_units(const Chip& chip, const Launch& launch, int64_t groups) {
 
 Outcome simulate(Machine& machine, const Code& code, std::span<const View> arguments, const Launch& launch, int64_t groups, double join) {
   Run run(machine, code, arguments);
-  if (machine.chip.threads) run.deal_groups(ranges_of(launch, groups));
+  if (machine.chip.threads && machine.chip.units > 1 && code.computes) run.deal_alike(ranges_of(launch, groups));
+  else if (machine.chip.threads) run.deal_groups(ranges_of(launch, groups));
   else run.deal_queues(queues_of(machine.chip, launch, groups), join);
   return run.run();
 }

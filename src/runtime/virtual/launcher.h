@@ -12,6 +12,7 @@ namespace assay::runtime::simulated {
 struct Outcome {
   double ticks = 0;    // until the last group has ended
   std::string fault;   // "": none
+  int64_t executed = 0;  // operations, those of loops that settled left out
 };
 
 // Where lanes are vectors, `queues` name units; where they are threads, groups go to units in order, as these become

@@ -122,6 +122,7 @@ void describe_loops(Code& code) {
     loop.straight = is_straight(body);
     loop.affine = loop.straight && is_affine(body);
   }
+  code.computes = !code.loops.empty() && std::all_of(code.loops.begin(), code.loops.end(), [](const Loop& l) { return l.straight; });
 }
 
 }  // namespace assay::runtime::simulated

@@ -124,7 +124,7 @@ bool VirtualModule::fails_now(int64_t run) {
   return f.at < 1 ? noise_.uniform() < f.at : static_cast<double>(run) == f.at;
 }
 
-Result<double> VirtualModule::busy(const Launch& launch, double hz) {
+Result<double> VirtualModule::busy(const Launch& launch, double hz, int64_t& executed) {
   const Chip& chip = on_->chip;
   const auto number = static_cast<size_t>(launch.kernel);
   std::vector<View> views;
@@ -158,6 +158,7 @@ Result<double> VirtualModule::busy(const Launch& launch, double hz) {
   machine.streams = active;
   const Outcome outcome = simulate(machine, codes_[number], views, launch, groups, chip.unit_join * hz);
   if (!outcome.fault.empty()) return error(outcome.fault);
+  executed += outcome.executed;
   remembered_.note(launch, codes_[number], hz, outcome.ticks);
   return outcome.ticks / hz;
 }
@@ -178,7 +179,7 @@ Result<RunTimes> VirtualModule::run(std::span<const Launch> launches, const RunO
     double total = 0;
     for (const Launch& launch : launches) {
       if (options.cancel != nullptr && options.cancel->load()) return error("cancelled");
-      auto took = busy(launch, clock());
+      auto took = busy(launch, clock(), times.executed);
       if (!took) return took.diags();
       on_->worked += *took;
       const double work = *took * noise_.factor(), said = kind == FaultKind::lies ? work * kLie : work;

@@ -43,7 +43,7 @@ class VirtualModule final : public Module {
 
  private:
   Diags check_memory() const;
-  Result<double> busy(const Launch& launch, double clock);  // seconds
+  Result<double> busy(const Launch& launch, double clock, int64_t& executed);  // seconds
   double clock() const;                                     // now
   bool fails_now(int64_t run);
   void left_in_caches(int buffer, int64_t offset, int64_t bytes);

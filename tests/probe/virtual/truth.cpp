@@ -27,7 +27,18 @@ class Comparison {
 
  private:
   static double hertz(const Profile& p) { return !p.clocks.empty() && p.clocks[0].max.known() ? p.clocks[0].max.value->v : 0; }
-  static double units(const Profile& p) { return !p.topology.empty() && p.topology[0].count.known() ? p.topology[0].count.value->v : 0; }
+  // Of the whole device: `of` and what it lies in.
+  static double count(const Profile& p, const std::string& of) {
+    double n = 1;
+    if (of == "device") return n;
+    for (const TopologyLevel& t : p.topology) {
+      if (!t.count.known()) return 0;
+      n *= t.count.value->v;
+      if (t.name == of) break;
+    }
+    return n;
+  }
+  static double units(const Profile& p) { return count(p, "unit"); }
   static double widest(const Profile& p) {
     double out = 0;
     const bool threads = p.execution.lanes.style == LaneStyle::simt;
@@ -37,15 +48,9 @@ class Comparison {
   }
   // In seconds; lanes of one unit.
   static double rate(const Profile& p, const std::string& name) {
-    for (const Pipe& pipe : p.pipes) {
-      if (pipe.name != name || !pipe.rate.known()) continue;
-      double instances = 1;
-      for (size_t i = 1; i < p.topology.size() && pipe.per != p.topology[0].name; ++i) {
-        instances *= p.topology[i].count.value->v;
-        if (p.topology[i].name == pipe.per) break;
-      }
-      return instances * pipe.rate.value->v * (pipe.rate.value->clock.empty() ? 1 : hertz(p));
-    }
+    for (const Pipe& pipe : p.pipes)
+      if (pipe.name == name && pipe.rate.known())
+        return count(p, pipe.per) / units(p) * pipe.rate.value->v * (pipe.rate.value->clock.empty() ? 1 : hertz(p));
     return 0;
   }
   static double latency(const Profile& p, const std::string& op) {
@@ -53,15 +58,17 @@ class Comparison {
       if (c.op == op && c.dtype == "f32" && c.latency.known()) return seconds(p, *c.latency.value);
     return 0;
   }
-  // In ticks where both count them: how far the clocks are apart is told once.
-  void close_in(const std::string& what, const auto& truth, const auto& found) {
-    const bool ticks = !truth.clock.empty() && !found.clock.empty();
-    close(what, ticks ? truth.v : in_seconds(truth_, truth), ticks ? found.v : in_seconds(found_, found));
-  }
-  static double in_seconds(const Profile& p, const Latency& l) { return seconds(p, l); }
-  static double in_seconds(const Profile& p, const Bandwidth& b) { return speed(p, b); }
   static double seconds(const Profile& p, const Latency& l) { return l.clock.empty() ? l.v : l.v / hertz(p); }
   static double speed(const Profile& p, const Bandwidth& b) { return b.clock.empty() ? b.v : b.v * hertz(p); }
+  // All instances together, all units at work.
+  static double total(const Profile& p, const MemoryLevel& l, const Value<Bandwidth>& v) {
+    if (!v.known()) return 0;
+    const double limit = speed(p, *v.value), all = count(p, l.per);
+    const MemoryBandwidth& b = l.bandwidth;
+    if (!b.per_unit.known() || !b.sharpness.known() || all > 1) return limit * all;
+    const double units_reach = units(p) * speed(p, *b.per_unit.value) * limit / speed(p, *b.read.value), sharp = b.sharpness.value->v;
+    return limit * std::pow(std::pow(limit / units_reach, sharp) + 1, -1 / sharp);
+  }
 
   // What loads go through, near to far.
   static std::vector<const MemoryLevel*> path(const Profile& p) {
@@ -87,10 +94,20 @@ class Comparison {
       if (bytes < f.knee.from.value->v * (1 - tolerance_) || bytes > f.knee.to.value->v * (1 + tolerance_))
         out_.push_back(fmt::format("{}: capacity {}, found a knee from {} to {}", t.name, bytes, f.knee.from.value->v, f.knee.to.value->v));
     }
-    if (t.line.known() && f.line.known() && !last) same(t.name + " line", t.line.value->v, f.line.value->v);
-    if (t.latency.known() && f.latency.known()) close_in(t.name + " latency", *t.latency.value, *f.latency.value);
-    if (t.bandwidth.read.known() && f.bandwidth.read.known())
-      close_in(t.name + " read", *t.bandwidth.read.value, *f.bandwidth.read.value);
+    if (t.line.known() && f.line.known() && !last) same(t.name + " line", (t.transaction.known() ? t.transaction : t.line).value->v, f.line.value->v);
+    if (t.latency.known() && f.latency.known()) close(t.name + " latency", seconds(truth_, *t.latency.value), seconds(found_, *f.latency.value));
+    compare_bandwidth(t, f, last);
+  }
+
+  // Stores pass caches by that do not bring their lines in.
+  void compare_bandwidth(const MemoryLevel& t, const MemoryLevel& f, bool last) {
+    const auto compare = [&](const char* what, const Value<Bandwidth> MemoryBandwidth::*of) {
+      close(t.name + " " + what, total(truth_, t, t.bandwidth.*of), total(found_, f, f.bandwidth.*of));
+    };
+    compare("read", &MemoryBandwidth::read);
+    if (!last && t.write != WritePolicy::allocate) return;
+    compare("write", &MemoryBandwidth::write);
+    compare("copy", &MemoryBandwidth::copy);
   }
 
   void same(const std::string& what, double truth, double found) {

@@ -1,15 +1,13 @@
 // The probe against simulated chips: what it finds is what they were made of.
 #include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <filesystem>
+#include <algorithm>
 #include <fstream>
-#include <random>
 #include <sstream>
 
 #include "hwdesc/parse.h"
 #include "probe/probe.h"
 #include "truth.h"
+#include "with_effects.h"
 
 namespace assay::probe {
 namespace {
@@ -24,28 +22,11 @@ hwdesc::Profile made_of(const std::string& name) {
   return std::move(profile).value();
 }
 
-// The chip with effects, in a file of its own beside a link to it.
-class WithEffects {
- public:
-  WithEffects(const std::string& chip, const std::string& effects)
-      : folder_(std::filesystem::temp_directory_path() / ("assay-probed-" + std::to_string(std::random_device{}()))) {
-    std::filesystem::create_directory(folder_);
-    std::filesystem::copy_file(chip_file(chip), folder_ / "chip.yaml");
-    std::ofstream(folder_ / "virtual.yaml") << "schema: assay/virtual/1\nprofile: chip.yaml\n" << effects;
-  }
-  ~WithEffects() { std::filesystem::remove_all(folder_); }
-  std::string device() const { return "virtual:" + (folder_ / "virtual.yaml").string(); }
-
- private:
-  std::filesystem::path folder_;
-};
-
 class Chips : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Chips, AreFoundAsTheyAre) {
-  const WithEffects chip(GetParam(), "noise: 0.03\n");
+  const testing::WithEffects chip(chip_file(GetParam()), "noise: 0.03\n");
   ProbeOptions options;
-  options.budget_s = 12;
   options.max_bytes = int64_t{24} << 20;
   const auto result = probe(chip.device(), options);
   ASSERT_TRUE(result.ok()) << render(result.diags());

@@ -1,0 +1,51 @@
+// The probe against the chips of the library, as a simulator runs them: slow.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "complete.h"
+#include "hwdesc/library.h"
+#include "probe/probe.h"
+#include "truth.h"
+#include "with_effects.h"
+
+namespace assay::probe {
+namespace {
+
+// Everything of the library with the shape of a GPU or a CPU.
+constexpr const char* kSuitable[] = {
+    "amd/mi210",        "apple/m1-gpu-8core",   "arm/mali-g76-mp5", "generic/x86-avx512-2core", "hypothetical/a100-wide", "hypothetical/every-field",
+    "nvidia/a100-sxm4-40gb", "nvidia/h100-sxm5-80gb", "nvidia/rtx-3090",  "nvidia/v100-pcie-16gb",    "qualcomm/adreno-640"};
+
+// Why the others are not: no kernel of ours can be what probes them.
+constexpr std::pair<const char*, const char*> kUnsuitable[] = {
+    {"google/tpu-v3", "one unit of matrices with memories that code fills: no caches, no lanes of f32 to chase with"},
+    {"graphcore/gc2", "tiles with memory of their own and no common one: nothing that loads reach is farther than another"}};
+
+class LibraryChips : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(LibraryChips, AreFoundAsTheyAre) {
+  const auto profile = hwdesc::load_from_library(GetParam());
+  ASSERT_TRUE(profile.ok()) << render(profile.diags());
+  const testing::WithEffects chip(GetParam(), "noise: 0.03\n");
+  const auto result = probe(chip.device(), {});
+  ASSERT_TRUE(result.ok()) << render(result.diags());
+  EXPECT_TRUE(result->warnings.empty()) << render(result->warnings);
+  std::string all;
+  for (const std::string& w : testing::differences(testing::completed(*profile), result->profile, 0.05)) all += "\n  " + w;
+  EXPECT_TRUE(all.empty()) << all;
+}
+
+std::string name_of(const ::testing::TestParamInfo<const char*>& info) {
+  std::string name = info.param;
+  for (char& c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, LibraryChips, ::testing::ValuesIn(kSuitable), name_of);
+
+}  // namespace
+}  // namespace assay::probe
