@@ -1,7 +1,7 @@
 // Short spellings for building loop kernels (ir/kernel.h), and how a launch tells a kernel what to
 // do: kernels have no scalar arguments, so their last one is a buffer of parameters.
 //   counted kernels   {iterations}
-//   streaming kernels {passes, blocks, first block of group 0, of group 1, ...}
+//   streaming kernels {passes, blocks, place of the first block of group 0, of group 1, ...}
 // A block is kBlockBytes. Groups are numbered from 0, so each can be given its own part of a buffer.
 #pragma once
 
@@ -18,6 +18,7 @@ inline constexpr int64_t kSlots = 256;        // groups that chase, or compute, 
 inline constexpr int64_t kSlotFloats = 128;   // of each group's results: the widest waves there are
 inline constexpr int64_t kBlocks = int64_t{1} << 22;
 inline constexpr int64_t kBlockBytes = 4096;
+inline constexpr int64_t kPlaceBytes = 256;   // first blocks are given by their place, in these
 inline constexpr int64_t kMaxPasses = int64_t{1} << 24;
 inline constexpr int64_t kMaxIterations = int64_t{1} << 30;
 inline constexpr int64_t kMaxGroups = int64_t{1} << 30;

@@ -79,6 +79,7 @@ void run_chain_points(Session& s, const std::string& experiment, const std::vect
 
 constexpr double kTwoRounds = 1.5;
 constexpr double kNearBest = 1.03;
+constexpr int kEven = 4;
 constexpr int kFurther = 8;  // times as many groups are tried: units take them in rounds, and a last one may be hardly full
 
 constexpr int64_t kTickBytes = 16 << 10;  // for four lanes; as much more for more
@@ -211,6 +212,10 @@ void run_waves(Session& s) {
       const double best = *std::min_element(times.begin(), times.end());
       enough = tried[static_cast<size_t>(std::find_if(times.begin(), times.end(), [&](double t) { return t < kNearBest * best; }) - times.begin())];
     }
+  // As many on every unit, too: else the last round is hardly full.
+  const int units = static_cast<int>(s.known.units);
+  for (int groups = units; groups <= std::min(kMostGroups, kEven * enough); groups *= 2)
+    if (std::find(tried.begin(), tried.end(), groups) == tried.end()) tried.push_back(groups);
   std::erase_if(tried, [&](int groups) { return groups < enough; });
   s.rounds(tried.size(), [&](size_t i) { time_of(tried[i]); });
 }

@@ -27,10 +27,13 @@ struct StreamPoint {
 bool copies(const std::string& access) { return access.starts_with("copy"); }
 bool reads(const std::string& access) { return !access.starts_with("write") && access != "scatter"; }
 
-// Passes over blocks; group g begins `part` blocks behind the one before, the first one at `first`.
-std::vector<double> stream_parameters(int64_t passes, int64_t blocks, int64_t part, int64_t first, int groups) {
+constexpr int64_t kPlaces = kBlockBytes / kPlaceBytes;  // of a block
+
+// Passes over blocks; group g begins `part` blocks behind the one before, the first one at `first`. `apart`: and a place
+// further into its part, so that those who go in step do not meet in the same few sets of a cache.
+std::vector<double> stream_parameters(int64_t passes, int64_t blocks, int64_t part, int64_t first, int groups, bool apart = false) {
   std::vector<double> out = {static_cast<double>(passes), static_cast<double>(blocks)};
-  for (int g = 0; g < groups; ++g) out.push_back(static_cast<double>(first + part * g));
+  for (int64_t g = 0; g < groups; ++g) out.push_back(static_cast<double>((first + part * g) * kPlaces + (apart ? g % kPlaces : 0)));
   return out;
 }
 
@@ -89,11 +92,12 @@ class Way {
 Job far_job(const Bench& bench, const StreamPoint& p, int from, int to, const std::shared_ptr<Way>& way) {
   Job job = stream_job(p, from, to, 0.3e-3);
   const int64_t all = std::min(way->blocks(), kMostChunks / kBlockBytes);
-  const int64_t most = std::clamp<int64_t>(all / p.units, 1, kChunkBytes / kBlockBytes);
+  const int64_t slack = p.units > 1 ? 1 : 0;
+  const int64_t most = std::clamp<int64_t>(all / p.units - slack, 1, kChunkBytes / kBlockBytes);
   const int64_t step = bench.simulated() ? 1 : most;
   job.parameters = [=, units = p.units](int64_t amount) {
     const int64_t chunk = amount * step;
-    return stream_parameters(1, chunk, chunk, way->next(chunk * units), units);
+    return stream_parameters(1, chunk, chunk + slack, way->next((chunk + slack) * units), units, slack > 0);
   };
   job.work = static_cast<double>(step * kBlockBytes) * p.units * (copies(p.access) ? 2 : 1);
   job.most = most / step;
@@ -208,7 +212,7 @@ namespace {
 std::vector<StreamPoint> points_dealt(const Session& s) {
   std::vector<StreamPoint> points;
   const auto add = [&](const char* access, int64_t bytes, size_t level) {
-    const int64_t parts = std::clamp<int64_t>(bytes / kBlockBytes / (copies(access) ? 2 : 1), 1, s.known.groups);
+    const int64_t parts = std::clamp<int64_t>(bytes / kBlockBytes / (copies(access) ? 2 : 1), 1, s.known.memory_groups);
     const int64_t each = std::max(bytes / (copies(access) ? 2 : 1) / parts / kBlockBytes * kBlockBytes, kBlockBytes);
     points.push_back({access, s.known.lanes, static_cast<int>(parts), each, static_cast<double>(level)});
   };
@@ -222,7 +226,9 @@ std::vector<StreamPoint> points_dealt(const Session& s) {
   for (size_t i = 0; i < s.known.levels.knees.size(); ++i)
     for (const int64_t bytes : footprints_within(s.known.levels, i, 1)) {
       const bool shared = s.known.sharing[i].shared, behind_own = i > 0 && !s.known.sharing[i - 1].shared;
-      if (!shared || behind_own) points.push_back({"read", s.known.lanes, s.known.groups, bytes, static_cast<double>(i), true, shared});
+      // No two of them from the same place on.
+      const int groups = shared ? static_cast<int>(std::clamp<int64_t>(bytes / kBlockBytes, 1, s.known.groups)) : s.known.groups;
+      if (!shared || behind_own) points.push_back({"read", s.known.lanes, groups, bytes, static_cast<double>(i), true, shared});
       else add("read", bytes, i);
       if (!shared) {
         add_own("write", bytes, i);
@@ -287,7 +293,7 @@ void run_far(Session& s) {
   const int64_t total = footprint_beyond(s.known.levels, s.max_bytes / 2);
   const auto level = static_cast<double>(s.known.levels.knees.size());
   std::vector<StreamPoint> points;
-  const int all = s.device.threads ? most_apart(total, s.known.groups) : s.device.units;
+  const int all = s.device.threads ? most_apart(total, s.known.memory_groups) : s.device.units;
   for (const int units : s.device.threads ? some_groups(all) : unit_counts(all)) {
     const int64_t each = total / units / kBlockBytes * kBlockBytes;
     for (const char* access : {"read", "write", "copy"}) points.push_back({access, s.known.lanes, units, each, level});

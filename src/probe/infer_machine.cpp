@@ -173,8 +173,25 @@ std::vector<CurvePoint> translation_curve(const Observations& all, double stride
   return out;
 }
 
+// From one plateau of a curve to the next; at least and at most from any point of one to any of the other, their
+// extremes left out.
+Value<Latency> step_of(std::span<const CurvePoint> curve, const Plateau& a, const Plateau& b, double hz) {
+  const auto on = [&](const Plateau& p, double q) {
+    std::vector<double> times;
+    for (const CurvePoint& c : curve)
+      if (c.bytes >= p.first && c.bytes <= p.last) times.push_back(c.seconds);
+    return times.empty() ? p.seconds : quantile(std::move(times), q);
+  };
+  const double miss = (b.seconds - a.seconds) * hz;
+  Measured m{miss, std::min(miss, (on(b, 0.1) - on(a, 0.9)) * hz), std::max(miss, (on(b, 0.9) - on(a, 0.1)) * hz), 0, ""};
+  Value<Latency> v = latency_value(m, kCore, "step of that curve");
+  v.n.reset();
+  return v;
+}
+
 void add_tlb(const Observations& all, const Known& known, Profile& to) {
-  const Levels near = find_levels(translation_curve(all, kPage, known.line));
+  const std::vector<CurvePoint> curve = translation_curve(all, kPage, known.line);
+  const Levels near = find_levels(curve);
   const Levels far = find_levels(translation_curve(all, double(kFarPages * kPage), known.line));
   const double hz = clock_of(select(all, "tlb", "pages"));
   for (size_t i = 0; i < near.knees.size() && hz > 0; ++i) {
@@ -186,8 +203,7 @@ void add_tlb(const Observations& all, const Known& known, Profile& to) {
     const KneePoint& k = near.knees[i];
     t.entries = count_value({k.capacity, k.from, k.to, 0, ""}, "chase of one line per page, less the same lines dense");
     t.entries.n.reset();
-    const double miss = (near.plateaus[i + 1].seconds - near.plateaus[i].seconds) * hz;
-    t.miss = known_value(Latency{rounded_to(miss, 3), kCore}, Origin::measured, "step of that curve");
+    t.miss = step_of(curve, near.plateaus[i], near.plateaus[i + 1], hz);
     to.tlb.push_back(std::move(t));
   }
 }

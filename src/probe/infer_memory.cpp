@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <fmt/format.h>
 
+#include "probe/cycle.h"
 #include "probe/host_memory.h"
 #include "probe/infer.h"
 #include "probe/infer_access.h"
@@ -49,11 +50,32 @@ std::vector<Observation> middle_of(const Context& c) {
   return out;
 }
 
-Value<Latency> latency_of(const Context& c) {
+// Ticks of translation in a hop of a sparse cycle (cycle.h): it visits blocks of pages whole, each page several times.
+double translation_in(const Profile& p, double footprint, double line) {
+  const double pages = footprint / kPage, block = std::min(pages, double(kMostLocalBytes / 2 / kPage)), visits = kPage / (4 * line);
+  double ticks = 0;
+  for (const TlbLevel& t : p.tlb) {
+    if (!t.entries.known() || !t.miss.known()) continue;
+    const double entries = t.entries.value->v;
+    ticks += t.miss.value->v * (block > entries ? 1 - entries / block : pages > entries ? 1 / visits : 0);
+  }
+  return ticks;
+}
+
+Value<Latency> latency_of(const Context& c, const Profile& p) {
   std::vector<Observation> blocks = select(c.all, "latency", "chase", {{"level", double(c.index)}});
   if (blocks.empty()) blocks = middle_of(c);
   const auto s = summarize(blocks, Estimator::latency);
   if (!s) return unknown_value<Latency>("no footprint well inside the level was measured");
+  const double ticks = c.index > 0 && s->clock_hz > 0 ? translation_in(p, blocks.front().value_at("bytes"), c.known.line) : 0;
+  if (ticks > 0) {
+    const bool far = c.far;
+    Measured m = scaled(*s, far ? 1 : s->clock_hz);
+    const double less = far ? ticks / s->clock_hz : ticks;
+    m.value -= less;
+    m.low -= less;
+    return latency_value(m, far ? "" : kCore, fmt::format("{}, less {:.1f} ticks of translation", kChase, ticks));
+  }
   return c.far || s->clock_hz <= 0 ? latency_value(scaled(*s, 1), "", kChase) : latency_value(scaled(*s, s->clock_hz), kCore, kChase);
 }
 
@@ -202,7 +224,7 @@ WritePolicy policy_of(const Context& last_cache) {
   return plain->value / streamed->value >= kAllocates ? WritePolicy::allocate : WritePolicy::unknown;
 }
 
-MemoryLevel level_of(Context c) {
+MemoryLevel level_of(Context c, const Profile& p) {
   MemoryLevel l;
   const size_t n = c.known.levels.plateaus.size();
   l.name = level_name(c.index, n);
@@ -212,7 +234,7 @@ MemoryLevel level_of(Context c) {
   l.managed = c.far ? Managed::explicit_ : Managed::automatic;
   l.capacity = capacity_of(c);
   add_knee(c, l);
-  l.latency = latency_of(c);
+  l.latency = latency_of(c, p);
   add_bandwidth(c, l);
   add_outstanding(c, l);
   l.line = select(c.all, "line", "pair").empty()
@@ -255,7 +277,7 @@ std::optional<MemoryLevel> group_memory(const Observations& all, const Known& kn
 }  // namespace
 
 void infer_memory(const Observations& all, const Known& known, Profile& to) {
-  for (size_t i = 0; i < known.levels.plateaus.size(); ++i) to.memory.push_back(level_of({all, known, i}));
+  for (size_t i = 0; i < known.levels.plateaus.size(); ++i) to.memory.push_back(level_of({all, known, i}, to));
   const auto hertz = !to.clocks.empty() && to.clocks[0].max.known() ? to.clocks[0].max.value->v : 0.0;
   const auto units = !to.topology.empty() && to.topology.back().count.known() ? to.topology.back().count.value->v : 1.0;
   const Sweep sweep = sweep_of(all);

@@ -19,18 +19,27 @@ struct Scale {
   }
 };
 
+constexpr double kSharp = 1.25;   // from the knee's beginning to its end
+constexpr double kClearly = 1.8;  // times the latency
+
+// Nobody smears a step like this one: two caches, which may well be equally fast.
+bool clear_step(const MemoryLevel& near, const MemoryLevel& far, const Scale& s) {
+  if (!near.knee.from.known() || !near.knee.to.known() || !near.latency.known() || !far.latency.known()) return false;
+  return near.knee.to.value->v < kSharp * near.knee.from.value->v && s.seconds(*far.latency.value) > kClearly * s.seconds(*near.latency.value);
+}
+
 bool indistinct(const MemoryLevel& near, const MemoryLevel& far, const Scale& s) {
   if (near.latency.known() && far.latency.known() &&
       s.seconds(*far.latency.value) < kMinStep * s.seconds(*near.latency.value))
     return true;
-  if (!near.bandwidth.read.known()) return false;
+  if (!near.bandwidth.read.known() || clear_step(near, far, s)) return false;
   if (!far.bandwidth.read.known()) return true;
   return s.total(far, *far.bandwidth.read.value) > kSlower * s.total(near, *near.bandwidth.read.value);
 }
 
 // A sweep that streams through both sees no step.
-bool alike(const std::vector<MemoryLevel>& memory, size_t near, const Sweep& sweep) {
-  if (memory[near].per == "unit" || memory[near].per != memory[near + 1].per) return false;
+bool alike(const std::vector<MemoryLevel>& memory, size_t near, const Sweep& sweep, const Scale& s) {
+  if (memory[near].per == "unit" || memory[near].per != memory[near + 1].per || clear_step(memory[near], memory[near + 1], s)) return false;
   const std::vector<double> times = plateau_times(memory, sweep);
   return times[near] > 0 && times[near + 1] > 0 && times[near + 1] < kShows * times[near];
 }
@@ -64,7 +73,7 @@ void join_levels(std::vector<MemoryLevel>& memory, double core_hz, double units,
   const Scale s{core_hz, units};
   for (size_t i = 0; core_hz > 0 && i + 1 < memory.size();) {
     if (!joinable(memory[i]) || !joinable(memory[i + 1]) ||
-        (!indistinct(memory[i], memory[i + 1], s) && !alike(memory, i, sweep))) {
+        (!indistinct(memory[i], memory[i + 1], s) && !alike(memory, i, sweep, s))) {
       ++i;
       continue;
     }

@@ -97,9 +97,9 @@ ir::Kernel streaming(const std::string& access, int lanes, bool threads) {
   const int parameters = code::add_parameters(k);
   const int passes = code::parameter(k, "passes", parameters, ir::constant(0), kMaxPasses);
   const int blocks = code::parameter(k, "blocks", parameters, ir::constant(1), kBlocks);
-  const int first = code::parameter(k, "first", parameters, ir::variable(0) + 2, kBlocks);
+  const int first = code::parameter(k, "first", parameters, ir::variable(0) + 2, kBlocks * (kBlockBytes / kPlaceBytes));
   const int pass = code::add_index(k, "pass"), block = code::add_index(k, "block");
-  const ir::Index base = ir::variable(first, kBlockBytes / 4) + ir::variable(block, kBlockBytes / 4);
+  const ir::Index base = ir::variable(first, kPlaceBytes / 4) + ir::variable(block, kBlockBytes / 4);
   const ir::Stmt body = shape.apart ? block_apart(k, shape, value, base)
                         : ahead     ? block_copied(k, shape, value, base)
                                     : block_body(k, shape, value, base);

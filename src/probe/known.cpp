@@ -12,6 +12,7 @@
 namespace assay::probe {
 namespace {
 
+constexpr int kWaiting = 4;          // times the groups that keep arithmetic busy
 constexpr double kSecondRound = 1.5;  // times as long as one group: some unit ran two, one after the other
 constexpr double kNearlyAll = 1.03;   // times the shortest time per operation
 constexpr double kWiderPays = 1.15;  // a wider vector counts as better from this ratio on
@@ -167,6 +168,7 @@ Known known_from(const Observations& all) {
     k.units = std::max(1, units_from(all));
     const int units = static_cast<int>(k.units);  // that all have the same number of them
     k.groups = (saturating_groups(all) + units - 1) / units * units;
+    k.memory_groups = kWaiting * k.groups;
   }
   const auto clock = summarize(select(all, "clock", "sentinel"), Estimator::latency);
   k.clock_hz = clock ? 1 / clock->value : clock_of(all.points);  // of the sentinels beside the others: ticks are counted by them

@@ -22,6 +22,7 @@ struct Known {
   bool threads = false;      // lanes are threads
   double units = 1;          // that share what is measured of all: 1 where units have queues
   int groups = 1;            // at a time that reach the highest multiply-add rate
+  int memory_groups = 1;     // more of them where they wait for memory
   int64_t most_iterations = int64_t{1} << 40;  // of a loop that the device runs to its end
   int lanes = 4;             // f32 lanes of the vectors with the highest multiply-add rate
   int chains = 8;            // independent chains that reach it

@@ -143,7 +143,7 @@ class Chip {
     std::vector<ir::Queue> queues;
     std::vector<double> asked = {static_cast<double>(passes), static_cast<double>(blocks)};
     for (int u = 0; u < units; ++u) {
-      asked.push_back(static_cast<double>(blocks * u));
+      asked.push_back(static_cast<double>(blocks * u * (probe::kBlockBytes / probe::kPlaceBytes)));
       queues.push_back({u, u, u + 1});
     }
     arguments.push_back(parameters(asked));

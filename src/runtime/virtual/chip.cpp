@@ -26,6 +26,7 @@ void read_launches(const Profile& p, Chip& to) {
   to.unit_join = value_or(api.unit_join, 0);
   to.barrier = value_or(api.device_barrier, to.launch);
   to.in_sequence = api.device_barrier.known() && api.coresident_groups == Fact::yes;
+  to.group_memory = value_or(api.limits.group_memory, 0);
   to.allocation = value_or(api.limits.allocation, 0);
   to.group_threads = static_cast<int>(value_or(api.limits.threads_per_group, to.group_threads));
 }

@@ -114,6 +114,7 @@ struct Chip {
   double launch = 0, eager = 0, barrier = 0, group_start = 0, unit_join = 0;  // seconds
   bool in_sequence = false;  // launches may be steps of one kernel, `barrier` apart
   double allocation = 0;     // bytes of the largest buffer
+  double group_memory = 0;   // bytes that one group may have; 0: all there is
 };
 
 // Every value that is not known is one of defaults.h. Errors: a profile without any memory, or a victim cache that there

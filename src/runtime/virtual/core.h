@@ -132,7 +132,7 @@ inline void Unit::restart(const Chip& chip) {
   front.assign(partitions, 0);
   pipes.assign(partitions, std::vector<double>(chip.pipes.size(), 0));
   near_read = near_write = own_memory = retired = 0;
-  window.assign(static_cast<size_t>(defaults::kWindow), 0);
+  window.assign(static_cast<size_t>(chip.threads ? 1 : defaults::kWindow), 0);  // waves have one of their own
   place = 0;
 }
 

@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t kStreams = 16;  // followed at once by a unit
 constexpr int64_t kExpected = 6; // lines further on that a stream will ask for
+constexpr size_t kComing = 256;  // lines on their way, of threads
 constexpr int kConfirmed = 3;    // lines in a row make a stream
 constexpr int kTranslationWays = 8;
 
@@ -51,6 +52,7 @@ Hierarchy::Hierarchy(const Chip& chip, const Effects& effects) : chip_(chip), pr
   for (Port& p : ports_) {
     for (const Translation& t : chip.translation) p.pages.emplace_back(CacheShape{t.entries, std::min(t.entries, kTranslationWays), false, false, Replacement::lru});
     p.streams.resize(kStreams);
+    if (chip.threads) p.coming.resize(kComing);
   }
   under_way_.resize(static_cast<size_t>(chip.units));
   for (auto& of_unit : under_way_)
@@ -65,6 +67,7 @@ Hierarchy::Hierarchy(const Chip& chip, const Effects& effects) : chip_(chip), pr
 
 void Hierarchy::begin(double hz, int active_units) {
   alone_ = active_units == 1;
+  ++launch_;
   latency_.clear();
   miss_.clear();
   costs_.clear();
@@ -147,6 +150,10 @@ bool Hierarchy::foreseen(Port& port, int64_t line) {
   return false;
 }
 
+Hierarchy::Coming& Hierarchy::coming(Port& port, int64_t line) const {
+  return port.coming[(static_cast<uint64_t>(line) * 0x9E3779B97F4A7C15) >> 56];
+}
+
 uint8_t Hierarchy::sectors(size_t level, int64_t address, int bytes) const {
   const int shift = sector_bits_[level], last_of_line = (1 << (line_bits_[level] - shift)) - 1;
   if (last_of_line == 0) return 1;
@@ -206,6 +213,10 @@ double Hierarchy::access(int port_number, int64_t address, int bytes, AccessKind
   }
   if (found == 0 && near_ && (kind == AccessKind::read || chip_.levels[0].allocates) && kind != AccessKind::stream_write)
     return kind == AccessKind::read ? at + latency_[0] : at;
+  const bool merges = kind == AccessKind::read && !port.coming.empty() && chip_.levels[0].sector > bytes;
+  const int64_t wanted_sector = address >> sector_bits_[0];
+  if (merges && found > 0)
+    if (const Coming& c = coming(port, wanted_sector); c.line == wanted_sector && c.launch == launch_ && c.arrives > at) return std::max(c.arrives, at + latency_[0]);
   if (!chip_.levels[found].unit_wide) ++port.far;
   // Stores go past caches that they do not bring lines into, streamed ones past all of them.
   size_t target = found;
@@ -224,7 +235,9 @@ double Hierarchy::access(int port_number, int64_t address, int bytes, AccessKind
   if (!ahead && kind != AccessKind::stream_write)
     for (size_t k = 1; k <= target; ++k)
       if (const InFlight& w = under_way[k]; !w.until.empty()) asked = std::max(asked, w.until[w.next]);
-  const int moved = std::max({bytes, chip_.levels[0].sector, chip_.levels[target].sector});
+  // What is written to a line that is there takes no more than its bytes.
+  const bool lands = kind == AccessKind::write && found == target && found < memory_ && chip_.threads;
+  const int moved = lands ? bytes : std::max({bytes, chip_.levels[0].sector, chip_.levels[target].sector});
   const double start = served(target, port_number, kind == AccessKind::stream_write ? bytes : moved, kind, ahead ? at - latency_[target] : asked);
   const double arrives = std::max(at + latency_[0], start + latency_[target]);
   if (!ahead && kind != AccessKind::stream_write)
@@ -234,6 +247,7 @@ double Hierarchy::access(int port_number, int64_t address, int bytes, AccessKind
         w.next = w.next + 1 == w.until.size() ? 0 : w.next + 1;
       }
   if (chip_.levels[found].victim && kind != AccessKind::stream_write) cache(found, port_number).remove(line_of(found, address));
+  if (merges && found > 0) coming(port, wanted_sector) = {wanted_sector, launch_, arrives};
   if (kind == AccessKind::read) bring_in(port_number, found, address, moved);
   else if (kind == AccessKind::write) {
     for (size_t k = 0; k < memory_; ++k)

@@ -55,18 +55,24 @@ class Hierarchy {  // invariant: caches hold what was touched last, as their sha
     std::vector<double> until;
     size_t next = 0;
   };
+  struct Coming {              // a line on its way: who wants more of it meanwhile waits for the same one
+    int64_t line = -1, launch = 0;
+    double arrives = 0;
+  };
   struct Port {
     std::vector<Cache> pages;  // per depth of translation
     int64_t last_page = -1;
     int64_t moved = 0;         // from its addresses to where the page lies
     std::vector<Stream> streams;
     int64_t clock = 0, last_miss = -1, far = 0;
+    std::vector<Coming> coming;     // by a hash of the line; of threads
   };
 
   static double pass(Instance& through, bool reads, double from, double ticks, double copy_share);
   double served(size_t level, int port, int bytes, AccessKind kind, double at);
   double translate(Port& port, int64_t address);
   bool foreseen(Port& port, int64_t line);
+  Coming& coming(Port& port, int64_t line) const;
   void bring_in(int port, size_t found, int64_t address, int bytes);
   void give_up(int port, size_t level, int64_t line);
   Cache& cache(size_t level, int port) { return caches_[level][static_cast<size_t>(port / chip_.levels[level].ports)]; }
@@ -81,6 +87,7 @@ class Hierarchy {  // invariant: caches hold what was touched last, as their sha
   size_t memory_;              // the last level
   int page_bits_ = 0;          // 0: nothing is translated
   bool alone_ = true;          // one unit is at work
+  int64_t launch_ = 0;         // that began last
   std::vector<std::vector<Cache>> caches_;
   std::vector<std::vector<Instance>> instances_;
   std::vector<std::vector<Instance>> of_unit_;  // per level and unit, where a unit alone gets less than all

@@ -63,6 +63,8 @@ class Pricer {
   int words(const Op& op) const { return chip_.threads ? op.lanes : std::max(1, op.lanes * ir::bytes_of(op.dtype) / 4); }
   const Mode& mode(const Op& op) const { return mode_for(chip_, words(op)); }
   double instructions(const Op& op) const { return std::ceil(double(words(op)) / mode(op).width); }
+  // The front end counts in instructions of the widest mode.
+  double issues(const Mode& m, double instructions) const { return instructions * chip_.modes.back().issue / m.issue; }
   double busy(const Mode& m, int pipe) const { return pipe < 0 ? 0 : m.instruction[static_cast<size_t>(pipe)]; }
 
   // As the profile says; false: it says nothing of this operation on this type.
@@ -72,8 +74,8 @@ class Pricer {
     if (known == m.typed.end()) return false;
     const OpCost& c = known->cost;
     op.pipe = c.pipe;
-    op.issues = instructions(op);
-    op.busy = op.issues * c.slots * (chip_.threads ? 1 : 4.0 / ir::bytes_of(op.dtype)) * busy(m, c.pipe);
+    op.issues = issues(m, instructions(op));
+    op.busy = instructions(op) * c.slots * (chip_.threads ? 1 : 4.0 / ir::bytes_of(op.dtype)) * busy(m, c.pipe);
     op.latency = c.latency;
     return true;
   }
@@ -86,7 +88,7 @@ class Pricer {
     // Twice the bytes are twice the work.
     const double n = instructions(op) * (chip_.threads && op.dtype == ir::DType::f64 ? 2 : 1);
     op.pipe = c.pipe;
-    op.issues = n;
+    op.issues = issues(m, n);
     op.busy = n * c.slots * busy(m, c.pipe);
     op.latency = c.latency;
   }
@@ -94,11 +96,11 @@ class Pricer {
   void integer(Op& op) const {
     const Mode& m = mode(op);
     const OpCost& fma = m.ops[static_cast<size_t>(ir::ValueOp::fma)];
-    op.issues = instructions(op);
+    op.issues = issues(m, instructions(op));
     op.latency = chip_.threads ? fma.latency : defaults::kIntegerLatency;
     if (!chip_.threads) return;
     op.pipe = fma.pipe;
-    op.busy = op.issues * busy(m, fma.pipe);
+    op.busy = instructions(op) * busy(m, fma.pipe);
   }
 
   void atomic(Op& op) const {
@@ -116,8 +118,8 @@ class Pricer {
     const Mode& m = mode(op);
     const bool apart = !chip_.threads && op.count > 1 && (op.kind == OpKind::indirect || (op.stride != 1 && op.stride != 0));
     op.pipe = at;
-    op.issues = instructions(op);
-    op.busy = op.issues * busy(m, at);
+    op.issues = issues(m, instructions(op));
+    op.busy = instructions(op) * busy(m, at);
     if (!apart) return;
     if (slots_apart > 0) op.busy = op.count * slots_apart * busy(m, at) / m.width;
     else op.busy = op.count * busy(m, at);

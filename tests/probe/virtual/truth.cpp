@@ -10,23 +10,41 @@ namespace {
 
 using namespace hwdesc;
 
+constexpr double kOneLevel = 1.3;  // nearer in latency than that nobody tells two levels apart (probe/knee.h)
+
+struct Range {
+  double value = 0, low = 0, high = 0;  // 0: not known
+};
+
 class Comparison {
  public:
-  Comparison(const Profile& truth, const Profile& found, double tolerance) : truth_(truth), found_(found), tolerance_(tolerance) {}
+  Comparison(const Profile& truth, const Profile& found, double tolerance, bool by_interval)
+      : truth_(truth), found_(found), tolerance_(tolerance), by_interval_(by_interval) {}
 
   std::vector<std::string> run() {
-    close("clock", hertz(truth_), hertz(found_));
+    close("clock", hertz_of(truth_), hertz_of(found_));
     same("units", units(truth_), units(found_));
     same("lanes", widest(truth_), widest(found_));
     compare_memory();
     close("fma rate", rate(truth_, "fma"), rate(found_, "fma"));
     close("fma latency", latency(truth_, "fma"), latency(found_, "fma"));
     close("add latency", latency(truth_, "add"), latency(found_, "add"));
+    compare_own_memory();
+    compare_translation();
     return out_;
   }
 
  private:
-  static double hertz(const Profile& p) { return !p.clocks.empty() && p.clocks[0].max.known() ? p.clocks[0].max.value->v : 0; }
+  template <class Q, class F>
+  static Range in(const Value<Q>& v, F&& base) {
+    if (!v.known()) return {};
+    const double value = base(*v.value);
+    return {value, v.low ? base(*v.low) : value, v.high ? base(*v.high) : value};
+  }
+  static Range hertz_of(const Profile& p) {
+    return p.clocks.empty() ? Range{} : in(p.clocks[0].max, [](const Hertz& h) { return h.v; });
+  }
+  static double hertz(const Profile& p) { return hertz_of(p).value; }
   // Of the whole device: `of` and what it lies in.
   static double count(const Profile& p, const std::string& of) {
     double n = 1;
@@ -47,47 +65,68 @@ class Comparison {
     return out;
   }
   // In seconds; lanes of one unit.
-  static double rate(const Profile& p, const std::string& name) {
+  static Range rate(const Profile& p, const std::string& name) {
     for (const Pipe& pipe : p.pipes)
-      if (pipe.name == name && pipe.rate.known())
-        return count(p, pipe.per) / units(p) * pipe.rate.value->v * (pipe.rate.value->clock.empty() ? 1 : hertz(p));
-    return 0;
+      if (pipe.name == name)
+        return in(pipe.rate, [&](const Rate& r) { return count(p, pipe.per) / units(p) * r.v * (r.clock.empty() ? 1 : hertz(p)); });
+    return {};
   }
-  static double latency(const Profile& p, const std::string& op) {
+  static Range latency(const Profile& p, const std::string& op) {
     for (const ComputeOp& c : p.compute)
-      if (c.op == op && c.dtype == "f32" && c.latency.known()) return seconds(p, *c.latency.value);
-    return 0;
+      if (c.op == op && c.dtype == "f32" && c.mode.empty()) return in_seconds(p, c.latency);
+    return {};
   }
-  static double seconds(const Profile& p, const Latency& l) { return l.clock.empty() ? l.v : l.v / hertz(p); }
+  static Range in_seconds(const Profile& p, const Value<Latency>& v) {
+    return in(v, [&](const Latency& l) { return l.clock.empty() ? l.v : l.v / hertz(p); });
+  }
   static double speed(const Profile& p, const Bandwidth& b) { return b.clock.empty() ? b.v : b.v * hertz(p); }
   // All instances together, all units at work.
-  static double total(const Profile& p, const MemoryLevel& l, const Value<Bandwidth>& v) {
-    if (!v.known()) return 0;
-    const double limit = speed(p, *v.value), all = count(p, l.per);
+  static Range total(const Profile& p, const MemoryLevel& l, const Value<Bandwidth>& v) {
+    const double all = count(p, l.per);
     const MemoryBandwidth& b = l.bandwidth;
-    if (!b.per_unit.known() || !b.sharpness.known() || all > 1) return limit * all;
-    const double units_reach = units(p) * speed(p, *b.per_unit.value) * limit / speed(p, *b.read.value), sharp = b.sharpness.value->v;
-    return limit * std::pow(std::pow(limit / units_reach, sharp) + 1, -1 / sharp);
+    double share = 1;
+    if (b.per_unit.known() && b.sharpness.known() && b.read.known() && all == 1)
+      share = std::pow(std::pow(speed(p, *b.read.value) / (units(p) * speed(p, *b.per_unit.value)), b.sharpness.value->v) + 1, -1 / b.sharpness.value->v);
+    return in(v, [&](const Bandwidth& w) { return speed(p, w) * all * share; });
   }
 
-  // What loads go through, near to far.
+  // What loads go through, near to far; of what nobody tells apart the farther one.
   static std::vector<const MemoryLevel*> path(const Profile& p) {
     std::vector<const MemoryLevel*> out;
-    for (const MemoryLevel& l : p.memory)
-      if (l.path.empty() && (l.managed == Managed::automatic || &l == &p.memory.back())) out.push_back(&l);
+    for (const MemoryLevel& l : p.memory) {
+      if (!l.path.empty() || (l.managed != Managed::automatic && &l != &p.memory.back())) continue;
+      const bool one = !out.empty() && out.back()->latency.known() && l.latency.known() &&
+                       in_seconds(p, l.latency).value < kOneLevel * in_seconds(p, out.back()->latency).value;
+      if (one) out.back() = &l;
+      else out.push_back(&l);
+    }
     return out;
   }
 
   void compare_memory() {
     const auto truth = path(truth_), found = path(found_);
+    if (by_interval_ && truth.size() > found.size()) return compare_joined(truth, found);
     if (truth.size() != found.size()) {
       out_.push_back(fmt::format("memory: {} levels, found {}", truth.size(), found.size()));
       return;
     }
-    for (size_t i = 0; i < truth.size(); ++i) compare_level(*truth[i], *found[i], i + 1 == truth.size());
+    for (size_t i = 0; i < truth.size(); ++i) compare_level({truth.begin(), truth.begin() + static_cast<std::ptrdiff_t>(i) + 1}, *found[i], i + 1 == truth.size());
   }
 
-  void compare_level(const MemoryLevel& t, const MemoryLevel& f, bool last) {
+  // Fewer levels than there are: each of them lies in the knee of one that says it is smeared.
+  void compare_joined(const std::vector<const MemoryLevel*>& truth, const std::vector<const MemoryLevel*>& found) {
+    for (size_t i = 0; i + 1 < truth.size(); ++i) {
+      const double bytes = truth[i]->capacity.value->v;
+      const auto holds = [&](const MemoryLevel* f) {
+        return f->knee.from.known() && f->knee.from.value->v * (1 - tolerance_) <= bytes && bytes <= f->knee.to.value->v * (1 + tolerance_);
+      };
+      if (std::none_of(found.begin(), found.end(), holds)) out_.push_back(fmt::format("{}: no level found that might be it", truth[i]->name));
+    }
+  }
+
+  // `way`: the level of the truth last, those before it first: nothing comes faster than through them.
+  void compare_level(const std::vector<const MemoryLevel*>& way, const MemoryLevel& f, bool last) {
+    const MemoryLevel& t = *way.back();
     if (!last && (t.per == "device") != (f.per == "device")) out_.push_back(fmt::format("{}: per {}, found per {}", t.name, t.per, f.per));
     if (!last && t.capacity.known() && f.knee.from.known()) {
       const double bytes = t.capacity.value->v;
@@ -95,37 +134,69 @@ class Comparison {
         out_.push_back(fmt::format("{}: capacity {}, found a knee from {} to {}", t.name, bytes, f.knee.from.value->v, f.knee.to.value->v));
     }
     if (t.line.known() && f.line.known() && !last) same(t.name + " line", (t.transaction.known() ? t.transaction : t.line).value->v, f.line.value->v);
-    if (t.latency.known() && f.latency.known()) close(t.name + " latency", seconds(truth_, *t.latency.value), seconds(found_, *f.latency.value));
-    compare_bandwidth(t, f, last);
-  }
-
-  // Stores pass caches by that do not bring their lines in.
-  void compare_bandwidth(const MemoryLevel& t, const MemoryLevel& f, bool last) {
+    close(t.name + " latency", in_seconds(truth_, t.latency), in_seconds(found_, f.latency));
     const auto compare = [&](const char* what, const Value<Bandwidth> MemoryBandwidth::*of) {
-      close(t.name + " " + what, total(truth_, t, t.bandwidth.*of), total(found_, f, f.bandwidth.*of));
+      Range least = total(truth_, t, t.bandwidth.*of);
+      for (const MemoryLevel* l : way)
+        if (const Range r = total(truth_, *l, l->bandwidth.*of); r.value > 0 && r.value < least.value) least = r;
+      close(t.name + " " + what, least, total(found_, f, f.bandwidth.*of));
     };
     compare("read", &MemoryBandwidth::read);
-    if (!last && t.write != WritePolicy::allocate) return;
+    if (!last && t.write != WritePolicy::allocate) return;  // stores pass such caches by
     compare("write", &MemoryBandwidth::write);
     compare("copy", &MemoryBandwidth::copy);
   }
 
-  void same(const std::string& what, double truth, double found) {
-    if (truth > 0 && found != truth) out_.push_back(fmt::format("{}: {}, found {}", what, truth, found));
+  static const MemoryLevel* own_memory(const Profile& p) {
+    const auto own = [](const MemoryLevel& l) { return l.managed == Managed::explicit_ && l.per == "unit"; };
+    const auto at = std::find_if(p.memory.begin(), p.memory.end(), own);
+    return at == p.memory.end() ? nullptr : &*at;
   }
-  void close(const std::string& what, double truth, double found) {
-    if (truth > 0 && found > 0 && std::abs(found / truth - 1) > tolerance_)
-      out_.push_back(fmt::format("{}: {:.4g}, found {:.4g} ({:+.1f} %)", what, truth, found, 100 * (found / truth - 1)));
+  void compare_own_memory() {
+    const MemoryLevel *t = own_memory(truth_), *f = own_memory(found_);
+    if (t != nullptr && f != nullptr) close(t->name + " latency", in_seconds(truth_, t->latency), in_seconds(found_, f->latency));
+  }
+
+  // What is found of translation must be there; that nothing is found says nothing.
+  void compare_translation() {
+    for (size_t i = 0; i < found_.tlb.size(); ++i) {
+      const TlbLevel& f = found_.tlb[i];
+      if (i >= truth_.tlb.size() || !truth_.tlb[i].entries.known()) {
+        out_.push_back(fmt::format("translation: {} entries found, there are none", f.entries.value->v));
+        continue;
+      }
+      const double entries = truth_.tlb[i].entries.value->v;
+      if (entries < f.entries.low->v * (1 - tolerance_) || entries > f.entries.high->v * (1 + tolerance_))
+        out_.push_back(fmt::format("translation: {} entries, found {}", entries, f.entries.value->v));
+      const Range truth = in_seconds(truth_, truth_.tlb[i].miss), found = in_seconds(found_, f.miss);
+      if (truth.value < found.low || truth.value > found.high) close("translation miss", truth, found);
+    }
+  }
+
+  void same(const std::string& what, double truth, double found) {
+    if (truth > 0 && found > 0 && found != truth) out_.push_back(fmt::format("{}: {}, found {}", what, truth, found));
+  }
+  void close(const std::string& what, const Range& truth, const Range& found) {
+    if (truth.value <= 0 || found.value <= 0 || std::abs(found.value / truth.value - 1) <= tolerance_) return;
+    if (by_interval_ && found.low <= truth.value && truth.value <= found.high) return;
+    out_.push_back(fmt::format("{}: {:.4g}, found {:.4g} ({:+.1f} %)", what, truth.value, found.value, 100 * (found.value / truth.value - 1)));
   }
 
   const Profile& truth_;
   const Profile& found_;
   const double tolerance_;
+  const bool by_interval_;
   std::vector<std::string> out_;
 };
 
 }  // namespace
 
-std::vector<std::string> differences(const Profile& truth, const Profile& found, double tolerance) { return Comparison(truth, found, tolerance).run(); }
+std::vector<std::string> differences(const Profile& truth, const Profile& found, double tolerance) {
+  return Comparison(truth, found, tolerance, false).run();
+}
+
+std::vector<std::string> contradictions(const Profile& truth, const Profile& found, double tolerance) {
+  return Comparison(truth, found, tolerance, true).run();
+}
 
 }  // namespace assay::probe::testing

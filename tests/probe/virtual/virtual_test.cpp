@@ -1,10 +1,8 @@
 // The probe against simulated chips: what it finds is what they were made of.
 #include <gtest/gtest.h>
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 
-#include "hwdesc/parse.h"
+#include "made_of.h"
 #include "probe/probe.h"
 #include "truth.h"
 #include "with_effects.h"
@@ -12,26 +10,16 @@
 namespace assay::probe {
 namespace {
 
-std::string chip_file(const std::string& name) { return std::string(ASSAY_SOURCE_DIR) + "/tests/probe/virtual/chips/" + name + ".yaml"; }
-
-hwdesc::Profile made_of(const std::string& name) {
-  std::stringstream text;
-  text << std::ifstream(chip_file(name)).rdbuf();
-  auto profile = hwdesc::parse_profile(text.str(), chip_file(name), hwdesc::no_library);
-  if (!profile) throw std::runtime_error(render(profile.diags()));
-  return std::move(profile).value();
-}
-
 class Chips : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Chips, AreFoundAsTheyAre) {
-  const testing::WithEffects chip(chip_file(GetParam()), "noise: 0.03\n");
+  const testing::WithEffects chip(testing::chip_file(GetParam()), "noise: 0.03\n");
   ProbeOptions options;
   options.max_bytes = int64_t{24} << 20;
   const auto result = probe(chip.device(), options);
   ASSERT_TRUE(result.ok()) << render(result.diags());
   EXPECT_TRUE(result->warnings.empty()) << render(result->warnings);
-  const std::vector<std::string> wrong = testing::differences(made_of(GetParam()), result->profile, 0.05);
+  const std::vector<std::string> wrong = testing::differences(testing::made_of(GetParam()), result->profile, 0.05);
   std::string all;
   for (const std::string& w : wrong) all += "\n  " + w;
   EXPECT_TRUE(wrong.empty()) << all;

@@ -1,0 +1,60 @@
+// Chips that do more than their profile says: what is found is right, or its interval holds the truth, or it is unknown.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "complete.h"
+#include "made_of.h"
+#include "probe/probe.h"
+#include "probe/report.h"
+#include "truth.h"
+#include "with_effects.h"
+
+namespace assay::probe {
+namespace {
+
+struct Effect {
+  const char* name;
+  const char* chip;
+  const char* text;
+};
+
+std::string lines_of(const std::vector<std::string>& all) {
+  std::string out;
+  for (const std::string& line : all) out += "\n  " + line;
+  return out;
+}
+
+ProbeOptions small() {
+  ProbeOptions options;
+  options.max_bytes = int64_t{24} << 20;
+  return options;
+}
+
+class Effects : public ::testing::TestWithParam<Effect> {};
+
+TEST_P(Effects, NothingWrongIsSaidWithoutDoubt) {
+  const Effect& e = GetParam();
+  const testing::WithEffects chip(testing::chip_file(e.chip), std::string("noise: 0.03\n") + e.text);
+  const auto result = probe(chip.device(), small());
+  ASSERT_TRUE(result.ok()) << render(result.diags());
+  const std::string wrong = lines_of(testing::contradictions(testing::completed(testing::made_of(e.chip)), result->profile, 0.05));
+  EXPECT_TRUE(wrong.empty()) << wrong;
+}
+
+constexpr Effect kEffects[] = {
+    {"hashed", "two-levels", "hash: true\n"},
+    {"plru", "two-levels", "replacement: plru\n"},
+    {"random", "two-levels", "replacement: random\n"},
+    {"unforeseen", "two-levels", "prefetch: 'off'\n"},
+    {"victim", "two-levels", "victim: l2\n"},
+    {"rising", "two-levels", "dvfs: {from: 0.4, over: 2 ms}\n"},
+    {"hashed_waves", "waves-of-32", "hash: true\n"},
+    {"random_waves", "waves-of-32", "replacement: random\n"},
+    {"victim_waves", "waves-of-32", "victim: l2\n"}};
+
+INSTANTIATE_TEST_SUITE_P(Slow, Effects, ::testing::ValuesIn(kEffects), [](const auto& i) { return std::string(i.param.name); });
+
+}  // namespace
+}  // namespace assay::probe
