@@ -168,14 +168,21 @@ void run_tlb(Session& s) {
   });
 }
 
-// 0.7 of a capacity per unit: if all units together are slower than one alone, they share the cache.
+// Bytes of each unit: 0.7 of a capacity, or what is more than one cache of all of them holds, where its knee is not so
+// wide that one unit alone would hardly find it.
+double crowding(const KneePoint& k, int units) {
+  const double each = 1.1 * k.to / units;
+  return each <= 1.3 * k.from ? std::max(0.7 * k.from, each) : 0.7 * k.from;
+}
+
+// If all units together are slower than one alone, they share the cache.
 void run_sharing(Session& s) {
   const int units = s.device.threads ? 2 : std::min<int>(s.device.units, static_cast<int>(kSlots));  // two groups: of two units
   if (units < 2 || s.known.levels.knees.empty()) return;
   const auto line = static_cast<int64_t>(s.known.line);
   std::vector<int64_t> sizes;
-  for (const KneePoint& k : s.known.levels.knees) sizes.push_back(rounded(0.7 * k.from, line));
-  const int64_t apart = (sizes.back() + kLocalBytes - 1) / kLocalBytes * kLocalBytes + kLocalBytes;
+  for (const KneePoint& k : s.known.levels.knees) sizes.push_back(rounded(crowding(k, units), line));
+  const int64_t apart = (*std::max_element(sizes.begin(), sizes.end()) + kLocalBytes - 1) / kLocalBytes * kLocalBytes + kLocalBytes;
   const ChaseArea area = ChaseArea::make(s.bench, apart * units);
   s.rounds(sizes.size() * 2, [&](size_t i) {
     const int64_t bytes = sizes[i / 2];

@@ -70,6 +70,20 @@ std::optional<double> fastest(const std::vector<Observation>& blocks, bool quiet
   return *std::min_element(times.begin(), times.end());
 }
 
+constexpr double kSameClock = 0.1;
+
+// Of the clock of some blocks over that of others; 1 where they are about the same, or not known.
+double faster(const std::vector<Observation>& blocks, const std::vector<Observation>& others) {
+  const auto middle = [](const std::vector<Observation>& all) {
+    std::vector<double> clocks;
+    for (const Observation& o : all)
+      if (o.clock_hz) clocks.push_back(*o.clock_hz);
+    return clocks.empty() ? 0 : quantile(std::move(clocks), 0.5);
+  };
+  const double a = middle(blocks), b = middle(others);
+  return a <= 0 || b <= 0 || std::abs(a / b - 1) < kSameClock ? 1 : a / b;
+}
+
 struct Told {
   Sharing sharing;
   bool sure = true;
@@ -82,17 +96,18 @@ std::optional<Told> measured_sharing(const Observations& all, size_t i, double m
   const auto level = static_cast<double>(i);
   const std::vector<double> units = values_of(select(all, "sharing", "chase", {{"level", level}}), "units");
   if (units.size() < 2) return std::nullopt;
+  const std::vector<double> bytes = values_of(select(all, "sharing", "chase", {{"level", level}}), "bytes");
   const size_t needed = all.fact("simulated").empty() ? kQuietSamples : 1;
   const auto ratio = [&](bool quiet) -> double {
-    const auto one = fastest(select(all, "sharing", "chase", {{"level", level}, {"units", units.front()}}), quiet, needed);
-    const auto many = fastest(select(all, "sharing", "chase", {{"level", level}, {"units", units.back()}}), quiet, needed);
-    return one && many ? *many / *one : 0;
+    const auto of_one = select(all, "sharing", "chase", {{"level", level}, {"units", units.front()}});
+    const auto of_many = select(all, "sharing", "chase", {{"level", level}, {"units", units.back()}});
+    const auto one = fastest(of_one, quiet, needed), many = fastest(of_many, quiet, needed);
+    return one && many ? *many / *one * std::min(1.0, faster(of_many, of_one)) : 0;  // they may be slower by the clock alone
   };
   const auto told = [&](bool shared, double r) {
-    return Sharing{shared, fmt::format("{:.0f} units, each in 0.7 of it, take {:.2f} times as long as one", units.back(), r)};
+    return Sharing{shared, fmt::format("{:.0f} units, each in {:.0f} KiB, take {:.2f} times as long as one", units.back(), bytes.back() / 1024, r)};
   };
-  const std::vector<double> bytes = values_of(select(all, "sharing", "chase", {{"level", level}}), "bytes");
-  const bool proves = !bytes.empty() && bytes.back() * units.back() > may_hold;
+  const bool proves = bytes.back() * units.back() > may_hold;
   if (const double r = ratio(false); r > 0 && r < kCrowded) return Told{told(false, r), proves};
   if (const double r = ratio(true); r >= kCrowded) return Told{told(true, r), true};
   return std::nullopt;

@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "probe/drift.h"
 #include "probe/report_marks.h"
 #include "probe/stats.h"
 
@@ -371,6 +372,7 @@ std::vector<Chart> drift_of(const Source& source) {
     }
     clock.marks.back().to = x;
   }
+  if (const std::string note = drift_note(source.all); !note.empty()) clock.method += " " + note;
   others.marks = clock.marks;
   for (Series* s : {&quiet, &busy, &waited})
     if (!s->samples.empty()) clock.series.push_back(std::move(*s));

@@ -110,6 +110,7 @@ class Executor {  // invariant: pc_ is the operation that comes next
   std::vector<Masked> masks_;
   std::vector<int64_t> at_;          // elements that lanes touch
   bool together_ = false;            // they lie in a row, or are one
+  int64_t stride_ = 1;               // from lane to lane, if they do
   int pc_ = -1, settled_ = -1;
   bool settled_far_ = false, news_ = false, timed_ = true;
   double index_ready_ = 0;

@@ -19,10 +19,12 @@ int size_of(const Code& code, int buffer) { return ir::bytes_of(code.buffers[sta
 bool Executor::positions(const Op& op) {
   const View& view = views_[static_cast<size_t>(op.buffer)];
   int64_t low = 0, high = 0;
-  together_ = op.kind != OpKind::indirect && op.at.slow < 0 && masks_.empty() && (op.stride == 1 || op.stride == 0);
+  const bool one = op.kind == OpKind::indirect && registers_.uniform(op.a);  // all lanes go there
+  stride_ = one ? 0 : op.stride;
+  together_ = masks_.empty() && (one || (op.kind != OpKind::indirect && op.at.slow < 0 && (op.stride == 1 || op.stride == 0)));
   if (together_) {
-    low = index(op.at);
-    high = low + (op.stride == 1 ? op.count - 1 : 0);
+    low = one ? registers_.integer(op.a, 0) : index(op.at);
+    high = low + (stride_ == 1 ? op.count - 1 : 0);
     at_[0] = low;
   } else {
     bool first = true;
@@ -51,7 +53,7 @@ void Executor::transfer_values(const Op& op, bool storing) {
   if (storing) {
     registers_.spread(op.a);
     const std::byte* from = registers_.one(op.a);
-    if (together_ && op.stride == 1) {
+    if (together_ && stride_ == 1) {
       std::memcpy(memory + static_cast<size_t>(at_[0]) * size, from, size * static_cast<size_t>(op.count));
       return;
     }
@@ -61,7 +63,7 @@ void Executor::transfer_values(const Op& op, bool storing) {
   }
   std::byte* to = registers_.lanes(op.dst);
   const auto put = [&](int lane, int64_t element) { std::memcpy(to + static_cast<size_t>(lane) * size, memory + static_cast<size_t>(element) * size, size); };
-  if (together_ && op.stride == 0) {
+  if (together_ && stride_ == 0) {
     put(0, at_[0]);
     return registers_.set_uniform(op.dst, true);
   }
@@ -105,7 +107,7 @@ double Executor::own_memory(const Op& op, AccessKind kind, double start) {
     if (!is_active(l)) continue;
     ++active;
     if (own.banks <= 0) continue;
-    const int64_t element = together_ ? at_[0] + l * op.stride : at_[static_cast<size_t>(l)];
+    const int64_t element = together_ ? at_[0] + l * stride_ : at_[static_cast<size_t>(l)];
     const int64_t word = (views_[static_cast<size_t>(op.buffer)].address + element * size) / own.bank_bytes;
     words.emplace_back(word % own.banks, word);
   }
@@ -115,7 +117,7 @@ double Executor::own_memory(const Op& op, AccessKind kind, double start) {
     run = words[i + 1].first == words[i].first ? run + 1 : 1;
     turns = std::max(turns, static_cast<int>(run));
   }
-  const bool reads = kind == AccessKind::read, one = together_ && op.stride == 0;
+  const bool reads = kind == AccessKind::read, one = together_ && stride_ == 0;
   const double whole = (reads ? machine_.own_read : machine_.own_write) * size * (one ? 1 : active);
   const double busy = own.banks > 0 ? std::max(whole, double(turns)) : whole;
   const double passed = core_.pass(core_.unit().own_memory, busy, start);
@@ -129,7 +131,7 @@ double Executor::access(const Op& op, AccessKind kind, double start) {
   const bool scratch = code_.buffers[static_cast<size_t>(op.buffer)].scope == ir::Scope::scratch;
   if (scratch && machine_.chip.threads && !machine_.chip.scratch.in_memory) return own_memory(op, kind, start);
   const auto byte = [&](int64_t element) { return view.address + element * size; };
-  if (together_) return near(byte(at_[0]), byte(at_[0] + (op.stride == 1 ? op.count : 1)) - 1, kind, start);
+  if (together_) return near(byte(at_[0]), byte(at_[0] + (stride_ == 1 ? op.count : 1)) - 1, kind, start);
   // Lanes beside each other in a line are one access.
   const int64_t line = machine_.hierarchy.line();
   double done = start;
