@@ -105,9 +105,9 @@ std::optional<Told> measured_sharing(const Observations& all, size_t i, double m
     return one && many ? *many / *one * std::min(1.0, faster(of_many, of_one)) : 0;  // they may be slower by the clock alone
   };
   const auto told = [&](bool shared, double r) {
-    return Sharing{shared, fmt::format("{:.0f} units, each in {:.0f} KiB, take {:.2f} times as long as one", units.back(), bytes.back() / 1024, r)};
+    return Sharing{shared, fmt::format("{:.0f} units, each in {:.0f} KiB, take {:.2f} times as long as one", units.back(), (bytes.empty() ? 0 : bytes.back()) / 1024, r)};
   };
-  const bool proves = bytes.back() * units.back() > may_hold;
+  const bool proves = !bytes.empty() && bytes.back() * units.back() > may_hold;
   if (const double r = ratio(false); r > 0 && r < kCrowded) return Told{told(false, r), proves};
   if (const double r = ratio(true); r >= kCrowded) return Told{told(true, r), true};
   return std::nullopt;

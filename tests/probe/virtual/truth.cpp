@@ -137,6 +137,8 @@ class Comparison {
     close(t.name + " latency", in_seconds(truth_, t.latency), in_seconds(found_, f.latency));
     const auto compare = [&](const char* what, const Value<Bandwidth> MemoryBandwidth::*of) {
       Range least = total(truth_, t, t.bandwidth.*of);
+      const Range through = rate(truth_, "lsu");  // one pipe for loads and stores
+      if (const double most = through.value * 4 * units(truth_); most > 0 && most < least.value) least = {most, most, most};
       for (const MemoryLevel* l : way)
         if (const Range r = total(truth_, *l, l->bandwidth.*of); r.value > 0 && r.value < least.value) least = r;
       close(t.name + " " + what, least, total(found_, f, f.bandwidth.*of));
