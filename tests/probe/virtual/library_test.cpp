@@ -21,8 +21,20 @@ constexpr const char* kSuitable[] = {
 
 // Why the others are not: no kernel of ours can be what probes them.
 constexpr std::pair<const char*, const char*> kUnsuitable[] = {
-    {"google/tpu-v3", "one unit of matrices with memories that code fills: no caches, no lanes of f32 to chase with"},
+    {"google/tpu-v3", "memories that code fills by movers of its own: no caches to find, and lanes that no kernel of ours chases with"},
     {"graphcore/gc2", "tiles with memory of their own and no common one: nothing that loads reach is farther than another"}};
+
+TEST(Library, EveryProfileIsProbedOrThereIsAReason) {
+  std::set<std::string> named(std::begin(kSuitable), std::end(kSuitable));
+  for (const auto& [name, why] : kUnsuitable) {
+    EXPECT_TRUE(named.insert(name).second) << name;
+    EXPECT_FALSE(std::string(why).empty()) << name;
+  }
+  std::set<std::string> there;
+  for (const hwdesc::LibraryEntry& e : hwdesc::library())
+    if (e.kind == hwdesc::LibraryKind::profile) there.emplace(e.name);
+  EXPECT_EQ(named, there);
+}
 
 class LibraryChips : public ::testing::TestWithParam<const char*> {};
 
