@@ -104,8 +104,12 @@ void run_knees(Session& s) {
   if (levels.knees.empty()) return;
   const auto most = static_cast<int64_t>(levels.knees.back().to * 1.5);
   const ChaseArea area = ChaseArea::make(s.bench, most);
-  const Send send = s.send;
-  s.send = [&](const std::string& l) { add_line(l, all); send(l); };
+  struct Listener {  // what is sent is kept, too, until we are done
+    Session& s;
+    Send send = s.send;
+    ~Listener() { s.send = send; }
+  } listener{s};
+  s.send = [&](const std::string& l) { add_line(l, all); listener.send(l); };
   for (int round = 0; s.another(round); ++round) {
     std::set<int64_t> sizes;
     for (const KneePoint& k : levels.knees) add_around(k, line, sizes);

@@ -217,7 +217,7 @@ std::string Prober::work(const Experiment& e, double seconds, const Send& send) 
   if (options_.beside)
     s.behind = [&](const Observation& block) { options_.beside(block, [&](const Observation& o) { send(to_line(o)); }); };
   e.run(s);
-  if (bench.taken_again() > 0) s.fact(kDoubted + std::string(e.name), fmt::format("{} of {}", bench.taken_again(), bench.samples()));
+  if (bench.taken_again() > 0) send(to_line(kDoubted + std::string(e.name), fmt::format("{} of {}", bench.taken_again(), bench.samples())));
   return "";
 }
 
