@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -24,8 +23,9 @@ std::string branch_name(int alternate);
 // 0, then powers of two below `threads`.
 std::vector<int> alternations(int threads);
 
-// For groups of `threads`, which are not among all_kernels; what every bench needs of `all` is with them.
-std::vector<ir::Kernel> branch_kernels(int threads, std::span<const ir::Kernel> all);
+// For groups of `threads`; not among all_kernels.
+std::vector<ir::Kernel> branch_kernels(int threads);
+ir::Kernel barrier_kernel();
 inline constexpr int64_t kMostThreads = 512;  // of a group
 inline constexpr int kWayRounds = 4;          // that a way's loop goes round
 

@@ -10,6 +10,7 @@
 #include "probe/branches.h"
 #include "probe/code.h"
 #include "probe/experiments.h"
+#include "probe/own_kernels.h"
 
 namespace assay::probe {
 namespace {
@@ -45,38 +46,30 @@ void check(Bench& bench, int alternate, int out) {
   if (static_cast<double>(found) != expected) fail({error(fmt::format("{} counted {} steps, expected {}", branch_name(alternate), found, expected))});
 }
 
-struct Groups {  // of so many threads
-  Groups(Session& s, int of) : threads(of), kernels(branch_kernels(of, s.kernels)), module(s.in_groups_of(kernels, of)), bench(*module, kernels, s.device) {
-    bench.limit_loops(s.known.most_iterations / (2 * (kWayRounds + 1)));
-  }
-  int threads;
-  std::vector<ir::Kernel> kernels;
-  std::unique_ptr<runtime::Module> module;
-  Bench bench;
-
-  void measure_barrier(Session& s) {
-    Job job;
-    job.kernel = "barriers";
-    job.work = kBarrierSteps;
-    job.most = kMaxIterations;
-    job.target_s = 0.1e-3;
-    s.emit(bench.measure("branches", "barrier", {{"threads", threads}}, job));
-  }
-};
+void measure_barrier(Session& s, Bench& bench, int threads) {
+  Job job;
+  job.kernel = "barriers";
+  job.work = kBarrierSteps;
+  job.most = kMaxIterations;
+  job.target_s = 0.1e-3;
+  s.emit(bench.measure("branches", "barrier", {{"threads", threads}}, job));
+}
 
 }  // namespace
 
 void run_branches(Session& s) {
   if (!s.device.threads) return;
   const int wide = static_cast<int>(std::min<int64_t>({kWaves * int64_t{s.known.lanes}, kMostThreads, most_threads(s)}));
-  Groups several(s, wide), one(s, s.known.lanes);
+  OwnKernels several(s, branch_kernels(wide), wide), one(s, {barrier_kernel()}, s.known.lanes);
+  several.bench.limit_loops(s.known.most_iterations / (2 * (kWayRounds + 1)));
   const int groups = std::max(1, (s.known.groups * s.known.lanes + wide - 1) / wide), out = several.bench.allocate(int64_t{groups} * kMostThreads * 4);
   const std::vector<int> by = alternations(wide);
   for (const int k : {by.front(), by.back()}) check(several.bench, k, out);
   s.rounds(by.size() + 2, [&](size_t i) {
     if (i < by.size())
       s.emit(several.bench.measure("branches", "branch", {{"alternate", by[i]}, {"threads", wide}}, branch_job(by[i], out, groups)));
-    else (i == by.size() ? several : one).measure_barrier(s);
+    else if (i == by.size()) measure_barrier(s, several.bench, wide);
+    else measure_barrier(s, one.bench, s.known.lanes);
   });
 }
 

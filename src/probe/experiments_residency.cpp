@@ -1,5 +1,6 @@
 // Groups under way at once, by registers and memory; registers of a thread.
 #include <algorithm>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -7,6 +8,7 @@
 
 #include "probe/code.h"
 #include "probe/experiments.h"
+#include "probe/own_kernels.h"
 #include "probe/residency.h"
 
 namespace assay::probe {
@@ -20,27 +22,29 @@ constexpr double kSimulatedLook = 4e-6, kLook = 1e-3;
 
 class Meeting {
  public:
-  explicit Meeting(Session& s) : s_(s), out_(s.bench.allocate(kMostMeeting * 4)), counter_(s.bench.allocate(64)) {}
+  Meeting(const Session& s, Bench& bench) : s_(s), bench_(bench), out_(bench.allocate(kMostMeeting * 4)), counter_(bench.allocate(64)) {}
 
   // Of `groups`, how many the first to leave had seen.
   int least_seen(const std::string& kernel, int groups, int64_t looks) {
     const int32_t none = 0;
-    s_.bench.module().write({counter_, 0}, std::as_bytes(std::span<const int32_t>(&none, 1)));
-    const runtime::Launch l = s_.bench.launch(job_of(kernel, groups), looks);
-    s_.bench.run({&l, 1});
+    bench_.module().write({counter_, 0}, std::as_bytes(std::span<const int32_t>(&none, 1)));
+    const runtime::Launch l = bench_.launch(job_of(kernel, groups), looks);
+    bench_.run({&l, 1});
     std::vector<int32_t> seen(static_cast<size_t>(groups));
-    s_.bench.module().read({out_, 0}, std::as_writable_bytes(std::span<int32_t>(seen)));
+    bench_.module().read({out_, 0}, std::as_writable_bytes(std::span<int32_t>(seen)));
     return *std::min_element(seen.begin(), seen.end());
   }
 
+  int64_t looks(const std::string& kernel) { return bench_.amount_for(kernel, job_of(kernel, 1)); }
+
   // All that are under way at once; 0: as many as were tried.
   int at_once(const std::string& kernel, int first) {
-    const int64_t looks = s_.bench.amount_for(kernel, job_of(kernel, 1));
+    const int64_t few = looks(kernel);
     for (int groups = first; groups <= kMostMeeting; groups *= 2) {
-      int least = least_seen(kernel, groups, looks);
-      for (int64_t longer = looks * kLooksLonger; least < groups; longer *= kLooksLonger) {
+      int least = least_seen(kernel, groups, few);
+      for (int64_t longer = few * kLooksLonger; least < groups; longer *= kLooksLonger) {
         const int again = least_seen(kernel, groups, longer);
-        const bool late = again > kLate * least && longer < 64 * looks;
+        const bool late = again > kLate * least && longer < 64 * few;
         least = std::max(least, again);
         if (!late) break;
       }
@@ -48,8 +52,6 @@ class Meeting {
     }
     return 0;
   }
-
-  void emit(const std::string& what, Conditions at, double value) { s_.emit({"residency", what, std::move(at), "1", {value}, {}, 0, {}}); }
 
  private:
   Job job_of(const std::string& kernel, int groups) const {
@@ -62,58 +64,71 @@ class Meeting {
     return job;
   }
 
-  Session& s_;
+  const Session& s_;
+  Bench& bench_;
   int out_, counter_;
 };
 
+void emit(Session& s, const std::string& what, Conditions at, double value) { s.emit({"residency", what, std::move(at), "1", {value}, {}, 0, {}}); }
+
 void meet_all(Session& s, Meeting& meeting, int groups) {
-  const int64_t looks = kLooksLonger * s.bench.amount_for(meet_name() + " all", [&] {
-    Job job;
-    job.kernel = meet_name();
-    job.arguments = {{s.bench.allocate(kMostMeeting * 4), 0}, {s.bench.allocate(64), 0}};
-    job.most = kMaxIterations;
-    job.target_s = s.device.simulated ? kSimulatedLook : kLook;
-    return job;
-  }());
-  for (int i = 0; i < kTimesTogether; ++i)
-    meeting.emit("together", {{"groups", groups}}, meeting.least_seen(meet_name(), groups, looks));
+  const int64_t looks = kLooksLonger * meeting.looks(meet_name());
+  for (int i = 0; i < kTimesTogether; ++i) emit(s, "together", {{"groups", groups}}, meeting.least_seen(meet_name(), groups, looks));
+}
+
+// Of a kernel that is built now.
+int at_once_alone(Session& s, const ir::Kernel& kernel, int first, int64_t& registers) {
+  OwnKernels own(s, {kernel}, s.known.lanes);
+  registers = own.bench.registers(kernel.name);
+  Meeting meeting(s, own.bench);
+  return meeting.at_once(kernel.name, first);
 }
 
 }  // namespace
 
 void run_residency(Session& s) {
-  Meeting meeting(s);
+  Meeting meeting(s, s.bench);
   if (!s.device.threads) return meet_all(s, meeting, s.device.units);
-  const int first = std::max(2, static_cast<int>(s.known.units));
+  const int first = std::max(2, static_cast<int>(s.known.units)), lanes = s.known.lanes;
   const int plain = meeting.at_once(meet_name(), first);
-  meeting.emit("plain", {}, plain);
+  emit(s, "plain", {}, plain);
   if (plain > 0) meet_all(s, meeting, plain);
+  int64_t registers = -1;
+  const int64_t bytes = shape_of(s.device).group_bytes;
   for (const int part : kMemoryParts)
-    if (s.bench.has(meet_memory(part)))
-      meeting.emit("memory", {{"bytes", static_cast<double>(shape_of(s.device).group_bytes / part)}}, meeting.at_once(meet_memory(part), first));
-  for (const int n : kLiveMeeting) {
-    const int64_t reported = s.bench.registers(meet_registers(n));
-    meeting.emit("registers", {{"live", n}, {"reported", static_cast<double>(reported)}}, meeting.at_once(meet_registers(n), first));
+    if (bytes > 0 && !out_of_time(s))
+      emit(s, "memory", {{"bytes", static_cast<double>(bytes / part)}}, at_once_alone(s, meet_memory_kernel(lanes, part, bytes), first, registers));
+  // The largest first: if they do not matter, none does.
+  for (auto n = kLiveMeeting.rbegin(); n != kLiveMeeting.rend() && !out_of_time(s); ++n) {
+    const int groups = at_once_alone(s, meet_registers_kernel(lanes, *n), first, registers);
+    emit(s, "registers", {{"live", *n}, {"reported", static_cast<double>(registers)}}, groups);
+    if (n == kLiveMeeting.rbegin() && groups >= plain) return;
   }
 }
 
 // A wave alone.
 void run_registers(Session& s) {
   if (!s.device.threads) return;
-  const int out = s.bench.allocate(kSlots * kSlotFloats * 4);
+  std::vector<std::unique_ptr<OwnKernels>> built;
+  std::vector<int> live, outs;
   for (const int n : kLive) {
+    if (out_of_time(s)) break;
+    built.push_back(std::make_unique<OwnKernels>(s, std::vector<ir::Kernel>{live_kernel(s.known.lanes, n)}, s.known.lanes));
+    Bench& bench = built.back()->bench;
+    live.push_back(n);
+    outs.push_back(bench.allocate(kSlots * kSlotFloats * 4));
     const Conditions at = {{"live", n}};
-    if (const int64_t bytes = s.bench.stack_bytes(live_name(n)); bytes >= 0) s.emit({"registers", "stack", at, "B", {double(bytes)}, {}, 0, {}});
-    if (const int64_t used = s.bench.registers(live_name(n)); used >= 0) s.emit({"registers", "reported", at, "1", {double(used)}, {}, 0, {}});
+    if (const int64_t bytes = bench.stack_bytes(live_name(n)); bytes >= 0) s.emit({"registers", "stack", at, "B", {double(bytes)}, {}, 0, {}});
+    if (const int64_t used = bench.registers(live_name(n)); used >= 0) s.emit({"registers", "reported", at, "1", {double(used)}, {}, 0, {}});
   }
-  s.rounds(kLive.size(), [&](size_t i) {
+  s.rounds(built.size(), [&](size_t i) {
     Job job;
-    job.kernel = live_name(kLive[i]);
-    job.arguments = {{out, 0}};
-    job.work = kLiveRounds * kLive[i];
+    job.kernel = live_name(live[i]);
+    job.arguments = {{outs[i], 0}};
+    job.work = kLiveRounds * live[i];
     job.most = kMaxIterations;
     job.target_s = 0.2e-3;
-    s.emit(s.bench.measure("registers", "live", {{"live", kLive[i]}}, job));
+    s.emit(built[i]->bench.measure("registers", "live", {{"live", live[i]}}, job));
   });
 }
 

@@ -47,7 +47,9 @@ ir::Kernel branch(int alternate) {
   return k;
 }
 
-ir::Kernel barriers() {
+}  // namespace
+
+ir::Kernel barrier_kernel() {
   ir::Kernel k = code::empty("barriers");
   k.lane = code::add_index(k, "lane");
   ir::Block body;
@@ -58,8 +60,6 @@ ir::Kernel barriers() {
   return k;
 }
 
-}  // namespace
-
 std::string branch_name(int alternate) { return fmt::format("branch_{}", alternate); }
 
 std::vector<int> alternations(int threads) {
@@ -68,12 +68,10 @@ std::vector<int> alternations(int threads) {
   return out;
 }
 
-std::vector<ir::Kernel> branch_kernels(int threads, std::span<const ir::Kernel> all) {
+std::vector<ir::Kernel> branch_kernels(int threads) {
   std::vector<ir::Kernel> out;
-  for (const ir::Kernel& k : all)
-    if (k.name == "sentinel" || k.name == "nothing") out.push_back(k);
   for (const int k : alternations(threads)) out.push_back(branch(k));
-  out.push_back(barriers());
+  out.push_back(barrier_kernel());
   return out;
 }
 

@@ -40,6 +40,8 @@ ir::Kernel meet(const std::string& name, int lanes, int live, int64_t own_bytes)
   return k;
 }
 
+}  // namespace
+
 ir::Kernel live_kernel(int lanes, int live) {
   ir::Kernel k = code::empty(live_name(live));
   const int out = code::add_buffer(k, "out", DType::f32, true);
@@ -57,21 +59,15 @@ ir::Kernel live_kernel(int lanes, int live) {
   return k;
 }
 
-}  // namespace
+ir::Kernel meet_kernel(int lanes) { return meet(meet_name(), lanes, 0, 0); }
+ir::Kernel meet_registers_kernel(int lanes, int live) { return meet(meet_registers(live), lanes, live, 0); }
+ir::Kernel meet_memory_kernel(int lanes, int part, int64_t group_bytes) { return meet(meet_memory(part), lanes, 0, group_bytes / part / 4 * 4); }
 
 std::string meet_name() { return "meet"; }
 std::string meet_registers(int live) { return fmt::format("meet_r{}", live); }
 std::string meet_memory(int part) { return fmt::format("meet_m{}", part); }
 std::string live_name(int live) { return fmt::format("live_{}", live); }
 
-void add_residency_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) {
-  const int lanes = shape.lanes.front();
-  to.push_back(meet(meet_name(), shape.threads ? lanes : 1, 0, 0));
-  if (!shape.threads) return;
-  for (const int n : kLiveMeeting) to.push_back(meet(meet_registers(n), lanes, n, 0));
-  for (const int part : kMemoryParts)
-    if (shape.group_bytes > 0) to.push_back(meet(meet_memory(part), lanes, 0, shape.group_bytes / part / 4 * 4));
-  for (const int n : kLive) to.push_back(live_kernel(lanes, n));
-}
+void add_residency_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) { to.push_back(meet_kernel(shape.threads ? shape.lanes.front() : 1)); }
 
 }  // namespace assay::probe

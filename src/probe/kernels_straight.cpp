@@ -14,8 +14,10 @@ using ir::ValueOp;
 
 constexpr int kChains = 8;
 
+}  // namespace
+
 // Cores add whole numbers, threads multiply and add.
-ir::Kernel straight(int steps, bool threads, int lanes) {
+ir::Kernel straight_kernel(int steps, bool threads, int lanes) {
   ir::Kernel k = code::empty(straight_name(steps));
   const DType type = threads ? DType::f32 : DType::i64;
   const int a = code::add_register(k, "a", type, lanes);
@@ -33,8 +35,6 @@ ir::Kernel straight(int steps, bool threads, int lanes) {
   return k;
 }
 
-}  // namespace
-
 std::vector<int> straight_steps(bool threads) {
   if (threads) return {256, 1024, 2048};  // drivers take minutes to build larger ones
   return {256, 1024, 4096, 8192, 10240, 12288};
@@ -43,7 +43,8 @@ std::vector<int> straight_steps(bool threads) {
 std::string straight_name(int steps) { return fmt::format("straight_{}", steps); }
 
 void add_straight_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) {
-  for (const int steps : straight_steps(shape.threads)) to.push_back(straight(steps, shape.threads, shape.threads ? shape.lanes.front() : 1));
+  if (shape.threads) return;
+  for (const int steps : straight_steps(false)) to.push_back(straight_kernel(steps, false, 1));
 }
 
 }  // namespace assay::probe

@@ -21,6 +21,12 @@ inline constexpr std::array<int, 16> kLive = {8, 12, 16, 24, 28, 32, 40, 48, 56,
 inline constexpr std::array<int, 3> kMemoryParts = {2, 4, 8};
 inline constexpr int kLiveRounds = 2;  // multiply-adds of each number in an iteration
 
+// For groups of `lanes` threads; not among all_kernels.
+ir::Kernel meet_kernel(int lanes);
+ir::Kernel meet_registers_kernel(int lanes, int live);
+ir::Kernel meet_memory_kernel(int lanes, int part, int64_t group_bytes);
+ir::Kernel live_kernel(int lanes, int live);
+
 std::string meet_name();
 std::string meet_registers(int live);
 std::string meet_memory(int part);

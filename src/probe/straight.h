@@ -4,9 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "ir/kernel.h"
+
 namespace assay::probe {
 
 std::vector<int> straight_steps(bool threads);
 std::string straight_name(int steps);
+ir::Kernel straight_kernel(int steps, bool threads, int lanes);  // of threads: not among all_kernels
 
 }  // namespace assay::probe

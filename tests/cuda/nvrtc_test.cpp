@@ -16,6 +16,7 @@
 #include "lower/problems.h"
 #include "probe/branches.h"
 #include "probe/kernels.h"
+#include "probe/residency.h"
 #include "runtime/cuda/build.h"
 #include "runtime/cuda/nvrtc.h"
 #include "toolkit/profiles.h"
@@ -95,21 +96,18 @@ TEST_F(Nvrtc, knows_every_operation_of_every_type) {
     compile(testing::elementwise("one", 100, [&](ir::Value v) { return testing::op(o, {v}); }), 16);
 }
 
-// Of those that differ in size alone the small ones.
 TEST_F(Nvrtc, knows_what_the_probe_runs) {
   const std::vector<ir::Kernel> all = probe::all_kernels({true, {32}, int64_t{48} << 10, true});
-  for (const ir::Kernel& k : all)
-    if (!k.name.starts_with("straight_") && !k.name.starts_with("live_")) compile(k, 32);
-  for (const ir::Kernel& k : probe::branch_kernels(128, all)) compile(k, 128);
+  for (const ir::Kernel& k : all) compile(k, 32);
+  for (const ir::Kernel& k : probe::branch_kernels(128)) compile(k, 128);
+  compile(probe::meet_memory_kernel(32, 2, int64_t{48} << 10), 32);
 }
 
 // 272 numbers that change all the while are more than a thread has registers.
 TEST_F(Nvrtc, says_that_live_numbers_are_live) {
-  const std::vector<ir::Kernel> all = probe::all_kernels({true, {32}, int64_t{48} << 10, true});
-  const auto named = [&](const std::string& name) { return *std::find_if(all.begin(), all.end(), [&](const ir::Kernel& k) { return k.name == name; }); };
-  for (const Resources& r : compile(named("live_272"), 32)) EXPECT_GT(r.stack_bytes, 0);
-  for (const Resources& r : compile(named("live_128"), 32)) EXPECT_EQ(r.stack_bytes, 0);
-  for (const Resources& r : compile(named("meet_r128"), 32)) EXPECT_GE(r.registers, 128);
+  for (const Resources& r : compile(probe::live_kernel(32, 272), 32)) EXPECT_GT(r.stack_bytes, 0);
+  for (const Resources& r : compile(probe::live_kernel(32, 128), 32)) EXPECT_EQ(r.stack_bytes, 0);
+  for (const Resources& r : compile(probe::meet_registers_kernel(32, 128), 32)) EXPECT_GE(r.registers, 128);
 }
 
 TEST_F(Nvrtc, says_where_a_source_is_wrong) {
