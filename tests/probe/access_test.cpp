@@ -1,0 +1,142 @@
+// What made-up observations say of how memory is accessed; what they do not tell is unknown, or an interval.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "probe/host_memory.h"
+#include "probe/infer_access.h"
+#include "probe/kernels.h"
+#include "probe/rewrite.h"
+#include "probe/scratch.h"
+#include "probe/transfer.h"
+#include "probe/ways.h"
+#include "synthetic.h"
+
+namespace assay::probe {
+namespace {
+
+using test::block;
+
+constexpr double kNear = 2e-9, kNext = 8e-9, kFar = 90e-9;
+
+// 32 KiB, 512 KiB, far memory.
+Known two_caches() {
+  Known k;
+  k.levels.plateaus = {{8 << 10, 30 << 10, kNear}, {40 << 10, 480 << 10, kNext}, {800 << 10, 64 << 20, kFar}};
+  k.levels.knees = {{32 << 10, 34 << 10, 33 << 10}, {512 << 10, 540 << 10, 520 << 10}};
+  return k;
+}
+
+Observations chases(double most, double per_hop_at_least) {
+  Observations o;
+  for (const int chains : kChases)
+    o.points.push_back(block("outstanding", "chases", {{"level", 2}, {"groups", 1}, {"chains", chains}}, std::max(kFar / std::min<double>(chains, most), per_hop_at_least)));
+  return o;
+}
+
+TEST(Access, misses_under_way_are_one_chase_over_many) {
+  hwdesc::MemoryLevel l;
+  add_outstanding(chases(12, 0), two_caches(), 2, l);
+  EXPECT_NEAR(l.outstanding.lines.value->v, 12, 0.1);
+  EXPECT_LT(l.outstanding.lines.high->v, 13);
+}
+
+TEST(Access, what_bandwidth_ends_may_be_more) {
+  hwdesc::MemoryLevel l;
+  l.bandwidth.per_unit.value = hwdesc::Bandwidth{64 / (kFar / 20), ""};
+  add_outstanding(chases(48, kFar / 20), two_caches(), 2, l);
+  EXPECT_NEAR(l.outstanding.lines.value->v, 20, 0.2);
+  EXPECT_GE(l.outstanding.lines.high->v, 48);
+  hwdesc::MemoryLevel still;
+  add_outstanding(chases(1000, 0), two_caches(), 2, still);
+  EXPECT_GE(still.outstanding.lines.high->v, 64);
+  EXPECT_NE(still.outstanding.lines.note.find("there may be more"), std::string::npos);
+}
+
+// A cache of so many sets and ways, indexed by address bits or by a hash.
+Observations lines(double sets, double ways, bool hash) {
+  Observations o;
+  for (double stride = 512; stride <= 32768; stride *= 2)
+    for (const double odd : {1.0, 3.0, 5.0})
+      for (double n = 2; n <= 40; ++n) {
+        const auto apart = static_cast<int64_t>(stride * odd / 64);
+        const double sets_met = std::max(1.0, sets / static_cast<double>(std::gcd(apart, static_cast<int64_t>(sets))));
+        const bool fits = hash || n <= ways * std::min(sets_met, sets);
+        o.points.push_back(block("ways", "lines", {{"stride", stride * odd}, {"lines", n}}, fits ? kNear : kNext));
+      }
+  return o;
+}
+
+TEST(Access, ways_are_told_where_distances_agree) {
+  EXPECT_EQ(ways_of(lines(64, 8, false), two_caches(), 0).value->v, 8);
+  EXPECT_FALSE(ways_of(lines(64, 8, true), two_caches(), 0).known());
+  // 40 sets of 13 ways: at powers of two they look like 5 times as many ways, at 5 times one they do not.
+  EXPECT_FALSE(ways_of(lines(40, 13, false), two_caches(), 0).known());
+}
+
+Observations transfers(double unit) {
+  Observations o;
+  for (const double level : {1, 2})
+    for (const double d : {16, 32, 64, 128, 192}) {
+      const double here = level == 1 ? kNext : kFar;
+      o.points.push_back(block("transfer", "pair", {{"level", level}, {"distance", d}}, d < unit ? (here + kNear) / 2 : here));
+    }
+  for (const double s : {64, 128, 256, 512}) o.points.push_back(block("transfer", "span", {{"stride", s}}, s <= 128 ? kNext : kNear));
+  return o;
+}
+
+TEST(Access, units_of_transfer_and_lines) {
+  EXPECT_EQ(transaction_of(transfers(32), two_caches(), 0).value->v, 32);
+  EXPECT_EQ(transaction_of(transfers(64), two_caches(), 2).value->v, 64);
+  const auto pairs = transaction_of(transfers(128), two_caches(), 2);  // lines of 64 B that come in pairs
+  EXPECT_EQ(pairs.value->v, 64);
+  EXPECT_FALSE(pairs.note.empty());
+  EXPECT_FALSE(transaction_of(transfers(1000), two_caches(), 2).known());
+  EXPECT_EQ(line_of(transfers(32), two_caches()).value->v, 128);
+}
+
+TEST(Access, banks) {
+  const auto conflicts = [](double banks, double words) {
+    Observations o;
+    for (const int64_t s : kStrides) o.points.push_back(block("scratch", "stride", {{"stride", double(s)}}, 1e-9 * std::clamp(double(s) / words, 1.0, banks / words)));
+    hwdesc::MemoryLevel l;
+    add_banks(o, l);
+    return l.banks;
+  };
+  EXPECT_EQ(conflicts(32, 1).count.value->v, 32);
+  EXPECT_FALSE(conflicts(32, 2).count.known()) << "as slow two words apart as beside each other";
+  EXPECT_FALSE(conflicts(1, 1).count.known());
+  EXPECT_FALSE(conflicts(128, 1).count.known());
+}
+
+hwdesc::WritePolicy policy(double written, double updated) {
+  Observations o;
+  const auto add = [&](const char* what, double seconds) { o.points.push_back(block("rewrite", what, {{"level", 0}}, seconds)); };
+  add("others", 10e-6), add("cold", 14e-6), add("warm", 15e-6), add("write", 11e-6), add("written", 11e-6 + written);
+  add("update", 15e-6), add("updated", 15e-6 + updated);
+  return write_policy_of(o, 0);
+}
+
+TEST(Access, what_stores_do) {
+  EXPECT_EQ(policy(1e-6, 1e-6), hwdesc::WritePolicy::allocate);
+  EXPECT_EQ(policy(4e-6, 1e-6), hwdesc::WritePolicy::through);
+  EXPECT_EQ(policy(4e-6, 4e-6), hwdesc::WritePolicy::around);
+  EXPECT_EQ(policy(2.5e-6, 1e-6), hwdesc::WritePolicy::unknown);
+}
+
+TEST(Access, the_hosts_memory) {
+  EXPECT_FALSE(host_memory({}));
+  Observations o;
+  for (const char* way : {"to_device", "from_device"})
+    for (const double bytes : {4096.0, 1048576.0 * 64}) o.points.push_back(block("host", way, {{"bytes", bytes}}, 10e-6 + bytes / (way[0] == 't' ? 10e9 : 5e9)));
+  const auto l = host_memory(o);
+  ASSERT_TRUE(l);
+  EXPECT_NEAR(l->bandwidth.read.value->v, 10e9, 0.1e9);
+  EXPECT_NEAR(l->bandwidth.write.value->v, 5e9, 0.1e9);
+  EXPECT_NEAR(l->latency.value->v, 10.4e-6, 0.1e-6);
+}
+
+}  // namespace
+}  // namespace assay::probe
