@@ -212,7 +212,8 @@ namespace {
 std::vector<StreamPoint> points_dealt(const Session& s) {
   std::vector<StreamPoint> points;
   const auto add = [&](const char* access, int64_t bytes, size_t level) {
-    const int64_t parts = std::clamp<int64_t>(bytes / kBlockBytes / (copies(access) ? 2 : 1), 1, s.known.memory_groups);
+    const int64_t room = bytes / kBlockBytes / (copies(access) ? 2 : 1);
+    const int64_t parts = s.known.even(static_cast<int>(std::clamp<int64_t>(room, 1, s.known.memory_groups)));
     const int64_t each = std::max(bytes / (copies(access) ? 2 : 1) / parts / kBlockBytes * kBlockBytes, kBlockBytes);
     points.push_back({access, s.known.lanes, static_cast<int>(parts), each, static_cast<double>(level)});
   };
@@ -227,7 +228,7 @@ std::vector<StreamPoint> points_dealt(const Session& s) {
     for (const int64_t bytes : footprints_within(s.known.levels, i, 1)) {
       const bool shared = s.known.sharing[i].shared, behind_own = i > 0 && !s.known.sharing[i - 1].shared;
       // No two of them from the same place on.
-      const int groups = shared ? static_cast<int>(std::clamp<int64_t>(bytes / kBlockBytes, 1, s.known.groups)) : s.known.groups;
+      const int groups = shared ? s.known.even(static_cast<int>(std::clamp<int64_t>(bytes / kBlockBytes, 1, s.known.groups))) : s.known.groups;
       if (!shared || behind_own) points.push_back({"read", s.known.lanes, groups, bytes, static_cast<double>(i), true, shared});
       else add("read", bytes, i);
       if (!shared) {
@@ -293,7 +294,7 @@ void run_far(Session& s) {
   const int64_t total = footprint_beyond(s.known.levels, s.max_bytes / 2);
   const auto level = static_cast<double>(s.known.levels.knees.size());
   std::vector<StreamPoint> points;
-  const int all = s.device.threads ? most_apart(total, s.known.memory_groups) : s.device.units;
+  const int all = s.device.threads ? s.known.even(most_apart(total, s.known.memory_groups)) : s.device.units;
   for (const int units : s.device.threads ? some_groups(all) : unit_counts(all)) {
     const int64_t each = total / units / kBlockBytes * kBlockBytes;
     for (const char* access : {"read", "write", "copy"}) points.push_back({access, s.known.lanes, units, each, level});

@@ -174,6 +174,11 @@ int saturating_groups(const Observations& all) {
   return 1;
 }
 
+int Known::even(int n) const {
+  const int all = static_cast<int>(units), round = resident > 0 && n > resident ? resident : n > all ? all : 1;
+  return n / round * round;
+}
+
 Known known_from(const Observations& all) {
   Known k;
   k.threads = all.fact("lanes") == "threads";
@@ -181,9 +186,10 @@ Known known_from(const Observations& all) {
   if (k.threads) {
     k.lanes = std::atoi(all.fact("widths").c_str());
     k.units = std::max(1, units_from(all));
-    const int units = static_cast<int>(k.units);  // that all have the same number of them
-    k.groups = (saturating_groups(all) + units - 1) / units * units;
-    k.memory_groups = kWaiting * k.groups;
+    if (const auto plain = select(all, "residency", "plain"); !plain.empty()) k.resident = static_cast<int>(plain.back().samples.at(0));
+    const int units = static_cast<int>(k.units), enough = (saturating_groups(all) + units - 1) / units * units;
+    k.groups = k.even(enough);
+    k.memory_groups = k.even(kWaiting * enough);
   }
   const auto clock = summarize(select(all, "clock", "sentinel"), Estimator::latency);
   k.clock_hz = clock ? 1 / clock->value : clock_of(all.points);  // of the sentinels beside the others: ticks are counted by them

@@ -23,12 +23,17 @@ struct Known {
   double units = 1;          // that share what is measured of all: 1 where units have queues
   int groups = 1;            // at a time that reach the highest multiply-add rate
   int memory_groups = 1;     // more of them where they wait for memory
+  int resident = 0;          // groups of one wave under way at once on all units; 0: not known, or more than anyone asks for
   int64_t most_iterations = int64_t{1} << 40;  // of a loop that the device runs to its end
   int lanes = 4;             // f32 lanes of the vectors with the highest multiply-add rate
   int chains = 8;            // independent chains that reach it
   double line = 64;          // bytes
   Levels levels;             // from the chase; empty before it
   std::vector<Sharing> sharing;  // per cache of `levels`
+
+  // At most so many groups that all units have the same number of, in rounds of as many as are under way at once: a last
+  // round of a few groups takes as long as a full one.
+  int even(int n) const;
 };
 
 // What the system says of its i-th cache, where the device is the processor it speaks of; else "".

@@ -51,7 +51,7 @@ template <class Q>
 hwdesc::Value<Q> value_of(const Measured& m, const std::string& clock, const std::string& method) {
   auto v = known_value(quantity<Q>(m.value, clock), hwdesc::Origin::measured, method, m.note);
   const double runs = between_runs<Q>(clock);
-  v.low = quantity<Q>(std::min(m.low, m.value * (1 - runs)), clock);
+  v.low = quantity<Q>(std::max(std::min(m.low, m.value * (1 - runs)), 0.0), clock);  // differences reach below nothing
   v.high = quantity<Q>(std::max(m.high, m.value * (1 + runs)), clock);
   v.n = m.n;
   return v;
