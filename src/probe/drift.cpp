@@ -11,12 +11,11 @@
 namespace assay::probe {
 namespace {
 
-constexpr double kHolds = 0.9;    // of the fastest clock
 constexpr size_t kBlocks = 10;    // that tell anything
 
 struct Clocks {
   double slow = 0, fast = 0;
-  bool differ() const { return slow < kHolds * fast; }
+  bool differ() const { return slow < kOneClock * fast; }
 };
 
 Clocks of(const std::vector<double>& clocks) { return {quantile(clocks, 0.05), quantile(clocks, 0.95)}; }

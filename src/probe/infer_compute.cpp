@@ -111,7 +111,7 @@ struct Best {
 
 // Ticks are counted by the clock under the same kind of load.
 double clock_for(const Observations& all, const std::string& load, double lanes, const Summary& s) {
-  const double clock = clock_under(all, load, lanes);
+  const double clock = clock_under(all, load, lanes, s.clock_hz);
   return clock > 0 ? clock : ticks_of(s);
 }
 

@@ -159,17 +159,27 @@ std::optional<StreamTime> stream_time(const Context& c, const std::string& what,
   return best;
 }
 
+// The core's clock over that of these samples, where they differ: what does not go by it may or may not have slowed down.
+double slowed(const Context& c, const Summary& s) {
+  return s.clock_hz > 0 && s.clock_hz < kOneClock * c.known.clock_hz ? c.known.clock_hz / s.clock_hz : 1;
+}
+
 Value<Bandwidth> bandwidth_of(const Context& c, const std::string& what, bool all_units, const std::string& method) {
   const double units = c.units(c.far ? "far" : "bandwidth", what, all_units);
   const auto s = units > 0 ? stream_time(c, what, units) : std::nullopt;
   if (!s) return unknown_value<Bandwidth>("no footprint shows this level alone");
-  const double under = clock_under(c.all, what == "write" ? "write" : "read", c.known.lanes);
+  const double under = clock_under(c.all, what == "write" ? "write" : "read", c.known.lanes, s->clock_hz);
   const double clock = under > 0 ? under : s->clock_hz;
   const bool ticks = !c.shared && clock > 0;
   const std::string text = fmt::format("{}, {:.0f} {}{}, {:.0f} KiB each", method, units, c.known.threads ? "group" : "unit",
                                        units > 1 ? "s" : "", s->bytes / 1024);
   const double per = c.shared ? 1 : c.known.units;
-  return bandwidth_value(inverse(*s, (ticks ? 1 / clock : 1) / per), ticks ? kCore : "", text);
+  Measured m = inverse(*s, (ticks ? 1 / clock : 1) / per);
+  if (const double whole = slowed(c, *s); !ticks && whole > 1) {
+    m.high *= whole;
+    m.note = fmt::format("at {:.2f} of the core's clock: at all of it perhaps {:.2f} times as much", 1 / whole, whole);
+  }
+  return bandwidth_value(m, ticks ? kCore : "", text);
 }
 
 void add_scaling(const Context& c, MemoryLevel& to) {

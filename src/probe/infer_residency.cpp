@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -77,6 +78,16 @@ double roundest(double low, double high) {
   return std::round((low + high) / 2);
 }
 
+// Where no compiler tells what a thread was given: beyond what it may have, more live values take no more registers.
+void keep_first_of_fewest(std::vector<Step>& steps) {
+  if (steps.empty()) return;
+  const auto fewest = std::min_element(steps.begin(), steps.end(), [](const Step& a, const Step& b) {
+    return std::pair(a.groups, a.registers) < std::pair(b.groups, b.registers);
+  });
+  const Step first = *fewest;
+  std::erase_if(steps, [&](const Step& s) { return s.groups == first.groups && s.registers > first.registers; });
+}
+
 std::vector<Step> steps_of(const Observations& all, const Known& known, bool& reported) {
   std::vector<Step> out;
   const double most = std::floor(at_once(all, "plain") / known.units);
@@ -85,6 +96,7 @@ std::vector<Step> steps_of(const Observations& all, const Known& known, bool& re
     reported = said > 0;
     if (groups > 0) out.push_back({groups, said > 0 ? said : o.value_at("live"), groups >= most});
   }
+  if (!reported) keep_first_of_fewest(out);
   return out;
 }
 
@@ -119,7 +131,8 @@ void add_file(const Observations& all, const Known& known, Profile& to) {
   else r.granule.regs = unknown_value<Count>(fmt::format("granules from {} to {} explain where groups become fewer", *granules.begin(), *granules.rbegin()));
 }
 
-constexpr double kSlower = 1.15;  // for each number, than where all of them are in registers
+constexpr double kSlower = 1.08;     // for each number, than where all of them are in registers
+constexpr double kMoreSlower = 1.35;  // for those that were added
 
 // The first number of live values for which the kernel's compiler, or else the time, speaks of the stack.
 void add_most(const Observations& all, Profile& to) {
@@ -133,7 +146,10 @@ void add_most(const Observations& all, Profile& to) {
   for (const double n : live) times.push_back(summarize(select(all, "registers", "live", {{"live", n}}), Estimator::throughput)->value);
   const auto slower_from = [&](size_t i) {  // it, and all that are more
     const auto at = times.begin() + static_cast<std::ptrdiff_t>(i);
-    return i > 0 && *std::min_element(at, times.end()) > kSlower * *std::min_element(times.begin(), at);
+    if (i == 0) return false;
+    const double before = *std::min_element(times.begin(), at);
+    const double added = (times[i] * live[i] - times[i - 1] * live[i - 1]) / (live[i] - live[i - 1]);
+    return added > kMoreSlower * before && *std::min_element(at, times.end()) > kSlower * before;
   };
   double fits = 0;
   for (size_t i = 0; i < live.size(); ++i) {

@@ -76,7 +76,7 @@ struct Reader {
 }  // namespace
 
 double ticks_per_second(const Observations& all, const Known& known, const Summary& s) {
-  const double clock = clock_under(all, "fma", known.lanes);
+  const double clock = clock_under(all, "fma", known.lanes, s.clock_hz);
   return clock > 0 ? clock : s.clock_hz > 0 ? s.clock_hz : 1;
 }
 

@@ -28,10 +28,12 @@ double line_from(const Observations& all) {
 
 }  // namespace
 
-double clock_under(const Observations& all, const std::string& load, double lanes) {
+double clock_under(const Observations& all, const std::string& load, double lanes, double beside) {
   if (all.fact("lanes") == "threads") return 0;  // a wave issues in order: what stands beside the chain holds it up
   const auto s = summarize(select(all, "clock", load, {{"lanes", lanes}}), Estimator::latency);
-  return s ? 1 / s->value : 0;
+  if (!s) return 0;
+  const double changed = beside > 0 && s->clock_hz > 0 ? beside / s->clock_hz : 1;
+  return (changed < kOneClock || changed > 1 / kOneClock ? changed : 1) / s->value;
 }
 
 std::vector<LaneRate> lane_rates(const Observations& all) {

@@ -44,8 +44,9 @@ Known known_from(const Observations& all);
 // How many groups run side by side that each fill a unit; 0: not told.
 int units_from(const Observations& all);
 
-// The core's clock while vectors of `lanes` do `load` (kTickLoads). 0: not measured.
-double clock_under(const Observations& all, const std::string& load, double lanes);
+// The core's clock while vectors of `lanes` do `load` (kTickLoads), at a time when the sentinel beside it shows `beside`
+// (0: any). 0: not measured.
+double clock_under(const Observations& all, const std::string& load, double lanes, double beside);
 
 // Rates by lanes, best over the number of chains: elements per second.
 struct LaneRate {

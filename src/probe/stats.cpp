@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
+#include <limits>
+#include <numeric>
 
 #include "base/check.h"
 
@@ -60,6 +63,22 @@ Blocks gather(std::span<const Observation> blocks, Trust trust) {
   return out;
 }
 
+size_t samples_of(const Blocks& blocks) {
+  return std::accumulate(blocks.begin(), blocks.end(), size_t{0}, [](size_t n, const auto& b) { return n + b.size(); });
+}
+
+// Those that ran at the fastest clock, if they have enough trusted samples; else all.
+std::vector<Observation> at_one_clock(std::span<const Observation> blocks) {
+  double fastest = 0, slowest = std::numeric_limits<double>::infinity();
+  for (const Observation& o : blocks)
+    if (o.clock_hz) fastest = std::max(fastest, *o.clock_hz), slowest = std::min(slowest, *o.clock_hz);
+  std::vector<Observation> all(blocks.begin(), blocks.end());
+  if (slowest >= kOneClock * fastest) return all;
+  std::vector<Observation> fast;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(fast), [&](const Observation& o) { return o.clock_hz && *o.clock_hz >= kOneClock * fastest; });
+  return samples_of(gather(fast, Trust::undisturbed)) >= kEnough ? fast : all;
+}
+
 std::vector<double> pooled(const Blocks& blocks) {
   std::vector<double> all;
   for (const auto& b : blocks) all.insert(all.end(), b.begin(), b.end());
@@ -86,15 +105,16 @@ double quantile(std::vector<double> v, double q) {
   return v[below] + (at - static_cast<double>(below)) * (v[above] - v[below]);
 }
 
-std::optional<Summary> summarize(std::span<const Observation> blocks, Estimator estimator) {
+std::optional<Summary> summarize(std::span<const Observation> taken, Estimator estimator) {
+  const std::vector<Observation> blocks = at_one_clock(taken);
   Blocks used;
   Summary s;
   for (const Trust trust : {Trust::quiet, Trust::undisturbed, Trust::all}) {
     used = gather(blocks, trust);
     s.trust = trust;
-    if (pooled(used).size() >= kEnough) break;
+    if (samples_of(used) >= kEnough) break;
   }
-  if (pooled(used).size() == pooled(gather(blocks, Trust::quiet)).size()) s.trust = Trust::quiet;
+  if (samples_of(used) == samples_of(gather(blocks, Trust::quiet))) s.trust = Trust::quiet;
   const std::vector<double> all = pooled(used);
   if (all.empty()) return std::nullopt;
   const bool alone = std::all_of(blocks.begin(), blocks.end(), [](const Observation& o) { return o.foreign == kNobody; });

@@ -6,7 +6,8 @@
 //   either      the median, where the times lie close together and as far above it as below: nobody slowed them down;
 //               and where nobody could
 // Samples are used in three steps of trust, the first that leaves enough: nobody else on the machine;
-// our own threads not kept waiting (others on other units); all. The interval is the 5 % .. 95 %
+// our own threads not kept waiting (others on other units); all. Of blocks that ran at several clocks (a chip that
+// grew hot) those at the fastest count, if they are enough. The interval is the 5 % .. 95 %
 // quantile of the estimator over bootstrap resamples of whole blocks first and samples second
 // (cluster bootstrap; Efron and Tibshirani, An Introduction to the Bootstrap, ch. 8), so that the
 // spread between blocks is in it. The random numbers are seeded: the same observations give the
@@ -22,6 +23,7 @@
 namespace assay::probe {
 
 inline constexpr double kDisturbed = 0.02;
+inline constexpr double kOneClock = 0.9;  // clocks within that part of the fastest are the same one
 
 enum class Trust { quiet, undisturbed, all };
 

@@ -77,7 +77,7 @@ TEST_P(Operations, InOneStepCostWhatTheyCost) {
   const Chip chip(text_of(GetParam()));
   hwdesc::Profile only = chip.truth;
   std::erase_if(only.compute, [](const hwdesc::ComputeOp& c) { return !c.op.starts_with("atomic"); });
-  expect_none(testing::wrong_operations(only, chip.found({"clock", "fma", "waves", "units", "access", "atomics"}, 6), kNear));
+  expect_none(testing::wrong_operations(only, chip.found({"clock", "fma", "waves", "units", "residency", "access", "atomics"}, 6), kNear));
 }
 
 TEST_P(Operations, AreFetchedAtFullSpeedAsFarAsTheCacheOfCodeReaches) {
@@ -93,9 +93,10 @@ TEST_P(Operations, AreFetchedAtFullSpeedAsFarAsTheCacheOfCodeReaches) {
 class Waves : public ::testing::TestWithParam<const char*> {
  protected:
   static std::string text() {
-    std::string text = text_of("waves");
-    for (size_t at; (at = text.find("cuda")) != std::string::npos;) text.replace(at, 4, GetParam());
-    return text;
+    const std::string text = text_of("waves"), by = "cuda: {dialect: cuda", driver = GetParam();
+    const size_t at = text.find(by);
+    if (at == std::string::npos) throw std::runtime_error("the chip is not described by " + by);
+    return text.substr(0, at) + driver + ": {dialect: " + driver + text.substr(at + by.size());
   }
 };
 
