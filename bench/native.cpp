@@ -102,12 +102,13 @@ void pin(int cpu) {
 struct Native::Crew {
   Crew(int64_t bytes, bool wide) : from(bytes), to(bytes), lanes(wide ? 16 : 8), cpus(usable_cpus()) {}
 
-  // On every unit of `units` at once; seconds from the first one's start to the last one's end.
-  double run(int units, const std::function<void(int)>& work) const {
+  // On every unit of `units` at once, after what it does to warm up; seconds from the first one's start to the last one's end.
+  double run(int units, const std::function<void(int)>& work, const std::function<void(int)>& warm = [](int) {}) const {
     std::atomic<int> arrived{0};
     std::vector<double> begin(static_cast<size_t>(units)), end(static_cast<size_t>(units));
     const auto part = [&](int u) {
       pin(cpus[static_cast<size_t>(u)]);
+      warm(u);
       ++arrived;
       while (arrived.load() < units) _mm_pause();
       begin[static_cast<size_t>(u)] = now();
@@ -181,9 +182,11 @@ double Native::copy(int64_t bytes) { return crew_->stream(copy_16, copy_8, bytes
 
 double Native::read_far() {
   const int64_t part = static_cast<int64_t>(crew_->from.bytes) / units() / kChunk * kChunk;
-  const int64_t at = crew_->turn++ % (part / kChunk) * kChunk;
+  const auto next = [&] { return crew_->turn++ % (part / kChunk) * kChunk; };
+  const int64_t before = next(), at = next();
   const Stream pass = crew_->lanes == 16 ? read_16 : read_8;
-  const double seconds = crew_->run(units(), [&](int u) { pass(crew_->from.data + part * u + at, crew_->to.data, kChunk, kChunk / kStep); });
+  const auto read = [&](int u, int64_t from) { pass(crew_->from.data + part * u + from, crew_->to.data, kChunk, kChunk / kStep); };
+  const double seconds = crew_->run(units(), [&](int u) { read(u, at); }, [&](int u) { read(u, before); });
   return seconds / static_cast<double>(kChunk * units());
 }
 

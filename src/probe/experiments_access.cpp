@@ -22,7 +22,7 @@ std::vector<int64_t> sizes_beyond_first(const Session& s) {
   const std::vector<Plateau>& plateaus = s.known.levels.plateaus;
   std::vector<int64_t> out;
   for (size_t i = 1; i < plateaus.size(); ++i) {
-    int64_t far = footprint_beyond(s.known.levels, s.max_bytes / 4);
+    int64_t far = footprint_beyond(s.known, s.max_bytes / 4);
     if (s.device.simulated) far = std::min(far, static_cast<int64_t>(kFewTimes * s.known.levels.knees.back().to));
     out.push_back(i + 1 == plateaus.size() ? far : footprint_of_latency(s.known, i));
   }

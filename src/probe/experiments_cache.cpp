@@ -130,7 +130,7 @@ void run_latency(Session& s) {
   const auto line = static_cast<int64_t>(s.known.line);
   std::vector<int64_t> sizes;
   for (size_t i = 0; i < plateaus.size(); ++i)
-    sizes.push_back(i + 1 == plateaus.size() ? footprint_beyond(s.known.levels, s.max_bytes)
+    sizes.push_back(i + 1 == plateaus.size() ? footprint_beyond(s.known, s.max_bytes)
                                              : footprint_of_latency(s.known, i));
   if (sizes.empty()) return;
   const ChaseArea area = ChaseArea::make(s.bench, *std::max_element(sizes.begin(), sizes.end()));

@@ -291,7 +291,7 @@ int most_apart(int64_t total, int groups) { return static_cast<int>(std::clamp<i
 
 // Total footprint fixed, shared out to the units: both buffers together stay within the limit.
 void run_far(Session& s) {
-  const int64_t total = footprint_beyond(s.known.levels, s.max_bytes / 2);
+  const int64_t total = footprint_beyond(s.known, s.max_bytes / 2);
   const auto level = static_cast<double>(s.known.levels.knees.size());
   std::vector<StreamPoint> points;
   const int all = s.device.threads ? s.known.even(most_apart(total, s.known.memory_groups)) : s.device.units;

@@ -68,9 +68,8 @@ std::vector<int64_t> streamed_footprints(const Known& known, int units, int64_t 
   return out;
 }
 
-int64_t footprint_beyond(const Levels& levels, int64_t most) {
-  const double end = levels.knees.empty() ? 0 : levels.knees.back().to;
-  return std::min<int64_t>(most, std::max<int64_t>(in_blocks(8 * end), int64_t{64} << 20));
+int64_t footprint_beyond(const Known& known, int64_t most) {
+  return std::min<int64_t>(most, std::max<int64_t>(in_blocks(8 * known.cached), int64_t{64} << 20));
 }
 
 }  // namespace assay::probe

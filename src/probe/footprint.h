@@ -28,8 +28,8 @@ std::optional<int64_t> footprint_past_private(const Known& known, int units);
 // logarithm. Of what units share, a quarter of the way in: others use it too, and what lies farther in is soon driven out.
 int64_t footprint_of_latency(const Known& known, size_t i);
 
-// Bytes in total beyond the last knee: eight times its end, at least 64 MiB, at most `most`.
-int64_t footprint_beyond(const Levels& levels, int64_t most);
+// Bytes in total that no cache holds much of: eight times what the last one may hold, at least 64 MiB, at most `most`.
+int64_t footprint_beyond(const Known& known, int64_t most);
 
 // Bytes per unit, ascending, for a sweep by all units that shows where each cache stops holding what is streamed: from
 // a quarter of the first one to four times the last one's knee, at least 64 MiB in total, a quarter of an octave apart;

@@ -14,7 +14,6 @@ using namespace hwdesc;
 
 constexpr double kShortestJoin = 1e-6;
 constexpr double kForeign = 0.1;     // of the whole machine
-constexpr double kRealUnits = 0.75;  // of n times one unit's throughput
 
 void add_identity(const Observations& all, Profile& to) {
   for (const char* key : {"cpu", "isa", "platform", "version", "driver", "os", "compiler", "memory", "huge_pages", "load_before", "date"})
@@ -51,26 +50,18 @@ void add_clocks(const Observations& all, Profile& to) {
   to.clocks.push_back(std::move(core));
 }
 
-std::optional<Summary> at_units(const Observations& all, double units) {
-  return summarize(select(all, "units", "fma", {{"units", units}}), Estimator::throughput);
-}
-
 Value<Count> unit_count(const Observations& all) {
   const std::string said = all.fact("units");
   const double usable = said.empty() ? 0 : std::stod(said);
   const std::vector<double> counts = values_of(select(all, "units", "fma"), "units");
   if (usable <= 0) return unknown_value<Count>("the system does not say how many there are");
-  const auto one = counts.empty() ? std::nullopt : at_units(all, counts.front());
-  const auto most = counts.empty() ? std::nullopt : at_units(all, counts.back());
-  if (!one || !most || counts.front() != 1)
-    return known_value(Count{usable}, Origin::driver, "usable CPUs", "their throughput was not measured");
-  const double speedup = counts.back() * one->value / most->value;
-  const std::string note = fmt::format("{:.0f} units reach {:.2f} times the multiply-adds of one", counts.back(), speedup);
-  if (speedup < kRealUnits * counts.back())
+  const auto reach = units_reach(all);
+  if (!reach) return known_value(Count{usable}, Origin::driver, "usable CPUs", "their throughput was not measured");
+  const std::string note = fmt::format("{:.0f} units reach {:.2f} times the multiply-adds of one", counts.back(), *reach);
+  if (*reach < kRealUnits * counts.back())
     return known_value(Count{usable}, Origin::driver, "usable CPUs",
                        note + ": they share cores, or others used them during the measurement");
   auto v = known_value(Count{usable}, Origin::measured, "usable CPUs, confirmed by how their throughput adds up", note);
-  v.n = most->n;
   return v;
 }
 

@@ -84,15 +84,6 @@ bool mostly_busy(const std::vector<Observation>& blocks) {
   return 2 * static_cast<size_t>(busy) > blocks.size();
 }
 
-// "48K, shared by ..."; 0: not declared.
-double declared_bytes(const std::string& declared) {
-  size_t end = 0;
-  while (end < declared.size() && declared[end] != ',') ++end;
-  if (end == 0) return 0;
-  const double scale = declared[end - 1] == 'K' ? 1024 : declared[end - 1] == 'M' ? 1024 * 1024 : 1;
-  return std::strtod(declared.c_str(), nullptr) * scale;
-}
-
 // The nominal size: what the system declares where the measured knee holds it, else where the curve crosses the middle.
 Value<Bytes> capacity_of(const Context& c) {
   if (c.far) {
@@ -101,14 +92,17 @@ Value<Bytes> capacity_of(const Context& c) {
     return known_value(Bytes{std::stod(total)}, Origin::driver, "total memory the system reports");
   }
   const KneePoint& k = c.known.levels.knees[c.index];
-  Measured m{k.capacity, std::min(k.from, k.capacity), std::max(k.to, k.capacity), 0, ""};
+  // A cache holds all but a part of a footprint somewhat larger, which is hardly slower.
+  const auto& levels = c.known.levels.plateaus;
+  const double least = k.from / (1 + kNear / std::max(kNear, levels[c.index + 1].seconds / levels[c.index].seconds - 1));
+  Measured m{k.capacity, std::min(least, k.capacity), std::max(k.to, k.capacity), 0, ""};
   const std::string declared = declared_cache(c.all, c.index);
   m.note = c.known.sharing[c.index].why;
   if (mostly_busy(chase_blocks(c.all))) m.note += "; others used the machine: shared caches look smaller";
   if (!declared.empty()) m.note += "; the system declares " + declared;
   m.n = static_cast<int64_t>(chase_blocks(c.all).size());
   auto v = bytes_value(m, "knee of the latency curve: where it crosses the geometric middle of two levels");
-  const double nominal = declared_bytes(declared);
+  const double nominal = declared_bytes(c.all, c.index);
   if (nominal < m.low || nominal > m.high * kOwnLines) return v;
   v.method = "declared by the system, and inside the measured knee of the latency curve";
   v.note = fmt::format("the curve crosses the middle of two levels at {:.0f} B; {}", m.value, v.note);
@@ -123,7 +117,7 @@ Value<Bytes> capacity_of(const Context& c) {
 void settle_shared(const Observations& all, MemoryLevel& l, size_t index) {
   if (l.per != "device" || l.managed != Managed::automatic || !l.streamed.middle.known() || !l.capacity.known()) return;
   const double middle = l.streamed.middle.value->v, chased = l.capacity.value->v;
-  const double nominal = declared_bytes(declared_cache(all, index));
+  const double nominal = declared_bytes(all, index);
   const bool declared = nominal >= middle / kCrowding && nominal <= middle * kCrowding;
   l.capacity.value = Bytes{declared ? nominal : middle};
   l.capacity.low = Bytes{std::round(middle / kCrowding)};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "probe/segment.h"
@@ -107,6 +108,7 @@ double crossing(std::span<const CurvePoint> c, std::span<const double> y, const 
   return std::exp2(std::log2(c[i - 1].bytes) + part * std::log2(c[i].bytes / c[i - 1].bytes));
 }
 
+constexpr double kBurst = 0.3;
 constexpr double kQuarter = 0.25;  // of a small step between levels is near
 
 KneePoint knee_between(std::span<const CurvePoint> c, std::span<const double> y, const Run& a, const Run& b) {
@@ -115,6 +117,15 @@ KneePoint knee_between(std::span<const CurvePoint> c, std::span<const double> y,
   for (size_t i = a.begin; i < b.end && y[i] <= a.level + near; ++i) last = i;
   for (size_t i = b.end; i-- > a.begin && y[i] >= b.level - near;) first = i;
   return {c[last].bytes, std::max(c[first].bytes, c[last].bytes), crossing(c, y, a, b)};
+}
+
+// What is clearly slower than a larger footprint was disturbed: no quieter sample of its own shows it.
+void settle_bursts(std::vector<double>& logs) {
+  double least = std::numeric_limits<double>::infinity();
+  for (size_t i = logs.size(); i-- > 0;) {
+    if (logs[i] > least + std::log1p(kBurst)) logs[i] = least;
+    least = std::min(least, logs[i]);
+  }
 }
 
 }  // namespace
@@ -134,6 +145,7 @@ Levels find_levels(std::span<const CurvePoint> curve, size_t expected) {
   if (curve.size() < 3) return {};
   std::vector<double> raw;
   for (const CurvePoint& p : curve) raw.push_back(std::log(p.seconds));
+  settle_bursts(raw);
   const std::vector<double> y = isotonic(raw);
   std::vector<Run> runs = runs_of(y, penalty_for(raw));
   merge_close(runs, y, std::log1p(kNear));

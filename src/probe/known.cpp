@@ -115,12 +115,22 @@ std::optional<Told> measured_sharing(const Observations& all, size_t i, double m
   return std::nullopt;
 }
 
+bool kept_from_each_other(const Observations& all) {
+  const std::vector<double> counts = values_of(select(all, "units", "fma"), "units");
+  const auto reach = units_reach(all);
+  return reach && *reach < kRealUnits * counts.back();
+}
+
 Sharing sharing_of(const Observations& all, size_t i, double may_hold) {
   const auto measured = measured_sharing(all, i, may_hold);
-  if (measured && measured->sure) return measured->sharing;
-  const std::string why = measured ? measured->sharing.why + ", and may fit together" : "sharing could not be told";
   const std::string declared = declared_cache(all, i);
   const size_t at = declared.find("CPUs ");
+  // Units that share a core for a while, or wait for each other, seem to share its caches.
+  const bool waited = measured && measured->sharing.shared && at != std::string::npos && kept_from_each_other(all);
+  if (measured && measured->sure && !waited) return measured->sharing;
+  const std::string why = waited     ? measured->sharing.why + ", but do not add up at multiply-adds either"
+                          : measured ? measured->sharing.why + ", and may fit together"
+                                     : "sharing could not be told";
   if (at == std::string::npos) return measured ? Sharing{false, why} : Sharing{i >= 2, why + ": a guess"};
   const std::string cpus = declared.substr(at + 5, declared.find(", line") - at - 5);
   const bool shared = cpus.find_first_of(",-") != std::string::npos;
@@ -153,6 +163,27 @@ Levels levels_from(const Observations& all) {
 }
 
 }  // namespace
+
+std::optional<double> size_in(const std::string& text) {
+  const size_t end = text.find_first_not_of("0123456789.");
+  if (end == 0 || end == std::string::npos) return std::nullopt;
+  const size_t unit = text.find_first_not_of(' ', end);
+  const char letter = unit == std::string::npos ? ' ' : text[unit];
+  const double factor = letter == 'K' || letter == 'k' ? 1024 : letter == 'M' ? 1048576 : letter == 'G' ? 1073741824 : letter == 'B' ? 1 : 0;
+  if (factor == 0) return std::nullopt;
+  return std::stod(text.substr(0, end)) * factor;
+}
+
+double declared_bytes(const Observations& all, size_t i) { return size_in(declared_cache(all, i)).value_or(0); }
+
+std::optional<double> units_reach(const Observations& all) {
+  const std::vector<double> counts = values_of(select(all, "units", "fma"), "units");
+  if (counts.empty() || counts.front() != 1) return std::nullopt;
+  const auto with = [&](double n) { return summarize(select(all, "units", "fma", {{"units", n}}), Estimator::throughput); };
+  const auto one = with(1), most = with(counts.back());
+  if (!one || !most) return std::nullopt;
+  return counts.back() * one->value / most->value;
+}
 
 std::string declared_cache(const Observations& all, size_t i) {
   return all.fact("class") == "cpu" && all.fact("simulated").empty() ? all.fact(fmt::format("declared.l{}", i + 1)) : "";
@@ -212,6 +243,8 @@ Known known_from(const Observations& all) {
     if (!s.shared && i > 0 && k.sharing.back().shared) s = {true, "it lies beyond a shared one; alone: " + s.why};
     k.sharing.push_back(std::move(s));
   }
+  if (!k.levels.knees.empty()) k.cached = std::max(k.levels.knees.back().to, held_streaming(all));
+  for (size_t i = 0; declared_bytes(all, i) > 0; ++i) k.cached = std::max(k.cached, declared_bytes(all, i));
   return k;
 }
 

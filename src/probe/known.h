@@ -2,6 +2,7 @@
 // has a usable default, so that one failed experiment does not take the others with it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct Known {
   double line = 64;          // bytes
   Levels levels;             // from the chase; empty before it
   std::vector<Sharing> sharing;  // per cache of `levels`
+  double cached = 0;             // bytes that the last cache may hold, by whatever tells most: others that use it hide some
 
   // At most so many groups that all units have the same number of, in rounds of as many as are under way at once: a last
   // round of a few groups takes as long as a full one.
@@ -38,6 +40,14 @@ struct Known {
 
 // What the system says of its i-th cache, where the device is the processor it speaks of; else "".
 std::string declared_cache(const Observations& all, size_t i);
+double declared_bytes(const Observations& all, size_t i);  // of it; 0: not declared
+
+// "48K, shared by CPUs 0", "1024K", "40 MiB": what systems write; nullopt: no size.
+std::optional<double> size_in(const std::string& text);
+
+// How many times the multiply-adds of one unit all of them reach; nullopt: not measured.
+std::optional<double> units_reach(const Observations& all);
+inline constexpr double kRealUnits = 0.75;  // of as many as there are: fewer share a core, or were kept waiting
 
 Known known_from(const Observations& all);
 

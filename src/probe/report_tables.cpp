@@ -111,17 +111,6 @@ Cells value_cells(const Row& r) {
           html(r.origin), html(r.value.method)};
 }
 
-// "48K", "1024K", "2M", "40 MiB": what systems write; nullopt: no size.
-std::optional<double> declared_bytes(const std::string& text) {
-  const size_t end = text.find_first_not_of("0123456789.");
-  if (end == 0 || end == std::string::npos) return std::nullopt;
-  const size_t unit = text.find_first_not_of(' ', end);
-  const char letter = unit == std::string::npos ? ' ' : text[unit];
-  const double factor = letter == 'K' || letter == 'k' ? 1024 : letter == 'M' ? 1048576 : letter == 'G' ? 1073741824 : letter == 'B' ? 1 : 0;
-  if (factor == 0) return std::nullopt;
-  return std::stod(text.substr(0, end)) * factor;
-}
-
 constexpr const char* kDeclared = "declared.";
 
 // The last word on each fact.
@@ -138,7 +127,7 @@ std::vector<Cells> declared_rows(const Source& source, const std::vector<Row>& r
     const std::string level = name.substr(std::string(kDeclared).size());
     const auto r = std::find_if(rows.begin(), rows.end(), [&](const Row& row) { return row.path == "memory." + level + ".capacity"; });
     const bool measured = r != rows.end() && r->value.value;
-    const auto declared = declared_bytes(text);
+    const auto declared = size_in(text);
     out.push_back({html(level), html(text), measured ? html(value_text(r->value)) : "no such level found",
                    measured ? html(interval_text(r->value)) : "",
                    measured && declared ? fmt::format("{:.2f}", r->value.value->v / *declared) : ""});
