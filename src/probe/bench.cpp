@@ -119,7 +119,7 @@ runtime::Launch Bench::launch(const Job& job, int64_t amount) {
   l.arguments.push_back(place(job.parameters ? job.parameters(amount) : std::vector<double>{static_cast<double>(amount)}));
   if (threads_) l.queues.push_back({0, 0, job.groups});
   else
-    for (int u = 0; u < job.groups; ++u) l.queues.push_back({u, u, u + 1});
+    for (int u = 0; u < job.groups; ++u) l.queues.push_back({job.first_unit + u, u, u + 1});
   return l;
 }
 

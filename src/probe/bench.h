@@ -21,6 +21,7 @@ struct Job {
   std::string kernel;
   std::vector<runtime::BufferRange> arguments;  // without the parameters
   int groups = 1;
+  int first_unit = 0;  // where units have queues: the one that runs the first group
   std::function<std::vector<double>(int64_t amount)> parameters;  // asked anew for every sample; none: the amount
   std::function<std::vector<ir::Queue>(int64_t amount)> queues;   // of a kernel that has no parameters
   double before = 0;         // seconds of a sample that are not measured

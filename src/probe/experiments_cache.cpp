@@ -179,7 +179,23 @@ double crowding(const KneePoint& k, int units) {
   return each <= 1.3 * k.from ? std::max(0.7 * k.from, each) : 0.7 * k.from;
 }
 
-// If all units together are slower than one alone, they share the cache.
+// Multiply-adds share nothing: if all units are slower at them too, they wait for each other, or share a core for a while.
+void measure_without_cache(Session& s, int units, int out) {
+  Job job;
+  job.kernel = op_name("fma", s.known.lanes, s.known.chains);
+  job.arguments = {{out, 0}};
+  job.work = static_cast<double>(s.known.chains);
+  job.most = kMaxIterations;
+  job.target_s = 0.3e-3;
+  for (const int active : {1, units}) {
+    job.groups = active;
+    s.emit(s.bench.measure("sharing", "control", {{"units", active}}, job));
+  }
+}
+
+constexpr int kAlone = 3;  // units that are also measured by themselves, and the last one
+
+// If all units together are slower than each of them alone, they share the cache.
 void run_sharing(Session& s) {
   const int units = s.device.threads ? 2 : std::min<int>(s.device.units, static_cast<int>(kSlots));  // two groups: of two units
   if (units < 2 || s.known.levels.knees.empty()) return;
@@ -188,19 +204,28 @@ void run_sharing(Session& s) {
   for (const KneePoint& k : s.known.levels.knees) sizes.push_back(rounded(crowding(k, units), line));
   const int64_t apart = (*std::max_element(sizes.begin(), sizes.end()) + kLocalBytes - 1) / kLocalBytes * kLocalBytes + kLocalBytes;
   const ChaseArea area = ChaseArea::make(s.bench, apart * units);
-  s.rounds(sizes.size() * 2, [&](size_t i) {
-    const int64_t bytes = sizes[i / 2];
-    const int active = i % 2 == 0 ? 1 : units;
+  const int out = s.bench.allocate(kSlots * kSlotFloats * 4);
+  // Alone: each of the first ones and the last. Others may crowd what is one unit's own and leave the next one's alone.
+  std::vector<int> alone = {0};
+  for (int u = 1; !s.device.threads && u < units; ++u)
+    if (u < kAlone || u + 1 == units) alone.push_back(u);
+  const size_t points = alone.size() + 1;
+  s.rounds(sizes.size() * points + 1, [&](size_t i) {
+    if (i == sizes.size() * points) return measure_without_cache(s, units, out);
+    const int64_t bytes = sizes[i / points];
+    const bool all = i % points == alone.size();
+    const int active = all ? units : 1, first = all ? 0 : alone[i % points];
     for (int u = 0; u < active; ++u) {
       Cycle cycle = dense_cycle(bytes, line);
       cycle.begin = apart * u;
       area.start_at(s.bench, u, write_cycle(s.bench, area.nodes, cycle, s.random));
     }
-    const Job job = chase_job(area, active, 0.5e-3);
+    Job job = chase_job(area, active, 0.5e-3);
+    job.first_unit = first;
     const runtime::Launch pass = s.bench.launch(job, bytes / line / kChaseSteps + 1);
     s.bench.run({&pass, 1});
-    const Conditions at = {{"bytes", static_cast<double>(bytes)}, {"units", active},
-                           {"level", static_cast<double>(i / 2)}};
+    const Conditions at = {{"bytes", static_cast<double>(bytes)}, {"units", active}, {"first", first},
+                           {"level", static_cast<double>(i / points)}};
     s.emit(s.bench.measure("sharing", "chase", at, job));
   });
 }

@@ -254,6 +254,7 @@ void run_bandwidth(Session& s) {
         std::vector<int64_t> footprints = footprints_within(s.known.levels, level, shared ? units : 1);
         // Knees that crowd together leave no room between them, but what units share begins where each
         // one's own caches end.
+        if (const auto streamed = footprint_streamed(s.known, units); streamed && shared && level + 1 == s.known.levels.knees.size()) footprints = {*streamed};
         if (footprints.empty() && shared)
           if (const auto past = footprint_past_private(s.known, units)) footprints = {*past};
         for (const int64_t bytes : footprints) {

@@ -56,6 +56,12 @@ std::optional<int64_t> footprint_past_private(const Known& known, int units) {
   return in_blocks(each);
 }
 
+std::optional<int64_t> footprint_streamed(const Known& known, int units) {
+  const size_t last = known.levels.knees.size();
+  const double least = last < 2 ? 0 : kLeavesPrivate * known.levels.knees[last - 2].capacity, most = 0.5 * known.held / units;
+  return least > 0 && least < most ? std::optional(in_blocks(std::sqrt(least * most))) : std::nullopt;
+}
+
 std::vector<int64_t> streamed_footprints(const Known& known, int units, int64_t most) {
   if (known.levels.knees.empty()) return {};
   const double last = known.levels.knees.back().to * (known.sharing.back().shared ? 1 : units);

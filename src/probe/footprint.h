@@ -28,6 +28,10 @@ std::optional<int64_t> footprint_past_private(const Known& known, int units);
 // logarithm. Of what units share, a quarter of the way in: others use it too, and what lies farther in is soon driven out.
 int64_t footprint_of_latency(const Known& known, size_t i);
 
+// Bytes of each of `units` that stream through the last cache, which they share: between what leaves their own caches and
+// half of what it was seen to hold; nullopt: no sweep, or no room.
+std::optional<int64_t> footprint_streamed(const Known& known, int units);
+
 // Bytes in total that no cache holds much of: eight times what the last one may hold, at least 64 MiB, at most `most`.
 int64_t footprint_beyond(const Known& known, int64_t most);
 

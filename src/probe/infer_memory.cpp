@@ -169,11 +169,11 @@ Value<Bandwidth> bandwidth_of(const Context& c, const std::string& what, bool al
                                        units > 1 ? "s" : "", s->bytes / 1024);
   const double per = c.shared ? 1 : c.known.units;
   Measured m = inverse(*s, (ticks ? 1 / clock : 1) / per);
-  if (const double whole = slowed(c, *s); !ticks && whole > 1) {
-    m.high *= whole;
-    m.note = fmt::format("at {:.2f} of the core's clock: at all of it perhaps {:.2f} times as much", 1 / whole, whole);
-  }
-  return bandwidth_value(m, ticks ? kCore : "", text);
+  const double whole = ticks ? 1 : slowed(c, *s);
+  if (whole > 1) m.note = fmt::format("at {:.2f} of the core's clock: at all of it perhaps {:.2f} times as much", 1 / whole, whole);
+  auto v = bandwidth_value(m, ticks ? kCore : "", text);
+  v.high->v *= whole;
+  return v;
 }
 
 void add_scaling(const Context& c, MemoryLevel& to) {

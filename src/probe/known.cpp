@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 
 #include "probe/segment.h"
@@ -72,6 +73,19 @@ std::optional<double> fastest(const std::vector<Observation>& blocks, bool quiet
   return *std::min_element(times.begin(), times.end());
 }
 
+// By the unit that is slowest alone: all together are as slow as that one at least.
+std::optional<double> slowest_alone(const std::vector<Observation>& blocks, bool quiet, size_t needed) {
+  std::map<double, std::vector<Observation>> by_unit;
+  for (const Observation& o : blocks) by_unit[o.value_at("first", 0)].push_back(o);
+  std::optional<double> slowest;
+  for (const auto& [unit, own] : by_unit) {
+    const auto f = fastest(own, quiet, needed);
+    if (!f) return std::nullopt;
+    slowest = std::max(slowest.value_or(0), *f);
+  }
+  return slowest;
+}
+
 constexpr double kSameClock = 0.1;
 
 // Of the clock of some blocks over that of others; 1 where they are about the same, or not known.
@@ -103,7 +117,7 @@ std::optional<Told> measured_sharing(const Observations& all, size_t i, double m
   const auto ratio = [&](bool quiet) -> double {
     const auto of_one = select(all, "sharing", "chase", {{"level", level}, {"units", units.front()}});
     const auto of_many = select(all, "sharing", "chase", {{"level", level}, {"units", units.back()}});
-    const auto one = fastest(of_one, quiet, needed), many = fastest(of_many, quiet, needed);
+    const auto one = slowest_alone(of_one, quiet, needed), many = fastest(of_many, quiet, needed);
     return one && many ? *many / *one * std::min(1.0, faster(of_many, of_one)) : 0;  // they may be slower by the clock alone
   };
   const auto told = [&](bool shared, double r) {
@@ -115,7 +129,14 @@ std::optional<Told> measured_sharing(const Observations& all, size_t i, double m
   return std::nullopt;
 }
 
+// Multiply-adds share nothing, so that whoever is slower at them beside others shares a core, or waits.
 bool kept_from_each_other(const Observations& all) {
+  const std::vector<Observation> control = select(all, "sharing", "control");
+  if (const std::vector<double> units = values_of(control, "units"); units.size() > 1) {
+    const auto one = fastest(select(all, "sharing", "control", {{"units", units.front()}}), false, 1);
+    const auto many = fastest(select(all, "sharing", "control", {{"units", units.back()}}), false, 1);
+    if (one && many && *many > kCrowded * *one) return true;
+  }
   const std::vector<double> counts = values_of(select(all, "units", "fma"), "units");
   const auto reach = units_reach(all);
   return reach && *reach < kRealUnits * counts.back();
@@ -157,9 +178,12 @@ size_t levels_streamed(const Observations& all) {
   return noise_of(logs) < kQuiet ? find_levels(sweep.curve).plateaus.size() : 0;
 }
 
-// The latency curve's levels, as many as streaming shows at least.
+// The latency curve's levels, at least as many as streaming shows or the system declares: others who crowd a cache leave
+// little of it to see.
 Levels levels_from(const Observations& all) {
-  return find_levels(curve_of(chase_blocks(all), Estimator::latency), levels_streamed(all));
+  size_t declared = 0;
+  while (declared_bytes(all, declared) > 0) ++declared;
+  return find_levels(curve_of(chase_blocks(all), Estimator::latency), std::max(levels_streamed(all), declared > 0 ? declared + 1 : 0));
 }
 
 }  // namespace
@@ -243,7 +267,8 @@ Known known_from(const Observations& all) {
     if (!s.shared && i > 0 && k.sharing.back().shared) s = {true, "it lies beyond a shared one; alone: " + s.why};
     k.sharing.push_back(std::move(s));
   }
-  if (!k.levels.knees.empty()) k.cached = std::max(k.levels.knees.back().to, held_streaming(all));
+  k.held = held_streaming(all);
+  if (!k.levels.knees.empty()) k.cached = std::max(k.levels.knees.back().to, k.held);
   for (size_t i = 0; declared_bytes(all, i) > 0; ++i) k.cached = std::max(k.cached, declared_bytes(all, i));
   return k;
 }

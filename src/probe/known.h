@@ -31,6 +31,7 @@ struct Known {
   double line = 64;          // bytes
   Levels levels;             // from the chase; empty before it
   std::vector<Sharing> sharing;  // per cache of `levels`
+  double held = 0;               // bytes of what all units stream that the last cache was seen to hold; 0: no sweep
   double cached = 0;             // bytes that the last cache may hold, by whatever tells most: others that use it hide some
 
   // At most so many groups that all units have the same number of, in rounds of as many as are under way at once: a last
