@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "probe/knee.h"
 
 namespace assay::probe {
@@ -69,9 +71,10 @@ bool joinable(const MemoryLevel& l) { return l.managed == Managed::automatic; }
 
 }  // namespace
 
-void join_levels(std::vector<MemoryLevel>& memory, double core_hz, double units, const Sweep& sweep) {
+void join_levels(std::vector<MemoryLevel>& memory, double core_hz, double units, const Sweep& sweep, size_t declared) {
   const Scale s{core_hz, units};
-  for (size_t i = 0; core_hz > 0 && i + 1 < memory.size();) {
+  const auto caches = [&] { return static_cast<size_t>(std::count_if(memory.begin(), memory.end(), joinable)); };
+  for (size_t i = 0; core_hz > 0 && i + 1 < memory.size() && caches() > declared;) {
     if (!joinable(memory[i]) || !joinable(memory[i + 1]) ||
         (!indistinct(memory[i], memory[i + 1], s) && !alike(memory, i, sweep, s))) {
       ++i;

@@ -16,7 +16,8 @@
 
 namespace assay::probe {
 
-// `core_hz`: of the clock that ticks refer to; `units`: in the device. Names follow the new order.
-void join_levels(std::vector<hwdesc::MemoryLevel>& memory, double core_hz, double units, const Sweep& sweep = {});
+// `core_hz`: of the clock that ticks refer to; `units`: in the device; `declared`: caches that the system speaks of, of
+// which none is joined away. Names follow the new order.
+void join_levels(std::vector<hwdesc::MemoryLevel>& memory, double core_hz, double units, const Sweep& sweep = {}, size_t declared = 0);
 
 }  // namespace assay::probe

@@ -181,8 +181,7 @@ size_t levels_streamed(const Observations& all) {
 // The latency curve's levels, at least as many as streaming shows or the system declares: others who crowd a cache leave
 // little of it to see.
 Levels levels_from(const Observations& all) {
-  size_t declared = 0;
-  while (declared_bytes(all, declared) > 0) ++declared;
+  const size_t declared = declared_caches(all);
   return find_levels(curve_of(chase_blocks(all), Estimator::latency), std::max(levels_streamed(all), declared > 0 ? declared + 1 : 0));
 }
 
@@ -199,6 +198,12 @@ std::optional<double> size_in(const std::string& text) {
 }
 
 double declared_bytes(const Observations& all, size_t i) { return size_in(declared_cache(all, i)).value_or(0); }
+
+size_t declared_caches(const Observations& all) {
+  size_t n = 0;
+  while (declared_bytes(all, n) > 0) ++n;
+  return n;
+}
 
 std::optional<double> units_reach(const Observations& all) {
   const std::vector<double> counts = values_of(select(all, "units", "fma"), "units");
@@ -269,7 +274,7 @@ Known known_from(const Observations& all) {
   }
   k.held = held_streaming(all);
   if (!k.levels.knees.empty()) k.cached = std::max(k.levels.knees.back().to, k.held);
-  for (size_t i = 0; declared_bytes(all, i) > 0; ++i) k.cached = std::max(k.cached, declared_bytes(all, i));
+  for (size_t i = 0; i < declared_caches(all); ++i) k.cached = std::max(k.cached, declared_bytes(all, i));
   return k;
 }
 

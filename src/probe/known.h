@@ -43,6 +43,8 @@ struct Known {
 std::string declared_cache(const Observations& all, size_t i);
 double declared_bytes(const Observations& all, size_t i);  // of it; 0: not declared
 
+size_t declared_caches(const Observations& all);
+
 // "48K, shared by CPUs 0", "1024K", "40 MiB": what systems write; nullopt: no size.
 std::optional<double> size_in(const std::string& text);
 

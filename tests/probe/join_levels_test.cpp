@@ -48,6 +48,15 @@ TEST(JoinLevels, NearLatencyOrNoLessOrUnknownBandwidthIsOneCache) {
   EXPECT_DOUBLE_EQ(m[2].bandwidth.read.value->v, 58e9);
 }
 
+TEST(JoinLevels, WhatTheSystemDeclaresIsNotJoinedAway) {
+  const std::vector<MemoryLevel> all = {cache("l1", 48, 1, 900, "unit"), cache("l2", 1024, 4, 300, "unit"), cache("l3", 32768, 12, 310)};
+  std::vector<MemoryLevel> m = all;
+  join_levels(m, 4e9, 2, {}, 3);
+  EXPECT_EQ(m, all);
+  join_levels(m, 4e9, 2, {}, 2);
+  EXPECT_EQ(m.size(), 2U);
+}
+
 TEST(JoinLevels, TicksAndUnitsAreTakenIntoAccount) {
   MemoryLevel near = cache("l1", 48, 1, 0, "unit"), far = cache("l2", 2048, 4, 0, "unit");
   near.bandwidth.read.value = Bandwidth{32, "core"};   // 2 units x 32 x 4 GHz = 256 GB/s
