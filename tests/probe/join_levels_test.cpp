@@ -49,7 +49,7 @@ TEST(JoinLevels, NearLatencyOrNoLessOrUnknownBandwidthIsOneCache) {
 }
 
 TEST(JoinLevels, WhatTheSystemDeclaresIsNotJoinedAway) {
-  const std::vector<MemoryLevel> all = {cache("l1", 48, 1, 900, "unit"), cache("l2", 1024, 4, 300, "unit"), cache("l3", 32768, 12, 310)};
+  const std::vector<MemoryLevel> all = {cache("l1", 48, 1, 900, "unit"), cache("l2", 1024, 4, 300, "unit"), cache("l3", 32768, 12, 590)};
   std::vector<MemoryLevel> m = all;
   join_levels(m, 4e9, 2, {}, 3);
   EXPECT_EQ(m, all);
