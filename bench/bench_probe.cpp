@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -180,9 +182,12 @@ int bench(int argc, char** argv) {
   std::string device = "cpu:0";
   int runs = 20;
   double budget = 40;
+  std::string keep, from;
   app.add_option("--device", device, "cpu:0 or opencl:0");
   app.add_option("--runs", runs, "probes, one after the other")->check(CLI::PositiveNumber);
   app.add_option("--budget", budget, "of each, s")->check(CLI::PositiveNumber);
+  app.add_option("--observations", keep, "directory that keeps the raw samples of every probe");
+  app.add_option("--from", from, "judge again what such a directory keeps; no device is touched")->excludes("--observations");
   CLI11_PARSE(app, argc, argv);
   if (!Native::make(int64_t{8} << 20)) {
     fmt::print(stderr, "this processor has neither AVX-512 nor AVX2 with FMA: there is no native reference for it\n");
@@ -193,14 +198,18 @@ int bench(int argc, char** argv) {
     Reference reference;
     probe::ProbeOptions options;
     options.budget_s = budget;
-    options.beside = [&](const Observation& block, const auto& keep) { reference.behind(block, keep); };
-    const auto result = probe::probe(device, options);
+    options.beside = [&](const Observation& block, const auto& sink) { reference.behind(block, sink); };
+    const std::string folder = fmt::format("{}/{}", from.empty() ? keep : from, i);
+    if (!from.empty() && !std::filesystem::exists(folder)) break;
+    if (!keep.empty()) options.observations = folder;
+    const auto result = from.empty() ? probe::probe(device, options) : probe::infer_from(folder);
     if (!result) {
       fmt::print(stderr, "{}", render(result.diags()));
       return 3;
     }
     all.push_back(judge(*result));
     print(i, all.back());
+    std::fflush(stdout);
   }
   summarise(all);
   return std::all_of(all.begin(), all.end(), [](const Run& r) { return r.wrong.empty(); }) ? 0 : 1;

@@ -97,6 +97,7 @@ template <class V> void fields(V& v, Is<MemoryBandwidth> auto& x) {
   v("read", x.read, "all users reading", Need::optional);
   v("write", x.write, "all users writing", Need::optional);
   v("copy", x.copy, "all users copying, bytes read plus bytes written", Need::optional);
+  v("triad", x.triad, "all users reading two streams and writing a third, bytes of all three", Need::optional);
   v("per_unit", x.per_unit, "what one unit alone reaches, reading", Need::optional);
   v("sharpness", x.sharpness, "p of ((n b1)^-p + B^-p)^(-1/p) for n active units", Need::optional);
   v("shape", x.shape, "bandwidth against active units, both as fractions, where that formula does not fit",
@@ -227,6 +228,7 @@ template <class V> void fields(V& v, Is<Api> auto& x) {
   v("unit_join", x.unit_join, "until all units take part in a launch, after the first of them began", Need::optional);
   v("group_barrier", x.group_barrier, "of a group that is one wave", Need::optional);
   v("device_barrier", x.device_barrier, "between the steps of a schedule that runs inside one launch; where it is not known, every step is a launch", Need::optional);
+  v("map", x.map, "making a small buffer visible to the host and giving it back", Need::optional);
   v("coresident_groups", x.coresident_groups, "whether all groups up to residency run at once", Need::optional);
   v("limits", x.limits, "where this api allows less than the chip has", Need::optional);
   v("features", x.features, "what `when:` of the dialect may ask for", Need::optional);

@@ -114,7 +114,7 @@ struct ShapePoint {
 };
 
 struct MemoryBandwidth {
-  Value<Bandwidth> read, write, copy;
+  Value<Bandwidth> read, write, copy, triad;
   Value<Bandwidth> per_unit;  // what one unit alone reaches, reading
   Value<Ratio> sharpness;     // p of ((n b1)^-p + B^-p)^(-1/p), n active units
   std::vector<ShapePoint> shape;  // the same law as measured, where it is not of that form
@@ -247,6 +247,7 @@ struct Api {
   Value<Seconds> unit_join;       // until all units take part in a launch, after the first began
   Value<Seconds> group_barrier;   // of one wave's group
   Value<Seconds> device_barrier;  // between steps of one schedule
+  Value<Seconds> map;             // a buffer made visible to the host and given back
   Fact coresident_groups = Fact::unknown;
   ApiLimits limits;
   std::vector<std::string> features;

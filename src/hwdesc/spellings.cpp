@@ -47,7 +47,7 @@ constexpr Row kKeys[] = {
     {"memory.*", "bank numbanks bankcount bankwidth", "banks: {count: 32, width: 4 B}"},
     {"memory.*.bandwidth", "r rd load peak max total sustained aggregate", "read"},
     {"memory.*.bandwidth", "w wr store", "write"},
-    {"memory.*.bandwidth", "triad stream scale", "copy"},
+    {"memory.*.bandwidth", "stream scale", "copy"},
     {"memory.*.bandwidth", "persm percore percu single singlecore onecore", "per_unit"},
     {"memory.*.bandwidth", "curve scaling byunits", "shape: [{units: 0.25, reaches: 0.6}]"},
     {"memory.*.knee", "begin start low", "from"},

@@ -14,6 +14,17 @@ constexpr double kLongest = 0.02;  // s of one sample
 
 }  // namespace
 
+namespace {
+
+void measure_map(Session& s, int buffer, int64_t bytes) {
+  if (!s.bench.module().map({buffer, 0}, bytes)) return;  // and whatever the first time takes
+  Observation o{"host", "map", {{"bytes", double(bytes)}}, "s", {}, {}, 0, {}};
+  for (int n = 0; n < kTimes; ++n) s.bench.sample(o, [&] { return s.bench.module().map({buffer, 0}, bytes).value_or(0); });
+  s.emit(o);
+}
+
+}  // namespace
+
 // Simulated chips copy in no time of theirs, and where units are threads of ours there is one memory.
 void run_host(Session& s) {
   const auto own = [](const auto& fact) { return fact.first == "threads" && fact.second == "own"; };
@@ -25,9 +36,10 @@ void run_host(Session& s) {
   std::vector<std::byte> here(static_cast<size_t>(sizes.back()));
   for (std::byte& b : here) b = static_cast<std::byte>(s.random());  // what is all alike may be moved in less
   const int there = s.bench.allocate(sizes.back());
-  s.rounds(2 * sizes.size(), [&](size_t i) {
-    const int64_t bytes = sizes[i / 2];
-    const bool reads = i % 2 == 1;
+  s.rounds(3 * sizes.size(), [&](size_t i) {
+    const int64_t bytes = sizes[i / 3];
+    if (i % 3 == 2) return measure_map(s, there, bytes);
+    const bool reads = i % 3 == 1;
     const std::span part(here.data(), static_cast<size_t>(bytes));
     Observation o{"host", reads ? "from_device" : "to_device", {{"bytes", double(bytes)}}, "s", {}, {}, 0, {}};
     const double begun = now_seconds();

@@ -22,9 +22,11 @@ struct StreamPoint {
   double level = 0;          // position in the curve's levels
   bool together = false;     // all groups in the same bytes,
   bool around = false;       // each from a place of its own on
+  int other = -1;            // the second buffer that is read
 };
 
-bool copies(const std::string& access) { return access.starts_with("copy"); }
+bool copies(const std::string& access) { return access.starts_with("copy") || access == "triad"; }
+double streams(const std::string& access) { return access == "triad" ? 3 : copies(access) ? 2 : 1; }
 bool reads(const std::string& access) { return !access.starts_with("write") && access != "scatter"; }
 
 constexpr int64_t kPlaces = kBlockBytes / kPlaceBytes;  // of a block
@@ -42,6 +44,7 @@ Job stream_job(const StreamPoint& p, int from, int to, double target_s) {
   Job job;
   job.kernel = access_name(p.around ? "around" : p.access, p.lanes);
   if (reads(p.access)) job.arguments.push_back({from, 0});
+  if (p.access == "triad") job.arguments.push_back({p.other, 0});
   if (copies(p.access) || !reads(p.access)) job.arguments.push_back({to, 0});
   const int64_t blocks = std::max<int64_t>(1, p.bytes / kBlockBytes);
   job.groups = p.units;
@@ -50,7 +53,7 @@ Job stream_job(const StreamPoint& p, int from, int to, double target_s) {
     for (int g = 0; around && g < units; ++g) out[static_cast<size_t>(g) + 2] = static_cast<double>(g * blocks / units);
     return out;
   };
-  job.work = static_cast<double>(blocks * kBlockBytes) * p.units * (copies(p.access) ? 2 : 1);
+  job.work = static_cast<double>(blocks * kBlockBytes) * p.units * streams(p.access);
   job.most = kMaxPasses;
   job.target_s = target_s;
   return job;
@@ -99,7 +102,7 @@ Job far_job(const Bench& bench, const StreamPoint& p, int from, int to, const st
     const int64_t chunk = amount * step;
     return stream_parameters(1, chunk, chunk + slack, way->next((chunk + slack) * units), units, slack > 0);
   };
-  job.work = static_cast<double>(step * kBlockBytes) * p.units * (copies(p.access) ? 2 : 1);
+  job.work = static_cast<double>(step * kBlockBytes) * p.units * streams(p.access);
   job.most = most / step;
   job.samples = 6;
   job.settles = false;
@@ -300,10 +303,11 @@ void run_far(Session& s) {
     const int64_t each = total / units / kBlockBytes * kBlockBytes;
     for (const char* access : {"read", "write", "copy"}) points.push_back({access, s.known.lanes, units, each, level});
     if (units == all)
-      for (const char* access : {"write_stream", "copy_stream"})
+      for (const char* access : {"write_stream", "copy_stream", "triad"})
         points.push_back({access, s.known.lanes, units, each, level});
   }
-  const int from = s.bench.allocate(total), to = s.bench.allocate(total);
+  const int from = s.bench.allocate(total), to = s.bench.allocate(total), other = s.bench.allocate(total);
+  for (StreamPoint& p : points) p.other = other;
   std::vector<Job> jobs;
   const auto way = std::make_shared<Way>(total);
   for (const StreamPoint& p : points) jobs.push_back(far_job(s.bench, p, from, to, way));

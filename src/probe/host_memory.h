@@ -9,6 +9,9 @@
 
 namespace assay::probe {
 
+// Of the smallest buffer, with what the largest takes; unknown where nothing is mapped.
+hwdesc::Value<hwdesc::Seconds> map_time(const Observations& all);
+
 // nullopt: not measured.
 std::optional<hwdesc::MemoryLevel> host_memory(const Observations& all);
 

@@ -4,6 +4,7 @@
 
 #include "probe/cycle.h"
 #include "probe/doubts.h"
+#include "probe/host_memory.h"
 #include "probe/infer.h"
 #include "probe/values.h"
 
@@ -141,6 +142,7 @@ void add_api(const Observations& all, Profile& to) {
   api.launch.graph = unknown_value<Seconds>("nothing here records launches");
   if (const auto s = launch_time(all, "join"); s && s->value > kShortestJoin && is_a_cost(select(all, "launch", "join")))
     api.unit_join = seconds_value(scaled(*s, 1), "steps of 0.4 ms on all units, less the same on one");
+  api.map = map_time(all);
   if (const auto s = launch_time(all, "group"))
     api.group_start = seconds_value(scaled(*s, 1), "empty groups in one queue, per group");
   to.apis.push_back(std::move(api));

@@ -203,6 +203,7 @@ void add_bandwidth(const Context& c, MemoryLevel& to) {
   to.bandwidth.read = bandwidth_of(c, "read", c.shared, "reading");
   to.bandwidth.write = bandwidth_of(c, "write", c.shared, "writing");
   to.bandwidth.copy = bandwidth_of(c, "copy", c.shared, "copying, bytes read plus written");
+  if (c.far) to.bandwidth.triad = bandwidth_of(c, "triad", true, "reading two streams and writing a third, bytes of all three");
   if (c.shared && !c.known.threads) add_scaling(c, to);
 }
 

@@ -30,18 +30,19 @@ bool clear_step(const MemoryLevel& near, const MemoryLevel& far, const Scale& s)
   return near.knee.to.value->v < kSharp * near.knee.from.value->v && s.seconds(*far.latency.value) > kClearly * s.seconds(*near.latency.value);
 }
 
-bool indistinct(const MemoryLevel& near, const MemoryLevel& far, const Scale& s) {
+bool indistinct(const MemoryLevel& near, const MemoryLevel& far, const Scale& s, bool steps_count) {
   if (near.latency.known() && far.latency.known() &&
       s.seconds(*far.latency.value) < kMinStep * s.seconds(*near.latency.value))
     return true;
-  if (!near.bandwidth.read.known() || clear_step(near, far, s)) return false;
+  if (!near.bandwidth.read.known() || (steps_count && clear_step(near, far, s))) return false;
   if (!far.bandwidth.read.known()) return true;
   return s.total(far, *far.bandwidth.read.value) > kSlower * s.total(near, *near.bandwidth.read.value);
 }
 
 // A sweep that streams through both sees no step.
-bool alike(const std::vector<MemoryLevel>& memory, size_t near, const Sweep& sweep, const Scale& s) {
-  if (memory[near].per == "unit" || memory[near].per != memory[near + 1].per || clear_step(memory[near], memory[near + 1], s)) return false;
+bool alike(const std::vector<MemoryLevel>& memory, size_t near, const Sweep& sweep, const Scale& s, bool steps_count) {
+  if (memory[near].per == "unit" || memory[near].per != memory[near + 1].per) return false;
+  if (steps_count && clear_step(memory[near], memory[near + 1], s)) return false;
   const std::vector<double> times = plateau_times(memory, sweep);
   return times[near] > 0 && times[near + 1] > 0 && times[near + 1] < kShows * times[near];
 }
@@ -73,10 +74,11 @@ bool joinable(const MemoryLevel& l) { return l.managed == Managed::automatic; }
 
 void join_levels(std::vector<MemoryLevel>& memory, double core_hz, double units, const Sweep& sweep, size_t declared) {
   const Scale s{core_hz, units};
+  const bool steps_count = declared == 0;  // more caches than there are said to be: others made the step
   const auto caches = [&] { return static_cast<size_t>(std::count_if(memory.begin(), memory.end(), joinable)); };
   for (size_t i = 0; core_hz > 0 && i + 1 < memory.size() && caches() > declared;) {
     if (!joinable(memory[i]) || !joinable(memory[i + 1]) ||
-        (!indistinct(memory[i], memory[i + 1], s) && !alike(memory, i, sweep, s))) {
+        (!indistinct(memory[i], memory[i + 1], s, steps_count) && !alike(memory, i, sweep, s, steps_count))) {
       ++i;
       continue;
     }

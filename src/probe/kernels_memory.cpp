@@ -14,18 +14,27 @@ using ir::DType;
 
 constexpr int64_t kAccessesPerStep = 8;  // of a block's loop
 
-const std::vector<std::string> kAccesses = {"read", "splat", "write", "copy", "write_stream", "copy_stream", "gather", "scatter"};
+const std::vector<std::string> kAccesses = {"read", "splat", "write", "copy", "write_stream", "copy_stream", "triad", "gather", "scatter"};
 
 struct Shape {
   bool reads, writes, splat;
   bool apart;  // lanes lie apart: gathered, scattered
+  bool two;    // streams read, the second one scaled and added
   ir::CacheHint hint;
 };
 
 Shape shape_of(const std::string& access) {
-  const bool copies = access.starts_with("copy"), writes = access.starts_with("write") || access == "scatter";
+  const bool two = access == "triad", copies = access.starts_with("copy") || two, writes = access.starts_with("write") || access == "scatter";
   const auto hint = access.ends_with("_stream") ? ir::CacheHint::stream : ir::CacheHint::none;
-  return {!writes, copies || writes, access == "splat", access == "gather" || access == "scatter", hint};
+  return {!writes, copies || writes, access == "splat", access == "gather" || access == "scatter", two, hint};
+}
+
+int target_of(const Shape& shape) { return shape.two ? 2 : shape.reads ? 1 : 0; }
+
+ir::Value read_at(const Shape& shape, int from, const ir::Index& at, int lanes) {
+  ir::Value first = code::load(from, at, DType::f32, lanes);
+  if (!shape.two) return first;
+  return code::apply(ir::ValueOp::fma, {code::load(from + 1, at, DType::f32, lanes), code::number(0.5, DType::f32, lanes), std::move(first)});
 }
 
 // One block: every byte once, by vectors; splats touch kSplatsPerBlock elements of it. A short loop, not a long
@@ -39,8 +48,8 @@ ir::Stmt block_body(ir::Kernel& k, const Shape& shape, int value, const ir::Inde
   for (int64_t e = 0; e < stretch; e += step) {
     const ir::Index at = base + ir::variable(part, stretch) + e;
     if (shape.splat) body.push_back(code::set(value, code::splat(0, at, DType::f32, lanes)));
-    else if (shape.reads) body.push_back(code::set(value, code::load(from, at, DType::f32, lanes)));
-    if (shape.writes) body.push_back(code::store(shape.reads ? 1 : 0, at, code::reg(k, value), shape.hint));
+    else if (shape.reads) body.push_back(code::set(value, read_at(shape, from, at, lanes)));
+    if (shape.writes) body.push_back(code::store(target_of(shape), at, code::reg(k, value), shape.hint));
     else body.push_back(code::keep(value));
   }
   return code::loop(part, elements / stretch, ir::constant(elements / stretch), std::move(body));
@@ -75,8 +84,8 @@ ir::Stmt block_copied(ir::Kernel& k, const Shape& shape, int first_value, const 
   ir::Block loads, stores;
   for (int64_t n = 0; n < kAccessesPerStep; ++n) {
     const int value = first_value + static_cast<int>(n);
-    loads.push_back(code::set(value, code::load(0, at + n * lanes, DType::f32, lanes)));
-    stores.push_back(code::store(1, at + n * lanes, code::reg(k, value), shape.hint));
+    loads.push_back(code::set(value, read_at(shape, 0, at + n * lanes, lanes)));
+    stores.push_back(code::store(target_of(shape), at + n * lanes, code::reg(k, value), shape.hint));
   }
   loads.insert(loads.end(), stores.begin(), stores.end());
   const int64_t steps = kBlockBytes / 4 / stretch;
@@ -89,6 +98,7 @@ ir::Kernel streaming(const std::string& access, int lanes, bool threads) {
   const bool ahead = threads && shape.reads && shape.writes;
   ir::Kernel k = code::empty(access_name(access, lanes));
   if (shape.reads) code::add_buffer(k, "from", DType::f32, false);
+  if (shape.two) code::add_buffer(k, "other", DType::f32, false);
   if (shape.writes) code::add_buffer(k, "to", DType::f32, true);
   const int value = code::add_register(k, "value", DType::f32, lanes);
   for (int64_t n = 1; ahead && n < kAccessesPerStep; ++n) code::add_register(k, "value" + std::to_string(n), DType::f32, lanes);
@@ -123,7 +133,7 @@ ir::Kernel around(int lanes) {
     const int block = code::add_index(k, begin ? "behind" : "before");
     const ir::Index at = (begin ? ir::variable(first) : ir::constant(0)) + ir::variable(block);
     const ir::Index bound = begin ? ir::variable(blocks) + ir::variable(first, -1) : ir::variable(first);
-    const Shape read{true, false, false, false, ir::CacheHint::none};
+    const Shape read{true, false, false, false, false, ir::CacheHint::none};
     parts.push_back(code::loop(block, kBlocks, bound, {block_body(k, read, value, at * (kBlockBytes / 4))}));
   }
   k.body.push_back(code::loop(pass, kMaxPasses, ir::variable(passes), std::move(parts)));
@@ -174,7 +184,7 @@ ir::Kernel group_read(int lanes, int at_once) {
   const int count = code::parameter(k, "count", parameters, ir::constant(0), kMaxIterations);
   const int i = code::add_index(k, "i"), block = code::add_index(k, "block");
   constexpr int64_t kWhole = kGroupBytes / kBlockBytes;
-  const ir::Stmt body = block_body(k, {true, false, false, false, ir::CacheHint::none}, value, ir::variable(block, kBlockBytes / 4), own);
+  const ir::Stmt body = block_body(k, {true, false, false, false, false, ir::CacheHint::none}, value, ir::variable(block, kBlockBytes / 4), own);
   ir::Block pass = {code::loop(block, kWhole, ir::constant(kWhole), {body})};
   k.body.push_back(code::loop(i, kMaxIterations, ir::variable(count), std::move(pass)));
   return k;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -103,6 +104,8 @@ class Module {  // invariant: built code for a list of kernels, and the buffers 
   // Words all over a buffer, in the order given (which decides what stays in caches).
   virtual void write_words(int buffer, std::span<const Word> words) = 0;
   virtual void read(BufferRange from, std::span<std::byte> data) const = 0;
+  // Makes so many bytes visible to the host and gives them back, untouched: seconds. nullopt: not a thing of this device.
+  virtual std::optional<double> map(BufferRange, int64_t) { return std::nullopt; }
 
   // Runs the launches in order, `repeat` times, a barrier after each launch.
   // Errors: cancelled; argument out of range.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 namespace assay::runtime::opencl {
@@ -88,6 +89,21 @@ void Buffers::read(BufferRange from, std::span<std::byte> data) const {
   if (status == CL_SUCCESS) return;
   std::fill(data.begin(), data.end(), std::byte{0xFF});  // NaN: never a value that looks right
   lost_.push_back(failure("clEnqueueReadBuffer", status));
+}
+
+std::optional<double> Buffers::map(BufferRange range, int64_t bytes) {
+  const Buffer& b = at(range.buffer);
+  ASSAY_CHECK(range.offset >= 0 && range.offset + bytes <= b.bytes);
+  const Api& api = session_.api;
+  cl_int status = CL_SUCCESS;
+  const auto start = std::chrono::steady_clock::now();
+  void* here = api.clEnqueueMapBuffer(session_.queue.get(), b.memory.get(), CL_TRUE, CL_MAP_READ | CL_MAP_WRITE,
+                                      static_cast<size_t>(range.offset + guard()), static_cast<size_t>(bytes), 0, nullptr, nullptr, &status);
+  if (status == CL_SUCCESS) status = api.clEnqueueUnmapMemObject(session_.queue.get(), b.memory.get(), here, 0, nullptr, nullptr);
+  if (status == CL_SUCCESS) status = api.clFinish(session_.queue.get());
+  if (status == CL_SUCCESS) return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  lost_.push_back(failure("clEnqueueMapBuffer", status));
+  return std::nullopt;
 }
 
 int64_t Buffers::address_of(BufferRange r) const {

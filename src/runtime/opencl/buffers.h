@@ -27,6 +27,7 @@ class Buffers {  // invariant: what went wrong in a call that returns nothing is
   void write(BufferRange to, std::span<const std::byte> data);
   void write_words(int buffer, std::span<const Word> words);
   void read(BufferRange from, std::span<std::byte> data) const;
+  std::optional<double> map(BufferRange range, int64_t bytes);
 
   size_t size() const { return all_.size(); }
   int64_t bytes_of(int buffer) const { return at(buffer).bytes; }

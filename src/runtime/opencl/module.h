@@ -24,6 +24,7 @@ class OpenclModule final : public Module {  // invariant: launcher_ runs what lo
   Result<int> allocate(int64_t bytes) override { return loaded_->buffers.allocate(bytes); }
   void write(BufferRange to, std::span<const std::byte> data) override { loaded_->buffers.write(to, data); }
   void write_words(int buffer, std::span<const Word> words) override { loaded_->buffers.write_words(buffer, words); }
+  std::optional<double> map(BufferRange range, int64_t bytes) override { return loaded_->buffers.map(range, bytes); }
   void read(BufferRange from, std::span<std::byte> data) const override { loaded_->buffers.read(from, data); }
   Result<RunTimes> run(std::span<const Launch> launches, const RunOptions& options) override;
   const std::vector<KernelReport>& reports() const override { return reports_; }
