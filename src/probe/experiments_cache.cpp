@@ -217,7 +217,7 @@ void run_sharing(Session& s) {
     const int active = all ? units : 1, first = all ? 0 : alone[i % points];
     for (int u = 0; u < active; ++u) {
       Cycle cycle = dense_cycle(bytes, line);
-      cycle.begin = apart * u;
+      cycle.begin = apart * (first + u);  // each unit its own bytes, whoever else is there: some pages are less lucky
       area.start_at(s.bench, u, write_cycle(s.bench, area.nodes, cycle, s.random));
     }
     Job job = chase_job(area, active, 0.5e-3);

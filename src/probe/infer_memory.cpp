@@ -100,6 +100,8 @@ Value<Bytes> capacity_of(const Context& c) {
   m.note = c.known.sharing[c.index].why;
   if (mostly_busy(chase_blocks(c.all))) m.note += "; others used the machine: shared caches look smaller";
   if (!declared.empty()) m.note += "; the system declares " + declared;
+  if (const size_t shown = c.known.levels.shown; declared_caches(c.all) > 0 && c.index + 2 == levels.size() && shown != levels.size())
+    m.note += fmt::format("; by itself the latency curve shows {} levels where {} are declared", shown, levels.size());
   m.n = static_cast<int64_t>(chase_blocks(c.all).size());
   auto v = bytes_value(m, "knee of the latency curve: where it crosses the geometric middle of two levels");
   const double nominal = declared_bytes(c.all, c.index);
@@ -246,7 +248,7 @@ MemoryLevel level_of(Context c, const Profile& p) {
                ? unknown_value<Bytes>("not measured")
                : known_value(Bytes{c.known.line}, Origin::measured, "second touch at a distance costs nothing within a line");
   if (!c.far && !select(c.all, "ways", "lines").empty()) l.ways = ways_of(c.all, c.known, c.index);
-  if (const auto line = line_of(c.all, c.known); line.known()) l.line = line;
+  if (const auto line = line_of(c.all, c.known); c.known.threads && line.known()) l.line = line;  // caches of sectors: pairs show those
   l.transaction = transaction_of(c.all, c.known, c.index);
   if (!c.far) l.write = write_policy_of(c.all, c.index);
   if (!c.far && c.index + 2 == n && l.write == WritePolicy::unknown) l.write = policy_of(c);

@@ -141,7 +141,7 @@ std::vector<CurvePoint> curve_of(std::span<const Observation> blocks, Estimator 
   return out;
 }
 
-Levels find_levels(std::span<const CurvePoint> curve, size_t expected) {
+Levels find_levels(std::span<const CurvePoint> curve, size_t expected, size_t most) {
   if (curve.size() < 3) return {};
   std::vector<double> raw;
   for (const CurvePoint& p : curve) raw.push_back(std::log(p.seconds));
@@ -150,12 +150,16 @@ Levels find_levels(std::span<const CurvePoint> curve, size_t expected) {
   std::vector<Run> runs = runs_of(y, penalty_for(raw));
   merge_close(runs, y, std::log1p(kNear));
   runs = plateaus_of(curve, y, std::move(runs), least_step(raw));
+  const size_t shown = runs.size();
+  while (most > 2 && runs.size() > most)
+    runs.erase(std::min_element(runs.begin() + 1, runs.end() - 1, [&](const Run& a, const Run& b) { return octaves(curve, a) < octaves(curve, b); }));
   while (runs.size() < expected) {
     const auto [before, found] = flattest(curve, y, runs);
     if (found.end == 0) break;
     runs.insert(runs.begin() + static_cast<std::ptrdiff_t>(before), found);
   }
   Levels out;
+  out.shown = shown;
   for (size_t i = 0; i < runs.size(); ++i) {
     out.plateaus.push_back({curve[runs[i].begin].bytes, curve[runs[i].end - 1].bytes, std::exp(runs[i].level)});
     if (i > 0) out.knees.push_back(knee_between(curve, y, runs[i - 1], runs[i]));

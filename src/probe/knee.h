@@ -43,6 +43,7 @@ struct KneePoint {
 struct Levels {
   std::vector<Plateau> plateaus;
   std::vector<KneePoint> knees;
+  size_t shown = 0;  // plateaus of the curve by itself
   bool operator==(const Levels&) const = default;
 };
 
@@ -51,7 +52,8 @@ std::vector<CurvePoint> curve_of(std::span<const Observation> blocks, Estimator 
 
 // `curve` by ascending bytes, at least 3 points for any knee. `expected`: plateaus that something else has shown. A
 // cache that others use too has a short and slanting one: the flattest stretches of the ramps make up for what is missing.
-Levels find_levels(std::span<const CurvePoint> curve, size_t expected = 0);
+// `most` (0: any number): where others left steps of their own, the narrowest plateaus between the first and the last go.
+Levels find_levels(std::span<const CurvePoint> curve, size_t expected = 0, size_t most = 0);
 
 // The first position where a curve of steps jumps by at least `min_ratio` and stays there (line
 // sizes, register files); nullopt: it never does.

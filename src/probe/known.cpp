@@ -178,11 +178,11 @@ size_t levels_streamed(const Observations& all) {
   return noise_of(logs) < kQuiet ? find_levels(sweep.curve).plateaus.size() : 0;
 }
 
-// The latency curve's levels, at least as many as streaming shows or the system declares: others who crowd a cache leave
-// little of it to see.
+// The latency curve's levels, as many as the system declares, or at least as many as streaming shows: others who crowd a
+// cache leave little of it to see, and steps of their own.
 Levels levels_from(const Observations& all) {
   const size_t declared = declared_caches(all);
-  return find_levels(curve_of(chase_blocks(all), Estimator::latency), std::max(levels_streamed(all), declared > 0 ? declared + 1 : 0));
+  return find_levels(curve_of(chase_blocks(all), Estimator::latency), declared > 0 ? declared + 1 : levels_streamed(all), declared > 0 ? declared + 1 : 0);
 }
 
 }  // namespace

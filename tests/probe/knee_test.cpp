@@ -147,6 +147,29 @@ TEST(Knee, APlateauThatIsKnownToBeThereMayBeShortAndSlant) {
   EXPECT_GT(expected.knees[1].capacity, expected.plateaus[1].first);
 }
 
+TEST(Knee, BurstsOfOthersMakeNoLevel) {
+  const std::vector<MadeLevel> made = {{48 * kKiB, 1e-9, 0.3}, {1 * kMiB, 4e-9, 0.5}, {32 * kMiB, 12e-9, 0.5}, {0, 120e-9, 0}};
+  std::vector<CurvePoint> curve = curve_of(test::chase_observations(made, 0.02, 7), Estimator::latency);
+  const Levels quiet = find_levels(curve);
+  for (CurvePoint& p : curve)
+    if (p.bytes > 200 * kKiB && p.bytes < 600 * kKiB) p.seconds *= 9;
+  const Levels disturbed = find_levels(curve);
+  ASSERT_EQ(quiet.plateaus.size(), 4u);
+  ASSERT_EQ(disturbed.plateaus.size(), 4u);
+  for (size_t i = 0; i < quiet.knees.size(); ++i) EXPECT_NEAR(disturbed.knees[i].capacity / quiet.knees[i].capacity, 1, 0.05) << i;
+}
+
+TEST(Knee, OfMoreLevelsThanThereAreTheNarrowestGo) {
+  const std::vector<MadeLevel> made = {{48 * kKiB, 1e-9, 0}, {1 * kMiB, 4e-9, 0}, {8 * kMiB, 12e-9, 0}, {17 * kMiB, 60e-9, 0}, {0, 120e-9, 0}};
+  const std::vector<CurvePoint> curve = curve_of(test::chase_observations(made, 0.01, 3), Estimator::latency);
+  ASSERT_EQ(find_levels(curve).plateaus.size(), 5u);
+  const Levels four = find_levels(curve, 0, 4);
+  ASSERT_EQ(four.plateaus.size(), 4u);
+  EXPECT_EQ(four.shown, 5u);
+  EXPECT_NEAR(four.plateaus[2].seconds, 12e-9, 1e-9);
+  EXPECT_GT(four.knees[2].to, 16 * kMiB) << "where the one that went was is a part of the ramp";
+}
+
 TEST(Knee, WhatIsNowhereFlatIsNotFoundHoweverExpected) {
   std::vector<CurvePoint> ramp;
   for (double o = 14; o < 28; o += 0.25) ramp.push_back({std::exp2(o), 4e-9 * std::pow(30, std::clamp((o - 18) / 6, 0.0, 1.0))});
