@@ -16,14 +16,14 @@ ir::Stmt arrive(int seen, int counter, double by) {
   return {ir::AtomicAdd{seen, counter, ir::constant(0), 0, code::number(by, DType::i32, 1)}};
 }
 
-// `live` numbers that change with every look.
+// `live` numbers that change with every look. They begin apart: what begins alike a compiler keeps once.
 ir::Kernel meet(const std::string& name, int lanes, int live, int64_t own_bytes) {
   ir::Kernel k = code::empty(name);
   const int out = code::add_buffer(k, "out", DType::i32, true), counter = code::add_buffer(k, "counter", DType::i32, true);
   const int seen = code::add_register(k, "seen", DType::i32, 1), a = code::add_register(k, "a", DType::f32, lanes);
   for (int i = 0; i < live; ++i) code::add_register(k, fmt::format("x{}", i), DType::f32, lanes);
   k.body.push_back(code::declare(seen, 2 + live));
-  for (int i = 0; i <= live; ++i) k.body.push_back(code::set(a + i, code::opaque(code::number(1, DType::f32, lanes))));
+  for (int i = 0; i <= live; ++i) k.body.push_back(code::set(a + i, code::opaque(code::number(1 + i, DType::f32, lanes))));
   k.body.push_back(arrive(seen, counter, 1));
   ir::Block body = {arrive(seen, counter, 0)};
   for (int i = 1; i <= live; ++i) body.push_back(code::set(a + i, code::apply(ValueOp::add, {code::reg(k, a + i), code::reg(k, a)})));
@@ -48,7 +48,7 @@ ir::Kernel live_kernel(int lanes, int live) {
   const int a = code::add_register(k, "a", DType::f32, lanes);
   for (int i = 0; i < live; ++i) code::add_register(k, fmt::format("x{}", i), DType::f32, lanes);
   k.body.push_back(code::declare(a, 1 + live));
-  for (int i = 0; i <= live; ++i) k.body.push_back(code::set(a + i, code::opaque(code::number(1, DType::f32, lanes))));
+  for (int i = 0; i <= live; ++i) k.body.push_back(code::set(a + i, code::opaque(code::number(1 + i, DType::f32, lanes))));
   ir::Block body;
   for (int r = 0; r < kLiveRounds; ++r)
     for (int i = 1; i <= live; ++i)
