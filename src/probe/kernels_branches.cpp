@@ -1,4 +1,5 @@
 // Kernels of branches and barriers, by the thread.
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -32,7 +33,7 @@ ir::Kernel branch(int alternate) {
   const int a = code::add_register(k, "a", DType::f32, 1);
   for (int i = 0; i < kWays * kChains; ++i) code::add_register(k, fmt::format("x{}", i), DType::f32, 1);
   k.body.push_back(code::declare(a, 1 + kWays * kChains));
-  for (int i = 0; i <= kWays * kChains; ++i) k.body.push_back(code::set(a + i, code::opaque(code::number(1, DType::f32, 1))));
+  for (int i = 0; i <= kWays * kChains; ++i) k.body.push_back(code::set(a + i, code::opaque(code::number(std::max(1, i), DType::f32, 1))));
   const int parameters = code::add_parameters(k);
   const int count = code::parameter(k, "count", parameters, ir::constant(0), kMaxIterations);
   const int rounds = code::parameter(k, "rounds", parameters, ir::constant(1), kWayRounds);

@@ -98,13 +98,13 @@ ir::Kernel nothing() {
   return k;
 }
 
-// One step of a chain: acc = op(acc, a[, b]).
+// One step of a chain: acc = op(acc, a).
 ir::Value step_of(const ir::Kernel& k, const std::string& op, int acc, int a) {
   const ir::Value x = code::reg(k, acc), y = code::reg(k, a);
   if (op == "fma") return code::apply(ValueOp::fma, {x, y, y});
   if (op == "add") return code::apply(ValueOp::add, {x, y});
   if (op == "mul") return code::apply(ValueOp::mul, {x, y});
-  if (op == "max") return code::opaque(code::apply(ValueOp::max, {x, y}));
+  if (op == "max") return code::apply(ValueOp::max, {x, y});
   if (op == "div") return code::apply(ValueOp::div, {x, y});
   if (op == "sqrt") return code::apply(ValueOp::sqrt, {x});
   return code::apply(ValueOp::exp, {code::apply(ValueOp::neg, {x})});  // exp: converges to 0.567
@@ -123,21 +123,21 @@ std::string nth_of(const std::string& op, int chain) {
 ir::Kernel chains(const std::string& op, int lanes, int count) {
   ir::Kernel k = code::empty(op_name(op, lanes, count));
   const int out = code::add_buffer(k, "out", DType::f32, true);
+  const int operands = op.find("max") == std::string::npos ? 1 : 2;  // of max(max(x, a), a) one is enough
   const int a = code::add_register(k, "a", DType::f32, lanes);
+  if (operands == 2) code::add_register(k, "b", DType::f32, lanes);
+  const int first = a + operands;
   for (int c = 0; c < count; ++c) code::add_register(k, fmt::format("acc{}", c), DType::f32, lanes);
-  k.body.push_back(code::declare(a, count + 1));
-  k.body.push_back(code::set(a, code::opaque(code::number(operand_of(op), DType::f32, lanes))));
+  k.body.push_back(code::declare(a, operands + count));
+  for (int i = 0; i < operands; ++i) k.body.push_back(code::set(a + i, code::opaque(code::number(operand_of(op) + i, DType::f32, lanes))));
   const double start = op == "fma" || op == "add" ? 0.0 : 1.5;
-  ir::Block once, body;
-  for (int c = 0; c < count; ++c) {
-    const int acc = a + 1 + c;
-    k.body.push_back(code::set(acc, code::opaque(code::number(start, DType::f32, lanes))));
-    once.push_back(code::set(acc, step_of(k, nth_of(op, c), acc, a)));
-  }
-  code::repeat(body, op_steps(count) / count, once);
+  for (int c = 0; c < count; ++c) k.body.push_back(code::set(first + c, code::opaque(code::number(start + c, DType::f32, lanes))));
+  ir::Block body;
+  for (int n = 0; n < op_steps(count) / count; ++n)
+    for (int c = 0; c < count; ++c) body.push_back(code::set(first + c, step_of(k, nth_of(op, c), first + c, a + n % operands)));
   code::counted_loop(k, std::move(body));
-  for (int c = 1; c < count; ++c) k.body.push_back(code::keep(a + 1 + c));
-  k.body.push_back(code::store(out, ir::variable(0, kSlotFloats), code::reg(k, a + 1)));
+  for (int c = 1; c < count; ++c) k.body.push_back(code::keep(first + c));
+  k.body.push_back(code::store(out, ir::variable(0, kSlotFloats), code::reg(k, first)));
   return k;
 }
 

@@ -17,6 +17,8 @@ int add_own(ir::Kernel& k, DType type) {
   return id;
 }
 
+constexpr int64_t kApart = 2;  // elements from load to load: a compiler joins loads of neighbours
+
 // iterations: kStrideLoads loads, lanes `stride` elements apart.
 ir::Kernel strided(int lanes, int64_t stride) {
   constexpr int64_t kAtOnce = 8, kTurns = kStrideLoads / kAtOnce;
@@ -29,7 +31,7 @@ ir::Kernel strided(int lanes, int64_t stride) {
   const int i = code::add_index(k, "i"), turn = code::add_index(k, "turn");
   ir::Block body;
   for (int64_t n = 0; n < kAtOnce; ++n) {
-    body.push_back(code::set(value, code::gather(own, ir::variable(turn, kAtOnce) + n, DType::f32, lanes, stride)));
+    body.push_back(code::set(value, code::gather(own, ir::variable(turn, kAtOnce * kApart) + n * kApart, DType::f32, lanes, stride)));
     body.push_back(code::keep(value));
   }
   k.body.push_back(code::loop(i, kMaxIterations, ir::variable(count), {code::loop(turn, kTurns, ir::constant(kTurns), std::move(body))}));
@@ -69,7 +71,7 @@ ir::Kernel after_sweep(int lanes, bool threads) {
 std::string strided_name(int lanes, int64_t stride) { return fmt::format("group_stride_{}_{}", stride, lanes); }
 std::string after_sweep_name(int lanes) { return fmt::format("group_after_sweep_{}", lanes); }
 
-bool has_stride(int lanes, int64_t stride) { return (lanes - 1) * stride + kStrideLoads <= kGroupBytes / 4; }
+bool has_stride(int lanes, int64_t stride) { return (lanes - 1) * stride + kStrideLoads * kApart <= kGroupBytes / 4; }
 
 void add_scratch_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) {
   if (shape.group_bytes < kGroupBytes) return;

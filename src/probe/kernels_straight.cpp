@@ -23,7 +23,7 @@ ir::Kernel straight_kernel(int steps, bool threads, int lanes) {
   const int a = code::add_register(k, "a", type, lanes);
   for (int c = 0; c < kChains; ++c) code::add_register(k, fmt::format("x{}", c), type, lanes);
   k.body.push_back(code::declare(a, 1 + kChains));
-  for (int r = a; r <= a + kChains; ++r) k.body.push_back(code::set(r, code::opaque(code::number(1, type, lanes))));
+  for (int r = a; r <= a + kChains; ++r) k.body.push_back(code::set(r, code::opaque(code::number(1 + r - a, type, lanes))));
   ir::Block body;
   for (int n = 0; n < steps; ++n) {
     const int to = a + 1 + n % kChains;

@@ -71,8 +71,9 @@ ir::Kernel kernel_of(const std::string& name, const std::vector<TypedOp>& ops, i
     const size_t which = static_cast<size_t>(i) % ops.size();
     const TypedOp& op = ops[which];
     const int width = lanes_of(op.dtype, lanes, threads);
-    Chain c{op, begin(k, fmt::format("x{}", i), op, width, start_of(op)), -1, operands[which]};
-    if (threads && joins(op)) c.y = begin(k, fmt::format("y{}", i), op, width, start_of(op));
+    const double start = start_of(op) + 2 * i;
+    Chain c{op, begin(k, fmt::format("x{}", i), op, width, start), -1, operands[which]};
+    if (threads && joins(op)) c.y = begin(k, fmt::format("y{}", i), op, width, start);
     chains.push_back(c);
   }
   ir::Block body;

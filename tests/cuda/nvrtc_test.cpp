@@ -110,6 +110,19 @@ TEST_F(Nvrtc, says_that_live_numbers_are_live) {
   for (const Resources& r : compile(probe::meet_registers_kernel(32, 128), 32)) EXPECT_GE(r.registers, 128);
 }
 
+// Chains that begin alike, or that nobody looks at, would be one.
+TEST_F(Nvrtc, keeps_every_chain) {
+  int seen = 0;
+  for (const ir::Kernel& k : probe::all_kernels({true, {32}, int64_t{48} << 10, true})) {
+    if (k.name != probe::op_name("fma", 32, 32)) continue;
+    for (const Resources& r : compile(k, 32)) {
+      EXPECT_GE(r.registers, 32);
+      ++seen;
+    }
+  }
+  EXPECT_EQ(seen, 2);
+}
+
 TEST_F(Nvrtc, says_where_a_source_is_wrong) {
   const auto made = compiler_->compile("extern \"C\" __global__ void k(float* p) {\n  *p = nothing;\n}\n", 80);
   ASSERT_FALSE(made.ok());

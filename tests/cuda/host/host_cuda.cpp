@@ -47,11 +47,12 @@ constexpr const char* kPrelude = R"cpp(
 #define __launch_bounds__(n)
 #define __align__(n) __attribute__((aligned(n)))
 extern "C" {
-struct Dim { unsigned x; };
+struct Dim { unsigned x, y, z; };
 Dim threadIdx, blockIdx;
 void (*host_barrier)();
 }
 inline void __syncwarp() { host_barrier(); }
+inline void __trap() { __builtin_trap(); }
 inline int atomicAdd(int* to, int by) { return __atomic_fetch_add(to, by, __ATOMIC_RELAXED); }
 inline float __int_as_float(int bits) { return __builtin_bit_cast(float, bits); }
 inline double __longlong_as_double(long long bits) { return __builtin_bit_cast(double, bits); }
@@ -132,7 +133,7 @@ void be_lane() {
 
 // False: some lanes have ended while others wait at a barrier.
 bool run_group(const Function& f, const std::vector<int64_t>& arguments, unsigned threads) {
-  struct Dim { unsigned x; };
+  struct Dim { unsigned x, y, z; };
   auto* lane_number = f.symbol<Dim>("threadIdx");
   group.entry = f.entry;
   group.arguments = &arguments;
@@ -161,7 +162,7 @@ bool run_group(const Function& f, const std::vector<int64_t>& arguments, unsigne
 }
 
 int run(const Function& f, unsigned groups, unsigned threads, size_t group_bytes, const std::vector<int64_t>& arguments) {
-  struct Dim { unsigned x; };
+  struct Dim { unsigned x, y, z; };
   auto* number_of_group = f.symbol<Dim>("blockIdx");
   auto* scratch = f.symbol<unsigned char>("group_memory");
   *f.symbol<void (*)()>("host_barrier") = barrier;
