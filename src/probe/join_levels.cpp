@@ -70,6 +70,21 @@ MemoryLevel join(const MemoryLevel& near, const MemoryLevel& far, const Scale& s
 
 bool joinable(const MemoryLevel& l) { return l.managed == Managed::automatic; }
 
+constexpr double kAsSlow = 0.9;  // of the latency of what lies beyond: no cache is built for less
+
+// What others took away while its latency was measured answered from beyond.
+void forget_crowded(std::vector<MemoryLevel>& memory, const Scale& s) {
+  for (size_t i = 0; i + 1 < memory.size(); ++i) {
+    MemoryLevel& l = memory[i];
+    const MemoryLevel& beyond = memory[i + 1];
+    if (!joinable(l) || !l.latency.known() || !beyond.latency.known()) continue;
+    const double own = s.seconds(*l.latency.value), others = s.seconds(*beyond.latency.value);
+    if (own < kAsSlow * others) continue;
+    l.latency = {};
+    l.latency.note = fmt::format("{:.0f} ns were measured, and {:.0f} ns of what lies beyond: others used the cache meanwhile", own * 1e9, others * 1e9);
+  }
+}
+
 }  // namespace
 
 void join_levels(std::vector<MemoryLevel>& memory, double core_hz, double units, const Sweep& sweep, size_t declared) {
@@ -87,6 +102,7 @@ void join_levels(std::vector<MemoryLevel>& memory, double core_hz, double units,
   }
   for (size_t i = 0; i < memory.size(); ++i)
     if (joinable(memory[i])) memory[i].name = fmt::format("l{}", i + 1);
+  if (core_hz > 0) forget_crowded(memory, s);
 }
 
 }  // namespace assay::probe

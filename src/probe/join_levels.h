@@ -17,7 +17,8 @@
 namespace assay::probe {
 
 // `core_hz`: of the clock that ticks refer to; `units`: in the device; `declared`: caches that the system speaks of, of
-// which none is joined away. Names follow the new order.
+// which none is joined away. Names follow the new order. A cache
+// that answered no faster than what lies beyond it was measured while others used it: its latency is unknown then.
 void join_levels(std::vector<hwdesc::MemoryLevel>& memory, double core_hz, double units, const Sweep& sweep = {}, size_t declared = 0);
 
 }  // namespace assay::probe

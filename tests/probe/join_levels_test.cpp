@@ -57,6 +57,20 @@ TEST(JoinLevels, WhatTheSystemDeclaresIsNotJoinedAway) {
   EXPECT_EQ(m.size(), 2U);
 }
 
+TEST(JoinLevels, ACacheAsSlowAsWhatLiesBeyondItWasCrowded) {
+  MemoryLevel far = cache("dram", 1e7, 143, 34);
+  far.managed = Managed::explicit_;
+  std::vector<MemoryLevel> m = {cache("l1", 48, 1, 900, "unit"), cache("l2", 1024, 4, 300, "unit"), cache("l3", 32768, 149, 590), far};
+  join_levels(m, 4e9, 2, {}, 3);
+  ASSERT_EQ(m.size(), 4U);
+  EXPECT_FALSE(m[2].latency.known());
+  EXPECT_NE(m[2].latency.note.find("149 ns"), std::string::npos);
+  EXPECT_TRUE(m[1].latency.known());
+  m[2].latency.value = Latency{100e-9, ""};
+  join_levels(m, 4e9, 2, {}, 3);
+  EXPECT_TRUE(m[2].latency.known());
+}
+
 TEST(JoinLevels, TicksAndUnitsAreTakenIntoAccount) {
   MemoryLevel near = cache("l1", 48, 1, 0, "unit"), far = cache("l2", 2048, 4, 0, "unit");
   near.bandwidth.read.value = Bandwidth{32, "core"};   // 2 units x 32 x 4 GHz = 256 GB/s
