@@ -28,7 +28,7 @@ void declare(Options& options, Request& r, const Command& self) {
       ->capture_default_str();
   app.add_option("-o,--output", r.output, "a directory for profile, observations and report.html, or PROFILE.yaml")
       ->type_name("DIR");
-  app.add_option("--budget", r.budget, "time for all experiments: 40s, 3min, full")
+  app.add_option("--budget", r.budget, "wall time: 40s, 3min, full")
       ->type_name("TIME")
       ->capture_default_str();
   app.add_option("--patience", r.patience,

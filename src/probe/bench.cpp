@@ -159,7 +159,7 @@ double Bench::wanted_seconds(const Job& job) const {
 int64_t Bench::amount_for(const std::string& key, const Job& job) {
   if (const auto it = amounts_.find(key); it != amounts_.end()) return it->second;
   const double target = wanted_seconds(job) + kOverheads * job.before;
-  const int64_t most = std::min(job.most, most_);
+  const int64_t most = most_of(job);
   int64_t amount = 1;
   for (int tries = 0; tries < 40 && amount < most; ++tries) {
     const runtime::Launch l = launch(job, amount);

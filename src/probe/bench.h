@@ -2,6 +2,7 @@
 // else used the machine meanwhile, and puts a sentinel next to every block of samples.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <span>
@@ -27,6 +28,7 @@ struct Job {
   double before = 0;         // seconds of a sample that are not measured
   double work = 1;           // what a sample is divided by, per amount: steps, operations, bytes
   int64_t most = 1;          // largest amount the kernel can be asked for
+  int64_t loops = 1;         // iterations of all its loops per amount: some devices end longer ones early
   double target_s = 1e-3;    // length of one sample
   bool settles = true;       // simulating it takes no longer for being long
   int samples = 3;           // per block
@@ -52,6 +54,7 @@ class Bench {  // invariant: a loaded module with the sentinel calibrated
   runtime::Launch launch(const Job& job, int64_t amount);
   int64_t amount_for(const std::string& key, const Job& job);
   void limit_loops(int64_t iterations) { most_ = iterations; }  // the device ends longer ones early
+  int64_t most_of(const Job& job) const { return std::min(job.most, most_ / job.loops); }  // 0: not even one
   const Clocks& clocks() const { return clocks_; }              // of the last run
   int samples() const { return samples_; }                      // taken,
   int taken_again() const { return taken_again_; }              // of them, since the device's times were doubtful

@@ -28,7 +28,8 @@ class Meeting {
   int least_seen(const std::string& kernel, int groups, int64_t looks) {
     const int32_t none = 0;
     bench_.module().write({counter_, 0}, std::as_bytes(std::span<const int32_t>(&none, 1)));
-    const runtime::Launch l = bench_.launch(job_of(kernel, groups), looks);
+    const Job job = job_of(kernel, groups);
+    const runtime::Launch l = bench_.launch(job, std::min(looks, bench_.most_of(job)));
     bench_.run({&l, 1});
     std::vector<int32_t> seen(static_cast<size_t>(groups));
     bench_.module().read({out_, 0}, std::as_writable_bytes(std::span<int32_t>(seen)));

@@ -27,6 +27,7 @@ Job job_of(const Session& s, int from, int to, const Point& p) {
     return std::vector<double>{double(passes), double(p.others), part(p.what.before), part(p.what.written), part(p.what.after)};
   };
   job.most = kMaxPasses;
+  job.loops = 1 + (p.others + p.blocks * (p.what.before + p.what.written + p.what.after)) * rewrite_loops(s.known.lanes);
   job.target_s = s.device.simulated ? 20e-6 : 0.5e-3;
   return job;
 }
@@ -50,7 +51,7 @@ void run_rewrite(Session& s) {
   s.rounds(points.size(), [&](size_t i) {
     const Point& p = points[i];
     const Conditions at = {{"level", double(p.level)}, {"bytes", double(p.blocks * kBlockBytes)}};
-    s.emit(s.bench.measure("rewrite", p.what.name, at, job_of(s, from, to, p)));
+    if (const Job job = job_of(s, from, to, p); s.bench.most_of(job) > 0) s.emit(s.bench.measure("rewrite", p.what.name, at, job));
   });
 }
 

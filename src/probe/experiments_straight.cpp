@@ -23,7 +23,7 @@ void measure(Session& s, Bench& bench, int steps) {
 }  // namespace
 
 void run_code(Session& s) {
-  const std::vector<int> sizes = straight_steps(s.device.threads);
+  const std::vector<int> sizes = straight_steps(shape_of(s.device));
   if (!s.device.threads) return s.rounds(sizes.size(), [&](size_t i) { measure(s, s.bench, sizes[i]); });
   std::vector<std::unique_ptr<OwnKernels>> built;
   for (const int steps : sizes) {

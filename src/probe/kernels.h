@@ -75,6 +75,7 @@ std::string strided_name(int lanes, int64_t stride);
 bool has_stride(int lanes, int64_t stride);  // fits into kGroupBytes
 std::string after_sweep_name(int lanes);
 std::string rewrite_name(int lanes);
+int64_t rewrite_loops(int lanes);  // iterations that a block takes
 std::string vectors_name(int lanes, bool across);
 int64_t vectors_of(int lanes);  // per iteration of these
 int chases_turns(int chains);  // hops of each chain per iteration
@@ -88,6 +89,7 @@ struct KernelShape {
   std::vector<int> lanes;    // f32 lanes tried, ascending
   int64_t group_bytes = 0;   // memory of the group's own that a group may have at most; 0: not known
   bool f64 = true;           // its kernels may have them
+  bool long_code = true;     // ten thousand statements of straight-line code may be built: drivers take minutes for them
 };
 KernelShape shape_of(const runtime::DeviceInfo& info);
 

@@ -57,12 +57,13 @@ ir::Kernel vectors(const std::string& name, int lanes, bool across) {
   return k;
 }
 
+constexpr int64_t kAtOnce = 4;  // vectors
+
 // A loop over so many blocks as the n-th parameter says, each vector of them read or written.
 void add_blocks(ir::Kernel& k, ir::Block& to, int parameter, int buffer, int value, bool writes) {
-  constexpr int64_t kAtOnce = 4;
   const int lanes = k.registers[static_cast<size_t>(value)].lanes, turn = static_cast<int>(k.index_names.size());
   const int block = code::add_index(k, fmt::format("block{}", turn)), part = code::add_index(k, fmt::format("part{}", turn));
-  const int64_t parts = kBlockBytes / 4 / lanes / kAtOnce;
+  const int64_t parts = rewrite_loops(lanes) - 1;
   ir::Block body;
   for (int64_t n = 0; n < kAtOnce; ++n) {
     const ir::Index at = ir::variable(block, kBlockBytes / 4) + ir::variable(part, lanes * kAtOnce) + n * lanes;
@@ -100,6 +101,8 @@ ir::Kernel rewrite(int lanes) {
 }
 
 }  // namespace
+
+int64_t rewrite_loops(int lanes) { return 1 + kBlockBytes / 4 / lanes / kAtOnce; }
 
 std::string rewrite_name(int lanes) { return fmt::format("rewrite_{}", lanes); }
 

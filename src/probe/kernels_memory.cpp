@@ -207,6 +207,7 @@ void add_memory_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) {
 
 KernelShape shape_of(const runtime::DeviceInfo& info) {
   KernelShape shape{info.threads, info.widths, 0};
+  shape.long_code = !info.threads && !info.in_sequence;
   if (shape.lanes.empty()) shape.lanes = info.threads ? std::vector<int>{32} : std::vector<int>{4, 8, 16};
   for (const auto& [name, text] : info.facts)
     if (name == "group_memory") shape.group_bytes = std::stoll(text);

@@ -35,8 +35,8 @@ ir::Kernel straight_kernel(int steps, bool threads, int lanes) {
   return k;
 }
 
-std::vector<int> straight_steps(bool threads) {
-  if (threads) return {256, 1024, 2048};  // drivers take minutes to build larger ones
+std::vector<int> straight_steps(const KernelShape& shape) {
+  if (!shape.long_code) return {256, 1024, 2048};
   return {256, 1024, 4096, 8192, 10240, 12288};
 }
 
@@ -44,7 +44,7 @@ std::string straight_name(int steps) { return fmt::format("straight_{}", steps);
 
 void add_straight_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) {
   if (shape.threads) return;
-  for (const int steps : straight_steps(false)) to.push_back(straight_kernel(steps, false, 1));
+  for (const int steps : straight_steps(shape)) to.push_back(straight_kernel(steps, false, 1));
 }
 
 }  // namespace assay::probe

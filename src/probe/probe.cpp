@@ -67,6 +67,8 @@ class Prober {  // invariant: everything in observations_ that was measured here
   bool wanted(const Experiment& e, int turn) const;
   void share_out();
   std::string what_is_kept() const;
+  // What building took is taken off, down to what a short probe has.
+  double budget() const { return std::max(std::min(options_.budget_s, ProbeOptions().budget_s), options_.budget_s - build_seconds_); }
   bool stopped() const { return cancelled() || !unwritten_.empty(); }
   bool cancelled() const { return options_.cancel != nullptr && options_.cancel->load(); }
   void report(double part, const std::string& what) const {
@@ -98,7 +100,7 @@ void Prober::conclude(const Ending& e) { take(to_line(e)); }
 // What experiments overrun is not known before; those to come have their least in any case.
 void Prober::report_time(const std::string& experiment) const {
   const double left = std::max({0.0, allotted_ - (now_seconds() - started_), least_ * weight_});
-  report(1 - std::min(1.0, left / options_.budget_s), fmt::format("{}, {:.0f} s left", experiment, std::ceil(left)));
+  report(1 - std::min(1.0, left / budget()), fmt::format("{}, {:.0f} s left", experiment, std::ceil(left)));
 }
 
 void send_facts(const runtime::DeviceInfo& info, const Send& send) {
@@ -268,8 +270,8 @@ void Prober::share_out() {
       if (wanted(e, turn)) weight_ += own;
       if (turn < e.times && asked_for(e)) asked += own;
     }
-  allotted_ = asked > 0 ? options_.budget_s * weight_ / asked : 0;
-  least_ = asked > 0 ? kLeast * options_.budget_s / asked : 0;
+  allotted_ = asked > 0 ? budget() * weight_ / asked : 0;
+  least_ = asked > 0 ? kLeast * budget() / asked : 0;
 }
 
 // What an experiment overran, the later ones have less; at least a quarter of their fair share. Those that run several

@@ -27,7 +27,7 @@ inline constexpr double kPatience = 15;      // seconds; of simulated devices, w
 using Beside = std::function<void(const Observation& block, const std::function<void(const Observation&)>& keep)>;
 
 struct ProbeOptions {
-  double budget_s = 40;                      // wall time of all experiments together
+  double budget_s = 40;                      // wall time of all experiments together; beyond 40 s also of building kernels
   std::string observations;                  // directory of the journal; "": nothing is kept
   bool resume = false;                       // go on from that journal; else one is begun, and an earlier one kept beside it
   std::vector<std::string> only;             // experiments to run; empty: all

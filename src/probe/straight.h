@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "ir/kernel.h"
+#include "probe/kernels.h"
 
 namespace assay::probe {
 
-std::vector<int> straight_steps(bool threads);
+std::vector<int> straight_steps(const KernelShape& shape);
 std::string straight_name(int steps);
 ir::Kernel straight_kernel(int steps, bool threads, int lanes);  // of threads: not among all_kernels
 
