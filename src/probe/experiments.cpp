@@ -25,7 +25,7 @@ constexpr auto kExperiments = std::to_array<Experiment>({
     {"bandwidth", "knees fma sharing", "bandwidth of the caches", 4.0, run_bandwidth, 2},
     {"far", "knees fma streamed", "bandwidth of far memory by units", 4.0, run_far, 2},
     {"tlb", "line", "address translation", 2.0, run_tlb},
-    {"sustained", "fma", "clock under load", 1.2, run_sustained},
+    {"sustained", "fma", "clock under load", 1.2, run_sustained, 2},
     {"group_memory", "fma", "memory of a group's own", 1.0, run_group_memory},
     {"scratch", "knees fma units", "banks, and whether a group's own memory is on the chip", 0.6, run_scratch},
     {"rewrite", "knees fma", "what a store that misses does", 0.8, run_rewrite},

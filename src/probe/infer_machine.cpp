@@ -23,11 +23,19 @@ void add_identity(const Observations& all, Profile& to) {
   if (const std::string text = unfinished(all); !text.empty()) to.identity.emplace_back("unfinished", text);
 }
 
-// A loaded clock below half the free one is more likely an interruption than a clock.
-Value<Hertz> sustained_value(const Summary& s, const Value<Hertz>& max) {
-  if (!max.known() || 1 / s.value < 0.5 * max.value->v)
-    return unknown_value<Hertz>("others used the machine whenever it was measured");
+constexpr double kLeastSustained = 0.6;  // of the free clock: below, all units were more likely held up than clocked
+
+Value<Hertz> sustained_value(const Summary& s, const Value<Hertz>& max, bool units_are_real) {
+  if (!max.known() || 1 / s.value < kLeastSustained * max.value->v || !units_are_real)
+    return unknown_value<Hertz>(fmt::format("units shared cores, or others used them, whenever it was measured: {:.2f} GHz at best", 1e-9 / s.value));
   return hertz_value(inverse(s, 1), "the same chain with multiply-adds of the widest vectors beside it, all units");
+}
+
+// False: all of them together were seen to do clearly less than each alone would.
+bool units_are_real(const Observations& all) {
+  const std::vector<double> counts = values_of(select(all, "units", "fma"), "units");
+  const auto reach = units_reach(all);
+  return !reach || *reach >= kRealUnits * counts.back();
 }
 
 void add_clocks(const Observations& all, Profile& to) {
@@ -47,7 +55,7 @@ void add_clocks(const Observations& all, Profile& to) {
   else
     core.max = unknown_value<Hertz>("the clock experiment did not run");
   if (const auto s = summarize(select(all, "sustained", "fma"), Estimator::throughput))
-    core.sustained.emplace_back("fma", sustained_value(*s, core.max));
+    core.sustained.emplace_back("fma", sustained_value(*s, core.max, units_are_real(all)));
   to.clocks.push_back(std::move(core));
 }
 
@@ -59,7 +67,7 @@ Value<Count> unit_count(const Observations& all) {
   const auto reach = units_reach(all);
   if (!reach) return known_value(Count{usable}, Origin::driver, "usable CPUs", "their throughput was not measured");
   const std::string note = fmt::format("{:.0f} units reach {:.2f} times the multiply-adds of one", counts.back(), *reach);
-  if (*reach < kRealUnits * counts.back())
+  if (!units_are_real(all))
     return known_value(Count{usable}, Origin::driver, "usable CPUs",
                        note + ": they share cores, or others used them during the measurement");
   auto v = known_value(Count{usable}, Origin::measured, "usable CPUs, confirmed by how their throughput adds up", note);

@@ -252,8 +252,9 @@ void Prober::run_one(const Experiment& e, double seconds) {
   conclude(run_worker(e.name, body, on_line, {3 * seconds + patience, go_on}));
 }
 
+// What kernels may not do is found out in any case.
 bool Prober::asked_for(const Experiment& e) const {
-  return options_.only.empty() || std::find(options_.only.begin(), options_.only.end(), e.name) != options_.only.end();
+  return options_.only.empty() || e.run == run_checks || std::find(options_.only.begin(), options_.only.end(), e.name) != options_.only.end();
 }
 
 bool Prober::wanted(const Experiment& e, int turn) const {
