@@ -6,6 +6,7 @@
 #include "compiler/fold.h"
 #include "compiler/lift.h"
 #include "compiler/simplify.h"
+#include "compiler/split.h"
 #include "compiler/turn.h"
 
 namespace assay::compiler {
@@ -46,7 +47,8 @@ std::vector<bool> free_nodes(const ir::Graph& g, const std::vector<int>& storage
 
 Problems problems_of(const ir::Graph& graph, const model::Machine& m) {
   Problems out;
-  out.laid = choose_layouts(smaller(graph), m.simt ? 1 : m.native_width, free_layouts(graph));
+  const int width = m.simt ? 1 : m.native_width;  // of vectors
+  out.laid = choose_layouts(split_row_reductions(smaller(graph), width), width, free_layouts(graph));
   out.storage = storage_of(out.laid.graph, out.laid.layouts);
   const std::vector<bool> free = free_nodes(out.laid.graph, out.storage);
   for (const NodeChain& chain : fuse(out.laid.graph, free)) {

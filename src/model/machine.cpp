@@ -329,6 +329,7 @@ class Resolver {
     if (l.latency.known()) out.latency = {seconds(*l.latency.value), spread_of(l.latency), false, base + ".latency"};
     if (l.outstanding.lines.known()) out.misses_in_flight = l.outstanding.lines.value->v * per_unit(l.outstanding.per);
     out.write_allocates = l.write == hwdesc::WritePolicy::allocate || l.write == hwdesc::WritePolicy::unknown;
+    if (!out.shared && l.bandwidth.handed.known()) m_.handed = bandwidth(l.bandwidth.handed, base + ".bandwidth.handed");
     m_.levels.push_back(std::move(out));
   }
 

@@ -23,6 +23,7 @@ constexpr auto kExperiments = std::to_array<Experiment>({
     {"access", "knees", "loads and stores per tick", 2.0, run_access, 2},
     {"mixes", "knees", "issue rate", 1.2, run_mixes, 2},
     {"bandwidth", "knees fma sharing", "bandwidth of the caches", 4.0, run_bandwidth, 2},
+    {"handed", "knees fma sharing", "what a unit reads of another one's cache", 0.4, run_handed, 2},
     {"far", "knees fma streamed", "bandwidth of far memory by units", 4.0, run_far, 2},
     {"tlb", "line", "address translation", 2.0, run_tlb},
     {"sustained", "fma", "clock under load", 1.2, run_sustained, 2},

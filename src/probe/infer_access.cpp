@@ -73,4 +73,12 @@ void add_outstanding(const Observations& all, const Known& known, size_t level, 
   to.outstanding.lines = count_value(m, fmt::format("one chase against {:.0f} side by side, time per hop", side));
 }
 
+void add_handed(const Observations& all, size_t level, MemoryLevel& to) {
+  const auto other = summarize(select(all, "handed", "other", {{"level", double(level)}}), Estimator::throughput);
+  const auto own = summarize(select(all, "handed", "own", {{"level", double(level)}}), Estimator::throughput);
+  if (!other || !own) return;
+  to.bandwidth.handed = bandwidth_value(inverse(*other, 1), "", "every unit reads once what the next one has just written, half of what a cache holds");
+  to.bandwidth.handed.note = fmt::format("its own it reads at {:.1f} GB/s then", 1e-9 / own->value);
+}
+
 }  // namespace assay::probe

@@ -14,4 +14,7 @@ namespace assay::probe {
 // observations nothing is changed.
 void add_outstanding(const Observations& all, const Known& known, size_t level, hwdesc::MemoryLevel& to);
 
+// What a unit reaches, reading what another one has just written into its cache of this level.
+void add_handed(const Observations& all, size_t level, hwdesc::MemoryLevel& to);
+
 }  // namespace assay::probe

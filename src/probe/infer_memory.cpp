@@ -244,6 +244,7 @@ MemoryLevel level_of(Context c, const Profile& p) {
   l.latency = latency_of(c, p);
   add_bandwidth(c, l);
   add_outstanding(c, l);
+  add_handed(c.all, c.index, l);
   l.line = select(c.all, "line", "pair").empty()
                ? unknown_value<Bytes>("not measured")
                : known_value(Bytes{c.known.line}, Origin::measured, "second touch at a distance costs nothing within a line");

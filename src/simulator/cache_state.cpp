@@ -46,6 +46,10 @@ std::vector<double> own_bytes(const ir::Program& p, const model::Machine& m) {
   return out;
 }
 
+bool is_written(const ir::Program& p, int tensor) {
+  return std::any_of(p.graph.nodes.begin(), p.graph.nodes.end(), [&](const ir::Node& n) { return n.output == tensor; });
+}
+
 // The part of what a unit now needs that it touched itself before.
 double own_part(const CacheState::Entry& e, int split, double units) {
   return e.split < 0 || e.split == split ? 1 : 1 / units;
@@ -80,6 +84,31 @@ model::Residency residency_of(const ir::Program& p, const model::Machine& m, con
   return out;
 }
 
+model::Handed handed_over(const ir::Program& p, const model::Machine& m, const CacheState& before, std::span<const int> keys) {
+  model::Handed out(p.graph.tensors.size(), 0);
+  if (m.handed.value <= 0) return out;
+  const model::Level* own_cache = nullptr;  // the largest of a unit's own
+  for (const model::Level& l : m.levels)
+    if (!l.shared && !l.on_chip_explicit) own_cache = &l;
+  if (own_cache == nullptr) return out;
+  const lower::Nest nest = lower::nest_of(p);
+  const double units = units_of(p, m);
+  const std::vector<double> needed = own_bytes(p, m);
+  for (size_t t = 0; t < p.graph.tensors.size(); ++t) {
+    if (t >= keys.size() || keys[t] < 0) continue;
+    double newer_mine = 0;
+    for (const CacheState::Entry& e : before.recent) {
+      if (e.key == keys[t]) {
+        const double others = 1 - own_part(e, split_of(p, static_cast<int>(t), nest), units);
+        if (e.written && !is_written(p, static_cast<int>(t))) out[t] = needed[t] * others * held(*own_cache, newer_mine + e.mine, own_cache->end);
+        break;
+      }
+      newer_mine += e.mine;
+    }
+  }
+  return out;
+}
+
 CacheState after(const ir::Program& p, const model::Machine& m, CacheState before, std::span<const int> keys) {
   double limit = 0;
   for (const model::Level& l : m.levels)
@@ -93,7 +122,7 @@ CacheState after(const ir::Program& p, const model::Machine& m, CacheState befor
     const double bytes = storage_bytes(p, t);
     const int split = split_of(p, t, nest);
     before.recent.insert(before.recent.begin(),
-                         CacheState::Entry{keys[i], bytes, std::max(own[i], split < 0 ? bytes : bytes / units_of(p, m)), split});
+                         CacheState::Entry{keys[i], bytes, std::max(own[i], split < 0 ? bytes : bytes / units_of(p, m)), split, is_written(p, t)});
   }
   double sum = 0;
   size_t keep = 0;

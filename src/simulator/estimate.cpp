@@ -37,6 +37,7 @@ class Estimator {
   Estimator(const ir::Program& p, const Machine& m, const CacheState& before, std::span<const int> keys,
             const lower::Counts* counts, Words words)
       : p_(p), m_(m), words_(words), counts_(counts != nullptr ? *counts : model::closed_form(p)), streams_(model::streams_of(p)) {
+    handed_ = handed_over(p, m, before, keys);
     traffic_ = model::traffic(p, streams_, m, residency_of(p, m, before, keys), model::accessed_bytes(p, streams_, counts_, m.levels[0].line));
     groups_ = static_cast<double>(ir::group_count(p));
     active_ = std::min(m.units, groups_);
@@ -50,6 +51,7 @@ class Estimator {
     in_core();
     data();
     handing_over();
+    taking_over();
     translating();
     const double body = m_.simt ? compose_simt() : compose_simd();
     overhead();
@@ -341,6 +343,19 @@ class Estimator {
     add_term("sharing", seconds, [&] { return fmt::format("{:.0f} runs of the output end in another unit's", ends); }, last.latency.spread);
   }
 
+  // What another unit wrote last comes out of its cache, which takes longer than from the memory that both share.
+  void taking_over() {
+    if (m_.handed.value <= 0) return;
+    double bytes = 0;
+    for (const double b : handed_) bytes += b;
+    size_t behind = 1;  // the memory behind a unit's own caches
+    while (behind + 1 < m_.levels.size() && !m_.levels[behind].shared) ++behind;
+    const double seconds = bytes * std::max(0.0, 1 / m_.handed.value - on_its_way(behind, false));
+    if (seconds <= 0) return;
+    cost_.far += seconds;
+    add_term("handed", seconds, [&] { return fmt::format("{:.4g} B that another unit wrote last", bytes); }, m_.handed.spread);
+  }
+
   // ECM: arithmetic overlaps transfers between a core's own caches, which add to each other and to
   // the loads; the two join by a p-norm, since overlap is never perfect near the tie. Lines from
   // memories that units share take longer than a core can look ahead: that time is not hidden.
@@ -461,6 +476,7 @@ class Estimator {
   const lower::Counts counts_;
   const model::Streams streams_;
   std::vector<model::LevelTraffic> traffic_;
+  model::Handed handed_;
   double groups_ = 1, active_ = 1, share_ = 1, fixed_ = 0;
   UnitCost cost_;
   std::vector<double> spreads_;

@@ -19,6 +19,7 @@ struct CacheState {
     double bytes = 0;  // of the whole tensor
     double mine = 0;   // of what one unit touched of it
     int split = -1;    // the dimension along which units shared it out; -1: each touched all
+    bool written = false;  // by the program that touched it last: what a unit has of it nobody else has
   };
   std::vector<Entry> recent;
 };

@@ -9,4 +9,6 @@ namespace assay::simulator {
 model::Residency residency_of(const ir::Program& p, const model::Machine& m, const CacheState& before,
                               std::span<const int> keys);
 
+model::Handed handed_over(const ir::Program& p, const model::Machine& m, const CacheState& before, std::span<const int> keys);
+
 }  // namespace assay::simulator

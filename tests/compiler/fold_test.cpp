@@ -11,6 +11,7 @@
 #include "compiler/fold.h"
 #include "compiler/lift.h"
 #include "compiler/simplify.h"
+#include "compiler/split.h"
 #include "compiler/turn.h"
 #include "graph_builder.h"
 
@@ -64,6 +65,41 @@ bool rows_are_innermost(const ir::Graph& g) {
   for (const ir::Node& n : g.nodes)
     if (n.op == "reduce" && n.reads[0].index.back() != ir::variable(ir::spatial_count(g, n) - 2)) return false;
   return true;
+}
+
+// Rows of 64 elements, reduced by vectors of 8.
+TEST(Split, RowsAreReducedAlongLanesAndTheLanesAtTheEnd) {
+  std::mt19937 rng(5);
+  Builder b;
+  const int x = b.input({5, 7, 64});
+  b.g.outputs = {b.unary(ir::ScalarOp::tanh, b.reduce(ir::Combiner::sum, x)), b.reduce(ir::Combiner::max, x)};
+  const ir::Graph split = compiler::split_row_reductions(b.g, 8);
+  ASSERT_EQ(render(ir::verify(split)), "");
+  ASSERT_EQ(split.nodes.size(), 5U);
+  const ir::Node& lanes = split.nodes[0];
+  EXPECT_EQ(split.tensors[static_cast<size_t>(lanes.output)].shape.back(), 8);
+  const int lane = ir::spatial_count(split, lanes) - 1;
+  EXPECT_EQ(ir::stride_of(lanes.reads[0].index.back(), lane), 1);
+  EXPECT_EQ(ir::stride_of(lanes.reads[0].index.back(), lane + 1), 8);
+  const std::vector<Floats> inputs{random_floats(rng, 5 * 7 * 64)};
+  const auto want = ir::evaluate(b.g, inputs), got = ir::evaluate(split, inputs);
+  ASSERT_TRUE(want.ok() && got.ok());
+  for (size_t o = 0; o < b.g.outputs.size(); ++o) {
+    const auto &w = (*want)[static_cast<size_t>(b.g.outputs[o])], &v = (*got)[static_cast<size_t>(split.outputs[o])];
+    ASSERT_EQ(w.size(), v.size());
+    for (size_t i = 0; i < w.size(); ++i) ASSERT_NEAR(w[i], v[i], 1e-9 * (1 + std::abs(w[i])));
+  }
+  check(b.g, rng);
+}
+
+TEST(Split, WhatLanesCanCarryOtherwiseOrNotAtAllStays) {
+  std::mt19937 rng(6);
+  Builder b;
+  const int x = b.input({32, 64}), odd = b.input({16, 63}), few = b.input({16, 24});
+  b.g.outputs = {b.matmul(x, b.weights({64, 32}, rng)), b.reduce(ir::Combiner::sum, odd), b.reduce(ir::Combiner::sum, few),
+                 b.reduce(ir::Combiner::sum, b.transpose(x, {1, 0}))};
+  EXPECT_EQ(compiler::split_row_reductions(b.g, 8).nodes.size(), b.g.nodes.size() + 1) << "only what the transpose wrote";
+  EXPECT_EQ(compiler::split_row_reductions(b.g, 1), b.g);
 }
 
 TEST(Turn, ScoresAreStoredWithTheirRowsInnermost) {

@@ -55,6 +55,18 @@ TEST(Access, what_bandwidth_ends_may_be_more) {
   EXPECT_NE(still.outstanding.lines.note.find("there may be more"), std::string::npos);
 }
 
+TEST(Access, what_a_unit_reads_of_another_ones_cache) {
+  Observations o;
+  o.points = {block("handed", "own", {{"level", 1}, {"bytes", 1 << 18}}, 1 / 200e9), block("handed", "other", {{"level", 1}, {"bytes", 1 << 18}}, 1 / 20e9)};
+  hwdesc::MemoryLevel l, nearer;
+  add_handed(o, 1, l);
+  add_handed(o, 0, nearer);
+  ASSERT_TRUE(l.bandwidth.handed.known());
+  EXPECT_NEAR(l.bandwidth.handed.value->v, 20e9, 1e8);
+  EXPECT_NE(l.bandwidth.handed.note.find("200"), std::string::npos);
+  EXPECT_FALSE(nearer.bandwidth.handed.known());
+}
+
 // A cache of so many sets and ways, indexed by address bits or by a hash.
 Observations lines(double sets, double ways, bool hash) {
   Observations o;

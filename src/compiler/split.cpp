@@ -1,0 +1,106 @@
+#include "compiler/split.h"
+
+#include <algorithm>
+
+#include "compiler/rewrite.h"
+
+namespace assay::compiler {
+
+namespace {
+
+constexpr int64_t kFewestVectors = 4;  // of a row: adding the parts up costs as much as one and a half
+
+// The axis whose neighbours are neighbours in memory; -1: none, or not by plain steps of one.
+int innermost(const ir::Graph& g, const ir::Node& n, const ir::Read& r) {
+  const std::vector<int64_t>& shape = g.tensors[static_cast<size_t>(r.tensor)].shape;
+  size_t d = shape.size();
+  while (d > 0 && shape[d - 1] == 1) --d;
+  if (d == 0 || r.lookup || r.guarded || !affine(r)) return -1;
+  for (int a = 0; a < static_cast<int>(n.axes.size()); ++a)
+    if (n.axes[static_cast<size_t>(a)].extent > 1 && ir::stride_of(r.index[d - 1], a) == 1) return a;
+  return -1;
+}
+
+bool speaks_of(const ir::Scalar& body, int axis) {
+  return (body.op == ir::ScalarOp::axis && body.operand == axis) ||
+         std::any_of(body.args.begin(), body.args.end(), [&](const ir::Scalar& s) { return speaks_of(s, axis); });
+}
+
+// The reduce axis along which lanes can lie, where no other axis can carry them; -1: none.
+int row_axis(const ir::Graph& g, const ir::Node& n, int width) {
+  if (n.combine == ir::Combiner::none) return -1;
+  int found = -1;
+  for (const ir::Read& r : n.reads) {
+    if (r.lookup || r.guarded) return -1;
+    const int a = innermost(g, n, r);
+    if (a < 0) continue;
+    if (!ir::is_reduce(g, n, a)) return -1;
+    const int64_t extent = n.axes[static_cast<size_t>(a)].extent;
+    if (extent % width == 0 && extent >= kFewestVectors * width && !speaks_of(n.body, a)) found = a;
+  }
+  return found;
+}
+
+// `body` over axes of which those from `from` on have moved one further.
+ir::Scalar moved(ir::Scalar body, int from) {
+  if (body.op == ir::ScalarOp::axis && body.operand >= from) ++body.operand;
+  for (ir::Scalar& s : body.args) s = moved(std::move(s), from);
+  return body;
+}
+
+// The node that leaves a vector of parts in `output`: a spatial axis of lanes more, and `axis` so much shorter.
+ir::Node parts_of(const ir::Graph& g, const ir::Node& n, int axis, int width, int output) {
+  const int spatial = ir::spatial_count(g, n);
+  ir::Node out = n;
+  out.name += ".lanes";
+  out.output = output;
+  out.axes.insert(out.axes.begin() + spatial, {"lane", width});
+  out.axes[static_cast<size_t>(axis) + 1].extent /= width;
+  std::vector<ir::Index> at;
+  for (int a = 0; a < static_cast<int>(n.axes.size()); ++a) {
+    const int now = a < spatial ? a : a + 1;
+    at.push_back(a == axis ? ir::variable(now, width) + ir::variable(spatial) : ir::variable(now));
+  }
+  const std::vector<ir::Range> ranges = ranges_of(out);
+  for (ir::Read& r : out.reads) r = composed(r, at, ranges);
+  out.body = moved(std::move(out.body), spatial);
+  return out;
+}
+
+ir::Node sum_of_parts(const ir::Graph& g, const ir::Node& n, int width, int parts) {
+  const int spatial = ir::spatial_count(g, n);
+  ir::Node out = n;
+  out.axes.resize(static_cast<size_t>(spatial));
+  out.axes.push_back({"lane", width});
+  ir::Read r{parts, {}, false, 0};
+  for (int a = 0; a <= spatial; ++a) r.index.push_back(out.axes[static_cast<size_t>(a)].extent > 1 ? ir::variable(a) : ir::Index{});
+  out.reads = {std::move(r)};
+  out.body = ir::read(0);
+  return out;
+}
+
+}  // namespace
+
+ir::Graph split_row_reductions(const ir::Graph& g, int width) {
+  if (width <= 1) return g;
+  ir::Graph out = g;
+  out.nodes.clear();
+  for (const ir::Node& n : g.nodes) {
+    const int axis = row_axis(g, n, width);
+    if (axis < 0) {
+      out.nodes.push_back(n);
+      continue;
+    }
+    ir::Tensor parts = g.tensors[static_cast<size_t>(n.output)];
+    parts.name += ".lanes";
+    parts.shape.push_back(width);
+    parts.constant = -1;
+    out.tensors.push_back(std::move(parts));
+    const int id = static_cast<int>(out.tensors.size()) - 1;
+    out.nodes.push_back(parts_of(g, n, axis, width, id));
+    out.nodes.push_back(sum_of_parts(g, n, width, id));
+  }
+  return out;
+}
+
+}  // namespace assay::compiler
