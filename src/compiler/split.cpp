@@ -21,6 +21,13 @@ int innermost(const ir::Graph& g, const ir::Node& n, const ir::Read& r) {
   return -1;
 }
 
+// Does what is read change along the reduction? What does not is one number for a whole row.
+bool changes_along(const ir::Graph& g, const ir::Node& n, const ir::Read& r) {
+  for (int a = ir::spatial_count(g, n); a < static_cast<int>(n.axes.size()); ++a)
+    if (std::any_of(r.index.begin(), r.index.end(), [&](const ir::Index& i) { return ir::depends_on(i, a); })) return true;
+  return false;
+}
+
 bool speaks_of(const ir::Scalar& body, int axis) {
   return (body.op == ir::ScalarOp::axis && body.operand == axis) ||
          std::any_of(body.args.begin(), body.args.end(), [&](const ir::Scalar& s) { return speaks_of(s, axis); });
@@ -32,7 +39,7 @@ int row_axis(const ir::Graph& g, const ir::Node& n, int width) {
   int found = -1;
   for (const ir::Read& r : n.reads) {
     if (r.lookup || r.guarded) return -1;
-    const int a = innermost(g, n, r);
+    const int a = changes_along(g, n, r) ? innermost(g, n, r) : -1;
     if (a < 0) continue;
     if (!ir::is_reduce(g, n, a)) return -1;
     const int64_t extent = n.axes[static_cast<size_t>(a)].extent;

@@ -62,7 +62,7 @@ void measure_side(Session& s, const ChaseArea& area, const Side& p) {
   job.work = double(chases_turns(p.chains)) * p.chains * p.groups;
   if (p.bytes <= kWarmUpTo) {
     const runtime::Launch pass = s.bench.launch(job, cycle.nodes / static_cast<int64_t>(job.work) + 1);
-    s.bench.run({&pass, 1});
+    s.warm_up(pass);
   }
   const Conditions at = {{"level", double(p.level)}, {"chains", p.chains}, {"groups", p.groups}, {"bytes", double(p.bytes)}};
   s.emit(s.bench.measure("outstanding", "chases", at, job));

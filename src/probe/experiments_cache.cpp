@@ -51,7 +51,7 @@ void chase_block(Session& s, const std::string& experiment, const ChaseArea& are
   const bool written = s.bench.simulated() && !s.device.threads;
   if (!written && (bytes <= kWarmUpTo || s.device.threads)) {
     const runtime::Launch pass = s.bench.launch(job, std::min(cycle.nodes, kWarmUpTo / cycle.stride) / kChaseSteps + 1);
-    s.bench.run({&pass, 1});
+    s.warm_up(pass);
   }
   s.emit(s.bench.measure(experiment, "chase", {{"bytes", static_cast<double>(bytes)}}, job));
 }
@@ -140,7 +140,7 @@ void run_latency(Session& s) {
     const Job job = chase_job(area, 1, 0.4e-3);
     if (i + 1 < sizes.size()) {
       const runtime::Launch pass = s.bench.launch(job, cycle.nodes / kChaseSteps + 1);
-      s.bench.run({&pass, 1});
+      s.warm_up(pass);
     }
     const Conditions at = {{"bytes", static_cast<double>(sizes[i])}, {"level", static_cast<double>(i)}};
     s.emit(s.bench.measure("latency", "chase", at, job));
@@ -223,7 +223,7 @@ void run_sharing(Session& s) {
     Job job = chase_job(area, active, 0.5e-3);
     job.first_unit = first;
     const runtime::Launch pass = s.bench.launch(job, bytes / line / kChaseSteps + 1);
-    s.bench.run({&pass, 1});
+    s.warm_up(pass);
     const Conditions at = {{"bytes", static_cast<double>(bytes)}, {"units", active}, {"first", first},
                            {"level", static_cast<double>(i / points)}};
     s.emit(s.bench.measure("sharing", "chase", at, job));

@@ -81,7 +81,7 @@ void run_transfer(Session& s) {
     area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, p.cycle, s.random));
     const Job job = chase_job(area, 1, s.device.simulated ? 60e-6 : 0.3e-3);
     const runtime::Launch pass = s.bench.launch(job, (p.cycle.second > 0 ? 2 : 1) * p.cycle.nodes / kChaseSteps + 1);
-    s.bench.run({&pass, 1});
+    s.warm_up(pass);
     s.emit(s.bench.measure("transfer", p.what, p.at, job));
   });
 }

@@ -42,8 +42,10 @@ std::vector<int64_t> footprints_within(const Levels& levels, size_t i, int share
 
 int64_t footprint_of_latency(const Known& known, size_t i) {
   const Plateau& p = known.levels.plateaus[i];
-  const double part = i < known.sharing.size() && known.sharing[i].shared ? 0.25 : 0.5;
-  return in_blocks(p.first * std::pow(p.last / p.first, part));
+  const bool shared = i < known.sharing.size() && known.sharing[i].shared;
+  const double middle = p.first * std::pow(p.last / p.first, shared ? 0.25 : 0.5);
+  if (!shared || known.threads || i == 0) return in_blocks(middle);
+  return in_blocks(std::min(middle, std::max(p.first, kLeavesPrivate * known.levels.knees[i - 1].capacity)));  // it is soon learnt, and left by others
 }
 
 std::optional<int64_t> footprint_past_private(const Known& known, int units) {

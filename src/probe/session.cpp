@@ -28,6 +28,17 @@ void Session::rounds(size_t points, const std::function<void(size_t)>& measure) 
   }
 }
 
+void Session::warm_up(const runtime::Launch& pass) {
+  constexpr double kSettled = 0.97, kPart = 0.02;  // of the pass before; of the experiment's time
+  double before = bench.run({&pass, 1}).at(0);
+  for (double spent = before; !bench.simulated() && spent < kPart * seconds;) {
+    const double now = bench.run({&pass, 1}).at(0);
+    if (now > kSettled * before) return;
+    before = now;
+    spent += now;
+  }
+}
+
 void Session::emit(const Observation& o) {
   send(to_line(o));
   if (behind) behind(o);

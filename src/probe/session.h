@@ -37,6 +37,9 @@ struct Session {
   // Rounds over points, in a new random order each time, until the share is used; at least one.
   // `measure(i)` takes one block at point i.
   void rounds(size_t points, const std::function<void(size_t)>& measure);
+  // Passes through a footprint until one takes as long as the one before, or it takes a long time: some last caches learn
+  // over ten of them what is used again and again.
+  void warm_up(const runtime::Launch& pass);
   bool another(int round) const;  // is there to be a round after so many?
   bool goes_on() const;         // and is it to go on, within one?
   void emit(const Observation& o);

@@ -73,6 +73,10 @@ TEST(Split, RowsAreReducedAlongLanesAndTheLanesAtTheEnd) {
   Builder b;
   const int x = b.input({5, 7, 64});
   b.g.outputs = {b.unary(ir::ScalarOp::tanh, b.reduce(ir::Combiner::sum, x)), b.reduce(ir::Combiner::max, x)};
+  ir::Node& sum = b.g.nodes[0];  // of x - y[row]
+  const int y = b.input({5, 7});
+  sum.reads.push_back(Builder::at(y, {ir::variable(0), ir::variable(1)}));
+  sum.body = ir::apply(ir::ScalarOp::sub, {ir::read(0), ir::read(1)});
   const ir::Graph split = compiler::split_row_reductions(b.g, 8);
   ASSERT_EQ(render(ir::verify(split)), "");
   ASSERT_EQ(split.nodes.size(), 5U);
@@ -81,7 +85,7 @@ TEST(Split, RowsAreReducedAlongLanesAndTheLanesAtTheEnd) {
   const int lane = ir::spatial_count(split, lanes) - 1;
   EXPECT_EQ(ir::stride_of(lanes.reads[0].index.back(), lane), 1);
   EXPECT_EQ(ir::stride_of(lanes.reads[0].index.back(), lane + 1), 8);
-  const std::vector<Floats> inputs{random_floats(rng, 5 * 7 * 64)};
+  const std::vector<Floats> inputs{random_floats(rng, 5 * 7 * 64), random_floats(rng, 5 * 7)};
   const auto want = ir::evaluate(b.g, inputs), got = ir::evaluate(split, inputs);
   ASSERT_TRUE(want.ok() && got.ok());
   for (size_t o = 0; o < b.g.outputs.size(); ++o) {

@@ -1,5 +1,7 @@
 #include "runtime/opencl/api.h"
 
+#include <cstdlib>
+
 #include <fmt/format.h>
 
 #include "runtime/dynamic_library.h"
@@ -17,8 +19,13 @@ struct Loaded {
   Diags diags;
 };
 
+// PoCL's threads, one for each core, stay on it: woken for a kernel of microseconds, two of them were often run on one
+// core and it took twice as long. What the user has set stays; other drivers do not look at it.
+void keep_threads_apart() { setenv("POCL_AFFINITY", "1", 0); }
+
 Loaded load() {
   Loaded out;
+  keep_threads_apart();
   const DynamicLibrary library = open_library("ASSAY_OPENCL_LIBRARY", {std::begin(kLibraries), std::end(kLibraries)});
   if (library.handle == nullptr) {
     out.diags.push_back(error("no OpenCL library: " + library.fault,
