@@ -33,19 +33,21 @@ bool speaks_of(const ir::Scalar& body, int axis) {
          std::any_of(body.args.begin(), body.args.end(), [&](const ir::Scalar& s) { return speaks_of(s, axis); });
 }
 
-// The reduce axis along which lanes can lie, where no other axis can carry them; -1: none.
+// The reduce axis along which all operands have their neighbours; -1: none, or one of them is a constant, which is stored as
+// its reader likes it.
 int row_axis(const ir::Graph& g, const ir::Node& n, int width) {
   if (n.combine == ir::Combiner::none) return -1;
   int found = -1;
   for (const ir::Read& r : n.reads) {
     if (r.lookup || r.guarded) return -1;
-    const int a = changes_along(g, n, r) ? innermost(g, n, r) : -1;
-    if (a < 0) continue;
-    if (!ir::is_reduce(g, n, a)) return -1;
-    const int64_t extent = n.axes[static_cast<size_t>(a)].extent;
-    if (extent % width == 0 && extent >= kFewestVectors * width && !speaks_of(n.body, a)) found = a;
+    if (!changes_along(g, n, r)) continue;
+    const int a = innermost(g, n, r);
+    if (a < 0 || !ir::is_reduce(g, n, a) || (found >= 0 && a != found) || g.tensors[static_cast<size_t>(r.tensor)].constant >= 0) return -1;
+    found = a;
   }
-  return found;
+  if (found < 0 || speaks_of(n.body, found)) return -1;
+  const int64_t extent = n.axes[static_cast<size_t>(found)].extent;
+  return extent % width == 0 && extent >= kFewestVectors * width ? found : -1;
 }
 
 // `body` over axes of which those from `from` on have moved one further.

@@ -101,7 +101,7 @@ TEST(Split, WhatLanesCanCarryOtherwiseOrNotAtAllStays) {
   Builder b;
   const int x = b.input({32, 64}), odd = b.input({16, 63}), few = b.input({16, 24});
   b.g.outputs = {b.matmul(x, b.weights({64, 32}, rng)), b.reduce(ir::Combiner::sum, odd), b.reduce(ir::Combiner::sum, few),
-                 b.reduce(ir::Combiner::sum, b.transpose(x, {1, 0}))};
+                 b.reduce(ir::Combiner::sum, b.transpose(x, {1, 0})), b.matmul(x, b.transpose(b.weights({32, 64}, rng), {1, 0}))};
   EXPECT_EQ(compiler::split_row_reductions(b.g, 8).nodes.size(), b.g.nodes.size() + 1) << "only what the transpose wrote";
   EXPECT_EQ(compiler::split_row_reductions(b.g, 1), b.g);
 }
