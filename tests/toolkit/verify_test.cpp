@@ -66,6 +66,13 @@ TEST(Verify, NotANumberIsWrong) {
   EXPECT_TRUE(std::isinf(v.max_relative_error));
 }
 
+TEST(Verify, WhatDoesNotExistMustNotBeFound) {
+  const double none = std::nan("");
+  EXPECT_EQ(compare({{std::nanf(""), 1}}, {{none, 1}}, {}).wrong, 0);
+  EXPECT_DOUBLE_EQ(compare({{std::nanf(""), 1}}, {{none, 2}}, {}).max_relative_error, 0.5);
+  EXPECT_EQ(compare({{0, 1}}, {{none, 1}}, {}).wrong, 1);
+}
+
 TEST(Verify, RelativeErrorIsPerTensor) {
   EXPECT_DOUBLE_EQ(compare({{1, 2}, {101}}, {{1, 4}, {100}}, {}).max_relative_error, 0.5);
 }
