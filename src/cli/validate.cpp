@@ -19,7 +19,7 @@ namespace {
 using toolkit::Figure;
 
 struct Request {
-  std::string profile, suite = "operators", output;
+  std::string profile, suite = "operators", output, from;
   std::vector<std::string> overrides;
   toolkit::ValidateOptions validate;
 };
@@ -51,7 +51,10 @@ void declare(Options& options, Request& r) {
       ->capture_default_str();
   app.add_option("--api", r.validate.api, "of the profile; its first when not given")
       ->type_name("NAME");
-  app.add_flag("--resume", r.validate.resume, "go on with the operators the journal lacks");
+  CLI::Option* resume = app.add_flag("--resume", r.validate.resume, "go on with the operators the journal lacks");
+  app.add_option("--from", r.from, "judge again the times that such a journal keeps; no device is touched")
+      ->type_name("FILE.journal")
+      ->excludes(resume);
   options.add_overrides(r.overrides);
   options.add_format();
 }
@@ -168,13 +171,14 @@ ExitCode run_validate(const Command& self, std::span<const std::string> argument
   if (const auto stop = options.parse(arguments)) return *stop;
   const Result<Ready> ready = prepare(request);
   if (!ready) return failed(ready.diags(), context);
-  const Diags fault = device_fault(*ready, request.validate);
-  if (!fault.empty()) return failed(fault, context, ExitCode::device_unavailable);
+  if (request.from.empty())
+    if (const Diags fault = device_fault(*ready, request.validate); !fault.empty()) return failed(fault, context, ExitCode::device_unavailable);
   ProgressLine progress(context);
   request.validate.progress = progress.callback();
   request.validate.cancel = context.cancel;
   const Result<toolkit::Validation> validation =
-      toolkit::validate(ready->profile, ready->suite, request.validate);
+      request.from.empty() ? toolkit::validate(ready->profile, ready->suite, request.validate)
+                           : toolkit::judge_again(ready->profile, request.from, request.validate.api, request.validate.progress, context.cancel);
   progress.clear();
   if (!validation) return failed(validation.diags(), context);
   return conclude(*validation, request, options.format(), context);

@@ -73,6 +73,12 @@ struct ValidateOptions {
 Result<Validation> validate(const hwdesc::Profile& profile, const Suite& suite,
                             const ValidateOptions& options);
 
+// The times that the journal of an earlier validation keeps, against what the model says of the same programs now: no
+// device is touched. Of the programs drawn for an operator the first choice is the one with the least estimate. `api`: of
+// the profile; "": as the journal's. Errors: not a journal, a program that the profile's units can not run.
+Result<Validation> judge_again(const hwdesc::Profile& profile, const std::string& journal, const std::string& api, const Progress& progress = {},
+                               const CancelToken* cancel = nullptr);
+
 const char* name_of(Drawn d);
 
 }  // namespace assay::toolkit

@@ -22,13 +22,12 @@ TrialDrawer::TrialDrawer(const compiler::TileGraph& tile_graph, const hwdesc::Ta
       name_(tile_graph.problem.graph.nodes[0].op),
       rng_(seed) {}
 
-model::Estimate TrialDrawer::warm_estimate(const ir::Program& p,
-                                           const lower::Counts* counts) const {
+model::Estimate warm_estimate(const ir::Program& p, const model::Machine& machine, const lower::Counts* counts) {
   std::vector<int> keys(p.graph.tensors.size());
   std::iota(keys.begin(), keys.end(), 0);
-  const simulator::CacheState warm = simulator::after(p, machine_, {}, keys);
+  const simulator::CacheState warm = simulator::after(p, machine, {}, keys);
   const auto words = counts == nullptr ? simulator::Words::none : simulator::Words::full;
-  return simulator::estimate(p, machine_, warm, keys, counts, words);
+  return simulator::estimate(p, machine, warm, keys, counts, words);
 }
 
 bool TrialDrawer::add(ir::Program program, Drawn drawn, std::vector<Trial>& to) {
@@ -42,7 +41,7 @@ bool TrialDrawer::add(ir::Program program, Drawn drawn, std::vector<Trial>& to) 
   t.row.parameters = parameters_of(program);
   t.row.program = ir::print_program(program);
   const lower::Counts counts = lower::count(*kernel);
-  t.row.estimate = warm_estimate(program, &counts);
+  t.row.estimate = warm_estimate(program, machine_, &counts);
   t.program = std::move(program);
   t.kernel = std::move(*kernel);
   to.push_back(std::move(t));
@@ -63,7 +62,7 @@ std::vector<ir::Program> TrialDrawer::best_tenth(int pool) {
     if (std::optional<ir::Program> p = space_.draw(rng_)) programs.push_back(std::move(*p));
   std::vector<std::pair<double, size_t>> order;
   for (size_t i = 0; i < programs.size(); ++i)
-    order.emplace_back(warm_estimate(programs[i], nullptr).seconds, i);
+    order.emplace_back(warm_estimate(programs[i], machine_, nullptr).seconds, i);
   std::sort(order.begin(), order.end());
   order.resize((order.size() + 9) / 10);
   std::vector<ir::Program> best;

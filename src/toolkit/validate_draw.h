@@ -33,7 +33,6 @@ class TrialDrawer {  // invariant: refers to a tile-graph, a target and a machin
   void add_uniform(int count, std::vector<Trial>& to);
   void add_best(int count, std::vector<Trial>& to);
   std::vector<ir::Program> best_tenth(int pool);
-  model::Estimate warm_estimate(const ir::Program& p, const lower::Counts* counts) const;
 
   const model::Machine& machine_;
   compiler::LegalSpace space_;
@@ -41,6 +40,9 @@ class TrialDrawer {  // invariant: refers to a tile-graph, a target and a machin
   std::mt19937_64 rng_;
   std::set<std::string> seen_;  // ids of kernels
 };
+
+// The caches are as the same program left them. `counts`: exact ones; nullptr: the closed form, and no words.
+model::Estimate warm_estimate(const ir::Program& p, const model::Machine& machine, const lower::Counts* counts);
 
 // Tiles, orders, copies, vectors on one line: `vector n:16 | m8 n32 k512 | m8 n32 k1 (m n k) |
 // ...`.

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -149,7 +150,10 @@ Diag at_line(const std::string& path, int line, const std::string& what) {
 
 }  // namespace
 
-Result<std::vector<OperatorRows>> read_validation(const std::string& path, const RunIdentity& run) {
+namespace {
+
+// `first`: takes the journal's first line, and says what is wrong with it.
+Result<std::vector<OperatorRows>> read_lines(const std::string& path, const std::function<Diags(const Json&)>& first) {
   const Result<std::string> text = read_text(path, kMaxDataBytes);
   if (!text) return text.diags();
   Reader reader;
@@ -165,7 +169,7 @@ Result<std::vector<OperatorRows>> read_validation(const std::string& path, const
       const Json j = Json::parse(rest.substr(0, end));
       if (number > 1) {
         reader.add(j);
-      } else if (Diags other = check_identity(j, run, path); !other.empty()) {
+      } else if (Diags other = first(j); !other.empty()) {
         return other;
       }
     } catch (const std::exception& e) {
@@ -174,6 +178,32 @@ Result<std::vector<OperatorRows>> read_validation(const std::string& path, const
     }
     rest.remove_prefix(end + 1);
   }
+}
+
+}  // namespace
+
+Result<std::vector<OperatorRows>> read_validation(const std::string& path, const RunIdentity& run) {
+  return read_lines(path, [&](const Json& j) { return check_identity(j, run, path); });
+}
+
+Result<KeptValidation> read_kept_validation(const std::string& path) {
+  KeptValidation out;
+  Result<std::vector<OperatorRows>> rows = read_lines(path, [&](const Json& j) -> Diags {
+    if (j.at("schema") != kSchema) return {at_line(path, 1, "is the journal of another version of the format: " + j.at("schema").dump())};
+    RunIdentity& r = out.run;
+    j.at("profile").get_to(r.profile);
+    j.at("suite").get_to(r.suite);
+    j.at("device").get_to(r.device);
+    j.at("api").get_to(r.api);
+    j.at("version").get_to(r.version);
+    j.at("programs").get_to(r.programs);
+    j.at("repeat").get_to(r.repeat);
+    j.at("seed").get_to(r.seed);
+    return {};
+  });
+  if (!rows) return rows.diags();
+  out.operators = std::move(*rows);
+  return out;
 }
 
 ValidationJournal::ValidationJournal(ValidationJournal&& other) noexcept

@@ -29,6 +29,13 @@ struct RunIdentity {
 // unreadable, not a journal (with the line), of another run (says in what).
 Result<std::vector<OperatorRows>> read_validation(const std::string& path, const RunIdentity& run);
 
+// The same of any run, and which one it was.
+struct KeptValidation {
+  RunIdentity run;
+  std::vector<OperatorRows> operators;
+};
+Result<KeptValidation> read_kept_validation(const std::string& path);
+
 class ValidationJournal {  // invariant: an open file to append to, or none (then nothing is kept)
  public:
   ValidationJournal() = default;
