@@ -143,7 +143,8 @@ Run judge(const probe::ProbeResult& result) {
     compare(*caches[i], "write", caches[i]->bandwidth.write, native_time(all, "write", double(i)));
     compare(*caches[i], "copy", caches[i]->bandwidth.copy, native_time(all, "copy", double(i)));
   }
-  compare(p.memory.back(), "read", p.memory.back().bandwidth.read, native_time(all, "far", -1));
+  for (const hwdesc::MemoryLevel& l : p.memory)
+    if (l.name == "dram") compare(l, "read", l.bandwidth.read, native_time(all, "far", -1));
   return run;
 }
 
