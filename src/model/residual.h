@@ -21,8 +21,8 @@ inline constexpr double kOverlapSharpness = 6;
 inline constexpr double kReorderWindow = 384;
 
 // Cycles of a miss that a core fills with other instructions: half of a window of some 400 entries, 8 of them a cycle.
-// Assumed; of programs whose data lies in a last cache 46 cycles away it leaves the first choices 9 % too fast, 50 cycles
-// 11 %, none 5 %, with larger errors on either side.
+// Assumed; with a last cache 46 cycles away first choices are 9 % too fast on average, with 50 cycles 11 %, with none 5 %,
+// where the errors of all programs are largest.
 inline constexpr double kHiddenCycles = 25;
 
 // The part of a latency in cycles that is not waited for.

@@ -26,9 +26,6 @@ namespace assay::model {
 // starts. Empty: cold.
 using Residency = std::vector<std::vector<double>>;
 
-// Per operand: bytes that a unit reads of what another unit wrote last and still holds in its own caches.
-using Handed = std::vector<double>;
-
 struct StreamTraffic {
   double read = 0, written = 0;   // bytes, of all units together
 };

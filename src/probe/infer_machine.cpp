@@ -31,13 +31,6 @@ Value<Hertz> sustained_value(const Summary& s, const Value<Hertz>& max, bool uni
   return hertz_value(inverse(s, 1), "the same chain with multiply-adds of the widest vectors beside it, all units");
 }
 
-// False: all of them together were seen to do clearly less than each alone would.
-bool units_are_real(const Observations& all) {
-  const std::vector<double> counts = values_of(select(all, "units", "fma"), "units");
-  const auto reach = units_reach(all);
-  return !reach || *reach >= kRealUnits * counts.back();
-}
-
 void add_clocks(const Observations& all, Profile& to) {
   Clock core;
   core.name = kCore;

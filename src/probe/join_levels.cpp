@@ -81,7 +81,7 @@ void forget_crowded(std::vector<MemoryLevel>& memory, const Scale& s) {
     const double own = s.seconds(*l.latency.value), others = s.seconds(*beyond.latency.value);
     if (own < kAsSlow * others) continue;
     l.latency = {};
-    l.latency.note = fmt::format("{:.0f} ns were measured, and {:.0f} ns of what lies beyond: others used the cache meanwhile", own * 1e9, others * 1e9);
+    l.latency.note = fmt::format("{:.0f} ns were measured, and {:.0f} ns of what lies beyond: others used the cache meanwhile, or it had not settled", own * 1e9, others * 1e9);
   }
 }
 

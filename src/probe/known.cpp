@@ -137,9 +137,7 @@ bool kept_from_each_other(const Observations& all) {
     const auto many = fastest(select(all, "sharing", "control", {{"units", units.back()}}), false, 1);
     if (one && many && *many > kCrowded * *one) return true;
   }
-  const std::vector<double> counts = values_of(select(all, "units", "fma"), "units");
-  const auto reach = units_reach(all);
-  return reach && *reach < kRealUnits * counts.back();
+  return !units_are_real(all);
 }
 
 Sharing sharing_of(const Observations& all, size_t i, double may_hold) {
@@ -203,6 +201,12 @@ size_t declared_caches(const Observations& all) {
   size_t n = 0;
   while (declared_bytes(all, n) > 0) ++n;
   return n;
+}
+
+bool units_are_real(const Observations& all) {
+  const std::vector<double> counts = values_of(select(all, "units", "fma"), "units");
+  const auto reach = units_reach(all);
+  return !reach || *reach >= kRealUnits * counts.back();
 }
 
 std::optional<double> units_reach(const Observations& all) {

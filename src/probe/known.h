@@ -50,6 +50,8 @@ std::optional<double> size_in(const std::string& text);
 
 // How many times the multiply-adds of one unit all of them reach; nullopt: not measured.
 std::optional<double> units_reach(const Observations& all);
+// False: all of them together were seen to do clearly less than each alone would.
+bool units_are_real(const Observations& all);
 inline constexpr double kRealUnits = 0.75;  // of as many as there are: fewer share a core, or were kept waiting
 
 Known known_from(const Observations& all);

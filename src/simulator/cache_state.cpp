@@ -84,13 +84,13 @@ model::Residency residency_of(const ir::Program& p, const model::Machine& m, con
   return out;
 }
 
-model::Handed handed_over(const ir::Program& p, const model::Machine& m, const CacheState& before, std::span<const int> keys) {
-  model::Handed out(p.graph.tensors.size(), 0);
-  if (m.handed.value <= 0) return out;
+double handed_over(const ir::Program& p, const model::Machine& m, const CacheState& before, std::span<const int> keys) {
+  if (m.handed.value <= 0) return 0;
   const model::Level* own_cache = nullptr;  // the largest of a unit's own
   for (const model::Level& l : m.levels)
     if (!l.shared && !l.on_chip_explicit) own_cache = &l;
-  if (own_cache == nullptr) return out;
+  if (own_cache == nullptr) return 0;
+  double out = 0;
   const lower::Nest nest = lower::nest_of(p);
   const double units = units_of(p, m);
   const std::vector<double> needed = own_bytes(p, m);
@@ -100,7 +100,7 @@ model::Handed handed_over(const ir::Program& p, const model::Machine& m, const C
     for (const CacheState::Entry& e : before.recent) {
       if (e.key == keys[t]) {
         const double others = 1 - own_part(e, split_of(p, static_cast<int>(t), nest), units);
-        if (e.written && !is_written(p, static_cast<int>(t))) out[t] = needed[t] * others * held(*own_cache, newer_mine + e.mine, own_cache->end);
+        if (e.written && !is_written(p, static_cast<int>(t))) out += needed[t] * others * held(*own_cache, newer_mine + e.mine, own_cache->end);
         break;
       }
       newer_mine += e.mine;

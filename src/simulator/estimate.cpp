@@ -345,15 +345,13 @@ class Estimator {
 
   // What another unit wrote last comes out of its cache, which takes longer than from the memory that both share.
   void taking_over() {
-    if (m_.handed.value <= 0) return;
-    double bytes = 0;
-    for (const double b : handed_) bytes += b;
+    if (handed_ <= 0 || m_.levels.size() < 2) return;
     size_t behind = 1;  // the memory behind a unit's own caches
     while (behind + 1 < m_.levels.size() && !m_.levels[behind].shared) ++behind;
-    const double seconds = bytes * std::max(0.0, 1 / m_.handed.value - on_its_way(behind, false));
+    const double seconds = handed_ * std::max(0.0, 1 / m_.handed.value - on_its_way(behind, false));
     if (seconds <= 0) return;
     cost_.far += seconds;
-    add_term("handed", seconds, [&] { return fmt::format("{:.4g} B that another unit wrote last", bytes); }, m_.handed.spread);
+    add_term("handed", seconds, [&] { return fmt::format("{:.4g} B that another unit wrote last", handed_); }, m_.handed.spread);
   }
 
   // ECM: arithmetic overlaps transfers between a core's own caches, which add to each other and to
@@ -476,7 +474,7 @@ class Estimator {
   const lower::Counts counts_;
   const model::Streams streams_;
   std::vector<model::LevelTraffic> traffic_;
-  model::Handed handed_;
+  double handed_ = 0;  // bytes
   double groups_ = 1, active_ = 1, share_ = 1, fixed_ = 0;
   UnitCost cost_;
   std::vector<double> spreads_;

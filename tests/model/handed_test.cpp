@@ -44,6 +44,15 @@ TEST(Handed, NothingWhereEachWroteAllOrItHasLeftTheCachesOrIsNotKnown) {
   EXPECT_LT(seconds(silent, e), seconds(m, e));
 }
 
+TEST(Handed, AMemoryWithNothingBehindItHandsNothingOver) {
+  hwdesc::Target t = small_cpu(8, 2);
+  std::erase_if(t.profile.memory, [](const hwdesc::MemoryLevel& l) { return l.name != "l2"; });
+  ASSERT_EQ(t.profile.memory.size(), 1U);
+  const double silent = seconds(machine(t), {0, kLeft, kLeft / 2, 0, true});
+  t.profile.memory[0].bandwidth.handed.value = hwdesc::Bandwidth{kHanded, ""};
+  EXPECT_DOUBLE_EQ(seconds(machine(t), {0, kLeft, kLeft / 2, 0, true}), silent);
+}
+
 TEST(Handed, AProgramLeavesWhatItWroteInTheCaches) {
   const ir::Program p = product(8, 64, 128, 32);
   const std::vector<int> keys = {0, 1, 2};
