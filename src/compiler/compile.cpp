@@ -7,6 +7,7 @@
 #include "compiler/place.h"
 #include "compiler/problems.h"
 #include "compiler/schedule.h"
+#include "compiler/storage.h"
 
 namespace assay::compiler {
 
@@ -97,6 +98,7 @@ Result<Compiled> compile(const ir::Graph& graph, const hwdesc::Target& target, c
   const Problems problems = problems_of(graph, *machine);
   const std::vector<TileGraph>& parts = problems.tile_graphs;
 
+  const std::vector<simulator::Range> ranges = ranges_of(problems);
   PlanBuilder builder(problems.laid, problems.storage, *machine);
   std::map<std::string, Constructed> known;
   simulator::CacheState caches;
@@ -106,11 +108,11 @@ Result<Compiled> compile(const ir::Graph& graph, const hwdesc::Target& target, c
     const auto& [name, chain, problem] = parts[i];
     if (options.progress) options.progress(static_cast<int>(i), static_cast<int>(parts.size()), name);
     const std::string key = key_of(problem);
-    std::vector<int> stored;  // what the caches know the chain's tensors by
-    for (int t : chain.tensors) stored.push_back(problems.storage[static_cast<size_t>(t)]);
+    std::vector<simulator::Range> where;  // the chain's tensors
+    for (int t : chain.tensors) where.push_back(ranges[static_cast<size_t>(t)]);
     auto found = known.find(key);
     if (found == known.end()) {
-      Result<Constructed> made = construct(problem, target, *machine, caches, stored, options.keep);
+      Result<Constructed> made = construct(problem, target, *machine, caches, where, options.keep);
       if (!made.ok()) {
         Diags diags = made.diags();
         diags.insert(diags.begin(), error("no program can compute node " + name + " (" + problem.graph.nodes[0].op + ")"));
@@ -122,7 +124,7 @@ Result<Compiled> compile(const ir::Graph& graph, const hwdesc::Target& target, c
     }
     const ir::Program& program = found->second.best.front().program;
     builder.add_step(chain, name, program);
-    caches = simulator::after(program, *machine, std::move(caches), stored);
+    caches = simulator::after(program, *machine, std::move(caches), where);
   }
   Compiled out = builder.finish();
   simulator::PlanEstimate estimate = simulator::simulate(out.plan, *machine);

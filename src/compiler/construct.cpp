@@ -13,7 +13,7 @@ namespace {
 
 // Exact counts when the program lowers; without a known dialect the closed form stands.
 bool rescore(Candidate& c, const hwdesc::Target& target, const model::Machine& m, const simulator::CacheState& before,
-             std::span<const int> keys, Diags& why) {
+             std::span<const simulator::Range> where, Diags& why) {
   if (!c.program.workers.empty()) return true;  // predicted only: the closed form stands
   const Result<ir::Kernel> kernel = lower::lower(c.program, target);
   if (!kernel.ok()) {
@@ -21,7 +21,7 @@ bool rescore(Candidate& c, const hwdesc::Target& target, const model::Machine& m
     return false;
   }
   const lower::Counts counts = lower::count(*kernel);
-  c.estimate = simulator::estimate(c.program, m, before, keys, &counts);
+  c.estimate = simulator::estimate(c.program, m, before, where, &counts);
   return true;
 }
 
@@ -44,7 +44,7 @@ std::vector<Choice> choices_for(const Space& s, bool printed) {
 }
 
 Result<Constructed> construct(const Problem& problem, const hwdesc::Target& target, const model::Machine& m,
-                              const simulator::CacheState& before, std::span<const int> keys, int keep) {
+                              const simulator::CacheState& before, std::span<const simulator::Range> where, int keep) {
   const Space space(problem, m);
   Constructed out;
   std::vector<Candidate> candidates;
@@ -60,21 +60,21 @@ Result<Constructed> construct(const Problem& problem, const hwdesc::Target& targ
       ++out.pruned;
       continue;
     }
-    candidate.estimate = simulator::estimate(candidate.program, m, before, keys, nullptr, simulator::Words::none);
+    candidate.estimate = simulator::estimate(candidate.program, m, before, where, nullptr, simulator::Words::none);
     ++out.evaluated;
     candidates.push_back(std::move(candidate));
   }
   std::stable_sort(candidates.begin(), candidates.end(), faster);
   for (Candidate& c : candidates) {
     if (static_cast<int>(out.best.size()) >= keep) break;
-    if (rescore(c, target, m, before, keys, why))
+    if (rescore(c, target, m, before, where, why))
       out.best.push_back(std::move(c));
     else
       ++out.pruned;
   }
   if (out.best.empty()) {
     Candidate fallback{build(space, scalar_choice(space)), {}};
-    if (!rescore(fallback, target, m, before, keys, why)) return why;
+    if (!rescore(fallback, target, m, before, where, why)) return why;
     out.best.push_back(std::move(fallback));
   }
   std::stable_sort(out.best.begin(), out.best.end(), faster);

@@ -36,6 +36,6 @@ struct Constructed {
 
 // Errors: not even the scalar fallback can be lowered (says why).
 Result<Constructed> construct(const Problem& problem, const hwdesc::Target& target, const model::Machine& m,
-                              const simulator::CacheState& before, std::span<const int> keys, int keep);
+                              const simulator::CacheState& before, std::span<const simulator::Range> where, int keep);
 
 }  // namespace assay::compiler

@@ -100,6 +100,8 @@ template <class V> void fields(V& v, Is<MemoryBandwidth> auto& x) {
   v("triad", x.triad, "all users reading two streams and writing a third, bytes of all three", Need::optional);
   v("per_unit", x.per_unit, "what one unit alone reaches, reading", Need::optional);
   v("handed", x.handed, "of a cache per unit: what each unit reaches, all at once reading what another one has just written and still holds there", Need::optional);
+  v("taken", x.taken, "of a cache per unit: what each unit reaches, all at once writing what another one has just written and still holds there", Need::optional);
+  v("reclaimed", x.reclaimed, "of a cache per unit: what each unit reaches, all at once writing what another one has read since it was written", Need::optional);
   v("sharpness", x.sharpness, "p of ((n b1)^-p + B^-p)^(-1/p) for n active units", Need::optional);
   v("shape", x.shape, "bandwidth against active units, both as fractions, where that formula does not fit",
     Need::optional);

@@ -116,7 +116,9 @@ struct ShapePoint {
 struct MemoryBandwidth {
   Value<Bandwidth> read, write, copy, triad;
   Value<Bandwidth> per_unit;  // what one unit alone reaches, reading
-  Value<Bandwidth> handed;    // of a cache per unit: what a unit reaches, reading what another has just written
+  // Of a cache per unit: what a unit reaches in lines that another one's holds. Reading and writing what that one has
+  // written, and writing what that one has read.
+  Value<Bandwidth> handed, taken, reclaimed;
   Value<Ratio> sharpness;     // p of ((n b1)^-p + B^-p)^(-1/p), n active units
   std::vector<ShapePoint> shape;  // the same law as measured, where it is not of that form
   bool operator==(const MemoryBandwidth&) const = default;

@@ -329,8 +329,14 @@ class Resolver {
     if (l.latency.known()) out.latency = {seconds(*l.latency.value), spread_of(l.latency), false, base + ".latency"};
     if (l.outstanding.lines.known()) out.misses_in_flight = l.outstanding.lines.value->v * per_unit(l.outstanding.per);
     out.write_allocates = l.write == hwdesc::WritePolicy::allocate || l.write == hwdesc::WritePolicy::unknown;
-    if (!out.shared && l.bandwidth.handed.known()) m_.handed = bandwidth(l.bandwidth.handed, base + ".bandwidth.handed");
+    if (!out.shared) resolve_others(l.bandwidth, base + ".bandwidth.");
     m_.levels.push_back(std::move(out));
+  }
+
+  void resolve_others(const hwdesc::MemoryBandwidth& b, const std::string& base) {
+    if (b.handed.known()) m_.handed = bandwidth(b.handed, base + "handed");
+    if (b.taken.known()) m_.taken = bandwidth(b.taken, base + "taken");
+    if (b.reclaimed.known()) m_.reclaimed = bandwidth(b.reclaimed, base + "reclaimed");
   }
 
   // What programs do is stream. Nine tenths are held at `from`, one tenth at `to`: the ends lie where those lines,

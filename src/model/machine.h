@@ -62,7 +62,9 @@ struct Machine {
   std::vector<NarrowRate> narrow_gathers, narrow_scatters;  // the same, of narrower vectors
   Quantity issue_rate;            // vector instr/s/unit
   Quantity fma_latency, add_latency;  // s
-  Quantity handed;               // bytes/s a unit reaches, reading what another one's own cache holds modified; 0: not known
+  // Bytes/s a unit reaches in lines that another one's own cache holds; 0: not known.
+  Quantity handed, taken;        // reading and writing what it has modified
+  Quantity reclaimed;            // writing what it has read
   Quantity unit_join;            // s from the first unit's begin to the last one's; 0: together
   double page = 4096, translations = 0;  // bytes; what the nearest buffer of translations holds, 0: not known
   Quantity translation;          // s of a miss there

@@ -233,7 +233,7 @@ class Traffic {
   // What is already in the cache is not read again the first time round. Scratch is never read from
   // beyond before it was written; what falls out of the cache goes both ways.
   // What was written stays where it fits until a later program reads or overwrites it: `kept` of it is
-  // not written back.
+  // not written back. Unless its lines were not there: then they come first, and others leave for them.
   StreamTraffic split(size_t i, double bytes, size_t l, double once, double kept) const {
     const Stream& st = s_.streams[i];
     StreamTraffic t;
@@ -244,14 +244,22 @@ class Traffic {
       return t;
     }
     if (st.written) {
-      t.written = std::max(0.0, bytes - once * kept);
+      t.written = std::max(0.0, bytes - once * std::min(kept, there(st, l)));
       t.read = st.read || m_.levels[l].write_allocates ? std::max(0.0, bytes - once) : 0;
       return t;
     }
-    double here = 0;
-    if (static_cast<size_t>(st.tensor) < resident_.size()) here = resident_[static_cast<size_t>(st.tensor)][l];
+    const double here = resident(st, l);
     t.read = bytes <= once * 1.0001 ? bytes * (1 - here) : bytes - once * here;
     return t;
+  }
+
+  double resident(const Stream& st, size_t l) const {
+    return static_cast<size_t>(st.tensor) < resident_.size() ? resident_[static_cast<size_t>(st.tensor)][l] : 0;
+  }
+
+  // The part of what is written whose lines need not come first. Threads write whole sectors, which nobody fetches.
+  double there(const Stream& st, size_t l) const {
+    return m_.simt || !m_.levels[l].write_allocates || resident_.empty() ? 1 : resident(st, l);
   }
 
   static void total(LevelTraffic& t) {

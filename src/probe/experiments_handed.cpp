@@ -1,5 +1,6 @@
 // What a unit reads of another one's cache.
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "probe/code.h"
@@ -39,7 +40,8 @@ Job pass_over(const Session& s, const char* access, int buffer, int64_t blocks) 
 
 }  // namespace
 
-// Every unit writes its part of a buffer, and reads the part of the one `over` places further: 0, its own.
+// Every unit writes its part of a buffer, and then reads or writes the part of the one `over` places further; 0: its own.
+// Where it was read, writing it again takes it back from who read it.
 void run_handed(Session& s) {
   size_t level = 0;
   const KneePoint* cache = own_cache(s.known, level);
@@ -47,22 +49,34 @@ void run_handed(Session& s) {
   if (s.device.threads || s.device.simulated || units < 2 || cache == nullptr) return;  // simulated caches know nothing of each other
   const int64_t blocks = std::max<int64_t>(1, static_cast<int64_t>(kHeld * cache->from) / kBlockBytes);
   const int buffer = s.bench.allocate(units * blocks * kBlockBytes);
-  const runtime::Launch write = s.bench.launch(pass_over(s, "write", buffer, blocks), 1);
-  s.rounds(2, [&](size_t over) {
-    runtime::Launch read = s.bench.launch(pass_over(s, "read", buffer, blocks), 1);
-    for (ir::Queue& q : read.queues) q.unit = (q.unit + units - static_cast<int>(over)) % units;
-    std::sort(read.queues.begin(), read.queues.end(), [](const ir::Queue& a, const ir::Queue& b) { return a.unit < b.unit; });
+  const auto launch = [&](const char* access, size_t over) {
+    runtime::Launch out = s.bench.launch(pass_over(s, access, buffer, blocks), 1);
+    for (ir::Queue& q : out.queues) q.unit = (q.unit + units - static_cast<int>(over)) % units;
+    std::sort(out.queues.begin(), out.queues.end(), [](const ir::Queue& a, const ir::Queue& b) { return a.unit < b.unit; });
+    return out;
+  };
+  s.rounds(4, [&](size_t turn) {
+    const size_t over = turn % 2;
+    const bool reads = turn < 2;
     std::vector<runtime::Launch> list;
-    for (int i = 0; i < kPairs; ++i) list.insert(list.end(), {write, read});
-    Observation o{"handed", over == 0 ? "own" : "other", {{"level", double(level)}, {"bytes", double(blocks * kBlockBytes)}}, "s", {}, {}, 0, {}};
-    for (int i = 0; i < 6; ++i)
-      s.bench.sample(o, [&] {
-        const std::vector<double> times = s.bench.run(list);
-        double sum = 0;
-        for (size_t t = 1; t < times.size(); t += 2) sum += times[t];
-        return sum / kPairs / static_cast<double>(blocks * kBlockBytes);
-      });
-    s.emit(o);
+    for (int i = 0; i < kPairs; ++i) list.insert(list.end(), {launch("write", 0), launch(reads ? "read" : "write", over)});
+    const auto observation = [&](std::string what) {
+      if (over == 0) what += " own";
+      return Observation{"handed", what, {{"level", double(level)}, {"bytes", double(blocks * kBlockBytes)}}, "s", {}, {}, 0, {}};
+    };
+    // Of all launches of a run, the first, third, ...: first 0; the others: first 1. Seconds per byte.
+    const auto sample = [&](Observation o, size_t first) {
+      for (int i = 0; i < 6; ++i)
+        s.bench.sample(o, [&] {
+          const std::vector<double> times = s.bench.run(list);
+          double sum = 0;
+          for (size_t t = first; t < times.size(); t += 2) sum += times[t];
+          return sum / kPairs / static_cast<double>(blocks * kBlockBytes);
+        });
+      s.emit(o);
+    };
+    sample(observation(reads ? "handed" : "taken"), 1);
+    if (reads) sample(observation("reclaimed"), 0);
   });
 }
 

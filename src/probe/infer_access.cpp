@@ -74,11 +74,16 @@ void add_outstanding(const Observations& all, const Known& known, size_t level, 
 }
 
 void add_handed(const Observations& all, size_t level, MemoryLevel& to) {
-  const auto other = summarize(select(all, "handed", "other", {{"level", double(level)}}), Estimator::throughput);
-  const auto own = summarize(select(all, "handed", "own", {{"level", double(level)}}), Estimator::throughput);
-  if (!other || !own) return;
-  to.bandwidth.handed = bandwidth_value(inverse(*other, 1), "", "every unit reads once what the next one has just written, half of what a cache holds");
-  to.bandwidth.handed.note = fmt::format("its own it reads at {:.1f} GB/s then", 1e-9 / own->value);
+  const auto add = [&](const char* what, Value<Bandwidth>& value, const char* does, const char* method) {
+    const auto other = summarize(select(all, "handed", what, {{"level", double(level)}}), Estimator::throughput);
+    const auto own = summarize(select(all, "handed", std::string(what) + " own", {{"level", double(level)}}), Estimator::throughput);
+    if (!other || !own) return;
+    value = bandwidth_value(inverse(*other, 1), "", method);
+    value.note = fmt::format("its own it {} at {:.1f} GB/s then", does, 1e-9 / own->value);
+  };
+  add("handed", to.bandwidth.handed, "reads", "every unit reads once what the next one has just written, half of what a cache holds");
+  add("taken", to.bandwidth.taken, "writes", "every unit writes once what the next one has just written, half of what a cache holds");
+  add("reclaimed", to.bandwidth.reclaimed, "writes", "every unit writes what the next one has read since it wrote it, half of what a cache holds");
 }
 
 }  // namespace assay::probe

@@ -1,4 +1,4 @@
-// What the caches hold between programs: tensors in order of last use.
+// What the caches hold between programs: storage in order of last use.
 #include <algorithm>
 #include <cmath>
 
@@ -10,12 +10,6 @@
 namespace assay::simulator {
 
 namespace {
-
-double storage_bytes(const ir::Program& p, int tensor) {
-  const ir::Tensor& t = p.graph.tensors[static_cast<size_t>(tensor)];
-  return static_cast<double>(ir::physical_elements(p.layouts[static_cast<size_t>(tensor)], t.shape)) *
-         ir::bytes_of(t.dtype);
-}
 
 // The dimension of a tensor that moves with the loop whose trips are dealt out to the units; -1: none.
 int split_of(const ir::Program& p, int tensor, const lower::Nest& nest) {
@@ -34,99 +28,152 @@ double units_of(const ir::Program& p, const model::Machine& m) {
   return std::max(1.0, std::min(m.units, static_cast<double>(ir::group_count(p))));
 }
 
-// Bytes that a unit's part of each tensor takes in the largest cache of its own: rows that crowd a few sets take more.
-std::vector<double> own_bytes(const ir::Program& p, const model::Machine& m) {
-  double sets = 1, line = m.levels[0].line;
-  for (const model::Level& l : m.levels)
-    if (!l.shared && !l.on_chip_explicit) sets = std::max(sets, l.sets);
+// A unit's part of each tensor, by what `size` makes of it: bytes of it in lines, or of the room it takes in a cache.
+template <typename Size>
+std::vector<double> part_sizes(const ir::Program& p, const model::Machine& m, const Size& size) {
   std::vector<double> out(p.graph.tensors.size(), 0);
   const model::Streams streams = model::streams_of(p);
   for (const model::Stream& s : streams.streams)
-    if (s.staging < 0) out[static_cast<size_t>(s.tensor)] = model::part_of_unit(p, streams, s, units_of(p, m)).occupied(line, sets);
+    if (s.staging < 0) out[static_cast<size_t>(s.tensor)] = size(model::part_of_unit(p, streams, s, units_of(p, m)));
   return out;
+}
+
+// The room a unit's part takes in the largest cache of its own: rows that crowd a few sets take more.
+std::vector<double> room_taken(const ir::Program& p, const model::Machine& m) {
+  double sets = 1;
+  for (const model::Level& l : m.levels)
+    if (!l.shared && !l.on_chip_explicit) sets = std::max(sets, l.sets);
+  return part_sizes(p, m, [&](const model::Footprint& f) { return f.occupied(m.levels[0].line, sets); });
 }
 
 bool is_written(const ir::Program& p, int tensor) {
   return std::any_of(p.graph.nodes.begin(), p.graph.nodes.end(), [&](const ir::Node& n) { return n.output == tensor; });
 }
 
-// The part of what a unit now needs that it touched itself before.
-double own_part(const CacheState::Entry& e, int split, double units) {
-  return e.split < 0 || e.split == split ? 1 : 1 / units;
+// How the program's units share out the bytes of a tensor.
+Dealt dealt(const ir::Program& p, int tensor, const lower::Nest& nest, const Range& where, double units) {
+  const int dim = split_of(p, tensor, nest), users = static_cast<int>(units);
+  if (users == 1) return {where.begin, where.end - where.begin, 1};
+  if (dim < 0) return {where.begin, 0, users};
+  const ir::Layout& layout = p.layouts[static_cast<size_t>(tensor)];
+  const ir::Tensor& t = p.graph.tensors[static_cast<size_t>(tensor)];
+  const std::vector<int64_t> extents = ir::physical_shape(layout, t.shape);
+  int64_t period = ir::bytes_of(t.dtype);
+  for (size_t d = layout.dims.size(); d-- > 0;) {
+    period *= extents[d];
+    const auto outer = layout.dims.begin() + static_cast<std::ptrdiff_t>(d);
+    if (std::none_of(layout.dims.begin(), outer, [&](const ir::PhysicalDim& x) { return x.dim == dim; }) && outer->dim == dim) break;
+  }
+  return {where.begin, period, users};
+}
+
+bool known_place(std::span<const Range> where, size_t tensor) { return tensor < where.size() && size_of(where[tensor]) > 0; }
+
+// Calls `f` for every entry that lies on some of the bytes: with those bytes, and with what was touched since, of all
+// and by one unit.
+template <typename F>
+void for_each_on(const CacheState& state, const Range& bytes, const F& f) {
+  double newer = 0, newer_mine = 0;
+  for (const CacheState::Entry& e : state.recent) {
+    const Range both = overlap(e.range, bytes);
+    if (size_of(both) > 0) f(e, both, newer, newer_mine);
+    newer += size_of(e.range);
+    newer_mine += e.mine;
+  }
+}
+
+// What is left of an entry when other bytes are known better.
+void cut(std::vector<CacheState::Entry>& entries, const Range& bytes) {
+  std::vector<CacheState::Entry> out;
+  for (const CacheState::Entry& e : entries) {
+    for (const Range& rest : {overlap(e.range, {e.range.begin, bytes.begin}), overlap(e.range, {bytes.end, e.range.end})}) {
+      if (size_of(rest) <= 0) continue;
+      out.push_back(e);
+      out.back().range = rest;
+      out.back().mine *= size_of(rest) / size_of(e.range);
+    }
+  }
+  entries = std::move(out);
+}
+
+// The largest cache of a unit's own.
+const model::Level* own_cache(const model::Machine& m) {
+  const model::Level* out = nullptr;
+  for (const model::Level& l : m.levels)
+    if (!l.shared && !l.on_chip_explicit) out = &l;
+  return out;
 }
 
 }  // namespace
 
 model::Residency residency_of(const ir::Program& p, const model::Machine& m, const CacheState& before,
-                              std::span<const int> keys) {
+                              std::span<const Range> where) {
   model::Residency out(p.graph.tensors.size(), std::vector<double>(m.levels.size(), 0));
   const lower::Nest nest = lower::nest_of(p);
   const double units = units_of(p, m);
   for (size_t t = 0; t < p.graph.tensors.size(); ++t) {
-    if (t >= keys.size() || keys[t] < 0) continue;
-    double newer = 0, newer_mine = 0;
-    for (const CacheState::Entry& e : before.recent) {
-      if (e.key != keys[t]) {
-        newer += e.bytes;
-        newer_mine += e.mine;
-        continue;
-      }
-      const double own = own_part(e, split_of(p, static_cast<int>(t), nest), units);
+    if (!known_place(where, t)) continue;
+    const Dealt mine = dealt(p, static_cast<int>(t), nest, where[t], units);
+    for_each_on(before, where[t], [&](const CacheState::Entry& e, const Range& both, double newer, double newer_mine) {
+      const double part = size_of(both) / size_of(where[t]), own = mine_again(both, mine, e.touched);
       for (size_t l = 0; l < m.levels.size(); ++l) {
         const model::Level& level = m.levels[l];
-        out[t][l] = level.shared || level.instances <= 1
-                        ? held(level, (newer + e.bytes) / level.instances, level.end)
-                        : own * held(level, newer_mine + e.mine, level.end);
+        out[t][l] += part * (level.shared || level.instances <= 1
+                                 ? held(level, (newer + size_of(e.range)) / level.instances, level.end)
+                                 : own * held(level, newer_mine + e.mine, level.end));
       }
-      break;
-    }
+    });
   }
   return out;
 }
 
-double handed_over(const ir::Program& p, const model::Machine& m, const CacheState& before, std::span<const int> keys) {
-  if (m.handed.value <= 0) return 0;
-  const model::Level* own_cache = nullptr;  // the largest of a unit's own
-  for (const model::Level& l : m.levels)
-    if (!l.shared && !l.on_chip_explicit) own_cache = &l;
-  if (own_cache == nullptr) return 0;
-  double out = 0;
+HeldByOthers held_by_others(const ir::Program& p, const model::Machine& m, const CacheState& before, std::span<const Range> where) {
+  HeldByOthers out;
+  const model::Level* cache = own_cache(m);
+  if (cache == nullptr || m.units <= 1) return out;
   const lower::Nest nest = lower::nest_of(p);
   const double units = units_of(p, m);
-  const std::vector<double> needed = own_bytes(p, m);
+  const std::vector<double> needed = part_sizes(p, m, [&](const model::Footprint& f) { return f.bytes(m.levels[0].line); });
   for (size_t t = 0; t < p.graph.tensors.size(); ++t) {
-    if (t >= keys.size() || keys[t] < 0) continue;
-    double newer_mine = 0;
-    for (const CacheState::Entry& e : before.recent) {
-      if (e.key == keys[t]) {
-        const double others = 1 - own_part(e, split_of(p, static_cast<int>(t), nest), units);
-        if (e.written && !is_written(p, static_cast<int>(t))) out += needed[t] * others * held(*own_cache, newer_mine + e.mine, own_cache->end);
-        break;
-      }
-      newer_mine += e.mine;
-    }
+    if (!known_place(where, t)) continue;
+    const Dealt mine = dealt(p, static_cast<int>(t), nest, where[t], units);
+    const bool writes = is_written(p, static_cast<int>(t));
+    for_each_on(before, where[t], [&](const CacheState::Entry& e, const Range& both, double, double newer_mine) {
+      const double bytes = needed[t] * size_of(both) / size_of(where[t]) * held(*cache, newer_mine + e.mine, cache->end);
+      if (e.written)
+        (writes ? out.taken : out.handed) += bytes * (1 - mine_again(both, mine, e.touched));
+      else if (writes)
+        out.reclaimed += bytes * (1 - mine_alone(both, mine, e.touched, e.wrote));
+    });
   }
   return out;
 }
 
-CacheState after(const ir::Program& p, const model::Machine& m, CacheState before, std::span<const int> keys) {
+CacheState after(const ir::Program& p, const model::Machine& m, CacheState before, std::span<const Range> where) {
   double limit = 0;
   for (const model::Level& l : m.levels)
     if (!l.last) limit = std::max(limit, std::max(2 * l.capacity.value, l.end) * l.instances);
   const lower::Nest nest = lower::nest_of(p);
-  const std::vector<double> own = own_bytes(p, m);
+  const double units = units_of(p, m);
+  const std::vector<double> own = room_taken(p, m);
   for (int t : ir::arguments_of(p)) {
     const auto i = static_cast<size_t>(t);
-    if (i >= keys.size() || keys[i] < 0) continue;
-    std::erase_if(before.recent, [&](const CacheState::Entry& e) { return e.key == keys[i]; });
-    const double bytes = storage_bytes(p, t);
-    const int split = split_of(p, t, nest);
-    before.recent.insert(before.recent.begin(),
-                         CacheState::Entry{keys[i], bytes, std::max(own[i], split < 0 ? bytes : bytes / units_of(p, m)), split, is_written(p, t)});
+    if (!known_place(where, i)) continue;
+    CacheState::Entry now;
+    now.range = where[i];
+    now.written = is_written(p, t);
+    now.touched = now.wrote = dealt(p, t, nest, where[i], units);
+    now.mine = std::max(own[i], now.touched.to_all() ? size_of(where[i]) : size_of(where[i]) / units);
+    double most = 0;
+    for_each_on(before, where[i], [&](const CacheState::Entry& e, const Range& both, double, double) {
+      if (!now.written && size_of(both) > most) now.wrote = e.wrote, most = size_of(both);
+    });
+    cut(before.recent, where[i]);
+    before.recent.insert(before.recent.begin(), now);
   }
   double sum = 0;
   size_t keep = 0;
-  while (keep < before.recent.size() && sum <= limit) sum += before.recent[keep++].bytes;
+  while (keep < before.recent.size() && sum <= limit) sum += size_of(before.recent[keep++].range);
   before.recent.resize(keep);
   return before;
 }

@@ -34,11 +34,11 @@ struct UnitCost {
 
 class Estimator {
  public:
-  Estimator(const ir::Program& p, const Machine& m, const CacheState& before, std::span<const int> keys,
+  Estimator(const ir::Program& p, const Machine& m, const CacheState& before, std::span<const Range> where,
             const lower::Counts* counts, Words words)
       : p_(p), m_(m), words_(words), counts_(counts != nullptr ? *counts : model::closed_form(p)), streams_(model::streams_of(p)) {
-    handed_ = handed_over(p, m, before, keys);
-    traffic_ = model::traffic(p, streams_, m, residency_of(p, m, before, keys), model::accessed_bytes(p, streams_, counts_, m.levels[0].line));
+    others_ = held_by_others(p, m, before, where);
+    traffic_ = model::traffic(p, streams_, m, residency_of(p, m, before, where), model::accessed_bytes(p, streams_, counts_, m.levels[0].line));
     groups_ = static_cast<double>(ir::group_count(p));
     active_ = std::min(m.units, groups_);
     share_ = busiest_share();
@@ -343,15 +343,23 @@ class Estimator {
     add_term("sharing", seconds, [&] { return fmt::format("{:.0f} runs of the output end in another unit's", ends); }, last.latency.spread);
   }
 
-  // What another unit wrote last comes out of its cache, which takes longer than from the memory that both share.
+  // Lines in another unit's own cache come out of it, and lines that it has read are taken from it before they are
+  // written: both take longer than what both units share.
   void taking_over() {
-    if (handed_ <= 0 || m_.levels.size() < 2) return;
+    if (m_.levels.size() < 2) return;
+    take_over("handed", others_.handed, m_.handed, false, "that another unit wrote last");
+    take_over("taken", others_.taken, m_.taken, true, "written, which another unit wrote last");
+    take_over("reclaimed", others_.reclaimed, m_.reclaimed, true, "written, which another unit has read");
+  }
+
+  void take_over(const char* name, double bytes, const model::Quantity& rate, bool writes, const char* what) {
+    if (bytes <= 0 || rate.value <= 0) return;
     size_t behind = 1;  // the memory behind a unit's own caches
     while (behind + 1 < m_.levels.size() && !m_.levels[behind].shared) ++behind;
-    const double seconds = handed_ * std::max(0.0, 1 / m_.handed.value - on_its_way(behind, false));
+    const double seconds = bytes * std::max(0.0, 1 / rate.value - on_its_way(behind, writes));
     if (seconds <= 0) return;
     cost_.far += seconds;
-    add_term("handed", seconds, [&] { return fmt::format("{:.4g} B that another unit wrote last", handed_); }, m_.handed.spread);
+    add_term(name, seconds, [&] { return fmt::format("{:.4g} B {}", bytes, what); }, rate.spread);
   }
 
   // ECM: arithmetic overlaps transfers between a core's own caches, which add to each other and to
@@ -474,7 +482,7 @@ class Estimator {
   const lower::Counts counts_;
   const model::Streams streams_;
   std::vector<model::LevelTraffic> traffic_;
-  double handed_ = 0;  // bytes
+  HeldByOthers others_;
   double groups_ = 1, active_ = 1, share_ = 1, fixed_ = 0;
   UnitCost cost_;
   std::vector<double> spreads_;
@@ -483,9 +491,9 @@ class Estimator {
 
 }  // namespace
 
-Estimate estimate(const ir::Program& p, const Machine& m, const CacheState& before, std::span<const int> keys,
+Estimate estimate(const ir::Program& p, const Machine& m, const CacheState& before, std::span<const Range> where,
                   const lower::Counts* counts, Words words) {
-  return Estimator(p, m, before, keys, counts, words).run();
+  return Estimator(p, m, before, where, counts, words).run();
 }
 
 }  // namespace assay::simulator

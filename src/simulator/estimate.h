@@ -9,17 +9,18 @@
 #include "lower/count.h"
 #include "model/estimate.h"
 #include "model/machine.h"
+#include "simulator/range.h"
 
 namespace assay::simulator {
 
-// What the caches hold: tensors by a caller's key, most recently used first, in bytes.
+// What the caches hold: storage, most recently used first.
 struct CacheState {
   struct Entry {
-    int key = -1;
-    double bytes = 0;  // of the whole tensor
-    double mine = 0;   // of what one unit touched of it
-    int split = -1;    // the dimension along which units shared it out; -1: each touched all
-    bool written = false;  // by the program that touched it last: what a unit has of it nobody else has
+    Range range;
+    double mine = 0;       // bytes of it that one unit touched
+    Dealt touched;         // by the program that touched it last
+    Dealt wrote;           // by the one that wrote it last
+    bool written = false;  // they are one: what a unit has of it nobody else has
   };
   std::vector<Entry> recent;
 };
@@ -27,13 +28,12 @@ struct CacheState {
 // Ranking hundreds of programs needs no words.
 enum class Words { none, full };
 
-// One program. `keys`: per tensor of the program's graph the key under which the caches know it
-// (-1: none). `counts`: exact counts of its loop kernel; nullptr: the closed form.
+// One program. `where`: per tensor of the program's graph the storage under which the caches know it. `counts`: exact counts of its loop kernel; nullptr: the closed form.
 model::Estimate estimate(const ir::Program& p, const model::Machine& m, const CacheState& before,
-                         std::span<const int> keys, const lower::Counts* counts = nullptr, Words words = Words::full);
+                         std::span<const Range> where, const lower::Counts* counts = nullptr, Words words = Words::full);
 
 // The caches after the program ran.
-CacheState after(const ir::Program& p, const model::Machine& m, CacheState before, std::span<const int> keys);
+CacheState after(const ir::Program& p, const model::Machine& m, CacheState before, std::span<const Range> where);
 
 struct PlanEstimate {
   std::vector<model::Estimate> steps;

@@ -8,13 +8,17 @@ namespace assay::simulator {
 
 namespace {
 
-// Per tensor of the step's program the plan tensor it stands for.
-std::vector<int> keys_of(const ir::Plan& plan, const ir::Step& step) {
+// Per tensor of the step's program where it lies: constants behind the arena, which is behind address 0.
+std::vector<Range> where_of(const ir::Plan& plan, const ir::Step& step) {
   const ir::Program& p = plan.programs[static_cast<size_t>(step.program)];
-  std::vector<int> keys(p.graph.tensors.size(), -1);
+  std::vector<Range> out(p.graph.tensors.size());
   const std::vector<int> arguments = ir::arguments_of(p);
-  for (size_t i = 0; i < arguments.size(); ++i) keys[static_cast<size_t>(arguments[i])] = step.arguments[i];
-  return keys;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const ir::PlanTensor& t = plan.tensors[static_cast<size_t>(step.arguments[i])];
+    const int64_t begin = t.offset + (t.kind == ir::TensorKind::constant ? plan.arena_bytes : 0);
+    out[static_cast<size_t>(arguments[i])] = {begin, begin + t.bytes};
+  }
+  return out;
 }
 
 void add(model::Estimate& total, const model::Estimate& e, double& low, double& high) {
@@ -42,13 +46,13 @@ PlanEstimate simulate(const ir::Plan& plan, const model::Machine& m) {
   PlanEstimate out;
   CacheState state;
   for (const ir::Step& s : plan.steps)
-    state = after(plan.programs[static_cast<size_t>(s.program)], m, std::move(state), keys_of(plan, s));
+    state = after(plan.programs[static_cast<size_t>(s.program)], m, std::move(state), where_of(plan, s));
   double low = 0, high = 0;
   for (const ir::Step& s : plan.steps) {
     const ir::Program& p = plan.programs[static_cast<size_t>(s.program)];
-    const std::vector<int> keys = keys_of(plan, s);
-    out.steps.push_back(estimate(p, m, state, keys));
-    state = after(p, m, std::move(state), keys);
+    const std::vector<Range> where = where_of(plan, s);
+    out.steps.push_back(estimate(p, m, state, where));
+    state = after(p, m, std::move(state), where);
     add(out.total, out.steps.back(), low, high);
   }
   out.total.low = std::max(0.0, out.total.seconds - low);

@@ -1,7 +1,5 @@
 #include "toolkit/simulate.h"
 
-#include <numeric>
-
 #include "files/files.h"
 #include "lower/legal.h"
 #include "lower/lower.h"
@@ -26,10 +24,9 @@ Simulation simulate_plan(const ir::Plan& plan, const model::Machine& machine) {
 // Exact counts where the program can be lowered, else the closed forms.
 Simulation simulate_program(const ir::Program& p, const model::Machine& machine,
                             const hwdesc::Target& target, bool cold) {
-  std::vector<int> keys(p.graph.tensors.size());
-  std::iota(keys.begin(), keys.end(), 0);
+  const std::vector<simulator::Range> where = simulator::ranges_apart(p);
   simulator::CacheState state;
-  if (!cold) state = simulator::after(p, machine, {}, keys);
+  if (!cold) state = simulator::after(p, machine, {}, where);
   Result<ir::Kernel> kernel = lower::legal(p, target).empty()
                                   ? lower::lower(p, target)
                                   : Result<ir::Kernel>(error("not legal"));
@@ -38,7 +35,7 @@ Simulation simulate_program(const ir::Program& p, const model::Machine& machine,
   Simulation s;
   s.name = p.name;
   s.steps = {p.name};
-  s.total = simulator::estimate(p, machine, state, keys, kernel ? &counts : nullptr);
+  s.total = simulator::estimate(p, machine, state, where, kernel ? &counts : nullptr);
   s.estimates = {s.total};
   return s;
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "simulator/estimate.h"
 
@@ -23,11 +22,10 @@ TrialDrawer::TrialDrawer(const compiler::TileGraph& tile_graph, const hwdesc::Ta
       rng_(seed) {}
 
 model::Estimate warm_estimate(const ir::Program& p, const model::Machine& machine, const lower::Counts* counts) {
-  std::vector<int> keys(p.graph.tensors.size());
-  std::iota(keys.begin(), keys.end(), 0);
-  const simulator::CacheState warm = simulator::after(p, machine, {}, keys);
+  const std::vector<simulator::Range> where = simulator::ranges_apart(p);
+  const simulator::CacheState warm = simulator::after(p, machine, {}, where);
   const auto words = counts == nullptr ? simulator::Words::none : simulator::Words::full;
-  return simulator::estimate(p, machine, warm, keys, counts, words);
+  return simulator::estimate(p, machine, warm, where, counts, words);
 }
 
 bool TrialDrawer::add(ir::Program program, Drawn drawn, std::vector<Trial>& to) {

@@ -11,6 +11,7 @@
 #include "compiler/place.h"
 #include "compiler/schedule.h"
 #include "compiler/simplify.h"
+#include "compiler/storage.h"
 
 namespace assay::test {
 namespace {
@@ -136,6 +137,23 @@ TEST(Compile, EqualLayersShareAProgram) {
   ASSERT_TRUE(c.ok());
   EXPECT_EQ(c->plan.steps.size(), 3U);  // the input's copy, two convolutions
   EXPECT_EQ(c->plan.programs.size(), 3U);
+}
+
+TEST(Place, TellsBeforeThereAreProgramsWhereTensorsWillLie) {
+  const hwdesc::Target t = small_cpu(8, 2);
+  const ir::Graph g = residual_block(16, 7);
+  const compiler::Problems problems = compiler::problems_of(g, *model::prepare(t));
+  const std::vector<simulator::Range> ranges = compiler::ranges_of(problems);
+  const auto c = compiler::compile(g, t, {});
+  ASSERT_TRUE(c.ok());
+  int known = 0;
+  for (size_t i = 0; i < ranges.size(); ++i)
+    for (const ir::PlanTensor& placed : c->plan.tensors) {
+      if (placed.name != problems.laid.graph.tensors[i].name || placed.kind == ir::TensorKind::constant || ranges[i].end == 0) continue;
+      EXPECT_EQ(ranges[i], (simulator::Range{placed.offset, placed.offset + placed.bytes})) << placed.name;
+      ++known;
+    }
+  EXPECT_GE(known, 4) << "input, its copy, between the convolutions, output";
 }
 
 TEST(Place, TensorsAliveTogetherNeverOverlapAndPaddingStaysUntouched) {

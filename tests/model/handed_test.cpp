@@ -1,4 +1,4 @@
-// Data that another unit wrote last comes out of its cache.
+// What it costs that lines lie in another unit's own cache.
 #include <gtest/gtest.h>
 
 #include "programs.h"
@@ -6,57 +6,108 @@
 namespace assay::test {
 namespace {
 
-constexpr double kHanded = 1e9;  // bytes/s
+constexpr double kHanded = 1e9, kTaken = 5e8, kReclaimed = 1e8;  // bytes/s
 
-model::Machine two_units(double handed) {
+model::Machine two_units(bool known) {
   hwdesc::Target t = small_cpu(8, 2);
-  for (hwdesc::MemoryLevel& l : t.profile.memory)
-    if (l.name == "l2" && handed > 0) l.bandwidth.handed.value = hwdesc::Bandwidth{handed, ""};
+  for (hwdesc::MemoryLevel& l : t.profile.memory) {
+    if (l.name != "l2" || !known) continue;
+    l.bandwidth.handed.value = hwdesc::Bandwidth{kHanded, ""};
+    l.bandwidth.taken.value = hwdesc::Bandwidth{kTaken, ""};
+    l.bandwidth.reclaimed.value = hwdesc::Bandwidth{kReclaimed, ""};
+  }
   return machine(t);
 }
 
+using Entry = simulator::CacheState::Entry;
+
+constexpr int64_t kLeft = 8 * 128 * 4, kOut = 8 * 64 * 4;  // bytes
+constexpr int64_t kOutAt = 1 << 20;
+
 // Columns are dealt out, and every unit reads all of the left operand.
-double seconds(const model::Machine& m, const simulator::CacheState::Entry& left) {
+double seconds(const model::Machine& m, const Entry& held) {
   const ir::Program p = product(8, 64, 128, 32);
   simulator::CacheState state;
-  state.recent = {left};
-  const std::vector<int> keys = {0, 1, 2};
-  return simulator::estimate(p, m, state, keys).seconds;
+  state.recent = {held};
+  const std::vector<simulator::Range> where = {{0, kLeft}, {1 << 16, (1 << 16) + 128 * 64 * 4}, {kOutAt, kOutAt + kOut}};
+  return simulator::estimate(p, m, state, where).seconds;
 }
 
-constexpr double kLeft = 8 * 128 * 4;  // bytes
+// The first and the second half are different units'.
+simulator::Dealt halves(int64_t begin, int64_t bytes) { return {begin, bytes, 2}; }
+// Every row of 64 columns is shared out, as the program does.
+simulator::Dealt columns(int64_t begin) { return {begin, 64 * 4, 2}; }
+
+Entry left(bool written) { return {{0, kLeft}, kLeft / 2, halves(0, kLeft), halves(0, kLeft), written}; }
+Entry out(const simulator::Dealt& touched, const simulator::Dealt& wrote, bool written) {
+  return {{kOutAt, kOutAt + kOut}, kOut / 2, touched, wrote, written};
+}
 
 TEST(Handed, HalfOfWhatAllReadWasWrittenByTheOtherUnit) {
-  const model::Machine m = two_units(kHanded);
+  const model::Machine m = two_units(true);
   ASSERT_DOUBLE_EQ(m.handed.value, kHanded);
-  const double read = seconds(m, {0, kLeft, kLeft / 2, 0, false}), written = seconds(m, {0, kLeft, kLeft / 2, 0, true});
-  EXPECT_NEAR(written - read, kLeft / 2 / kHanded, 0.1 * kLeft / 2 / kHanded);
+  EXPECT_NEAR(seconds(m, left(true)) - seconds(m, left(false)), kLeft / 2 / kHanded, 0.1 * kLeft / 2 / kHanded);
 }
 
 TEST(Handed, NothingWhereEachWroteAllOrItHasLeftTheCachesOrIsNotKnown) {
-  const model::Machine m = two_units(kHanded), silent = two_units(0);
-  for (const simulator::CacheState::Entry& e : {simulator::CacheState::Entry{0, kLeft, kLeft, -1, true}, {0, kLeft, 1e9, 0, true}}) {
-    simulator::CacheState::Entry read = e;
+  const model::Machine m = two_units(true), silent = two_units(false);
+  Entry all = left(true), gone = left(true);
+  all.touched = all.wrote = {0, 0, 2};
+  gone.mine = 1e9;
+  for (const Entry& e : {all, gone}) {
+    Entry read = e;
     read.written = false;
     EXPECT_DOUBLE_EQ(seconds(m, e), seconds(m, read));
   }
-  const simulator::CacheState::Entry e{0, kLeft, kLeft / 2, 0, true};
-  EXPECT_LT(seconds(silent, e), seconds(m, e));
+  EXPECT_LT(seconds(silent, left(true)), seconds(m, left(true)));
+}
+
+// A unit writes half of the output, and half of that was the other unit's.
+TEST(Handed, WhatAnotherWroteOrReadIsTakenFromItBeforeItIsWritten) {
+  const model::Machine m = two_units(true), silent = two_units(false);
+  const auto extra = [&](const Entry& e) { return seconds(m, e) - seconds(silent, e); };
+  const simulator::Dealt mine = columns(kOutAt), other = halves(kOutAt, kOut), all{kOutAt, 0, 2};
+  EXPECT_DOUBLE_EQ(extra(out(mine, mine, true)), 0);
+  EXPECT_DOUBLE_EQ(extra(out(mine, mine, false)), 0);
+  EXPECT_NEAR(extra(out(other, other, true)), kOut / 4 / kTaken, 0.1 * kOut / 4 / kTaken);
+  EXPECT_NEAR(extra(out(other, mine, false)), kOut / 4 / kReclaimed, 0.1 * kOut / 4 / kReclaimed);
+  EXPECT_NEAR(extra(out(mine, other, false)), kOut / 4 / kReclaimed, 0.1 * kOut / 4 / kReclaimed);
+  EXPECT_NEAR(extra(out(all, mine, false)), kOut / 2 / kReclaimed, 0.1 * kOut / 2 / kReclaimed);
+}
+
+TEST(Handed, StorageIsKnownByItsBytesNotByItsTensor) {
+  const model::Machine m = two_units(true), silent = two_units(false);
+  Entry e = out({kOutAt - kOut, 2 * kOut, 2}, {kOutAt - kOut, 2 * kOut, 2}, true);  // its second half lies here: the other unit's
+  e.range.begin = kOutAt - kOut;
+  EXPECT_NEAR(seconds(m, e) - seconds(silent, e), kOut / 4 / kTaken, 0.1 * kOut / 4 / kTaken);
 }
 
 TEST(Handed, AMemoryWithNothingBehindItHandsNothingOver) {
   hwdesc::Target t = small_cpu(8, 2);
   std::erase_if(t.profile.memory, [](const hwdesc::MemoryLevel& l) { return l.name != "l2"; });
   ASSERT_EQ(t.profile.memory.size(), 1U);
-  const double silent = seconds(machine(t), {0, kLeft, kLeft / 2, 0, true});
+  const double silent = seconds(machine(t), left(true));
   t.profile.memory[0].bandwidth.handed.value = hwdesc::Bandwidth{kHanded, ""};
-  EXPECT_DOUBLE_EQ(seconds(machine(t), {0, kLeft, kLeft / 2, 0, true}), silent);
+  EXPECT_DOUBLE_EQ(seconds(machine(t), left(true)), silent);
 }
 
 TEST(Handed, AProgramLeavesWhatItWroteInTheCaches) {
   const ir::Program p = product(8, 64, 128, 32);
-  const std::vector<int> keys = {0, 1, 2};
-  for (const simulator::CacheState::Entry& e : simulator::after(p, two_units(kHanded), {}, keys).recent) EXPECT_EQ(e.written, e.key == 2);
+  const std::vector<simulator::Range> where = simulator::ranges_apart(p);
+  for (const Entry& e : simulator::after(p, two_units(true), {}, where).recent) EXPECT_EQ(e.written, e.range == where[2]);
+}
+
+// What lies on a part of other storage takes that part only.
+TEST(Handed, StorageThatIsUsedAgainIsCut) {
+  const ir::Program p = product(8, 64, 128, 32);
+  std::vector<simulator::Range> where = simulator::ranges_apart(p);
+  where[0] = where[1] = {};
+  simulator::CacheState state;
+  state.recent = {{{where[2].begin - 1000, where[2].end + 500}, 300, {}, {}, false}};
+  int64_t rest = 0;
+  for (const Entry& e : simulator::after(p, two_units(true), state, where).recent)
+    rest += e.range == where[2] ? 0 : e.range.end - e.range.begin;
+  EXPECT_EQ(rest, 1500);
 }
 
 }  // namespace

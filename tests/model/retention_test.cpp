@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <numeric>
 
 #include "programs.h"
 
@@ -100,9 +99,8 @@ vector: {axis: j, width: 4}
 double far_bytes(const hwdesc::Target& t) {
   const ir::Program p = relu();
   const model::Machine m = machine(t);
-  std::vector<int> keys(p.graph.tensors.size());
-  std::iota(keys.begin(), keys.end(), 0);
-  const model::Estimate e = simulator::estimate(p, m, simulator::after(p, m, {}, keys), keys);
+  const std::vector<simulator::Range> where = simulator::ranges_apart(p);
+  const model::Estimate e = simulator::estimate(p, m, simulator::after(p, m, {}, where), where);
   for (const model::LevelUse& l : e.levels)
     if (l.boundary == "l3<-dram") return l.read_bytes + l.written_bytes;
   throw std::runtime_error("no far memory");
@@ -118,14 +116,11 @@ TEST(Retention, ASoftEdgeRemembersAsFarAsItReaches) {
   const ir::Program p = relu();
   const model::Machine m = machine(with_streamed({kib(16), kib(400), kib(10000)}));
   simulator::CacheState state;
-  std::vector<int> keys(p.graph.tensors.size());
-  for (int run = 0; run < 8; ++run) {  // 1 MiB of other tensors
-    std::iota(keys.begin(), keys.end(), run * 10);
-    state = simulator::after(p, m, state, keys);
-  }
-  std::iota(keys.begin(), keys.end(), 0);
+  for (int run = 0; run < 8; ++run)  // 1 MiB of other tensors
+    state = simulator::after(p, m, state, simulator::ranges_apart(p, run << 20));
+  const std::vector<simulator::Range> where = simulator::ranges_apart(p);
   const auto read = [&](const simulator::CacheState& before) {
-    for (const model::LevelUse& l : simulator::estimate(p, m, before, keys).levels)
+    for (const model::LevelUse& l : simulator::estimate(p, m, before, where).levels)
       if (l.boundary == "l3<-dram") return l.read_bytes;
     throw std::runtime_error("no far memory");
   };

@@ -57,7 +57,8 @@ TEST(Access, what_bandwidth_ends_may_be_more) {
 
 TEST(Access, what_a_unit_reads_of_another_ones_cache) {
   Observations o;
-  o.points = {block("handed", "own", {{"level", 1}, {"bytes", 1 << 18}}, 1 / 200e9), block("handed", "other", {{"level", 1}, {"bytes", 1 << 18}}, 1 / 20e9)};
+  o.points = {block("handed", "handed own", {{"level", 1}, {"bytes", 1 << 18}}, 1 / 200e9), block("handed", "handed", {{"level", 1}, {"bytes", 1 << 18}}, 1 / 20e9),
+              block("handed", "reclaimed own", {{"level", 1}, {"bytes", 1 << 18}}, 1 / 100e9), block("handed", "reclaimed", {{"level", 1}, {"bytes", 1 << 18}}, 1 / 7e9)};
   hwdesc::MemoryLevel l, nearer;
   add_handed(o, 1, l);
   add_handed(o, 0, nearer);
@@ -65,6 +66,9 @@ TEST(Access, what_a_unit_reads_of_another_ones_cache) {
   EXPECT_NEAR(l.bandwidth.handed.value->v, 20e9, 1e8);
   EXPECT_NE(l.bandwidth.handed.note.find("200"), std::string::npos);
   EXPECT_FALSE(nearer.bandwidth.handed.known());
+  ASSERT_TRUE(l.bandwidth.reclaimed.known());
+  EXPECT_NEAR(l.bandwidth.reclaimed.value->v, 7e9, 1e8);
+  EXPECT_FALSE(l.bandwidth.taken.known()) << "never measured";
 }
 
 // A cache of so many sets and ways, indexed by address bits or by a hash.

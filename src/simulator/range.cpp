@@ -1,0 +1,49 @@
+#include "simulator/range.h"
+
+#include <algorithm>
+
+namespace assay::simulator {
+
+namespace {
+
+constexpr int64_t kPlacesLookedAt = 64;  // evenly over a range, each in the middle of its stretch
+
+template <typename Predicate>
+double part_where(const Range& bytes, const Predicate& holds) {
+  const int64_t size = bytes.end - bytes.begin, places = std::min(kPlacesLookedAt, size);
+  int64_t n = 0;
+  for (int64_t i = 0; i < places; ++i) n += holds(bytes.begin + (2 * i + 1) * size / (2 * places)) ? 1 : 0;
+  return places > 0 ? static_cast<double>(n) / static_cast<double>(places) : 0;
+}
+
+}  // namespace
+
+Range overlap(const Range& a, const Range& b) {
+  const int64_t begin = std::max(a.begin, b.begin);
+  return {begin, std::max(begin, std::min(a.end, b.end))};
+}
+
+std::vector<Range> ranges_apart(const ir::Program& p, int64_t first) {
+  std::vector<Range> out;
+  for (size_t t = 0; t < p.graph.tensors.size(); ++t) {
+    const ir::Tensor& tensor = p.graph.tensors[t];
+    const int64_t bytes = ir::physical_elements(p.layouts[t], tensor.shape) * ir::bytes_of(tensor.dtype);
+    out.push_back({first, first + bytes});
+    first += bytes;
+  }
+  return out;
+}
+
+double mine_again(const Range& bytes, const Dealt& now, const Dealt& before) {
+  if (before.to_all() || now == before) return 1;
+  if (now.to_all()) return 1.0 / before.units;
+  return part_where(bytes, [&](int64_t b) { return now.unit_of(b) == before.unit_of(b); });
+}
+
+double mine_alone(const Range& bytes, const Dealt& now, const Dealt& before, const Dealt& earlier) {
+  if (before.to_all() || earlier.to_all() || now.to_all()) return 0;
+  if (now == before && now == earlier) return 1;
+  return part_where(bytes, [&](int64_t b) { return now.unit_of(b) == before.unit_of(b) && now.unit_of(b) == earlier.unit_of(b); });
+}
+
+}  // namespace assay::simulator
