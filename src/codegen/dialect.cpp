@@ -2,37 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <charconv>
-#include <span>
+#include <optional>
 
-#include "base/edit_distance.h"
-#include "base/yaml.h"
 #include "codegen/spellings.h"
+#include "codegen/yaml_reader.h"
 
 namespace assay::codegen {
 namespace {
 
 using yaml::Node;
-using Names = std::vector<std::string>;
 
-struct Reader {
-  const yaml::Document& doc;
-  Diags diags;
-
-  void fail(const Node& at, std::string message, std::string hint = "") {
-    diags.push_back(error_at(doc, at, std::move(message), std::move(hint)));
-  }
-  void only_keys(const Node& map, const Names& known);
-  const Node* need(const Node& map, std::string_view key);
-  std::string text_of(const Node& n);
-  std::string text(const Node& map, std::string_view key);
-  bool flag(const Node& map, std::string_view key);
-  Names words(const Node& map, std::string_view key);
-  int word(const Node& map, std::string_view key, const Names& choices);
-  Template spelling(const Node& n, std::span<const std::string_view> holes);
-  Template spelling(const Node& map, std::string_view key, std::span<const std::string_view> holes);
-
+struct Reader : YamlReader {
   hwdesc::DialectCapabilities capabilities(const Node& n);
   Structure structure(const Node& n);
   std::map<ir::DType, ElementType> types(const Node& n);
@@ -41,93 +21,13 @@ struct Reader {
   std::vector<Header> headers(const Node& n);
 };
 
-void Reader::only_keys(const Node& map, const Names& known) {
-  if (map.kind != Node::Kind::map) return fail(map, "expected a map");
-  for (const yaml::Entry& e : map.entries) {
-    if (std::find(known.begin(), known.end(), e.key) != known.end()) continue;
-    const std::string near = nearest(e.key, known);
-    diags.push_back(error_at(doc, e.line, e.col, fmt::format("unknown key '{}'", e.key),
-                             near.empty() ? "" : fmt::format("did you mean '{}'?", near)));
-  }
-}
-
-const Node* Reader::need(const Node& map, std::string_view key) {
-  const Node* n = map.kind == Node::Kind::map ? map.find(key) : nullptr;
-  if (n == nullptr) fail(map, fmt::format("'{}' is missing", key));
-  return n;
-}
-
-std::string Reader::text_of(const Node& n) {
-  if (n.kind != Node::Kind::scalar) fail(n, "expected text");
-  return n.scalar;
-}
-
-std::string Reader::text(const Node& map, std::string_view key) {
-  const Node* n = need(map, key);
-  return n == nullptr ? "" : text_of(*n);
-}
-
-bool Reader::flag(const Node& map, std::string_view key) {
-  return word(map, key, {"false", "true"}) == 1;
-}
-
-Names Reader::words(const Node& map, std::string_view key) {
-  const Node* n = need(map, key);
-  if (n == nullptr) return {};
-  if (n->kind != Node::Kind::sequence) fail(*n, "expected a list");
-  Names out;
-  for (const Node& item : n->items) out.push_back(text_of(item));
-  return out;
-}
-
-int Reader::word(const Node& map, std::string_view key, const Names& choices) {
-  const Node* n = need(map, key);
-  if (n == nullptr) return 0;
-  const auto it = std::find(choices.begin(), choices.end(), text_of(*n));
-  if (it != choices.end()) return static_cast<int>(it - choices.begin());
-  fail(*n, fmt::format("'{}', expected one of: {}", n->scalar, fmt::join(choices, ", ")));
-  return 0;
-}
-
-Template Reader::spelling(const Node& n, std::span<const std::string_view> holes) {
-  int level = kCallLevel;
-  const Node* body = &n;
-  if (n.kind == Node::Kind::map) {
-    only_keys(n, {"text", "level"});
-    body = need(n, "text");
-    const std::string digits = text(n, "level");
-    const auto [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), level);
-    if (fault != std::errc() || end != digits.data() + digits.size() || level < 0 ||
-        level > kCallLevel)
-      fail(n, fmt::format("level '{}', expected 0 to {}", digits, kCallLevel));
-    if (body == nullptr) return {};
-  }
-  auto parsed = parse_template(text_of(*body), level);
-  if (!parsed) {
-    fail(*body, parsed.diags()[0].message, parsed.diags()[0].hint);
-    return {};
-  }
-  for (const Piece& p : parsed->pieces)
-    if (p.hole && std::find(holes.begin(), holes.end(), p.text) == holes.end())
-      fail(*body, fmt::format("unknown hole {{{}}}, expected: {}", p.text, fmt::join(holes, ", ")));
-  return std::move(parsed).value();
-}
-
-Template Reader::spelling(const Node& map, std::string_view key,
-                          std::span<const std::string_view> holes) {
-  const Node* n = need(map, key);
-  return n == nullptr ? Template{} : spelling(*n, holes);
-}
-
 hwdesc::DialectCapabilities Reader::capabilities(const Node& n) {
   only_keys(n, {"vector_widths", "group_barrier", "group_memory", "prefetch", "math", "dtypes", "lanes"});
   hwdesc::DialectCapabilities c;
   for (const std::string& w : words(n, "vector_widths")) {
-    int width = 0;
-    const auto [end, fault] = std::from_chars(w.data(), w.data() + w.size(), width);
-    if (fault != std::errc() || end != w.data() + w.size() || width < 1)
-      fail(n, fmt::format("vector width '{}', expected a positive number", w));
-    c.vector_widths.push_back(width);
+    const std::optional<int> width = parse_number(w);
+    if (!width || *width < 1) fail(n, fmt::format("vector width '{}', expected a positive number", w));
+    c.vector_widths.push_back(width.value_or(1));
   }
   c.group_barrier = flag(n, "group_barrier");
   c.group_memory = flag(n, "group_memory");
@@ -152,12 +52,16 @@ Structure Reader::structure(const Node& n) {
 
 ElementType Reader::type(const Node& n) {
   static constexpr std::string_view kHoles[] = {"digits"};
-  only_keys(n, {"scalar", "literal", "infinity", "nan"});
+  static constexpr std::string_view kNarrowHoles[] = {"scalar", "a"};
+  only_keys(n, {"scalar", "literal", "infinity", "nan", "lanes", "narrow", "only_moved"});
   ElementType t;
   t.scalar = text(n, "scalar");
   t.literal = spelling(n, "literal", kHoles);
   if (const Node* v = n.find("infinity")) t.infinity = text_of(*v);
   if (const Node* v = n.find("nan")) t.nan = text_of(*v);
+  t.only_moved = n.find("only_moved") != nullptr && flag(n, "only_moved");
+  if (const Node* v = n.find("lanes")) t.lanes = number(*v, 1024);
+  if (const Node* v = n.find("narrow")) t.narrow = spelling(*v, kNarrowHoles);
   return t;
 }
 
@@ -165,7 +69,7 @@ std::map<ir::DType, ElementType> Reader::types(const Node& n) {
   std::map<ir::DType, ElementType> out;
   if (n.kind != Node::Kind::map) fail(n, "expected a map");
   for (const yaml::Entry& e : n.entries) {
-    if (const auto dtype = ir::parse_dtype(e.key))
+    if (const auto dtype = ir::parse_element_type(e.key))
       out[*dtype] = type(e.value);
     else
       diags.push_back(
@@ -197,7 +101,7 @@ std::vector<Header> Reader::headers(const Node& n) {
     if (item.kind != Node::Kind::map) continue;
     Header h{item.find("when") ? words(item, "when") : Names{}, text(item, "text")};
     for (const std::string& w : h.when)
-      if (!is_spelling(w) && !ir::parse_dtype(w))
+      if (!is_spelling(w) && !ir::parse_element_type(w))
         fail(item, fmt::format("'{}' is no spelling and no element type", w));
     out.push_back(std::move(h));
   }
@@ -216,7 +120,7 @@ Result<Dialect> parse_dialect(std::string_view text, std::string_view file) {
   static constexpr std::string_view kHeaderHoles[] = {"type", "scalar", "bytes", "align", "lanes"};
   const auto doc = yaml::parse(text, file);
   if (!doc) return doc.diags();
-  Reader r{*doc, {}};
+  Reader r{{*doc, {}}};
   const Node& root = doc->root;
   r.only_keys(root, {"schema", "name", "capabilities", "structure", "types", "index_type",
                      "vector_type", "vector_header", "spellings", "headers"});
@@ -227,6 +131,10 @@ Result<Dialect> parse_dialect(std::string_view text, std::string_view file) {
   d.capabilities.name = d.name;
   if (const Node* n = r.need(root, "structure")) d.structure = r.structure(*n);
   if (const Node* n = r.need(root, "types")) d.types = r.types(*n);
+  if (const Node* n = root.find("capabilities"); n != nullptr && root.find("types") != nullptr)
+    for (const std::string& t : d.capabilities.dtypes)
+      if (const auto dtype = ir::parse_element_type(t); !dtype || !d.types.contains(*dtype))
+        r.fail(*n, fmt::format("it is said to have elements of type '{}'", t), "their spelling stands in `types`");
   d.index_type = r.text(root, "index_type");
   d.vector_type = r.spelling(root, "vector_type", kTypeHoles);
   d.vector_header = r.spelling(root, "vector_header", kHeaderHoles);

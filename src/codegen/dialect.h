@@ -32,6 +32,9 @@ struct ElementType {
   std::string scalar;                        // the type's name
   Template literal;                          // {digits}
   std::optional<std::string> infinity, nan;  // integers have none
+  bool only_moved = false;                   // loaded, stored, and given to matrix instructions: nothing is computed on it
+  int lanes = 0;                             // of its widest vector; 0: as vector_widths say of its bytes
+  std::optional<Template> narrow;            // {scalar} {a}: takes back what the language computed in a wider type
   bool operator==(const ElementType&) const = default;
 };
 

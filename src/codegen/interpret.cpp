@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "codegen/scalar_op.h"
+#include "ir/element.h"
 #include "ir/graph.h"
 
 namespace assay::codegen {
@@ -23,9 +24,9 @@ struct Fault {  // thrown inside this file only, from any depth of an expression
 
 struct Machine {
   const ir::Kernel& kernel;
-  std::span<std::vector<float>> arguments;
+  std::span<std::vector<double>> arguments;
   ExecutedCounts counts{};
-  std::vector<std::vector<float>> scratch{};  // per buffer; empty for arguments
+  std::vector<std::vector<double>> scratch{};  // per buffer; empty for arguments
   std::vector<Lanes> registers{};
   std::vector<int64_t> indices{};
 
@@ -44,10 +45,11 @@ struct Machine {
   void run(const ir::Keep&) {}
   void run(const ir::Barrier&) {}
   void run(const ir::AtomicAdd& s);
+  void run(const ir::MatrixMultiply& s);
 
   bool hold(const std::vector<ir::Condition>& conditions) const;
-  std::vector<float>& memory(int buffer);
-  float& element(int buffer, int64_t at, const char* access, const ir::Index* index);
+  std::vector<double>& memory(int buffer);
+  double& element(int buffer, int64_t at, const char* access, const ir::Index* index);
   Lanes value(const Value& v);
   Lanes read(const Value& v);
   Lanes indirect(const Value& v);
@@ -59,7 +61,7 @@ void Machine::run_group(int64_t group) {
   for (size_t i = 0; i < kernel.buffers.size(); ++i)
     if (kernel.buffers[i].scope == ir::Scope::scratch)
       scratch[i].assign(static_cast<size_t>(kernel.buffers[i].elements),
-                        std::numeric_limits<float>::quiet_NaN());
+                        kUnwritten);
   indices[0] = group;
   run(kernel.body);
 }
@@ -94,8 +96,7 @@ void Machine::run(const ir::Store& s) {
   const Lanes lanes = value(s.value);
   const int64_t at = ir::evaluate(s.index, indices);
   for (int l = 0; l < s.count; ++l)
-    element(s.id, at + l * s.stride, "store to", &s.index) =
-        static_cast<float>(lanes[static_cast<size_t>(l)]);
+    element(s.id, at + l * s.stride, "store to", &s.index) = ir::rounded(s.value.dtype, lanes[static_cast<size_t>(l)]);
   ++counts.vector_stores;
 }
 
@@ -105,12 +106,28 @@ void Machine::run(const ir::AtomicAdd& s) {
   const int64_t at = ir::evaluate(s.index, indices);
   Lanes before(lanes.size());
   for (size_t l = 0; l < lanes.size(); ++l) {
-    float& held = element(s.id, at + static_cast<int64_t>(l) * s.stride, "addition to", &s.index);
-    before[l] = double{held};
-    held = static_cast<float>(before[l] + lanes[l]);
+    double& held = element(s.id, at + static_cast<int64_t>(l) * s.stride, "addition to", &s.index);
+    before[l] = held;
+    held = apply_scalar(ValueOp::add, s.value.dtype, before[l], lanes[l], 0);
   }
   if (s.reg >= 0) registers[static_cast<size_t>(s.reg)] = std::move(before);
   ++counts.arithmetic;
+}
+
+void Machine::run(const ir::MatrixMultiply& s) {
+  const ir::MatrixInstruction& i = kernel.instructions[static_cast<size_t>(s.instruction)];
+  const auto all = [&](const std::vector<int>& regs) {
+    Lanes out;
+    for (const int r : regs) out.insert(out.end(), registers[static_cast<size_t>(r)].begin(), registers[static_cast<size_t>(r)].end());
+    return out;
+  };
+  const Lanes d = ir::multiply(i, all(s.a), all(s.b), all(s.c));
+  const auto lanes = static_cast<std::ptrdiff_t>(i.workers());
+  for (size_t r = 0; r < s.d.size(); ++r) {
+    const auto first = d.begin() + static_cast<std::ptrdiff_t>(r) * lanes;
+    registers[static_cast<size_t>(s.d[r])].assign(first, first + lanes);
+  }
+  ++counts.matrix;
 }
 
 bool Machine::hold(const std::vector<ir::Condition>& conditions) const {
@@ -120,12 +137,12 @@ bool Machine::hold(const std::vector<ir::Condition>& conditions) const {
   });
 }
 
-std::vector<float>& Machine::memory(int buffer) {
+std::vector<double>& Machine::memory(int buffer) {
   const auto b = static_cast<size_t>(buffer);
   return kernel.buffers[b].scope == ir::Scope::scratch ? scratch[b] : arguments[b];
 }
 
-float& Machine::element(int buffer, int64_t at, const char* access, const ir::Index* index) {
+double& Machine::element(int buffer, int64_t at, const char* access, const ir::Index* index) {
   auto& all = memory(buffer);
   if (at >= 0 && at < static_cast<int64_t>(all.size())) return all[static_cast<size_t>(at)];
   const std::string from =
@@ -188,8 +205,7 @@ Lanes Machine::value(const Value& v) {
   const auto lanes = static_cast<size_t>(v.lanes);
   switch (v.op) {
     case ValueOp::constant:
-      return Lanes(lanes,
-                   v.dtype == ir::DType::f32 ? double{static_cast<float>(v.number)} : v.number);
+      return Lanes(lanes, number_in(v.dtype, v.number));
     case ValueOp::reg:
       return registers[static_cast<size_t>(v.id)];
     case ValueOp::load:
@@ -202,7 +218,7 @@ Lanes Machine::value(const Value& v) {
       Lanes out(lanes);
       const int64_t first = ir::evaluate(v.index, indices);
       for (size_t l = 0; l < lanes; ++l)
-        out[l] = static_cast<double>(first + static_cast<int64_t>(l) * v.stride);
+        out[l] = number_in(v.dtype, static_cast<double>(first + static_cast<int64_t>(l) * v.stride));
       return out;
     }
     case ValueOp::guard:
@@ -212,13 +228,13 @@ Lanes Machine::value(const Value& v) {
   }
 }
 
-Diags faults_of(const ir::Kernel& k, std::span<std::vector<float>> buffers) {
+Diags faults_of(const ir::Kernel& k, std::span<std::vector<double>> buffers) {
   Diags diags = verify(k);
   const auto fail = [&](const std::string& what) {
     diags.push_back(error(fmt::format("kernel '{}': {}", k.name, what)));
   };
   const auto check_type = [&](const std::string& name, ir::DType t) {
-    if (t != ir::DType::f32 && t != ir::DType::f64 && t != ir::DType::i32 && t != ir::DType::i64)
+    if (t == ir::DType::u8 || t == ir::DType::boolean)
       fail(fmt::format("'{}' has elements of type {}, which are not interpreted", name,
                        ir::name_of(t)));
   };
@@ -239,7 +255,7 @@ Diags faults_of(const ir::Kernel& k, std::span<std::vector<float>> buffers) {
 
 }  // namespace
 
-Result<ExecutedCounts> interpret(const ir::Kernel& kernel, std::span<std::vector<float>> buffers) {
+Result<ExecutedCounts> interpret(const ir::Kernel& kernel, std::span<std::vector<double>> buffers) {
   Diags faults = faults_of(kernel, buffers);
   if (has_error(faults)) return faults;
   Machine m{kernel, buffers};
@@ -252,6 +268,15 @@ Result<ExecutedCounts> interpret(const ir::Kernel& kernel, std::span<std::vector
     return error(fmt::format("kernel '{}': {}", kernel.name, f.what));
   }
   return m.counts;
+}
+
+Result<ExecutedCounts> interpret(const ir::Kernel& kernel, std::span<std::vector<float>> buffers) {
+  std::vector<std::vector<double>> exact;
+  for (const auto& b : buffers) exact.emplace_back(b.begin(), b.end());
+  const auto counts = interpret(kernel, exact);
+  for (size_t b = 0; counts.ok() && b < buffers.size(); ++b)
+    std::transform(exact[b].begin(), exact[b].end(), buffers[b].begin(), [](double v) { return static_cast<float>(v); });
+  return counts;
 }
 
 }  // namespace assay::codegen

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <vector>
 
 #include "codegen/split_vectors.h"
 
@@ -22,6 +23,10 @@ class Legaliser final : public SplitVectors {
   Shape shape_of(int lanes, ir::DType dtype) override;
   Value value(const Value& v, int piece) override { return piece_of_value(v, piece, shape_of(v.lanes, v.dtype).lanes); }
   void add_store(ir::Block& to, const ir::Store& s) override;
+  void check_matrix(const ir::MatrixInstruction& i, Shape shape) override {
+    if (kernel_.lane < 0 && shape.pieces != 1) unsupported_.insert(i.workers());
+  }
+  std::vector<int> widths_of(ir::DType dtype) const;
   Value piece_of_value(const Value& v, int piece, int width);
   Value leaf(Value v, int piece, int width) const;
   Value lowered(Value v) const;
@@ -30,14 +35,27 @@ class Legaliser final : public SplitVectors {
   std::set<int> unsupported_;
 };
 
-// The widest spelled width that divides `lanes`; widths count elements of 4 bytes.
-Legaliser::Shape Legaliser::shape_of(int lanes, ir::DType dtype) {
+// Those that the type has of its own, or the dialect's, which count elements of 4 bytes.
+std::vector<int> Legaliser::widths_of(ir::DType dtype) const {
+  const auto& all = dialect_.capabilities.vector_widths;
+  const auto type = dialect_.types.find(dtype);
+  std::vector<int> out;
+  if (type != dialect_.types.end() && type->second.lanes > 0) {
+    for (int w = 1; w <= type->second.lanes; w *= 2) out.push_back(w);
+    return out;
+  }
   const int words = std::max(1, ir::bytes_of(dtype) / 4);
-  const auto& widths = dialect_.capabilities.vector_widths;
-  const int widest = widths.empty() ? 0 : *std::max_element(widths.begin(), widths.end());
+  const int widest = all.empty() ? 0 : *std::max_element(all.begin(), all.end());
+  for (const int w : all)
+    if (w == 1 || w * words <= widest) out.push_back(w);
+  return out;
+}
+
+// The widest one that divides `lanes`.
+Legaliser::Shape Legaliser::shape_of(int lanes, ir::DType dtype) {
   int best = 0;
-  for (const int w : widths)
-    if (w <= lanes && lanes % w == 0 && (w == 1 || w * words <= widest)) best = std::max(best, w);
+  for (const int w : widths_of(dtype))
+    if (w <= lanes && lanes % w == 0) best = std::max(best, w);
   // A vector of one-lane pieces is no vector code: say so instead.
   if (best == 0 || (best == 1 && lanes > 1)) {
     unsupported_.insert(lanes);

@@ -26,6 +26,9 @@ class OneLane final : public SplitVectors {
   Value value(const Value& v, int piece) override;
   void add_store(ir::Block& to, const ir::Store& s) override;
   void add_atomic(ir::Block& to, const ir::AtomicAdd& s) override;
+  void check_matrix(const ir::MatrixInstruction& i, Shape) override {
+    if (i.workers() != width_) unsupported_.insert(i.workers());
+  }
   ir::Block block(const ir::Block& b) override;
 
   ir::Condition lane_below(int count) const { return {ir::variable(out_.lane), 0, count - 1}; }

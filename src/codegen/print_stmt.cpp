@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "codegen/isa.h"
 #include "codegen/printer.h"
 
 namespace assay::codegen {
@@ -122,6 +123,26 @@ void print(Printer& p, const ir::Keep& s) {
 }
 
 void print(Printer& p, const ir::Barrier&) { p.line(p.spell("barrier", {}).text); }
+
+// As the instruction's own file spells it in this dialect.
+void print(Printer& p, const ir::MatrixMultiply& s) {
+  const std::string& name = p.kernel.instructions[static_cast<size_t>(s.instruction)].name;
+  const auto found = find_instruction(name);
+  const auto spelling = found.ok() ? found->spellings.find(p.dialect.name) : decltype(found->spellings.end()){};
+  if (!found.ok() || spelling == found->spellings.end()) {
+    p.unsupported.insert(fmt::format("matrix instruction '{}'", name));
+    return;
+  }
+  if (!spelling->second.header.empty()) p.used.instruction_headers.insert(spelling->second.header);
+  std::vector<std::string> holes;
+  for (const auto& [operand, regs] : {std::pair{'a', &s.a}, {'b', &s.b}, {'c', &s.c}, {'d', &s.d}})
+    for (size_t i = 0; i < regs->size(); ++i) holes.push_back(fmt::format("{}{}", operand, i));
+  std::vector<Filling> fillings;
+  size_t hole = 0;
+  for (const std::vector<int>* regs : {&s.a, &s.b, &s.c, &s.d})
+    for (const int r : *regs) fillings.emplace_back(holes[hole++], Text{p.register_names[static_cast<size_t>(r)]});
+  p.line(fill(spelling->second.text, fillings).text);
+}
 
 // A lane after the other, in their order.
 void print(Printer& p, const ir::AtomicAdd& s) {

@@ -23,7 +23,7 @@ constexpr std::pair<ValueOp, std::string_view> kSpellings[] = {
     {ValueOp::sqrt, "sqrt"}, {ValueOp::tanh, "tanh"}, {ValueOp::erf, "erf"},
     {ValueOp::floor, "floor"}, {ValueOp::ceil, "ceil"}, {ValueOp::less, "less"},
     {ValueOp::equal, "equal"}, {ValueOp::select, "select"}, {ValueOp::guard, "choose"},
-    {ValueOp::opaque, "opaque"},
+    {ValueOp::opaque, "opaque"}, {ValueOp::dot, "dot"},
 };
 // clang-format on
 
@@ -33,6 +33,14 @@ std::string_view spelling_of(ValueOp op) {
     if (known == op) return name;
   ASSAY_CHECK(false);
   return "";
+}
+
+bool is_computed(ValueOp op) {
+  using enum ValueOp;
+  switch (op) {
+    case constant: case reg: case load: case splat: case gather: case indirect: case lane_index: case guard: case opaque: return false;
+    default: return true;
+  }
 }
 
 Text type_of(Printer& p, const Value& v) { return {p.type_name(v.dtype, v.lanes)}; }
@@ -135,15 +143,22 @@ Text print_guard(Printer& p, const Value& v) {
                             {"b", print_value(p, v.args[1])}});
 }
 
+// What a language computes with scalars of a narrow type in a wider one is made narrow again after each operation.
+Text narrowed(Printer& p, const Value& v, Text text) {
+  const auto type = p.dialect.types.find(v.dtype);
+  if (v.lanes > 1 || type == p.dialect.types.end() || !type->second.narrow) return text;
+  return fill(*type->second.narrow, {{"scalar", {type->second.scalar}}, {"a", std::move(text)}});
+}
+
 // + - * / and multiply-add: a scalar operand is broadcast where the dialect says so, but the
 // product of two scalars would no longer be a vector operation.
 Text print_arithmetic(Printer& p, const Value& v) {
   const bool a_is_scalar = is_uniform(v.args[0]);
   const Text a = operand(p, v.args[0], v.args.size() == 1 || !is_uniform(v.args[1]));
   const Text b = operand(p, v.args[1], !a_is_scalar || v.args.size() == 1);
-  std::vector<Filling> fillings{{"a", a}, {"b", b}};
+  std::vector<Filling> fillings{{"a", a}, {"b", b}, {"type", type_of(p, v)}};
   if (v.args.size() == 3) fillings.push_back({"c", operand(p, v.args[2], true)});
-  return p.spell(spelling_of(v.op), fillings);
+  return narrowed(p, v, p.spell(spelling_of(v.op), fillings));
 }
 
 Text print_call(Printer& p, const Value& v) {
@@ -151,7 +166,7 @@ Text print_call(Printer& p, const Value& v) {
   std::vector<Filling> fillings{{"type", type_of(p, v)}};
   for (size_t i = 0; i < v.args.size(); ++i)
     fillings.push_back({kHoles[i], print_value(p, v.args[i])});
-  return p.spell(spelling_of(v.op), fillings);
+  return narrowed(p, v, p.spell(spelling_of(v.op), fillings));
 }
 
 }  // namespace
@@ -184,6 +199,9 @@ Text print_lane(Printer& p, const Text& vector, int lane) {
 }
 
 Text print_value(Printer& p, const Value& v) {
+  if (is_computed(v.op))
+    if (const auto t = p.dialect.types.find(v.dtype); t != p.dialect.types.end() && t->second.only_moved)
+      p.unsupported.insert(fmt::format("'{}' of {}", spelling_of(v.op), ir::name_of(v.dtype)));
   switch (v.op) {
     case ValueOp::constant:
     case ValueOp::splat:

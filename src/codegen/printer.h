@@ -15,6 +15,7 @@ namespace assay::codegen {
 struct Used {
   std::set<std::string> words;                  // spellings and element types
   std::set<std::pair<ir::DType, int>> vectors;  // element type, lanes > 1
+  std::set<std::string> instruction_headers;
 };
 
 struct Printer {

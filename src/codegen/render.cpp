@@ -166,6 +166,7 @@ std::string print_headers(const Dialect& d, const Used& used) {
   }
   for (const Header& h : d.headers)
     if (is_needed(h, used)) out += h.text;
+  for (const std::string& text : used.instruction_headers) out += text;
   return out;
 }
 
@@ -213,6 +214,7 @@ void Unit::add(const ir::Kernel& kernel, size_t number) {
   append(diags, complaints(p));
   used.words.merge(own.words);
   used.vectors.merge(own.vectors);
+  used.instruction_headers.merge(own.instruction_headers);
   text += '\n' + p.out;
 }
 

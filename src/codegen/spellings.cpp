@@ -9,7 +9,7 @@ constexpr bool kOptional = false;
 constexpr SpellingRow kRows[] = {
     // Expressions over elements or vectors.
     {"add", {"a", "b"}}, {"sub", {"a", "b"}}, {"mul", {"a", "b"}}, {"div", {"a", "b"}}, {"neg", {"a"}},
-    {"fma", {"a", "b", "c"}, kOptional},
+    {"fma", {"a", "b", "c", "type"}, kOptional},
     {"less", {"a", "b"}}, {"equal", {"a", "b"}}, {"nonzero", {"a", "zero"}},
     {"select", {"mask", "a", "b", "type"}}, {"choose", {"condition", "a", "b"}},
     {"max", {"a", "b", "type"}}, {"min", {"a", "b", "type"}}, {"abs", {"a", "type"}, kOptional},
@@ -17,6 +17,7 @@ constexpr SpellingRow kRows[] = {
     {"tanh", {"a", "type"}, kOptional}, {"erf", {"a", "type"}, kOptional}, {"floor", {"a", "type"}, kOptional},
     {"ceil", {"a", "type"}, kOptional}, {"pow", {"a", "b", "type"}, kOptional},
     {"opaque", {"a", "type"}, kOptional},
+    {"dot", {"a", "b", "c", "type"}, kOptional},  // c and the products of the four i8 in each i32 of a and b
     {"broadcast", {"a", "type"}}, {"list", {"items", "type"}}, {"lane", {"a", "lane", "hex"}},
     // Memory.
     {"element", {"buffer", "index"}}, {"address", {"buffer", "index"}},

@@ -63,6 +63,16 @@ void SplitVectors::add_atomic(ir::Block& to, const ir::AtomicAdd& s) {
     to.push_back({ir::AtomicAdd{s.reg < 0 ? -1 : piece_of(s.reg, p), s.id, s.index + p * shape.lanes * s.stride, s.stride, value(s.value, p)}});
 }
 
+// Its registers are taken as they are: whoever splits them has to leave them whole.
+void SplitVectors::add(ir::Block& to, const ir::MatrixMultiply& s) {
+  const ir::MatrixInstruction& i = kernel_.instructions[static_cast<size_t>(s.instruction)];
+  for (const ir::Fragment* f : {&i.a, &i.b, &i.c}) check_matrix(i, shape_of(i.workers(), f->element));
+  ir::MatrixMultiply out{s.instruction, s.d, s.a, s.b, s.c};
+  for (std::vector<int>* regs : {&out.d, &out.a, &out.b, &out.c})
+    for (int& r : *regs) r = piece_of(r, 0);
+  to.push_back({std::move(out)});
+}
+
 void SplitVectors::add(ir::Block& to, const ir::Keep& s) {
   for (const int id : pieces_of_[static_cast<size_t>(s.reg)]) to.push_back({ir::Keep{id}});
 }

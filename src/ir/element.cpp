@@ -1,5 +1,6 @@
 #include "ir/element.h"
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -48,10 +49,13 @@ uint16_t double_to_half(double value) {
   return static_cast<uint16_t>(sign | (((exponent + 14) << 10) + (fraction - 1024)));
 }
 
+// By way of f32 rounded to odd: a second rounding of what was rounded to nearest would be wrong next to the middle of two.
 uint16_t double_to_bf16(double value) {
   const float f = static_cast<float>(value);
-  const uint32_t bits = std::bit_cast<uint32_t>(f);
+  uint32_t bits = std::bit_cast<uint32_t>(f);
   if (std::isnan(f)) return static_cast<uint16_t>((bits >> 16) | 0x40);
+  const double back = static_cast<double>(f);
+  if (back != value && (bits & 1) == 0) bits += std::fabs(back) < std::fabs(value) ? 1U : ~0U;
   return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
@@ -75,6 +79,8 @@ double load_element(DType t, const std::byte* at) {
     case DType::f64: return load<double>(at);
     case DType::f16: return half_to_double(load<uint16_t>(at));
     case DType::bf16: return static_cast<double>(std::bit_cast<float>(uint32_t{load<uint16_t>(at)} << 16));
+    case DType::f16x2:
+    case DType::bf16x2: return static_cast<double>(load<uint32_t>(at));
     default: return static_cast<double>(load_integer(t, at));
   }
 }
@@ -90,7 +96,30 @@ void store_element(DType t, std::byte* at, double value) {
     case DType::i32: return store(at, saturate<int32_t>(value));
     case DType::i64: return store(at, saturate<int64_t>(value));
     case DType::boolean: return store(at, static_cast<uint8_t>(value != 0));
+    case DType::f16x2:
+    case DType::bf16x2: return store(at, static_cast<uint32_t>(value));
   }
+}
+
+double rounded(DType t, double value) {
+  std::array<std::byte, 8> element{};
+  store_element(t, element.data(), value);
+  return load_element(t, element.data());
+}
+
+double unpack(DType number, uint32_t bits, int i) {
+  std::array<std::byte, 16> element{};  // one of any type may be read from inside it
+  store(element.data(), bits);
+  return load_element(number, element.data() + i * bytes_of(number));
+}
+
+uint32_t pack(DType number, uint32_t bits, int i, double value) {
+  std::array<std::byte, 16> element{};
+  store(element.data(), bits);
+  std::byte* at = element.data() + i * bytes_of(number);
+  if (is_integer(number)) store_integer(number, at, static_cast<int64_t>(value));
+  else store_element(number, at, value);
+  return load<uint32_t>(element.data());
 }
 
 int64_t load_integer(DType t, const std::byte* at) {

@@ -2,7 +2,7 @@
 //
 // Reading is exact except for i64 beyond 2^53; writing rounds to nearest even (floats) or towards
 // zero, saturating (integers). f16 and bf16 are decoded here, so that nothing else needs to know
-// their bits.
+// their bits. Of packed types the number is their 32 bits, which a double holds exactly: see unpack.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,12 @@
 namespace assay::ir {
 
 bool is_integer(DType t);  // boolean counts as one
+
+// The nearest number of the type, as store_element would store it. Not of packed types.
+double rounded(DType t, double value);
+// The number in place `i` of the 32 bits of a packed element; bits with it in that place. Whole numbers wrap.
+double unpack(DType number, uint32_t bits, int i);
+uint32_t pack(DType number, uint32_t bits, int i, double value);
 
 double load_element(DType t, const std::byte* at);
 void store_element(DType t, std::byte* at, double value);

@@ -24,6 +24,11 @@ struct Lister {
   const std::string& reg(int id) const { return k.registers.at(static_cast<size_t>(id)).name; }
   const std::string& var(int id) const { return k.index_names.at(static_cast<size_t>(id)); }
 
+  std::string regs(const std::vector<int>& ids) const {
+    std::string names;
+    for (const int id : ids) names += (names.empty() ? "" : " ") + reg(id);
+    return "[" + names + "]";
+  }
   std::string conditions(const std::vector<Condition>& all) const;
   std::string value(const Value& v) const;
   void block(const Block& b);
@@ -40,6 +45,9 @@ struct Lister {
   void list(const Prefetch& s) { line(fmt::format("prefetch {}[{}]", buffer(s.id), at(s.index))); }
   void list(const Keep& s) { line(fmt::format("keep {}", reg(s.reg))); }
   void list(const Barrier&) { line("barrier"); }
+  void list(const MatrixMultiply& s) {
+    line(fmt::format("{} = {}({} x {} + {})", regs(s.d), k.instructions.at(static_cast<size_t>(s.instruction)).name, regs(s.a), regs(s.b), regs(s.c)));
+  }
   void list(const AtomicAdd& s) {
     line(fmt::format("{}{}[{} step {}] += {} in one step", s.reg < 0 ? "" : reg(s.reg) + " = ", buffer(s.id), at(s.index), s.stride, value(s.value)));
   }
@@ -48,9 +56,9 @@ struct Lister {
 // The words of operations that are listed as calls, in the order of ValueOp from `add` on.
 constexpr const char* kWords[] = {
     "add", "sub",  "mul",  "div", "max",   "min",  "pow",  "fma",   "neg",    "abs",   "exp",
-    "log", "sqrt", "tanh", "erf", "floor", "ceil", "less", "equal", "select", "guard", "opaque"};
+    "log", "sqrt", "tanh", "erf", "floor", "ceil", "less", "equal", "select", "guard", "opaque", "dot"};
 constexpr auto kFirstWord = static_cast<size_t>(ValueOp::add);
-static_assert(kFirstWord + std::size(kWords) == static_cast<size_t>(ValueOp::opaque) + 1);
+static_assert(kFirstWord + std::size(kWords) == static_cast<size_t>(ValueOp::dot) + 1);
 
 const char* word(ValueOp op) { return kWords[static_cast<size_t>(op) - kFirstWord]; }
 
@@ -144,6 +152,7 @@ std::string print_kernel(const Kernel& k) {
   for (const Buffer& b : k.buffers)
     l.line(fmt::format("{} {}: {}[{}]{}", b.scope == Scope::scratch ? "scratch" : "buffer", b.name,
                        name_of(b.dtype), b.elements, b.written ? " written" : ""));
+  for (const MatrixInstruction& i : k.instructions) l.line("instruction " + print(i));
   --l.depth;
   l.block(k.body);
   return std::move(l.out);

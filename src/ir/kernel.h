@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "ir/dtype.h"
 #include "ir/index.h"
+#include "ir/matrix.h"
 
 namespace assay::ir {
 
@@ -53,6 +54,7 @@ enum class ValueOp {
   less, equal, select,
   guard,      // conditions hold ? args[0] : args[1]; args[0] is evaluated only if they hold
   opaque,     // args[0], but the compiler must not know its value
+  dot,        // of i32: args[2] + the sum of the products of the four i8 in the bits of args[0] and args[1]; wraps
 };
 
 // low <= index <= high
@@ -161,8 +163,16 @@ struct AtomicAdd {
   bool operator==(const AtomicAdd&) const = default;
 };
 
+// d = a b + c by one matrix instruction of all lanes together: register i of an operand holds, in lane w, what its
+// fragment gives worker w. The registers of d and of c are distinct, or the same.
+struct MatrixMultiply {
+  int instruction = -1;  // of the kernel
+  std::vector<int> d, a, b, c;
+  bool operator==(const MatrixMultiply&) const = default;
+};
+
 struct Stmt {
-  std::variant<For, If, LetIndex, Locate, Assign, Declare, Store, Prefetch, Keep, Barrier, AtomicAdd> node;
+  std::variant<For, If, LetIndex, Locate, Assign, Declare, Store, Prefetch, Keep, Barrier, AtomicAdd, MatrixMultiply> node;
   bool operator==(const Stmt&) const = default;
 };
 
@@ -178,6 +188,7 @@ struct Kernel {
   std::vector<Buffer> buffers;            // arguments first (in argument order), then scratch
   std::vector<std::string> index_names;   // [0] = "group"
   std::vector<Register> registers;
+  std::vector<MatrixInstruction> instructions;  // that its statements use
   int64_t groups = 1;
   int lane = -1;  // index variable that holds the lane's number, where a lane has a thread of its own
   Block body;

@@ -59,6 +59,8 @@ struct Checker {
   void check(const Keep& s) { register_ok(s.reg); }
   void check(const Barrier&) {}
   void check(const AtomicAdd& s);
+  void check(const MatrixMultiply& s);
+  void check_fragment(const MatrixInstruction& i, const char* operand, const std::vector<int>& regs, const Fragment& f);
 };
 
 size_t arity(ValueOp op) {
@@ -67,12 +69,21 @@ size_t arity(ValueOp op) {
     return std::find(ops.begin(), ops.end(), op) != ops.end();
   };
   if (any_of({constant, reg, load, splat, gather, lane_index})) return 0;
-  if (any_of({fma, select})) return 3;
+  if (any_of({fma, select, dot})) return 3;
   if (any_of({add, sub, mul, div, max, min, pow, less, equal, guard})) return 2;
   return 1;
 }
 
 bool is_integer(DType t) { return t == DType::i32 || t == DType::i64; }
+
+// What is computed on two numbers at once.
+bool has_pairs(ValueOp op) {
+  using enum ValueOp;
+  switch (op) {
+    case constant: case reg: case load: case splat: case gather: case indirect: case add: case sub: case mul: case fma: case neg: case opaque: return true;
+    default: return false;
+  }
+}
 
 void Checker::check_index(const Index& index) {
   for (const Term& t : index.terms) {
@@ -117,6 +128,8 @@ void Checker::check_value(const Value& v) {
   check_leaf(v);
   check_conditions(v.conditions);
   if (v.op != ValueOp::guard && !v.conditions.empty()) fail("only a guard has conditions");
+  if (numbers_in(v.dtype) > 1 && !has_pairs(v.op)) fail(fmt::format("an operation that {} does not have", name_of(v.dtype)));
+  if (v.op == ValueOp::dot && v.dtype != DType::i32) fail("products of four i8 are added up in i32 only");
   if (v.args.size() != arity(v.op))
     return fail(
         fmt::format("an operation with {} operands, expected {}", v.args.size(), arity(v.op)));
@@ -219,6 +232,26 @@ void Checker::check(const AtomicAdd& s) {
   const Buffer& b = k.buffers[static_cast<size_t>(s.id)];
   if (b.dtype != s.value.dtype) fail(fmt::format("what is added to '{}' has another type than the buffer", b.name));
   if (b.scope == Scope::global && !b.written) fail(fmt::format("buffer '{}' is added to but not marked written", b.name));
+}
+
+void Checker::check_fragment(const MatrixInstruction& i, const char* operand, const std::vector<int>& regs, const Fragment& f) {
+  if (static_cast<int>(regs.size()) != f.registers())
+    fail(fmt::format("{} has {} registers of {}, was given {}", i.name, f.registers(), operand, regs.size()));
+  for (const int id : regs) {
+    if (!register_ok(id)) continue;
+    const Register& r = k.registers[static_cast<size_t>(id)];
+    if (r.dtype != f.element || r.lanes != f.mapping.workers())
+      fail(fmt::format("register '{}' is no part of {} of {}: {} lanes of {} are", r.name, operand, i.name, f.mapping.workers(), name_of(f.element)));
+  }
+}
+
+void Checker::check(const MatrixMultiply& s) {
+  if (!in_range(s.instruction, k.instructions.size())) return fail(fmt::format("there is no instruction {}", s.instruction));
+  const MatrixInstruction& i = k.instructions[static_cast<size_t>(s.instruction)];
+  check_fragment(i, "a", s.a, i.a);
+  check_fragment(i, "b", s.b, i.b);
+  check_fragment(i, "c", s.c, i.c);
+  check_fragment(i, "d", s.d, i.c);
 }
 
 void Checker::check(const Prefetch& s) {

@@ -47,7 +47,8 @@ void count_operation(const ir::Value& v, Asked& asked, Counts& out) {
     case V::splat: access().splats += 1; break;
     case V::gather: access().gathered_lanes += v.count; break;
     case V::indirect: access().gathered_lanes += v.lanes; break;
-    case V::fma: out.fma += 1; break;
+    case V::fma:
+    case V::dot: out.fma += 1; break;
     case V::div:
     case V::sqrt: out.divide += 1; break;
     case V::pow: out.math += kPowCost; break;
@@ -199,6 +200,7 @@ class Counter {
   void visit(const ir::Prefetch&, Counts& out) { out.prefetches += 1; }
   void visit(const ir::Keep&, Counts&) {}
   void visit(const ir::Barrier&, Counts&) {}
+  void visit(const ir::MatrixMultiply&, Counts&) {}  // lowering makes none
   void visit(const ir::AtomicAdd& s, Counts& out) {
     count_value(s.value, kept_.free, asked_, out);
     out.buffers[static_cast<size_t>(s.id)].gathered_lanes += s.value.lanes;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "base/hash.h"
 #include "codegen/render.h"
 
@@ -33,6 +35,25 @@ Result<std::vector<Source>> sources_of(std::span<const ir::Kernel> kernels, cons
     }
   }
   if (has_error(diags)) return diags;
+  return out;
+}
+
+Diags check_types(const DeviceInfo& device, std::span<const ir::Kernel> kernels) {
+  std::string has;
+  for (const auto& [fact, text] : device.facts)
+    if (fact == "types") has = " " + text + " ";
+  const auto lacks = [&](ir::DType t) {
+    const bool narrow = t == ir::DType::f16 || t == ir::DType::bf16 || t == ir::DType::i8 || ir::numbers_in(t) > 1;
+    return narrow && has.find(fmt::format(" {} ", ir::name_of(t))) == std::string::npos;
+  };
+  Diags out;
+  for (const ir::Kernel& k : kernels) {
+    std::set<ir::DType> used;
+    for (const ir::Buffer& b : k.buffers) used.insert(b.dtype);
+    for (const ir::Register& r : k.registers) used.insert(r.dtype);
+    for (const ir::DType t : used)
+      if (lacks(t)) out.push_back(error(fmt::format("kernel '{}' computes with {}, which {} does not", k.name, ir::name_of(t), device.id)));
+  }
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include "codegen/dialect.h"
 #include "hwdesc/target.h"
 #include "ir/kernel.h"
+#include "runtime/device.h"
 
 namespace assay::runtime {
 
@@ -24,6 +25,9 @@ Result<std::vector<Source>> sources_of(std::span<const ir::Kernel> kernels, cons
 
 std::string symbol_of(const Source& s);
 ir::Kernel named(const ir::Kernel& k, std::string name);
+
+// What kernels compute on that the device does not, by its fact "types".
+Diags check_types(const DeviceInfo& device, std::span<const ir::Kernel> kernels);
 
 // Errors: the target is for another kernel language than the device's.
 Diags check_dialect(const std::string& device, const std::string& dialect, const hwdesc::Target& target);

@@ -9,6 +9,7 @@
 #include "codegen/dialect.h"
 #include "codegen/interpret.h"
 #include "codegen/kernels.h"
+#include "codegen/narrow_reference.h"
 #include "codegen/render.h"
 #include "compiler/compile.h"
 #include "compiler/construct.h"
@@ -94,6 +95,20 @@ TEST_F(Nvrtc, knows_every_operation_of_every_type) {
     compile(testing::elementwise("two", 100, [&](ir::Value v) { return testing::op(o, {v, testing::constant_of(0.5, v.lanes)}); }), 16);
   for (const ir::ValueOp o : {neg, abs, exp, log, sqrt, tanh, erf, floor, ceil, opaque})
     compile(testing::elementwise("one", 100, [&](ir::Value v) { return testing::op(o, {v}); }), 16);
+}
+
+TEST_F(Nvrtc, knows_narrow_types) {
+  using enum ir::ValueOp;
+  for (const ir::DType type : {ir::DType::f16, ir::DType::bf16, ir::DType::i8})
+    for (const ir::ValueOp o : {add, sub, mul, div, fma, neg, max, min, less, select}) compile(testing::ternary("narrow", o, type, 32, 320), 32);
+  for (const ir::DType type : {ir::DType::f16x2, ir::DType::bf16x2})
+    for (const ir::ValueOp o : {add, sub, mul, fma, neg}) compile(testing::ternary("pairs", o, type, 32, 320), 32);
+  for (const ir::DType type : {ir::DType::f16, ir::DType::bf16})
+    for (const ir::ValueOp o : {abs, exp, log, sqrt, tanh, erf, floor, ceil, opaque}) {
+      ir::Kernel k = testing::ternary("function", neg, type, 32, 320);
+      std::get<ir::Store>(k.body[0].node).value.op = o;
+      compile(k, 32);
+    }
 }
 
 TEST_F(Nvrtc, knows_what_the_probe_runs) {

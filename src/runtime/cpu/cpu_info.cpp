@@ -32,6 +32,19 @@ std::string widest_isa(const std::string& flags, const std::string& machine) {
   return machine;
 }
 
+// Of vectors, of short numbers, of matrices.
+std::string features_in(const std::string& flags) {
+  std::istringstream in(flags);
+  std::string out;
+  for (std::string w; in >> w;)
+    for (const char* kind : {"avx512_", "avx_", "amx_", "fphp", "asimdhp", "asimddp", "bf16", "i8mm", "sve", "sme"})
+      if (w.starts_with(kind)) {
+        out += (out.empty() ? "" : " ") + w;
+        break;
+      }
+  return out;
+}
+
 std::vector<int> usable_cpus() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -70,6 +83,8 @@ CpuInfo read_cpu_info() {
   std::string flags = cpuinfo_field(text, "flags");
   if (flags.empty()) flags = cpuinfo_field(text, "Features");
   info.isa = widest_isa(flags, os.machine);
+  info.features = features_in(flags);
+  info.has_f16 = has_word(flags, "avx512_fp16") || has_word(flags, "asimdhp");
   std::string identity = os.machine;
   for (const char* key : {"vendor_id", "cpu family", "model", "stepping", "cache size",
                           "CPU implementer", "CPU part"})

@@ -21,6 +21,8 @@ DeviceInfo info_of(const CpuInfo& cpu) {
   d.units = static_cast<int>(cpu.usable.size());
   d.memory_bytes = cpu.memory_bytes;
   d.facts = {{"os", cpu.os}, {"isa", cpu.isa}, {"class", "cpu"}, {"threads", "own"}};
+  d.facts.emplace_back("types", cpu.has_f16 ? "f16 i8 dot" : "i8 dot");
+  d.facts.emplace_back("features", cpu.features);
   const auto compiler = find_compiler();
   d.facts.emplace_back("compiler",
                        compiler ? compiler->version : "none: " + compiler.diags()[0].message);

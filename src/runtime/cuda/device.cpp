@@ -43,6 +43,7 @@ DeviceInfo describe(const Api& api, int device, int number) {
       {"unit_registers", kUnitRegisters}, {"last_cache", kLastCache},         {"clock_khz", kClock},
       {"memory_clock_khz", kMemoryClock}};
   for (const auto& [fact, attribute] : kNumbers) d.facts.emplace_back(fact, std::to_string(attribute_of(api, device, attribute)));
+  d.facts.emplace_back("types", capability >= 80 ? "f16 f16x2 bf16 bf16x2 i8 dot" : capability >= 61 ? "f16 f16x2 i8 dot" : "i8");
   const auto compiler = Compiler::load();
   d.facts.emplace_back("compiler", compiler ? "NVRTC " + (*compiler)->version() : compiler.diags()[0].message);
   return d;
@@ -85,6 +86,7 @@ class CudaDevice final : public Device {  // invariant: session_ is open
   Result<std::unique_ptr<Module>> load(std::span<const ir::Kernel> kernels, const hwdesc::Target& target,
                                        const LoadOptions& options) override {
     if (const Diags other = check_dialect(info_.id, kDialect, target); has_error(other)) return other;
+    if (const Diags lacking = check_types(info_, kernels); has_error(lacking)) return lacking;
     const int threads = hwdesc::threads_of(target);
     if (threads > session_->limits.group_threads)
       return error(fmt::format("a wave of {} has {} lanes, the target has {}", info_.id, session_->limits.group_threads, threads));

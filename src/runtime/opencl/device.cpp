@@ -62,6 +62,8 @@ DeviceInfo describe(const Api& api, const Place& at, size_t number) {
   const auto mhz = number_of<cl_uint>(api, at.device, CL_DEVICE_MAX_CLOCK_FREQUENCY);
   d.facts.emplace_back("clock_mhz", std::to_string(mhz));
   d.facts.emplace_back("f64", text_of(api, at.device, CL_DEVICE_EXTENSIONS).find("cl_khr_fp64") != std::string::npos ? "yes" : "no");
+  const bool f16 = text_of(api, at.device, CL_DEVICE_EXTENSIONS).find("cl_khr_fp16") != std::string::npos;
+  d.facts.emplace_back("types", f16 ? "f16 f16x2 i8 dot" : "i8 dot");
   // Such a device is the processor we run on; of others the lanes are threads.
   if (d.facts[0].second == "cpu") {
     d.facts.emplace_back("isa", cpu::read_cpu_info().isa);
@@ -116,6 +118,7 @@ class OpenclDevice final : public Device {  // invariant: session_ is open
                                        const hwdesc::Target& target,
                                        const LoadOptions& options) override {
     if (const Diags other = check_dialect(info_.id, kDialect, target); has_error(other)) return other;
+    if (const Diags lacking = check_types(info_, kernels); has_error(lacking)) return lacking;
     Diags warnings;
     auto cache = KernelCache::open(options.cache_dir, warnings);
     if (!cache) return cache.diags();

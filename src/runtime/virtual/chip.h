@@ -31,12 +31,18 @@ struct OpCost {
   double latency = 1;   // ticks
 };
 
-inline constexpr size_t kOps = static_cast<size_t>(ir::ValueOp::opaque) + 1;
+inline constexpr size_t kOps = static_cast<size_t>(ir::ValueOp::dot) + 1;
 
 struct TypedCost {
   ir::ValueOp op;
   ir::DType dtype;
   OpCost cost;          // slots per element, as the profile counts them
+};
+
+struct MatrixCost {
+  std::string name;     // of the instruction
+  double rate = 1;      // multiply-adds per tick of one of what issues
+  double latency = 1;   // ticks
 };
 
 struct Mode {           // a width of vectors, or of waves
@@ -94,6 +100,9 @@ struct Chip {
   bool threads = false;      // lanes are threads
   int units = 1, partitions = 1;
   std::vector<Mode> modes;   // ascending width
+  std::vector<std::string> types;  // beyond f32 f64 i32 i64, that the profile knows; and "dot"
+  std::vector<MatrixCost> matrix;  // matrix instructions
+  int matrix_pipe = -1;      // they share one
   std::vector<std::string> pipes;
   std::vector<bool> pipe_per_partition;
   int registers = 0;         // of the unit's file; 0: not known

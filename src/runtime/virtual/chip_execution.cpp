@@ -1,6 +1,7 @@
 // Units, lanes, pipes and operations of a chip.
 #include <cmath>
 
+#include "codegen/isa.h"
 #include "runtime/virtual/chip_reader.h"
 #include "runtime/virtual/code.h"
 
@@ -24,7 +25,9 @@ constexpr Named kNamed[] = {
     {ValueOp::log, "log", "exp"},     {ValueOp::tanh, "tanh", "exp"},   {ValueOp::erf, "erf", "exp"},
     {ValueOp::pow, "pow", "exp"},     {ValueOp::floor, "floor", "add"}, {ValueOp::ceil, "ceil", "add"},
     {ValueOp::less, "less", "add"},   {ValueOp::equal, "equal", "add"}, {ValueOp::select, "select", "add"},
-    {ValueOp::lane_index, "lane_index", "add"}};
+    {ValueOp::lane_index, "lane_index", "add"}, {ValueOp::dot, "dot", "fma"}};
+
+constexpr ir::DType kTyped[] = {ir::DType::f64, ir::DType::i32, ir::DType::i64, ir::DType::f16, ir::DType::bf16, ir::DType::i8};
 
 const ComputeOp* find(const Profile& p, const std::string& op, const std::string& mode, std::string_view dtype = "f32") {
   const ComputeOp* any = nullptr;
@@ -56,7 +59,7 @@ class ModeReader {
 
  private:
   void read_typed(Mode& m) const {
-    for (const ir::DType t : {ir::DType::f64, ir::DType::i32, ir::DType::i64})
+    for (const ir::DType t : kTyped)
       for (const Named& n : kNamed)
         if (const ComputeOp* c = find(r_.p, n.name, mode_.name, ir::name_of(t)))
           m.typed.push_back({n.op, t, {pipe_of(c->pipe), value_or(c->slots, 1), r_.span(c->latency, {defaults::kFmaLatency, 0}).at(chip_.clock)}});
@@ -147,6 +150,33 @@ int resident_waves(const Profile& p, int width) {
   return std::max(1, static_cast<int>(waves));
 }
 
+// What the profile has a time for, the chip computes: pairs as well, if its lanes are threads.
+void read_types(const Profile& p, Chip& to) {
+  for (const ir::DType t : {ir::DType::f16, ir::DType::bf16, ir::DType::i8}) {
+    const std::string name(ir::name_of(t));
+    const bool has = std::any_of(p.compute.begin(), p.compute.end(), [&](const ComputeOp& c) { return c.dtype == name && c.op != "dot" && (c.slots.known() || c.latency.known()); });
+    if (has) to.types.push_back(name);
+    if (has && t != ir::DType::i8 && to.threads) to.types.push_back(name + "x2");
+  }
+  if (const ComputeOp* dot = find(p, "dot", "", "i8"); dot != nullptr && (dot->slots.known() || dot->latency.known())) to.types.emplace_back("dot");
+}
+
+// All of them share a pipe of their own, apart for each part of a unit that issues.
+void read_matrix(const ProfileReader& r, Chip& to) {
+  constexpr std::string_view kFolder = "isa/";
+  for (const Instruction& i : r.p.instructions) {
+    const std::string name = i.use.starts_with(kFolder) ? i.use.substr(kFolder.size()) : i.use;
+    if (!i.rate.known() || codegen::instruction_text(name).empty()) continue;
+    const double instances = r.levels_of(i.per), issuers = static_cast<double>(to.units) * to.partitions;
+    to.matrix.push_back({name, r.rate(i.rate, 1) * instances / issuers, r.span(i.latency, {defaults::kFmaLatency, 0}).at(to.clock)});
+  }
+  if (to.matrix.empty()) return;
+  to.matrix_pipe = static_cast<int>(to.pipes.size());
+  to.pipes.emplace_back("matrix");
+  to.pipe_per_partition.push_back(true);
+  for (Mode& m : to.modes) m.instruction.push_back(0);
+}
+
 }  // namespace
 
 void read_execution(const ProfileReader& r, Chip& to) {
@@ -168,6 +198,8 @@ void read_execution(const ProfileReader& r, Chip& to) {
   const auto width_of = [](const LaneMode& m) { return std::max(1, static_cast<int>(m.width.value->v)); };
   std::sort(modes.begin(), modes.end(), [&](const LaneMode& a, const LaneMode& b) { return width_of(a) < width_of(b); });
   for (const LaneMode& m : modes) to.modes.push_back(ModeReader(r, m, to).read(width_of(m), width_of(modes.back())));
+  read_types(p, to);
+  read_matrix(r, to);
   to.code_bytes = value_or(p.execution.code.from, 0);
   const Registers& file = p.execution.registers;
   to.registers = static_cast<int>(value_or(file.count, 0));

@@ -83,6 +83,7 @@ class Translator {
   void add(const ir::Keep&) {}
   void add(const ir::Barrier&) { emit(OpKind::barrier); }
   void add(const ir::AtomicAdd& s);
+  void add(const ir::MatrixMultiply& s);
   template <class Then, class Else>
   void branch(const std::vector<ir::Condition>& conditions, const Then& then, const Else& otherwise);
 
@@ -96,7 +97,7 @@ class Translator {
 
 void Translator::check_types() {
   const auto check = [&](const std::string& name, ir::DType t) {
-    if (t != ir::DType::f32 && t != ir::DType::f64 && t != ir::DType::i32 && t != ir::DType::i64)
+    if (t == ir::DType::u8 || t == ir::DType::boolean)
       fail(fmt::format("'{}' has elements of type {}, which are not simulated", name, ir::name_of(t)));
   };
   for (const ir::Buffer& b : k_.buffers) check(b.name, b.dtype);
@@ -264,6 +265,15 @@ void Translator::add(const ir::AtomicAdd& s) {
   op.count = op.lanes;
   op.stride = code_.width > 1 ? at.lane_step : s.stride;
   op.at = at;
+}
+
+void Translator::add(const ir::MatrixMultiply& s) {
+  Op& op = emit(OpKind::matrix);
+  op.matrix = static_cast<int>(code_.matrices.size());
+  op.dtype = k_.instructions[static_cast<size_t>(s.instruction)].c.number;
+  op.lanes = op.count = k_.instructions[static_cast<size_t>(s.instruction)].workers();
+  op.dst = s.d.front();
+  code_.matrices.push_back({k_.instructions[static_cast<size_t>(s.instruction)], s.d, s.a, s.b, s.c});
 }
 
 void Translator::add(const ir::LetIndex& s) {

@@ -34,6 +34,7 @@ enum class OpKind : uint8_t {
   unmask,
   jump,         // to `target`
   barrier,
+  matrix,       // a matrix instruction: Code::matrices
   end,
 };
 
@@ -68,6 +69,7 @@ struct Op {
   int buffer = -1, var = -1, target = -1;
   int tests = -1;       // into Code::tests
   int loop = -1;        // into Code::loops
+  int matrix = -1;      // into Code::matrices
   int64_t stride = 1;
   double number = 0;
   Address at;
@@ -90,6 +92,11 @@ struct Loop {
   bool affine = false;          // straight, and registers change by additions and by products with what does not change
 };
 
+struct Matrix {
+  ir::MatrixInstruction instruction;
+  std::vector<int> d, a, b, c;  // registers
+};
+
 struct Reg {
   ir::DType dtype = ir::DType::f32;
   int lanes = 1;
@@ -108,6 +115,7 @@ struct Code {
   std::vector<std::vector<Test>> tests;
   std::vector<ir::Index> indices;
   std::vector<Loop> loops;
+  std::vector<Matrix> matrices;
   std::vector<ir::Buffer> buffers;     // of the kernel
   int64_t scratch_bytes = 0;
   int most_registers = 0;              // vectors declared at once

@@ -100,6 +100,8 @@ void Executor::step() {
       return;
     case OpKind::lane_index:
       return compute(op);
+    case OpKind::matrix:
+      return multiply(op);
     case OpKind::locate:
       return locate(op);
     case OpKind::let:
@@ -172,6 +174,17 @@ void Executor::compute(const Op& op) {
   if (!op.needed) return;
   if (op.kind == OpKind::lane_index) registers_.lane_index(op, index(op.at), op.stride, masked());
   else registers_.apply(op, masked());
+}
+
+void Executor::multiply(const Op& op) {
+  const Matrix& m = code_.matrices[static_cast<size_t>(op.matrix)];
+  double operands = 0;
+  for (const std::vector<int>* regs : {&m.a, &m.b, &m.c})
+    for (const int r : *regs) operands = std::max(operands, ready(r));
+  const double done = core_.begin(op, operands) + op.latency;
+  for (const int r : m.d) ready_[static_cast<size_t>(r)] = done;
+  core_.end(done);
+  if (op.needed) registers_.multiply(m);
 }
 
 void Executor::enter(const Op& op) {

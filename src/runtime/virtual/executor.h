@@ -82,6 +82,7 @@ class Executor {  // invariant: pc_ is the operation that comes next
 
   double ready(int reg) const { return reg < 0 ? 0 : ready_[static_cast<size_t>(reg)]; }
   void compute(const Op& op);
+  void multiply(const Op& op);
   void load(const Op& op);
   void store(const Op& op);
   void locate(const Op& op);

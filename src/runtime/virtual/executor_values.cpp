@@ -7,8 +7,16 @@
 namespace assay::runtime::simulated {
 namespace {
 
-// Of a type's whole numbers, those that sums reach without rounding.
-double exact_up_to(ir::DType t) { return t == ir::DType::f32 ? 0x1p23 : 0x1p51; }
+// Of a type's whole numbers, those that sums reach without rounding, and without wrapping.
+double exact_up_to(ir::DType t) {
+  switch (t) {
+    case ir::DType::f32: return 0x1p23;
+    case ir::DType::f16: return 0x1p10;
+    case ir::DType::bf16: case ir::DType::i8: return 0x1p6;
+    case ir::DType::f16x2: case ir::DType::bf16x2: return 0;  // a number of theirs is two
+    default: return 0x1p51;
+  }
+}
 
 std::vector<double> difference(const std::vector<double>& a, const std::vector<double>& b) {
   std::vector<double> d;
@@ -20,14 +28,17 @@ class Follower {
  public:
   Follower(const Code& code, Registers& registers, Mask mask, std::vector<const Op*> iteration)
       : code_(code), registers_(registers), mask_(mask), iteration_(std::move(iteration)) {
-    for (const Op* op : iteration_) changed_.push_back(op->dst);
+    for (const Op* op : iteration_)
+      if (op->kind != OpKind::matrix) changed_.push_back(op->dst);
+      else changed_.insert(changed_.end(), code.matrices[static_cast<size_t>(op->matrix)].d.begin(), code.matrices[static_cast<size_t>(op->matrix)].d.end());
     std::sort(changed_.begin(), changed_.end());
     changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
   }
 
   void once() {
     for (const Op* op : iteration_)
-      if (op->kind == OpKind::apply) registers_.apply(*op, mask_);
+      if (op->kind == OpKind::matrix) registers_.multiply(code_.matrices[static_cast<size_t>(op->matrix)]);
+      else if (op->kind == OpKind::apply) registers_.apply(*op, mask_);
       else if (op->kind == OpKind::copy) registers_.copy(*op, mask_);
       else registers_.constant(*op, mask_);
   }

@@ -9,9 +9,28 @@ namespace {
 using ir::ValueOp;
 
 template <class F>
-void for_operands(const Op& op, F&& f) {
+void for_operands(const Code& code, const Op& op, F&& f) {
   for (const int r : {op.a, op.b, op.c})
     if (r >= 0) f(r);
+  if (op.kind != OpKind::matrix) return;
+  const Matrix& m = code.matrices[static_cast<size_t>(op.matrix)];
+  for (const std::vector<int>* regs : {&m.a, &m.b, &m.c})
+    for (const int r : *regs) f(r);
+}
+
+template <class F>
+void for_results(const Code& code, const Op& op, F&& f) {
+  if (op.kind != OpKind::matrix) {
+    if (op.dst >= 0) f(op.dst);
+    return;
+  }
+  for (const int r : code.matrices[static_cast<size_t>(op.matrix)].d) f(r);
+}
+
+bool is_needed(const Code& code, const Op& op) {
+  bool needed = false;
+  for_results(code, op, [&](int r) { needed |= code.regs[static_cast<size_t>(r)].needed; });
+  return needed;
 }
 
 // A value matters if it is stored, or used as an index, or if what matters is computed from it.
@@ -20,12 +39,12 @@ void find_needed(Code& code) {
   for (bool changed = true; changed;) {
     changed = false;
     for (const Op& op : code.ops) {
-      const bool matters = op.kind == OpKind::store || op.kind == OpKind::atomic || op.kind == OpKind::indirect || (op.dst >= 0 && code.regs[static_cast<size_t>(op.dst)].needed);
+      const bool matters = op.kind == OpKind::store || op.kind == OpKind::atomic || op.kind == OpKind::indirect || is_needed(code, op);
       if (!matters) continue;
-      for_operands(op, [&](int r) { changed |= !std::exchange(code.regs[static_cast<size_t>(r)].needed, true); });
+      for_operands(code, op, [&](int r) { changed |= !std::exchange(code.regs[static_cast<size_t>(r)].needed, true); });
     }
   }
-  for (Op& op : code.ops) op.needed = op.kind == OpKind::atomic || op.dst < 0 || code.regs[static_cast<size_t>(op.dst)].needed;
+  for (Op& op : code.ops) op.needed = op.kind == OpKind::atomic || op.dst < 0 || is_needed(code, op);
 }
 
 struct Body {
@@ -65,8 +84,8 @@ bool is_repeatable(const Body& body) {
   std::vector<bool> stored(code.buffers.size(), false), read(code.buffers.size(), false);
   body.each([&](const Op& op) {
     if (op.needed)
-      for_operands(op, [&](int r) { if (!written[static_cast<size_t>(r)]) carried[static_cast<size_t>(r)] = true; });
-    if (op.dst >= 0) assigned[static_cast<size_t>(op.dst)] = written[static_cast<size_t>(op.dst)] = true;
+      for_operands(code, op, [&](int r) { if (!written[static_cast<size_t>(r)]) carried[static_cast<size_t>(r)] = true; });
+    for_results(code, op, [&](int r) { assigned[static_cast<size_t>(r)] = written[static_cast<size_t>(r)] = true; });
     if (op.kind == OpKind::store) stored[static_cast<size_t>(op.buffer)] = true;
     if ((op.kind == OpKind::load || op.kind == OpKind::indirect) && op.needed) read[static_cast<size_t>(op.buffer)] = true;
   });
@@ -81,7 +100,7 @@ bool is_repeatable(const Body& body) {
 
 bool is_straight(const Body& body) {
   bool straight = true;
-  body.each([&](const Op& op) { straight &= op.kind == OpKind::constant || op.kind == OpKind::copy || op.kind == OpKind::apply; });
+  body.each([&](const Op& op) { straight &= op.kind == OpKind::constant || op.kind == OpKind::copy || op.kind == OpKind::apply || op.kind == OpKind::matrix; });
   return straight;
 }
 
@@ -92,6 +111,7 @@ bool is_affine(const Body& body) {
   const auto fixed = [&](int r) { return !changes[static_cast<size_t>(r)]; };
   bool affine = true;
   body.each([&](const Op& op) {
+    affine &= op.kind != OpKind::matrix;
     if (op.kind != OpKind::apply || !op.needed) return;
     const bool product = op.op == ValueOp::mul || op.op == ValueOp::fma;
     const bool sum = op.op == ValueOp::add || op.op == ValueOp::sub || op.op == ValueOp::neg;

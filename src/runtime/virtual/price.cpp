@@ -18,6 +18,8 @@ class Pricer {
         return compute(op);
       case OpKind::lane_index:
         return integer(op);
+      case OpKind::matrix:
+        return matrix(op);
       case OpKind::load:
       case OpKind::indirect:
       case OpKind::locate:
@@ -70,12 +72,14 @@ class Pricer {
   // As the profile says; false: it says nothing of this operation on this type.
   bool typed(Op& op) const {
     const Mode& m = mode(op);
-    const auto known = std::find_if(m.typed.begin(), m.typed.end(), [&](const TypedCost& t) { return t.op == op.op && t.dtype == op.dtype; });
+    // Of pairs each number counts, and four products of i8 are one operation of theirs.
+    const ir::DType dtype = op.op == ir::ValueOp::dot ? ir::DType::i8 : ir::number_type(op.dtype);
+    const auto known = std::find_if(m.typed.begin(), m.typed.end(), [&](const TypedCost& t) { return t.op == op.op && t.dtype == dtype; });
     if (known == m.typed.end()) return false;
     const OpCost& c = known->cost;
     op.pipe = c.pipe;
     op.issues = issues(m, instructions(op));
-    op.busy = instructions(op) * c.slots * (chip_.threads ? 1 : 4.0 / ir::bytes_of(op.dtype)) * busy(m, c.pipe);
+    op.busy = instructions(op) * c.slots * (chip_.threads ? ir::numbers_in(op.dtype) : 4.0 / ir::bytes_of(op.dtype)) * busy(m, c.pipe);
     op.latency = c.latency;
     return true;
   }
@@ -91,6 +95,19 @@ class Pricer {
     op.issues = issues(m, n);
     op.busy = n * c.slots * busy(m, c.pipe);
     op.latency = c.latency;
+  }
+
+  // The profile's times, or those of as many multiply-adds one after the other.
+  void matrix(Op& op) const {
+    const ir::MatrixInstruction& i = code_.matrices[static_cast<size_t>(op.matrix)].instruction;
+    const double work = double(i.m) * i.n * i.k;
+    const auto known = std::find_if(chip_.matrix.begin(), chip_.matrix.end(), [&](const MatrixCost& c) { return c.name == i.name; });
+    const Mode& m = chip_.modes.back();
+    const OpCost& fma = m.ops[static_cast<size_t>(ir::ValueOp::fma)];
+    op.issues = 1;
+    op.pipe = known == chip_.matrix.end() ? fma.pipe : chip_.matrix_pipe;
+    op.busy = known == chip_.matrix.end() ? work / m.width * busy(m, fma.pipe) : work / known->rate;
+    op.latency = known == chip_.matrix.end() ? op.busy + fma.latency : known->latency;
   }
 
   void integer(Op& op) const {

@@ -5,6 +5,8 @@
 #include <type_traits>
 
 #include "base/check.h"
+#include "codegen/scalar_op.h"
+#include "ir/element.h"
 
 namespace assay::runtime::simulated {
 namespace {
@@ -24,6 +26,20 @@ void with_type(DType t, F&& f) {
     default: break;
   }
   ASSAY_CHECK(false);
+}
+
+// Narrow and packed types are computed one by one, as the interpreter does.
+bool is_narrow(DType t) { return t == DType::f16 || t == DType::bf16 || t == DType::i8 || ir::numbers_in(t) > 1; }
+
+// Something of the type's size: of narrow ones the bits are moved.
+template <class F>
+void with_storage(DType t, F&& f) {
+  if (!is_narrow(t)) return with_type(t, f);
+  switch (ir::bytes_of(t)) {
+    case 1: return f(uint8_t{});
+    case 2: return f(uint16_t{});
+    default: return f(uint32_t{});
+  }
 }
 
 // Integers wrap: they are computed without a sign.
@@ -118,7 +134,7 @@ Registers::Registers(const Code& code) : code_(code), uniform_(code.regs.size(),
 void Registers::spread(int reg) {
   if (!uniform(reg)) return;
   const Reg& r = code_.regs[static_cast<size_t>(reg)];
-  with_type(r.dtype, [&](auto t) {
+  with_storage(r.dtype, [&](auto t) {
     auto* to = as<decltype(t)>(lanes(reg));
     for (int l = 1; l < r.lanes; ++l) to[l] = to[0];
   });
@@ -128,11 +144,13 @@ void Registers::spread(int reg) {
 double Registers::value(int reg, int lane) const {
   double out = 0;
   const int l = uniform(reg) ? 0 : lane;
+  if (const DType t = code_.regs[static_cast<size_t>(reg)].dtype; is_narrow(t)) return ir::load_element(t, one(reg) + l * ir::bytes_of(t));
   with_type(code_.regs[static_cast<size_t>(reg)].dtype, [&](auto t) { out = static_cast<double>(as<decltype(t)>(one(reg))[l]); });
   return out;
 }
 
 void Registers::set_value(int reg, int lane, double v) {
+  if (const DType t = code_.regs[static_cast<size_t>(reg)].dtype; is_narrow(t)) return ir::store_element(t, lanes(reg) + lane * ir::bytes_of(t), v);
   with_type(code_.regs[static_cast<size_t>(reg)].dtype, [&](auto t) { as<decltype(t)>(lanes(reg))[lane] = static_cast<decltype(t)>(v); });
 }
 
@@ -143,9 +161,11 @@ int64_t Registers::integer(int reg, int lane) const {
 }
 
 void Registers::constant(const Op& op, Mask mask) {
-  with_type(op.dtype, [&](auto t) {
+  with_storage(op.dtype, [&](auto t) {
     using T = decltype(t);
-    const T v = static_cast<T>(op.number);
+    T v{};
+    if (is_narrow(op.dtype)) ir::store_element(op.dtype, reinterpret_cast<std::byte*>(&v), codegen::number_in(op.dtype, op.number));
+    else v = static_cast<T>(op.number);
     if (mask == nullptr) {
       as<T>(lanes(op.dst))[0] = v;
       return set_uniform(op.dst, true);
@@ -158,7 +178,7 @@ void Registers::constant(const Op& op, Mask mask) {
 
 void Registers::copy(const Op& op, Mask mask) {
   if (op.a == op.dst) return;
-  with_type(op.dtype, [&](auto t) {
+  with_storage(op.dtype, [&](auto t) {
     using T = decltype(t);
     if (mask == nullptr && uniform(op.a)) {
       as<T>(lanes(op.dst))[0] = as<T>(one(op.a))[0];
@@ -192,17 +212,50 @@ void Registers::apply_as(const Op& op, Mask mask) {
     if (mask[l] != 0) as<T>(lanes(op.dst))[l] = simulated::one<T>(op.op, as<T>(one(op.a))[l], as<T>(one(b))[l], as<T>(one(c))[l]);
 }
 
+void Registers::apply_narrow(const Op& op, Mask mask) {
+  const int b = op.b >= 0 ? op.b : op.a, c = op.c >= 0 ? op.c : op.a;
+  const auto result = [&](int l) { return codegen::apply_scalar(op.op, op.dtype, value(op.a, l), value(b, l), value(c, l)); };
+  if (mask == nullptr && uniform(op.a) && uniform(b) && uniform(c)) {
+    set_value(op.dst, 0, result(0));
+    return set_uniform(op.dst, true);
+  }
+  for (const int r : {op.a, b, c}) spread(r);
+  if (mask != nullptr) spread(op.dst);
+  for (int l = 0; l < op.lanes; ++l)
+    if (mask == nullptr || mask[l] != 0) set_value(op.dst, l, result(l));
+  set_uniform(op.dst, false);
+}
+
+void Registers::multiply(const Matrix& m) {
+  const auto all = [&](const std::vector<int>& regs) {
+    std::vector<double> out;
+    for (const int r : regs)
+      for (int l = 0; l < m.instruction.workers(); ++l) out.push_back(value(r, l));
+    return out;
+  };
+  const std::vector<double> d = ir::multiply(m.instruction, all(m.a), all(m.b), all(m.c));
+  size_t at = 0;
+  for (const int r : m.d) {
+    set_uniform(r, false);
+    for (int l = 0; l < m.instruction.workers(); ++l) set_value(r, l, d[at++]);
+  }
+}
+
 void Registers::apply(const Op& op, Mask mask) {
+  if (is_narrow(op.dtype) || op.op == ValueOp::dot) return apply_narrow(op, mask);
   if (op.dtype == DType::f32) return apply_as<float>(op, mask);
   with_type(op.dtype, [&](auto t) { apply_as<decltype(t)>(op, mask); });
 }
 
 void Registers::lane_index(const Op& op, int64_t first, int64_t step, Mask mask) {
   spread(op.dst);
-  with_type(op.dtype, [&](auto t) {
+  with_storage(op.dtype, [&](auto t) {
     using T = decltype(t);
-    for (int l = 0; l < op.lanes; ++l)
-      if (mask == nullptr || mask[l] != 0) as<T>(lanes(op.dst))[l] = static_cast<T>(first + l * step);
+    for (int l = 0; l < op.lanes; ++l) {
+      if (mask != nullptr && mask[l] == 0) continue;
+      if (is_narrow(op.dtype)) set_value(op.dst, l, codegen::number_in(op.dtype, static_cast<double>(first + l * step)));
+      else as<T>(lanes(op.dst))[l] = static_cast<T>(first + l * step);
+    }
   });
   set_uniform(op.dst, false);
 }

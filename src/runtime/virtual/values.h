@@ -27,6 +27,7 @@ class Registers {  // invariant: of a uniform register only lane 0 holds its val
   void constant(const Op& op, Mask mask);
   void copy(const Op& op, Mask mask);
   void apply(const Op& op, Mask mask);
+  void multiply(const Matrix& m);  // of all lanes
   // dst[l] = first + l * step
   void lane_index(const Op& op, int64_t first, int64_t step, Mask mask);
 
@@ -36,6 +37,7 @@ class Registers {  // invariant: of a uniform register only lane 0 holds its val
   void set_value(int reg, int lane, double v);
 
  private:
+  void apply_narrow(const Op& op, Mask mask);
   template <class T>
   void apply_as(const Op& op, Mask mask);
 

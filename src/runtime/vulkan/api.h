@@ -16,7 +16,7 @@ namespace assay::runtime::vulkan {
 #define ASSAY_VULKAN_GLOBAL(X) X(vkCreateInstance)
 #define ASSAY_VULKAN_INSTANCE(X)                                                        \
   X(vkDestroyInstance) X(vkEnumeratePhysicalDevices) X(vkGetPhysicalDeviceProperties)   \
-  X(vkGetPhysicalDeviceProperties2) X(vkGetPhysicalDeviceFeatures)                      \
+  X(vkGetPhysicalDeviceProperties2) X(vkGetPhysicalDeviceFeatures) X(vkGetPhysicalDeviceFeatures2)                      \
   X(vkGetPhysicalDeviceMemoryProperties) X(vkGetPhysicalDeviceQueueFamilyProperties)    \
   X(vkEnumerateDeviceExtensionProperties) X(vkCreateDevice) X(vkGetDeviceProcAddr)
 #define ASSAY_VULKAN_DEVICE(X)                                                          \

@@ -8,6 +8,7 @@
 #include "runtime/vulkan/build.h"
 #include "runtime/vulkan/module.h"
 #include "runtime/vulkan/spirv.h"
+#include "runtime/vulkan/narrow_types.h"
 
 namespace assay::runtime::vulkan {
 namespace {
@@ -62,6 +63,7 @@ DeviceInfo describe(const Api& api, VkPhysicalDevice device, size_t number) {
   VkPhysicalDeviceFeatures features{};
   api.vkGetPhysicalDeviceFeatures(device, &features);
   d.facts.emplace_back("f64", features.shaderFloat64 != VK_FALSE ? "yes" : "no");
+  d.facts.emplace_back("types", narrow_types_of(api, device).words());
   // Such a device is the processor we run on; of others Vulkan does not tell how many units they have.
   if (p.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU) {
     const cpu::CpuInfo info = cpu::read_cpu_info();

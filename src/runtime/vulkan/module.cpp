@@ -15,6 +15,8 @@ namespace {
 std::string misfit(const Limits& limits, const ir::Buffer& b) {
   if (b.dtype == ir::DType::f64 && !limits.has_f64) return "computes with f64, which it can not";
   if (b.dtype == ir::DType::i64 && !limits.has_i64) return "computes with i64, which it can not";
+  if (ir::number_type(b.dtype) == ir::DType::f16 && !limits.has_f16) return "computes with f16, which it can not";
+  if (b.dtype == ir::DType::i8 && !limits.has_i8) return "computes with i8, which it can not";
   if (b.scope == ir::Scope::scratch) return "";
   const int64_t bytes = b.elements * ir::bytes_of(b.dtype) + limits.alignment;
   if (bytes > limits.range_bytes) return fmt::format("is shown {} bytes by argument '{}', of {} at most", bytes, b.name, limits.range_bytes);

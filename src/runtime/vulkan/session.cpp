@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/hash.h"
+#include "runtime/vulkan/narrow_types.h"
 
 namespace assay::runtime::vulkan {
 namespace {
@@ -68,13 +69,21 @@ Diags Session::start() {
   queue.queueFamilyIndex = family.number;
   queue.queueCount = 1;
   queue.pQueuePriorities = &priority;
+  const NarrowTypes narrow = narrow_types_of(api_, physical_);
+  const NarrowFeatures narrow_features(narrow);
+  limits_.has_f16 = narrow.f16;
+  limits_.has_i8 = narrow.i8;
   VkPhysicalDeviceFeatures features{};
   features.shaderFloat64 = limits_.has_f64;
   features.shaderInt64 = limits_.has_i64;
+  features.shaderInt16 = narrow.int16;
   auto wanted = made<VkDeviceCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO);
   wanted.queueCreateInfoCount = 1;
   wanted.pQueueCreateInfos = &queue;
   wanted.pEnabledFeatures = &features;
+  wanted.pNext = narrow_features.chain();
+  wanted.enabledExtensionCount = static_cast<uint32_t>(narrow.extensions.size());
+  wanted.ppEnabledExtensionNames = narrow.extensions.data();
   if (const VkResult s = api_.vkCreateDevice(physical_, &wanted, nullptr, &device_)) return {failure("vkCreateDevice", s)};
   const Diags missing = load_device_functions(api_, device_);
   return has_error(missing) ? missing : make_queue(family.number);

@@ -21,7 +21,7 @@ struct Limits {
   double tick_seconds = 0;      // of the clock that timestamps are read from
   uint64_t tick_mask = 0;       // the bits of them that count
   bool shares_memory = false;   // with the host: buffers are written and read in place
-  bool has_f64 = false, has_i64 = false;
+  bool has_f64 = false, has_i64 = false, has_f16 = false, has_i8 = false;
 };
 
 enum class Place { device, host };  // of memory: near the device, or where the host reads and writes it
