@@ -23,8 +23,10 @@ class Legaliser final : public SplitVectors {
   Shape shape_of(int lanes, ir::DType dtype) override;
   Value value(const Value& v, int piece) override { return piece_of_value(v, piece, shape_of(v.lanes, v.dtype).lanes); }
   void add_store(ir::Block& to, const ir::Store& s) override;
-  void check_matrix(const ir::MatrixInstruction& i, Shape shape) override {
-    if (kernel_.lane < 0 && shape.pieces != 1) unsupported_.insert(i.workers());
+  void check_matrix(const ir::MatrixInstruction& i) override {
+    if (kernel_.lane >= 0) return;  // each thread has its lane
+    for (const ir::Fragment* f : {&i.a, &i.b, &i.c})
+      if (shape_of(i.workers(), f->element).pieces != 1) unsupported_.insert(i.workers());
   }
   std::vector<int> widths_of(ir::DType dtype) const;
   Value piece_of_value(const Value& v, int piece, int width);

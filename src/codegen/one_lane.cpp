@@ -26,7 +26,7 @@ class OneLane final : public SplitVectors {
   Value value(const Value& v, int piece) override;
   void add_store(ir::Block& to, const ir::Store& s) override;
   void add_atomic(ir::Block& to, const ir::AtomicAdd& s) override;
-  void check_matrix(const ir::MatrixInstruction& i, Shape) override {
+  void check_matrix(const ir::MatrixInstruction& i) override {
     if (i.workers() != width_) unsupported_.insert(i.workers());
   }
   ir::Block block(const ir::Block& b) override;

@@ -66,7 +66,7 @@ void SplitVectors::add_atomic(ir::Block& to, const ir::AtomicAdd& s) {
 // Its registers are taken as they are: whoever splits them has to leave them whole.
 void SplitVectors::add(ir::Block& to, const ir::MatrixMultiply& s) {
   const ir::MatrixInstruction& i = kernel_.instructions[static_cast<size_t>(s.instruction)];
-  for (const ir::Fragment* f : {&i.a, &i.b, &i.c}) check_matrix(i, shape_of(i.workers(), f->element));
+  check_matrix(i);
   ir::MatrixMultiply out{s.instruction, s.d, s.a, s.b, s.c};
   for (std::vector<int>* regs : {&out.d, &out.a, &out.b, &out.c})
     for (int& r : *regs) r = piece_of(r, 0);

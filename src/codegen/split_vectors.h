@@ -27,8 +27,8 @@ class SplitVectors {  // invariant: pieces_of_[r] are registers of out_
   virtual ir::Value value(const ir::Value& v, int piece) = 0;
   virtual void add_store(ir::Block& to, const ir::Store& s) = 0;
   virtual void add_atomic(ir::Block& to, const ir::AtomicAdd& s);
-  // A matrix instruction of so many lanes, whose registers would be in so many pieces.
-  virtual void check_matrix(const ir::MatrixInstruction& i, Shape shape) = 0;
+  // Notes a matrix instruction whose registers would not stay whole.
+  virtual void check_matrix(const ir::MatrixInstruction& i) = 0;
   virtual ir::Block block(const ir::Block& b);
 
   // A statement as those that take its place.

@@ -19,6 +19,7 @@ constexpr auto kExperiments = std::to_array<Experiment>({
     {"latency", "knees streamed", "latency of each level", 2.0, run_latency},
     {"operations", "fma", "rates and latencies of other operations", 3.0, run_operations, 2},
     {"types", "fma", "rates and latencies of other element types", 1.5, run_types},
+    {"matrix", "fma", "rates and latencies of matrix instructions", 0.8, run_matrix},
     {"sharing", "knees streamed", "private or shared caches", 2.0, run_sharing},
     {"access", "knees", "loads and stores per tick", 2.0, run_access, 2},
     {"mixes", "knees", "issue rate", 1.2, run_mixes, 2},

@@ -32,6 +32,9 @@ void run_sustained(Session& s);
 // Operations on other types (experiments_types.cpp).
 void run_types(Session& s);
 
+// Matrix instructions (experiments_matrix.cpp).
+void run_matrix(Session& s);
+
 // Additions in one step (experiments_atomics.cpp).
 void run_atomics(Session& s);
 

@@ -38,6 +38,7 @@ Result<hwdesc::Profile> infer(const Observations& raw) {
   infer_compute(all, known, p);
   add_across(all, known, p);
   infer_types(all, known, p);
+  infer_matrix(all, known, p);
   infer_atomics(all, known, p);
   infer_residency(all, known, p);
   infer_branches(all, known, p);

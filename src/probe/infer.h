@@ -21,6 +21,7 @@ void infer_compute(const Observations& all, const Known& known, hwdesc::Profile&
 // operations on other types than f32
 void infer_types(const Observations& all, const Known& known, hwdesc::Profile& to);
 // additions in one step
+void infer_matrix(const Observations& all, const Known& known, hwdesc::Profile& to);
 void infer_atomics(const Observations& all, const Known& known, hwdesc::Profile& to);
 // what is under way at once, registers of threads
 void infer_residency(const Observations& all, const Known& known, hwdesc::Profile& to);

@@ -32,7 +32,7 @@ struct Reader {
   std::optional<Measured> rate(const TypedOp& op) const {
     const auto s = time_of(all, known, typed_name(op), kOpChains.back(), Estimator::throughput);
     if (!s) return std::nullopt;
-    return inverse(*s, lanes_of(op.dtype, known.lanes, known.threads) / ticks_per_second(all, known, *s) / known.units);
+    return inverse(*s, lanes_of(op.dtype, known.lanes, known.threads) * ir::numbers_in(op.dtype) / ticks_per_second(all, known, *s) / known.units);
   }
 
   // A step of one after a step of the other: they take the sum of their times, or hide each other.
@@ -51,8 +51,21 @@ struct Reader {
     return fma.name;
   }
 
+  // Of numbers that are computed one by one and in pairs, the form that is faster.
+  bool is_slower_form(const TypedOp& op) const {
+    const auto own = rate(op);
+    for (const TypedOp& other : kTypedOps) {
+      if (other.op != std::string(op.op) || other.dtype == op.dtype || ir::number_type(other.dtype) != ir::number_type(op.dtype)) continue;
+      const auto rival = rate(other);
+      if (rival && (!own || rival->value > own->value)) return true;
+    }
+    return false;
+  }
+
   void add(const TypedOp& op, const Pipe& fma) {
-    const std::string name(ir::name_of(op.dtype));
+    if (is_slower_form(op)) return;
+    const bool dot = op.op == std::string("dot");
+    const std::string name(dot ? "i8" : ir::name_of(ir::number_type(op.dtype)));
     const auto own = rate(op);
     const auto chain = time_of(all, known, typed_name(op), 1, Estimator::latency);
     if (!own && !chain) return;
@@ -64,7 +77,8 @@ struct Reader {
     if (own && pipe() != to.pipes.end()) {
       const double whole = pipe()->rate.value->v;
       c.slots = count_value({whole / own->value, whole / own->high, whole / own->low, own->n, own->note},
-                            fmt::format("rate of the {} pipe over its own", c.pipe));
+                            fmt::format("rate of the {} pipe over its own{}", c.pipe,
+                                        ir::numbers_in(op.dtype) > 1 ? ", of pairs" : dot ? ", of sums of four products" : ""));
     }
     if (chain)
       c.latency = latency_value(scaled(*chain, ticks_per_second(all, known, *chain)), tick,
@@ -86,11 +100,18 @@ void infer_types(const Observations& all, const Known& known, Profile& to) {
   const Pipe fma = *found;
   Reader reader{all, known, to};
   for (const TypedOp& op : kTypedOps) reader.add(op, fma);
-  const auto unknown = [&](const char* dtype, const char* why) {
+  const auto unknown = [&](const char* dtype, const std::string& why) {
     to.compute.push_back({"fma", dtype, fma.name, unknown_value<Count>(why), unknown_value<Latency>(why), ""});
   };
   if (all.fact("f64") == "no") unknown("f64", "the driver's kernels have none");
-  for (const char* dtype : {"f16", "bf16", "i8"}) unknown(dtype, "no dialect has them yet");
+  // A driver's list of what it computes with is kept; the rest it was not asked for.
+  const std::string types = " " + all.fact("types") + " ";
+  for (const char* dtype : {"f16", "bf16", "i8"}) {
+    const bool known_already = std::any_of(to.compute.begin(), to.compute.end(), [&](const ComputeOp& c) { return c.op == "fma" && c.dtype == dtype; });
+    if (known_already) continue;
+    const bool has = types.find(fmt::format(" {} ", dtype)) != std::string::npos;
+    unknown(dtype, has ? std::string("its experiment is missing") : types == "  " ? std::string("it was not asked for") : fmt::format("neither the device nor its language computes with {} here", dtype));
+  }
 }
 
 }  // namespace assay::probe

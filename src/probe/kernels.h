@@ -89,6 +89,8 @@ struct KernelShape {
   std::vector<int> lanes;    // f32 lanes tried, ascending
   int64_t group_bytes = 0;   // memory of the group's own that a group may have at most; 0: not known
   bool f64 = true;           // its kernels may have them
+  std::vector<std::string> types = {};  // beyond f32 f64 i32 i64 that it computes with; "dot": products of bytes
+  std::vector<ir::MatrixInstruction> matrix = {};  // that it has, and its dialect spells
   bool long_code = true;     // ten thousand statements of straight-line code may be built: drivers take minutes for them
 };
 KernelShape shape_of(const runtime::DeviceInfo& info);
@@ -99,6 +101,7 @@ std::vector<ir::Kernel> all_kernels(const KernelShape& shape);
 // Parts of the list, one file each.
 void add_residency_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);
 void add_straight_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);
+void add_matrix_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);
 void add_atomic_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);
 void add_type_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);
 void add_compute_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);

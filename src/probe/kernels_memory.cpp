@@ -6,6 +6,7 @@
 
 #include "probe/code.h"
 #include "probe/kernels.h"
+#include "probe/matrix.h"
 
 namespace assay::probe {
 namespace {
@@ -212,6 +213,7 @@ KernelShape shape_of(const runtime::DeviceInfo& info) {
   for (const auto& [name, text] : info.facts)
     if (name == "group_memory") shape.group_bytes = std::stoll(text);
     else if (name == "f64") shape.f64 = text != "no";
+  add_abilities(info, shape);
   return shape;
 }
 
@@ -221,6 +223,7 @@ std::vector<ir::Kernel> all_kernels(const KernelShape& shape) {
   add_memory_kernels(shape, out);
   add_access_kernels(shape, out);
   add_atomic_kernels(shape, out);
+  add_matrix_kernels(shape, out);
   add_residency_kernels(shape, out);
   add_scratch_kernels(shape, out);
   add_straight_kernels(shape, out);

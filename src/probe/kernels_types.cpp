@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/element.h"
 #include "probe/code.h"
 #include "probe/types.h"
 
@@ -14,7 +15,8 @@ namespace {
 using ir::DType;
 using ir::ValueOp;
 
-bool is_whole(DType t) { return t == DType::i32 || t == DType::i64; }
+bool is_whole(DType t) { return ir::is_integer(t); }
+bool is_dot(const TypedOp& op) { return std::string(op.op) == "dot"; }
 bool joins(const TypedOp& op) { return is_whole(op.dtype) && std::string(op.op) == "add"; }
 
 double start_of(const TypedOp& op) {
@@ -25,6 +27,7 @@ double start_of(const TypedOp& op) {
 
 double operand_of(const TypedOp& op) {
   const std::string name = op.op;
+  if (is_dot(op) || op.dtype == DType::i8) return 2;  // results settle at another number than they begin with
   if (is_whole(op.dtype)) return name == "div" ? (1 << 30) + 1 : 1;
   return name == "mul" || name == "div" ? 1.0 + 1e-7 : 1.0;
 }
@@ -44,7 +47,8 @@ ir::Stmt step_of(const ir::Kernel& k, const Chain& c, int n) {
     return n % 2 == 0 ? code::set(c.x, code::apply(ValueOp::add, {x, y})) : code::set(c.y, code::apply(ValueOp::add, {y, x}));
   }
   if (joins(c.op)) return code::set(c.x, code::opaque(code::apply(ValueOp::add, {x, a})));
-  if (op == "fma") return code::set(c.x, code::apply(ValueOp::fma, {x, a, a}));
+  if (is_dot(c.op)) return code::set(c.x, code::apply(ValueOp::dot, {x, a, a}));
+  if (op == "fma") return code::set(c.x, code::apply(ValueOp::fma, {x, is_whole(c.op.dtype) ? x : a, a}));
   if (op == "add") return code::set(c.x, code::apply(ValueOp::add, {x, a}));
   if (op == "mul") return code::set(c.x, code::apply(ValueOp::mul, {x, is_whole(c.op.dtype) ? x : a}));
   if (op == "div") return code::set(c.x, is_whole(c.op.dtype) ? code::apply(ValueOp::div, {a, x}) : code::apply(ValueOp::div, {x, a}));
@@ -98,14 +102,18 @@ int32_t whole_result(const TypedOp& op, int64_t steps, bool threads) {
   const auto a = static_cast<uint32_t>(operand_of(op));
   for (int64_t n = 0; n < steps; ++n) {
     if (name == "mul") x *= x;
+    else if (name == "fma") x = x * x + a;
+    else if (is_dot(op)) x = static_cast<uint32_t>(static_cast<int32_t>(static_cast<int8_t>(x)) * static_cast<int32_t>(a)) + a;  // a is less than a byte
     else if (name == "div") x = a / x;
     else if (threads) (n % 2 == 0 ? x : y) += n % 2 == 0 ? y : x;
     else x += a;
   }
-  return static_cast<int32_t>(x);
+  return op.dtype == DType::i8 ? static_cast<int8_t>(x) : static_cast<int32_t>(x);
 }
 
 }  // namespace
+
+bool is_narrow(DType t) { return t == DType::f16 || t == DType::bf16 || t == DType::i8 || ir::numbers_in(t) > 1; }
 
 std::string typed_name(const TypedOp& op) { return fmt::format("{}.{}", op.op, ir::name_of(op.dtype)); }
 std::string beside_name(const TypedOp& op) { return "fma+" + typed_name(op); }
@@ -116,7 +124,14 @@ std::string typed_kernel(const std::string& name, int lanes, int chains) {
   return out;
 }
 
-bool usable(const TypedOp& op, const KernelShape& shape) { return op.dtype != DType::f64 || shape.f64; }
+bool usable(const TypedOp& op, const KernelShape& shape) {
+  const auto has = [&](std::string_view type) { return std::find(shape.types.begin(), shape.types.end(), type) != shape.types.end(); };
+  if (is_dot(op)) return has("dot");
+  if (!is_narrow(op.dtype)) return op.dtype != DType::f64 || shape.f64;
+  return has(ir::name_of(op.dtype)) && (shape.threads || ir::numbers_in(op.dtype) == 1);
+}
+
+int64_t checked_iterations(const TypedOp& op) { return ir::number_type(op.dtype) == DType::bf16 ? 2 : 10; }
 
 int lanes_of(DType dtype, int lanes, bool threads) { return threads ? lanes : std::max(1, lanes * 4 / ir::bytes_of(dtype)); }
 
@@ -127,6 +142,10 @@ double typed_result(const TypedOp& op, int64_t steps, bool threads) {
   const std::string name = op.op;
   const double a = operand_of(op);
   double x = start_of(op);
+  if (is_narrow(op.dtype)) {
+    for (int64_t n = 0; n < steps; ++n) x = ir::rounded(ir::number_type(op.dtype), x * a + a);
+    return x;
+  }
   for (int64_t n = 0; n < steps; ++n)
     x = name == "fma" ? x * a + a : name == "add" ? x + a : name == "mul" ? x * a : name == "div" ? x / a : name == "sqrt" ? std::sqrt(x) : a / std::sqrt(x);
   return x;

@@ -8,12 +8,14 @@
 //                              x = x x; x = a / x
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
 
 #include "ir/dtype.h"
 #include "probe/kernels.h"
+#include "probe/known.h"
 
 namespace assay::probe {
 
@@ -21,7 +23,9 @@ struct TypedOp {
   const char* op;
   ir::DType dtype;
 };
-inline constexpr std::array<TypedOp, 9> kTypedOps = {{{"fma", ir::DType::f64},
+//   f16, bf16          multiply-adds of numbers, and of pairs of them where a thread has pairs; rounded after each step
+//   i8                 x = x x + a; dot, of i32 whose bytes they are: x = a + the products of the bytes of x and a
+inline constexpr std::array<TypedOp, 15> kTypedOps = {{{"fma", ir::DType::f64},
                                                       {"add", ir::DType::f64},
                                                       {"mul", ir::DType::f64},
                                                       {"div", ir::DType::f64},
@@ -29,11 +33,18 @@ inline constexpr std::array<TypedOp, 9> kTypedOps = {{{"fma", ir::DType::f64},
                                                       {"rsqrt", ir::DType::f32},
                                                       {"add", ir::DType::i32},
                                                       {"mul", ir::DType::i32},
-                                                      {"div", ir::DType::i32}}};
+                                                      {"div", ir::DType::i32},
+                                                      {"fma", ir::DType::f16},
+                                                      {"fma", ir::DType::f16x2},
+                                                      {"fma", ir::DType::bf16},
+                                                      {"fma", ir::DType::bf16x2},
+                                                      {"fma", ir::DType::i8},
+                                                      {"dot", ir::DType::i32}}};
 // Those of which every other chain is one of f32 multiply-adds: do they run beside them?
 inline constexpr std::array<TypedOp, 2> kBesideFma = {{{"fma", ir::DType::f64}, {"add", ir::DType::i32}}};
 
 // "fma.f64", and "fma+fma.f64" of a pair.
+bool is_narrow(ir::DType t);  // f16, bf16, i8, pairs
 std::string typed_name(const TypedOp& op);
 std::string beside_name(const TypedOp& op);
 std::string typed_kernel(const std::string& name, int lanes, int chains);
@@ -43,6 +54,12 @@ bool usable(const TypedOp& op, const KernelShape& shape);
 int lanes_of(ir::DType dtype, int lanes, bool threads);
 // Operations of one iteration.
 int typed_steps(int chains);
+
+// Iterations after which a kernel's result is looked at: bf16 counts to 256.
+int64_t checked_iterations(const TypedOp& op);
+
+// Groups at a time whose chains keep a pipe busy although its results take longer than those of multiply-adds of f32.
+inline int deeper_groups(const Known& known, bool threads) { return threads ? std::max(known.groups, known.even(4 * known.groups)) : known.groups; }
 
 // What the first chain of a kernel holds after so many of its own steps.
 double typed_result(const TypedOp& op, int64_t steps, bool threads);

@@ -3,11 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <tuple>
 
 #include "codegen/dialect.h"
 #include "codegen/interpret.h"
+#include "codegen/isa.h"
 #include "codegen/kernels.h"
 #include "codegen/narrow_reference.h"
 #include "codegen/render.h"
@@ -17,6 +23,8 @@
 #include "lower/problems.h"
 #include "probe/branches.h"
 #include "probe/kernels.h"
+#include "probe/matrix.h"
+#include "probe/types.h"
 #include "probe/residency.h"
 #include "runtime/cuda/build.h"
 #include "runtime/cuda/nvrtc.h"
@@ -112,10 +120,63 @@ TEST_F(Nvrtc, knows_narrow_types) {
 }
 
 TEST_F(Nvrtc, knows_what_the_probe_runs) {
-  const std::vector<ir::Kernel> all = probe::all_kernels({true, {32}, int64_t{48} << 10, true});
+  probe::KernelShape shape{true, {32}, int64_t{48} << 10, true};
+  shape.types = {"f16", "f16x2", "bf16", "bf16x2", "i8", "dot"};
+  const std::vector<ir::Kernel> all = probe::all_kernels(shape);
   for (const ir::Kernel& k : all) compile(k, 32);
   for (const ir::Kernel& k : probe::branch_kernels(128)) compile(k, 128);
   compile(probe::meet_memory_kernel(32, 2, int64_t{48} << 10), 32);
+}
+
+// What machine code holds of an instruction, by the disassembler that ASSAY_NVDISASM names.
+int occurrences(const std::string& cubin, const std::string& instruction) {
+  const std::filesystem::path file = std::filesystem::temp_directory_path() / ("assay-" + std::to_string(::getpid()) + ".cubin");
+  std::ofstream(file, std::ios::binary) << cubin;
+  FILE* out = ::popen((std::string(std::getenv("ASSAY_NVDISASM")) + " -c " + file.string()).c_str(), "r");
+  std::string text;
+  for (char buffer[4096]; const size_t n = std::fread(buffer, 1, sizeof buffer, out);) text.append(buffer, n);
+  ::pclose(out);
+  std::filesystem::remove(file);
+  int n = 0;
+  for (size_t at = 0; (at = text.find(instruction, at)) != std::string::npos; ++at) ++n;
+  return n;
+}
+
+// An operation of a chain is an instruction of the machine: as many as the probe counts, in one iteration of its loop.
+TEST_F(Nvrtc, chains_are_made_of_the_instructions_that_are_counted) {
+  if (std::getenv("ASSAY_NVDISASM") == nullptr) GTEST_SKIP() << "ASSAY_NVDISASM names no disassembler";
+  probe::KernelShape shape{true, {32}, int64_t{48} << 10, true};
+  shape.types = {"f16", "f16x2", "bf16", "bf16x2", "i8", "dot"};
+  for (const std::string& name : codegen::instruction_names()) {
+    const auto i = codegen::find_instruction(name);
+    if (i->spellings.contains("cuda")) shape.matrix.push_back(i->computes);
+  }
+  struct Chain {
+    std::string kernel, instruction;
+    int count;
+  };
+  std::vector<Chain> chains;
+  for (const int n : probe::kOpChains)
+    for (const auto& [op, type, instruction] : {std::tuple{"fma", ir::DType::f16, "HFMA2"}, {"fma", ir::DType::f16x2, "HFMA2"}, {"fma", ir::DType::bf16, "HFMA2"},
+                                                {"fma", ir::DType::bf16x2, "HFMA2"}, {"dot", ir::DType::i32, "IDP.4A"}})
+      chains.push_back({probe::typed_kernel(probe::typed_name({op, type}), 32, n), instruction, probe::typed_steps(n)});
+  for (const ir::MatrixInstruction& i : shape.matrix)
+    for (const int n : probe::kMatrixChains) chains.push_back({probe::matrix_kernel(i.name, n), i.c.number == ir::DType::i32 ? "IMMA." : "HMMA.", probe::matrix_steps(n)});
+  const std::vector<ir::Kernel> all = probe::all_kernels(shape);
+  for (const Chain& c : chains) {
+    const auto k = std::find_if(all.begin(), all.end(), [&](const ir::Kernel& one) { return one.name == c.kernel; });
+    ASSERT_NE(k, all.end()) << c.kernel;
+    const auto text = codegen::render(std::span(&*k, 1), dialect_, 32);
+    ASSERT_TRUE(text.ok()) << render(text.diags());
+    for (const int architecture : kArchitectures) {
+      const auto made = compiler_->compile(*text, architecture);
+      ASSERT_TRUE(made.ok()) << render(made.diags());
+      // A few more than the loop's may set the operands up.
+      const int found = occurrences(made->cubin, c.instruction);
+      EXPECT_GE(found, c.count) << c.kernel << " sm_" << architecture;
+      EXPECT_LE(found, c.count + 4) << c.kernel << " sm_" << architecture;
+    }
+  }
 }
 
 // 272 numbers that change all the while are more than a thread has registers.

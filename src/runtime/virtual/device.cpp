@@ -90,10 +90,10 @@ DeviceInfo info_of(const std::string& id, const Chip& chip) {
   d.facts = {{"class", chip.threads ? "gpu" : "cpu"}, {"driver", "simulated"}, {"compute_units", std::to_string(chip.units)}};
   if (chip.threads && chip.group_threads > 0) d.facts.emplace_back("group_threads", std::to_string(chip.group_threads));
   if (chip.threads && chip.scratch.exists) d.facts.emplace_back("group_memory", fmt::format("{:.0f}", chip.group_memory > 0 ? std::min(chip.group_memory, chip.scratch.capacity) : chip.scratch.capacity));
-  d.facts.emplace_back("types", fmt::format("{}", fmt::join(chip.types, " ")));
+  d.facts.emplace_back("types", chip.types.empty() ? "none" : fmt::format("{}", fmt::join(chip.types, " ")));
   std::string matrix;
   for (const MatrixCost& c : chip.matrix) matrix += (matrix.empty() ? "" : " ") + c.name;
-  d.facts.emplace_back("matrix", matrix);
+  if (!matrix.empty()) d.facts.emplace_back("matrix", matrix);
   if (chip.allocation > 0) d.facts.emplace_back("largest_buffer", fmt::format("{:.0f}", chip.allocation));
   return d;
 }

@@ -107,11 +107,16 @@ bool is_straight(const Body& body) {
 // Sums, and products with what the loop does not change: maps x -> A x + b of all registers together.
 bool is_affine(const Body& body) {
   std::vector<bool> changes(body.code.regs.size(), false);
-  body.each([&](const Op& op) { if (op.dst >= 0 && op.kind != OpKind::constant) changes[static_cast<size_t>(op.dst)] = true; });
+  body.each([&](const Op& op) {
+    if (op.kind != OpKind::constant) for_results(body.code, op, [&](int r) { changes[static_cast<size_t>(r)] = true; });
+  });
   const auto fixed = [&](int r) { return !changes[static_cast<size_t>(r)]; };
   bool affine = true;
   body.each([&](const Op& op) {
-    affine &= op.kind != OpKind::matrix;
+    if (op.kind == OpKind::matrix && op.needed) {
+      const Matrix& m = body.code.matrices[static_cast<size_t>(op.matrix)];
+      affine &= std::all_of(m.a.begin(), m.a.end(), fixed) && std::all_of(m.b.begin(), m.b.end(), fixed);
+    }
     if (op.kind != OpKind::apply || !op.needed) return;
     const bool product = op.op == ValueOp::mul || op.op == ValueOp::fma;
     const bool sum = op.op == ValueOp::add || op.op == ValueOp::sub || op.op == ValueOp::neg;

@@ -1,0 +1,238 @@
+// Task mappings, the instruction files of the library, what is wrong with others, and what an instruction computes: held
+// against a product of matrices that knows nothing of fragments.
+#include "codegen/isa.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <map>
+#include <random>
+#include <set>
+
+#include "codegen/dialect.h"
+#include "codegen/interpret.h"
+#include "codegen/render.h"
+#include "ir/element.h"
+
+namespace assay::codegen {
+namespace {
+
+using ir::DType;
+using ::testing::HasSubstr;
+
+TEST(TaskMapping, deals_elements_as_hidet_says) {
+  const auto m = ir::parse_mapping("repeat(2, 1) * spatial(8, 4) * repeat(1, 2)");
+  ASSERT_TRUE(m.ok());
+  EXPECT_EQ(m->rows(), 16);
+  EXPECT_EQ(m->cols(), 8);
+  EXPECT_EQ(m->workers(), 32);
+  EXPECT_EQ(m->items(), 4);
+  // PTX: c0, c1 of lane l are in row l / 4, columns 2 (l % 4) and the next; c2, c3 eight rows below.
+  for (int l = 0; l < 32; ++l)
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(m->task(l, i), (ir::Task{l / 4 + 8 * (i / 2), 2 * (l % 4) + i % 2}));
+  EXPECT_EQ(ir::print(*m), "repeat(2, 1) * spatial(8, 4) * repeat(1, 2)");
+  const auto column = ir::parse_mapping("spatial_by_column(4, 8)*replicate(2)");
+  ASSERT_TRUE(column.ok());
+  EXPECT_EQ(column->workers(), 64);
+  for (int l = 0; l < 64; ++l) EXPECT_EQ(column->task(l, 0), (ir::Task{l / 2 % 4, l / 2 / 4}));
+}
+
+TEST(TaskMapping, names_what_is_wrong) {
+  const auto fault = [](const char* text) { return render(ir::parse_mapping(text).diags()); };
+  EXPECT_THAT(fault("repeat(2, 1) * spatal(8, 4)"), AllOf(HasSubstr("'spatal' is no step of a task mapping"), HasSubstr("did you mean 'spatial'?")));
+  EXPECT_THAT(fault("repeat(2)"), HasSubstr("'repeat' takes two numbers from 1 to 1024"));
+  EXPECT_THAT(fault("replicate(0)"), HasSubstr("'replicate' takes a number from 1 to 1024"));
+  EXPECT_THAT(fault("repeat(1, 2) spatial(2, 2)"), HasSubstr("stands behind a task mapping"));
+  EXPECT_THAT(fault(""), HasSubstr("expected one of: repeat"));
+  EXPECT_THAT(fault("repeat(1024, 1024) * repeat(2, 2)"), HasSubstr("more than 1048576 tasks"));
+}
+
+TEST(Isa, every_one_of_the_library_reads_and_is_named_as_its_file) {
+  EXPECT_THAT(instruction_names(), ::testing::Contains("sm80.mma.m16n8k16.f16.f32"));
+  for (const std::string& name : instruction_names()) {
+    const auto i = find_instruction(name);
+    ASSERT_TRUE(i.ok()) << render(i.diags());
+    EXPECT_EQ(i->computes.name, name);
+    EXPECT_FALSE(i->spellings.empty()) << name;
+  }
+  EXPECT_THAT(render(find_instruction("sm80.mma.m16n8k16.f16.f33").diags()), HasSubstr("did you mean 'sm80.mma.m16n8k16.f16.f32'?"));
+}
+
+std::string complaints(const std::string& from, const std::string& to) {
+  std::string text(instruction_text("sm80.mma.m16n8k16.f16.f32"));
+  const size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  const auto i = parse_instruction(text.replace(at, from.size(), to), "i.yaml");
+  return i.ok() ? "" : render(i.diags());
+}
+
+TEST(Isa, faults_are_named_with_their_place) {
+  EXPECT_THAT(complaints("shape: {m: 16", "shape: {mm: 16"), AllOf(HasSubstr("i.yaml:4:9"), HasSubstr("unknown key 'mm'"), HasSubstr("'m' is missing")));
+  EXPECT_THAT(complaints("m: 16", "m: 0"), HasSubstr("'0', expected a number from 1 to 1024"));
+  EXPECT_THAT(complaints("n: 8", "n: 16"), AllOf(HasSubstr("i.yaml:6:"), HasSubstr("the mapping is of a matrix of 16 x 8, expected 16 x 16")));
+  EXPECT_THAT(complaints("dtype: f16, in: f16x2", "dtype: f17, in: f16x2"), HasSubstr("unknown element type 'f17'"));
+  EXPECT_THAT(complaints("dtype: f16, in: f16x2", "dtype: f16, in: bf16x2"), HasSubstr("elements of type bf16x2 do not hold f16"));
+  EXPECT_THAT(complaints("dtype: f16, in: f16x2", "dtype: f16x2"), HasSubstr("f16x2 holds two numbers"));
+  EXPECT_THAT(complaints("repeat(1, 2) * repeat(2, 1) * spatial(8, 4)", "repeat(2, 2) * spatial(8, 2) * repeat(1, 2)"), HasSubstr("it is dealt to 16 workers, c to 32"));
+  EXPECT_THAT(complaints("spatial(8, 4) * repeat(1, 2)\"}\nb", "spatal(8, 4)\"}\nb"), HasSubstr("did you mean 'spatial'?"));
+  EXPECT_THAT(complaints("({d3})", "({d4})"), AllOf(HasSubstr("unknown hole {d4}"), HasSubstr("{d3} is missing in the text")));
+  EXPECT_THAT(complaints("  cuda:", "  cudda:"), AllOf(HasSubstr("there is no dialect 'cudda'"), HasSubstr("did you mean 'cuda'?")));
+  EXPECT_THAT(complaints("schema: assay/isa/1", "schema: assay/isa/2"), HasSubstr("'assay/isa/2', expected one of: assay/isa/1"));
+}
+
+TEST(Isa, needs_are_numbers_or_words) {
+  const std::vector<std::pair<std::string, std::string>> facts = {{"capability", "9.0"}, {"features", "avx512_vnni avx512_bf16"}};
+  EXPECT_TRUE(has_needs({{"capability", "8.0"}}, facts));
+  EXPECT_FALSE(has_needs({{"capability", "10.0"}}, facts));
+  EXPECT_TRUE(has_needs({{"features", "avx512_bf16"}}, facts));
+  EXPECT_FALSE(has_needs({{"features", "avx512"}}, facts));
+  EXPECT_FALSE(has_needs({{"other", "1"}}, facts));
+}
+
+// One instruction whose registers are loaded, lane after lane, and stored again.
+ir::Kernel single(const ir::MatrixInstruction& i) {
+  ir::Kernel k;
+  k.name = "single";
+  k.index_names = {"group"};
+  k.instructions = {i};
+  const int lanes = i.workers();
+  ir::MatrixMultiply s{0, {}, {}, {}, {}};
+  const auto operand = [&](const char* name, const ir::Fragment& f, bool written, std::vector<int>& regs) {
+    const int buffer = static_cast<int>(k.buffers.size());
+    k.buffers.push_back({name, f.element, int64_t{f.registers()} * lanes, ir::Scope::global, written});
+    for (int r = 0; r < f.registers(); ++r) {
+      regs.push_back(static_cast<int>(k.registers.size()));
+      k.registers.push_back({std::string(name) + std::to_string(r), f.element, lanes});
+      k.body.push_back({ir::Declare{{regs.back()}}});
+      if (written) continue;
+      ir::Value load;
+      load.op = ir::ValueOp::load;
+      load.dtype = f.element;
+      load.lanes = load.count = lanes;
+      load.id = buffer;
+      load.index = ir::constant(int64_t{r} * lanes);
+      k.body.push_back({ir::Assign{regs.back(), load}});
+    }
+  };
+  operand("a", i.a, false, s.a);
+  operand("b", i.b, false, s.b);
+  operand("c", i.c, false, s.c);
+  operand("d", i.c, true, s.d);
+  k.body.push_back({s});
+  for (size_t r = 0; r < s.d.size(); ++r) {
+    ir::Store store;
+    store.id = 3;
+    store.index = ir::constant(static_cast<int64_t>(r) * lanes);
+    store.count = lanes;
+    store.value.op = ir::ValueOp::reg;
+    store.value.dtype = i.c.element;
+    store.value.lanes = lanes;
+    store.value.id = s.d[r];
+    k.body.push_back({store});
+  }
+  return k;
+}
+
+// Where PTX puts an element, in its own words: register, and place in it, of lane 4 g + t (Matrix Fragments for mma).
+struct Place {
+  int lane, reg, in_reg;
+};
+Place place_of_a(int row, int col, int per) { return {4 * (row % 8) + col / per % 4, row / 8 + 2 * (col / (4 * per)), col % per}; }
+Place place_of_b(int k, int n, int per) { return {4 * n + k / per % 4, k / (4 * per), k % per}; }
+Place place_of_c(int row, int col, int per) { return per == 1 ? Place{4 * (row % 8) + col / 2, col % 2 + 2 * (row / 8), 0} : Place{4 * (row % 8) + col / 2, row / 8, col % 2}; }
+
+double any_number(const ir::Fragment& f, std::mt19937& rng) {
+  if (f.number == DType::u8) return std::uniform_int_distribution<int>(0, 255)(rng);
+  if (ir::is_integer(f.number)) return std::uniform_int_distribution<int>(-128, 127)(rng);
+  return ir::rounded(f.number, std::uniform_real_distribution<double>(-2, 2)(rng));
+}
+
+double as_read(const ir::Fragment& f, double v) {
+  if (!f.tf32) return v;
+  int exponent = 0;
+  const double fraction = std::frexp(v, &exponent);  // 11 bits of it are left
+  return std::ldexp(std::trunc(std::ldexp(fraction, 11)), exponent - 11);
+}
+
+void put(std::vector<double>& registers, const ir::Fragment& f, int lanes, const Place& p, double v) {
+  double& at = registers[static_cast<size_t>(p.reg * lanes + p.lane)];
+  if (f.per_register() == 1) at = v;
+  else {
+    const auto bits = ir::pack(f.number, static_cast<uint32_t>(static_cast<int64_t>(at)), p.in_reg, v);
+    at = f.element == DType::i32 ? static_cast<double>(static_cast<int32_t>(bits)) : static_cast<double>(bits);
+  }
+}
+
+double get(const std::vector<double>& registers, const ir::Fragment& f, int lanes, const Place& p) {
+  const double at = registers[static_cast<size_t>(p.reg * lanes + p.lane)];
+  return f.per_register() == 1 ? at : ir::unpack(f.number, static_cast<uint32_t>(static_cast<int64_t>(at)), p.in_reg);
+}
+
+TEST(Isa, instructions_multiply_matrices) {
+  std::mt19937 rng(3);
+  int checked = 0;
+  for (const std::string& name : instruction_names()) {
+    const ir::MatrixInstruction i = find_instruction(name)->computes;
+    const bool mma = name.starts_with("sm80.mma");
+    const int lanes = i.workers(), pa = i.a.per_register(), pb = i.b.per_register(), pc = i.c.per_register();
+    std::vector<std::vector<double>> data;
+    for (const ir::Fragment* f : {&i.a, &i.b, &i.c, &i.c}) data.emplace_back(static_cast<size_t>(f->registers() * lanes), 0.0);
+    std::map<std::pair<int, int>, double> a, b, c;
+    for (int row = 0; row < i.m; ++row)
+      for (int k = 0; k < i.k; ++k) {
+        const double v = a[{row, k}] = any_number(i.a, rng);
+        if (mma) put(data[0], i.a, lanes, place_of_a(row, k, pa), v);
+        else for (int l = 0; l < lanes; ++l) put(data[0], i.a, lanes, {l, 0, k}, v);  // a row of all lanes
+      }
+    for (int k = 0; k < i.k; ++k)
+      for (int n = 0; n < i.n; ++n) put(data[1], i.b, lanes, mma ? place_of_b(k, n, pb) : Place{n, 0, k}, b[{k, n}] = any_number(i.b, rng));
+    for (int row = 0; row < i.m; ++row)
+      for (int n = 0; n < i.n; ++n) put(data[2], i.c, lanes, mma ? place_of_c(row, n, pc) : Place{n, 0, 0}, c[{row, n}] = any_number(i.c, rng));
+    const auto counts = interpret(single(i), data);
+    ASSERT_TRUE(counts.ok()) << render(counts.diags());
+    EXPECT_EQ(counts->matrix, 1);
+    for (int row = 0; row < i.m; ++row)
+      for (int n = 0; n < i.n; ++n) {
+        double expected = c[{row, n}];
+        for (int k = 0; k < i.k; ++k) expected += as_read(i.a, a[{row, k}]) * as_read(i.b, b[{k, n}]);
+        const double found = get(data[3], i.c, lanes, mma ? place_of_c(row, n, pc) : Place{n, 0, 0});
+        ASSERT_EQ(found, ir::is_integer(i.c.number) ? expected : ir::rounded(i.c.number, expected)) << name << " " << row << ", " << n;
+      }
+    ++checked;
+  }
+  EXPECT_EQ(checked, static_cast<int>(instruction_names().size()));
+}
+
+TEST(Isa, a_kernel_is_printed_where_its_file_has_the_text) {
+  const auto render_in = [](const std::string& dialect, const std::string& name, int threads) {
+    const auto d = parse_dialect(dialect_text(dialect), dialect);
+    const ir::Kernel k = single(find_instruction(name)->computes);
+    return codegen::render(std::span(&k, 1), *d, threads);
+  };
+  const auto cuda = render_in("cuda", "sm80.mma.m16n8k16.f16.f32", 32);
+  ASSERT_TRUE(cuda.ok()) << render(cuda.diags());
+  EXPECT_THAT(*cuda, HasSubstr("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}"));
+  EXPECT_THAT(render(render_in("glsl", "sm80.mma.m16n8k16.f16.f32", 32).diags()), HasSubstr("dialect 'glsl' can not spell matrix instruction 'sm80.mma.m16n8k16.f16.f32'"));
+  EXPECT_THAT(render(render_in("cuda", "sm80.mma.m16n8k16.f16.f32", 16).diags()), HasSubstr("vectors of 32 elements can not be dealt to 16 threads"));
+  const auto cpp = render_in("cpp", "avx512bf16.dot.m1n16k2.bf16.f32", 1);
+  ASSERT_TRUE(cpp.ok()) << render(cpp.diags());
+  EXPECT_THAT(*cpp, HasSubstr("vdpbf16ps"));
+}
+
+TEST(Isa, registers_that_do_not_fit_are_refused) {
+  ir::Kernel k = single(find_instruction("sm80.mma.m16n8k16.f16.f32")->computes);
+  for (ir::Stmt& s : k.body)
+    if (auto* m = std::get_if<ir::MatrixMultiply>(&s.node)) {
+      m->a.pop_back();
+      m->b[0] = m->c[0];
+      m->instruction = 0;
+    }
+  const std::string faults = render(ir::verify(k));
+  EXPECT_THAT(faults, HasSubstr("sm80.mma.m16n8k16.f16.f32 has 4 registers of a, was given 3"));
+  EXPECT_THAT(faults, HasSubstr("register 'c0' is no part of b"));
+}
+
+}  // namespace
+}  // namespace assay::codegen
