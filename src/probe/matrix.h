@@ -13,7 +13,7 @@
 
 namespace assay::probe {
 
-inline constexpr std::array<int, 5> kMatrixChains = {1, 2, 4, 8, 12};
+inline constexpr std::array<int, 5> kMatrixChains = {1, 2, 4, 8, 16};
 inline constexpr int64_t kMatrixChecked = 2;  // iterations after which a result is looked at
 
 std::string matrix_kernel(const std::string& instruction, int chains);

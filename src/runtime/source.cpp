@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/hash.h"
+#include "codegen/isa.h"
 #include "codegen/render.h"
 
 namespace assay::runtime {
@@ -54,6 +55,22 @@ Diags check_types(const DeviceInfo& device, std::span<const ir::Kernel> kernels)
     for (const ir::DType t : used)
       if (lacks(t)) out.push_back(error(fmt::format("kernel '{}' computes with {}, which {} does not", k.name, ir::name_of(t), device.id)));
   }
+  return out;
+}
+
+Diags check_instructions(const DeviceInfo& device, std::span<const ir::Kernel> kernels) {
+  Diags out;
+  for (const ir::Kernel& k : kernels)
+    for (const ir::MatrixInstruction& i : k.instructions) {
+      const auto known = codegen::find_instruction(i.name);
+      if (!known) {
+        out.push_back(known.diags()[0]);
+        continue;
+      }
+      const auto spelling = known->spellings.find(device.dialect.empty() ? device.api : device.dialect);
+      if (spelling == known->spellings.end() || !codegen::has_needs(spelling->second.needs, device.facts))
+        out.push_back(error(fmt::format("kernel '{}' uses matrix instruction '{}', which {} does not have", k.name, i.name, device.id)));
+    }
   return out;
 }
 

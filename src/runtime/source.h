@@ -29,6 +29,10 @@ ir::Kernel named(const ir::Kernel& k, std::string name);
 // What kernels compute on that the device does not, by its fact "types".
 Diags check_types(const DeviceInfo& device, std::span<const ir::Kernel> kernels);
 
+// Matrix instructions of kernels that the device's facts, or its dialect, say it does not have: built all the same, they
+// might end the process.
+Diags check_instructions(const DeviceInfo& device, std::span<const ir::Kernel> kernels);
+
 // Errors: the target is for another kernel language than the device's.
 Diags check_dialect(const std::string& device, const std::string& dialect, const hwdesc::Target& target);
 

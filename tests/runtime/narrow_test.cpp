@@ -6,6 +6,9 @@
 #include <sstream>
 
 #include "codegen/dialect.h"
+#include "codegen/interpret.h"
+#include "codegen/isa.h"
+#include "codegen/matrix_kernel.h"
 #include "codegen/narrow_reference.h"
 #include "hwdesc/target.h"
 #include "ir/element.h"
@@ -176,6 +179,45 @@ TEST_P(Narrow, dot_adds_four_products) {
       sum += static_cast<uint32_t>(byte(0) * byte(1));
     }
     ASSERT_EQ(got[i], static_cast<int32_t>(sum));
+  }
+}
+
+// Random matrices through each instruction that the device has; the rest it refuses.
+TEST_P(Narrow, matrix_instructions_compute_what_the_interpreter_says) {
+  const DeviceInfo& info = host_.device().info();
+  for (const std::string& name : codegen::instruction_names()) {
+    const auto i = codegen::find_instruction(name);
+    ASSERT_TRUE(i.ok());
+    ir::Kernel k = testing::single(i->computes);
+    const int threads_asked = GetParam() ? i->computes.workers() : 1;
+    const auto module = host_.device().load(std::vector{k}, GetParam() ? threads(threads_asked) : hwdesc::Target{}, host_.options());
+    const auto spelling = i->spellings.find(info.dialect.empty() ? info.api : info.dialect);
+    const bool has = info.simulated || (spelling != i->spellings.end() && codegen::has_needs(spelling->second.needs, info.facts));
+    if (!has || !module.ok()) {
+      EXPECT_FALSE(has && !info.simulated) << render(module.diags());
+      ASSERT_FALSE(module.ok()) << name;
+      EXPECT_THAT(render(module.diags()), ::testing::AnyOf(::testing::HasSubstr(name), ::testing::HasSubstr("dealt to")));
+      continue;
+    }
+    Numbers data;
+    for (const ir::Fragment* f : {&i->computes.a, &i->computes.b, &i->computes.c, &i->computes.c}) {
+      data.emplace_back(static_cast<size_t>(f->registers() * i->computes.workers()));
+      std::uniform_int_distribution<uint32_t> bits(0, ~0U);
+      std::uniform_int_distribution<int> eighth(-16, 16);
+      for (double& v : data.back()) {
+        // Sums of products of eighths are exact, whichever way they are added.
+        uint32_t word = bits(rng_);
+        if (!ir::is_integer(f->number))
+          for (int p = 0; p < f->per_register(); ++p) word = ir::pack(f->number, word, p, eighth(rng_) / 8.0);
+        v = f->element == DType::f32 ? eighth(rng_) / 8.0 : f->element == DType::i32 ? static_cast<double>(static_cast<int32_t>(word)) : static_cast<double>(word);
+      }
+    }
+    // A row of a is the same in all lanes, where a mapping says so.
+    if (i->computes.m == 1)
+      for (double& v : data[0]) v = data[0][0];
+    Numbers expected = data;
+    ASSERT_TRUE(codegen::interpret(k, expected).ok());
+    EXPECT_EQ(run(**module, k, {data[0], data[1], data[2]}), expected[3]) << name;
   }
 }
 

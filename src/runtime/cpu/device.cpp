@@ -44,6 +44,7 @@ class CpuDevice final : public Device {  // invariant: one pool over all usable 
                                        const hwdesc::Target& target,
                                        const LoadOptions& options) override {
     if (const Diags other = check_dialect(info_.id, kDialect, target); has_error(other)) return other;
+    if (const Diags absent = check_instructions(info_, kernels); has_error(absent)) return absent;
     const auto compiler = find_compiler();
     if (!compiler) return compiler.diags();
     Diags warnings;

@@ -118,6 +118,7 @@ class OpenclDevice final : public Device {  // invariant: session_ is open
                                        const hwdesc::Target& target,
                                        const LoadOptions& options) override {
     if (const Diags other = check_dialect(info_.id, kDialect, target); has_error(other)) return other;
+    if (const Diags absent = check_instructions(info_, kernels); has_error(absent)) return absent;
     if (const Diags lacking = check_types(info_, kernels); has_error(lacking)) return lacking;
     Diags warnings;
     auto cache = KernelCache::open(options.cache_dir, warnings);

@@ -83,6 +83,7 @@ class VulkanDevice final : public Device {  // invariant: session_ is open
   Result<std::unique_ptr<Module>> load(std::span<const ir::Kernel> kernels, const hwdesc::Target& target,
                                        const LoadOptions& options) override {
     if (const Diags other = check_dialect(info_.id, kDialect, target); has_error(other)) return other;
+    if (const Diags absent = check_instructions(info_, kernels); has_error(absent)) return absent;
     const int threads = hwdesc::threads_of(target);
     if (threads > session_->limits().group_threads)
       return error(fmt::format("{} allows {} threads in a group, the target has {} lanes", info_.id, session_->limits().group_threads, threads));
