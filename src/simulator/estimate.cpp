@@ -30,6 +30,7 @@ struct UnitCost {
   double vector = 0, load = 0, store = 0, issue = 0, chain = 0;
   double translation = 0;     // of pages that left the nearest buffer
   double near = 0, far = 0;   // transfers between private caches, and from shared memories
+  double copied_load = 0, copied_store = 0, copied_near = 0;  // the parts of these that copy staged operands
 };
 
 class Estimator {
@@ -163,7 +164,9 @@ class Estimator {
 
   void in_core() {
     const auto [split_loads, split_stores] = straddled();
-    const double loads = counts_.loads() + split_loads, stores = counts_.stores() + split_stores;
+    const Copies copied = m_.simt ? Copies{} : copies();
+    const double loads = counts_.loads() + split_loads - copied.written + copied.executed;
+    const double stores = counts_.stores() + split_stores - copied.written + copied.executed;
     double gathered = 0, scattered = 0;
     for (const lower::AccessCount& a : counts_.buffers) {
       gathered += a.gathered_lanes;
@@ -174,6 +177,9 @@ class Estimator {
     cost_.vector = busiest_pipe(moved_lanes);
     cost_.load = moving(loads - gathered, m_.load_rate, m_.narrow_loads) + moving_apart(gathered, m_.gather_rate, m_.narrow_gathers, m_.load_rate);
     cost_.store = moving(stores - scattered, m_.store_rate, m_.narrow_stores) + moving_apart(scattered, m_.scatter_rate, m_.narrow_scatters, m_.store_rate);
+    cost_.copied_load = cost_.load * std::min(1.0, copied.alone / std::max(loads, 1.0));
+    cost_.copied_store = cost_.store * std::min(1.0, copied.alone / std::max(stores, 1.0));
+    copied_alone_ = copied.alone / std::max(1.0, copied.executed);
     const double counted = counts_.fma + counts_.simple + counts_.divide + 10 * counts_.math + loads + stores +
                            counts_.prefetches + (gathered / 2 + scattered) * (p_.vector_width - 1) / p_.vector_width;
     const double all = counted * model::kSlotsPerInstruction[lower::has_partial_sums(streams_.nest)] + model::control_slots(counts_.iterations, counts_.branches, m_.issue_rate.value / m_.clock);
@@ -191,6 +197,48 @@ class Estimator {
     add_term("store", cost_.store, [&] { return fmt::format("{:.4g} store instructions", stores); }, m_.store_rate.spread);
     add_term("issue", cost_.issue, [&] { return fmt::format("{:.4g} slots for {:.4g} instructions", all, counted); }, m_.issue_rate.spread);
     add_term("chain", cost_.chain, [] { return std::string("dependent accumulations"); }, m_.fma_latency.spread);
+  }
+
+  // Loads, and as many stores, that copy staged operands: as the kernel has them, and as they are executed, since compilers
+  // make whole vectors of such loops where both sides lie in order.
+  struct Copies {
+    double written = 0, executed = 0;
+    double alone = 0;  // of those executed, by how many a core cannot look ahead to the arithmetic behind them
+  };
+  Copies copies() const {
+    Copies out;
+    const size_t first = counts_.buffers.size() - p_.staging.size();
+    for (size_t i = 0; i < p_.staging.size(); ++i) {
+      const ir::Staging& s = p_.staging[i];
+      const double n = counts_.buffers[first + i].vector_stores + counts_.buffers[first + i].scattered_lanes;
+      const double whole = in_order(s) ? std::min(1.0, static_cast<double>(p_.vector_width) / m_.native_width) : 1;
+      const double at_once = static_cast<double>(ir::physical_elements(s.layout, lower::staged_shape(p_, s))) / p_.vector_width * whole;
+      out.written += n;
+      out.executed += n * whole;
+      out.alone += n * whole * std::max(0.0, 1 - model::kReorderWindow / std::max(1.0, at_once));
+    }
+    return out;
+  }
+
+  // Is what lies side by side in the source side by side in the copy, for a whole vector?
+  bool in_order(const ir::Staging& s) const {
+    const auto t = static_cast<size_t>(p_.graph.nodes[0].reads[static_cast<size_t>(s.read)].tensor);
+    if (s.layout.dims.empty() || p_.layouts[t].dims.empty()) return false;
+    const ir::PhysicalDim &to = s.layout.dims.back(), &from = p_.layouts[t].dims.back();
+    const std::vector<int64_t> shape = lower::staged_shape(p_, s);
+    const int64_t run = to.mod > 0 ? to.mod : shape[static_cast<size_t>(to.dim)];
+    return to.dim == from.dim && run >= m_.native_width && (from.mod == 0 || from.mod >= m_.native_width);
+  }
+
+  // Of what goes between two levels: the sources of copies, and the copies as they are written.
+  double copied_part(const model::LevelTraffic& t) const {
+    double bytes = 0;
+    for (size_t i = 0; i < streams_.streams.size(); ++i) {
+      const model::Stream& s = streams_.streams[i];
+      if (s.staging >= 0) bytes += t.streams[i].written;
+      else if (!s.written && s.until < streams_.nest.loops.size()) bytes += t.streams[i].read;
+    }
+    return bytes > 0 ? bytes / (t.read + t.written) : 0;
   }
 
   // Second accesses of vectors that straddle a line, per kind.
@@ -315,6 +363,7 @@ class Estimator {
       const std::string name = m_.levels[l].name + "<-" + m_.levels[l + 1].name;
       cost_.near += near;
       cost_.far += far;
+      cost_.copied_near += near * copied_part(t) * copied_alone_;
       note_assumed(m_.levels[l + 1].read, in);
       note_assumed(m_.levels[l + 1].write, out);
       add_term(name, near + far, [&] { return fmt::format("{:.4g} B in, {:.4g} B out", t.read, t.written); },
@@ -364,15 +413,18 @@ class Estimator {
 
   // ECM: arithmetic overlaps transfers between a core's own caches, which add to each other and to
   // the loads; the two join by a p-norm, since overlap is never perfect near the tie. Lines from
-  // memories that units share take longer than a core can look ahead: that time is not hidden.
+  // memories that units share take longer than a core can look ahead: that time is not hidden. Nor is what copies
+  // staged operands: it stands before the loops that compute, further than a core looks ahead.
   double compose_simd() {
     out_.rounds = std::ceil(groups_ / m_.units);
     const double overlapping = std::max({cost_.vector, cost_.issue, cost_.chain});
-    const double transfers = std::max({cost_.load, cost_.store, cost_.translation}) + cost_.near;
+    const double transfers = std::max({cost_.load - cost_.copied_load, cost_.store - cost_.copied_store, cost_.translation}) +
+                             cost_.near - cost_.copied_near;
+    const double copying = std::max(cost_.copied_load, cost_.copied_store) + cost_.copied_near;
     const double p = model::kOverlapSharpness;
     const double top = std::max(overlapping, transfers);
-    if (top <= 0) return cost_.far;
-    return cost_.far + top * std::pow(std::pow(overlapping / top, p) + std::pow(transfers / top, p), 1 / p);
+    if (top <= 0) return cost_.far + copying;
+    return cost_.far + copying + top * std::pow(std::pow(overlapping / top, p) + std::pow(transfers / top, p), 1 / p);
   }
 
   // Groups resident together on a unit: limited by explicit memory and registers.
@@ -483,6 +535,7 @@ class Estimator {
   const model::Streams streams_;
   std::vector<model::LevelTraffic> traffic_;
   HeldByOthers others_;
+  double copied_alone_ = 0;  // the part of copies that overlaps with no arithmetic
   double groups_ = 1, active_ = 1, share_ = 1, fixed_ = 0;
   UnitCost cost_;
   std::vector<double> spreads_;

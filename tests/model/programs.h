@@ -40,7 +40,9 @@ inline ir::Program parsed(const std::string& text) {
 }
 
 // A matrix product whose columns are walked in tiles of `tile`, two rows of 16 columns at a time.
-inline ir::Program product(int64_t m, int64_t n, int64_t k, int64_t tile) {
+// `copy`: the layout of a copy of the right operand that is made first; none: it is read where it lies.
+inline ir::Program product(int64_t m, int64_t n, int64_t k, int64_t tile, int width = 8, const std::string& copy = "") {
+  const std::string staging = copy.empty() ? "" : fmt::format("staging: [{{read: 1, level: 0, layout: \"{}\"}}]\n", copy);
   return parsed(fmt::format(R"yaml(schema: assay/program/1
 name: product
 graph:
@@ -54,8 +56,8 @@ layouts: {{t0: "[0, 1]", t1: "[0, 1]", t2: "[0, 1]"}}
 tiles:
   - {{memory: l2, extent: {{m: {0}, n: {3}, k: {2}}}, order: [n]}}
   - {{memory: registers, extent: {{m: 2, n: 16, k: 1}}, order: [m, n, k]}}
-vector: {{axis: n, width: 8}}
-)yaml", m, n, k, tile));
+vector: {{axis: n, width: {4}}}
+{5})yaml", m, n, k, tile, width, staging));
 }
 
 // t1[i, j] = max(t0[.., ..], 0): rows of `columns`, in register tiles of `rows` by `across`, lanes of 4 along
