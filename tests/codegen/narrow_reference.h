@@ -13,7 +13,11 @@
 
 namespace assay::testing {
 
+#if defined(__SIZEOF_FLOAT128__)
 __extension__ typedef __float128 Wide;
+#else
+typedef long double Wide;  // as wide where there is no other
+#endif
 
 class Format {  // invariant: numbers_[i] is what bits i stand for, of those without a sign, ascending
  public:
