@@ -156,6 +156,8 @@ class Loaded {
 void run_loaded(Session& s) {
   const std::vector<Plateau>& plateaus = s.known.levels.plateaus;
   if (plateaus.empty() || (!s.device.threads && s.device.units < 2)) return;
+  // Where a unit has one group at a time, the one that chases takes it from those that stream: alone they would have it, too.
+  if (s.device.threads && s.known.resident > 0 && s.known.resident <= s.known.units) return;
   std::vector<Loaded> levels;
   const int64_t beyond = footprint_beyond(s.known, s.max_bytes / 2);
   levels.emplace_back(s, plateaus.size() - 1, beyond, beyond);

@@ -113,6 +113,18 @@ TEST(Loaded, samples_whose_threads_waited_do_not_count) {
   EXPECT_EQ(loaded_at(loaded_curve(o, 1), 0.5 * kPeak)->latency, loaded_at(loaded_curve(curve(), 1), 0.5 * kPeak)->latency);
 }
 
+TEST(Loaded, a_device_that_can_not_tell_says_why) {
+  Observations o;
+  o.endings = {{"loaded", Outcome::done, 1, ""}};
+  Known known;
+  known.levels.plateaus.resize(2);
+  hwdesc::MemoryLevel far = memory(kPeak), near = memory(kPeak);
+  add_loaded(o, known, 1, far);
+  add_loaded(o, known, 0, near);
+  EXPECT_NE(far.loaded.half.note.find("one group at a time"), std::string::npos);
+  EXPECT_EQ(near, memory(kPeak));
+}
+
 TEST(Loaded, without_such_observations_nothing_is_said) {
   hwdesc::MemoryLevel l = memory(kPeak);
   add_loaded({}, {}, 0, l);
