@@ -50,6 +50,7 @@ struct Machine {
   bool hold(const std::vector<ir::Condition>& conditions) const;
   std::vector<double>& memory(int buffer);
   double& element(int buffer, int64_t at, const char* access, const ir::Index* index);
+  double found(int buffer, int64_t at, const ir::Index* index);
   Lanes value(const Value& v);
   Lanes read(const Value& v);
   Lanes indirect(const Value& v);
@@ -81,7 +82,7 @@ void Machine::run(const ir::For& s) {
 }
 
 void Machine::run(const ir::Locate& s) {
-  const double value{element(s.id, ir::evaluate(s.index, indices), "load from", &s.index)};
+  const double value = found(s.id, ir::evaluate(s.index, indices), &s.index);
   indices[static_cast<size_t>(s.var)] = ir::position_of(value, s.extent).value_or(-1);
   ++counts.splats;
 }
@@ -152,20 +153,31 @@ double& Machine::element(int buffer, int64_t at, const char* access, const ir::I
                           all.size())};
 }
 
+// An element of an image is the sum of its texel, halves first.
+double Machine::found(int buffer, int64_t at, const ir::Index* index) {
+  const int64_t n = kernel.buffers[static_cast<size_t>(buffer)].texel;
+  if (n == 1) return element(buffer, at, "load from", index);
+  const bool rounds = kernel.buffers[static_cast<size_t>(buffer)].dtype == ir::DType::f32;
+  const auto sum = [&](double x, double y) { return rounds ? double{static_cast<float>(x + y)} : x + y; };
+  const auto number = [&](int64_t i) { return element(buffer, at * n + i, "load from", index); };
+  const double first = sum(number(0), number(1));
+  return n == 2 ? first : sum(first, sum(number(2), number(3)));
+}
+
 Lanes Machine::read(const Value& v) {
   const bool splat = v.op == ValueOp::splat, gather = v.op == ValueOp::gather;
   ++(splat ? counts.splats : gather ? counts.gathers : counts.vector_loads);
   const int64_t at = ir::evaluate(v.index, indices), step = splat ? 0 : gather ? v.stride : 1;
   Lanes out(static_cast<size_t>(v.lanes), v.number);
   for (int l = 0; l < (splat ? v.lanes : v.count); ++l)
-    out[static_cast<size_t>(l)] = double{element(v.id, at + l * step, "load from", &v.index)};
+    out[static_cast<size_t>(l)] = found(v.id, at + l * step, &v.index);
   return out;
 }
 
 Lanes Machine::indirect(const Value& v) {
   Lanes at = value(v.args[0]);
   ++counts.gathers;
-  for (double& a : at) a = double{element(v.id, static_cast<int64_t>(a), "load from", nullptr)};
+  for (double& a : at) a = found(v.id, static_cast<int64_t>(a), nullptr);
   return at;
 }
 
@@ -242,8 +254,8 @@ Diags faults_of(const ir::Kernel& k, std::span<std::vector<double>> buffers) {
   for (const ir::Buffer& b : k.buffers) {
     check_type(b.name, b.dtype);
     if (b.scope == ir::Scope::scratch) continue;
-    if (arguments < buffers.size() && buffers[arguments].size() != static_cast<size_t>(b.elements))
-      fail(fmt::format("'{}' has {} elements, was given {}", b.name, b.elements,
+    if (const int64_t numbers = b.elements * b.texel; arguments < buffers.size() && buffers[arguments].size() != static_cast<size_t>(numbers))
+      fail(fmt::format("'{}' has {} elements, was given {}", b.name, numbers,
                        buffers[arguments].size()));
     ++arguments;
   }

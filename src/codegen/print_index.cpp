@@ -76,8 +76,14 @@ Text print_address(Printer& p, int buffer, const ir::Index& index) {
 }
 
 Text print_element(Printer& p, int buffer, const ir::Index& index) {
-  return p.spell("element",
-                 {{"buffer", {p.buffer_name(buffer)}}, {"index", print_index(p, index)}});
+  return print_element_at(p, buffer, print_index(p, index));
+}
+
+Text print_element_at(Printer& p, int buffer, const Text& index) {
+  const ir::Buffer& b = p.buffer(buffer);
+  if (b.space != ir::Space::image) return p.spell("element", {{"buffer", {p.buffer_name(buffer)}}, {"index", index}});
+  return p.spell("texel", {{"buffer", {p.buffer_name(buffer)}}, {"index", index}, {"row", {std::to_string(b.row)}},
+                           {"texel", {std::to_string(b.texel)}}, {"scalar", {p.scalar_name(b.dtype)}}});
 }
 
 }  // namespace assay::codegen

@@ -82,20 +82,18 @@ Text print_load(Printer& p, const Value& v) {
                                {"fill", print_number(p, v.dtype, v.number)}});
 }
 
-Text print_gather(Printer& p, const Value& v) {
+Text print_gather(Printer& p, const Value& v, int64_t stride) {
   if (v.lanes == 1) return print_element(p, v.id, v.index);
   std::vector<std::string> items;
   for (int l = 0; l < v.lanes; ++l)
-    items.push_back(l < v.count ? print_element(p, v.id, v.index + l * v.stride).text
+    items.push_back(l < v.count ? print_element(p, v.id, v.index + l * stride).text
                                 : print_number(p, v.dtype, v.number).text);
   return list(p, v, items);
 }
 
 Text print_indirect(Printer& p, const Value& v) {
   const Text at = print_value(p, v.args[0]);
-  const auto element = [&](const Text& index) {
-    return p.spell("element", {{"buffer", {p.buffer_name(v.id)}}, {"index", index}});
-  };
+  const auto element = [&](const Text& index) { return print_element_at(p, v.id, index); };
   if (v.lanes == 1) return element(at);
   std::vector<std::string> items;
   for (int l = 0; l < v.lanes; ++l) items.push_back(element(print_lane(p, at, l)).text);
@@ -209,9 +207,9 @@ Text print_value(Printer& p, const Value& v) {
     case ValueOp::reg:
       return {p.register_names[static_cast<size_t>(v.id)]};
     case ValueOp::load:
-      return print_load(p, v);
+      return p.buffer(v.id).space == ir::Space::image ? print_gather(p, v, 1) : print_load(p, v);
     case ValueOp::gather:
-      return print_gather(p, v);
+      return print_gather(p, v, v.stride);
     case ValueOp::indirect:
       return print_indirect(p, v);
     case ValueOp::lane_index:

@@ -47,6 +47,7 @@ std::string print_conditions(Printer& p, const std::vector<ir::Condition>& condi
 // The address of an element of a buffer, and the element itself.
 Text print_address(Printer& p, int buffer, const ir::Index& index);
 Text print_element(Printer& p, int buffer, const ir::Index& index);
+Text print_element_at(Printer& p, int buffer, const Text& index);
 
 // A value with the type it has; lanes == 1 is a scalar.
 Text print_value(Printer& p, const ir::Value& v);

@@ -63,6 +63,13 @@ std::string own_parameters(Printer& p) {
   return out;
 }
 
+// What its spellings end with.
+std::string kind_of(const ir::Buffer& b) {
+  if (b.scope == ir::Scope::scratch) return "scratch";
+  if (b.space != ir::Space::plain) return b.space == ir::Space::image ? "image" : "constant";
+  return b.written ? "out" : "in";
+}
+
 // Languages without pointers: buffers are declared around the body, which takes no part of them along.
 FrameText text_of_blocks(Printer& p) {
   FrameText f;
@@ -70,7 +77,7 @@ FrameText text_of_blocks(Printer& p) {
   for (size_t i = 0; i < p.kernel.buffers.size(); ++i) {
     const ir::Buffer& b = p.kernel.buffers[i];
     const bool scratch = b.scope == ir::Scope::scratch;
-    const std::string kind = scratch ? "scratch" : b.written ? "out" : "in";
+    const std::string kind = kind_of(b);
     f.declarations += p.spell("parameter_" + kind, {{"scalar", {p.scalar_name(b.dtype)}},
                                                     {"name", {p.buffer_names[i]}},
                                                     {"position", {std::to_string(position)}},
@@ -92,7 +99,7 @@ FrameText text_of(Printer& p, Frame frame) {
   for (size_t i = 0; i < p.kernel.buffers.size(); ++i) {
     const ir::Buffer& b = p.kernel.buffers[i];
     const bool scratch = b.scope == ir::Scope::scratch;
-    const std::string kind = scratch ? "scratch" : b.written ? "out" : "in";
+    const std::string kind = kind_of(b);
     const std::vector<Filling> fillings{{"scalar", {p.scalar_name(b.dtype)}},
                                         {"name", {p.buffer_names[i]}},
                                         {"position", {std::to_string(position)}},

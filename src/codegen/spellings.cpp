@@ -53,6 +53,16 @@ constexpr SpellingRow kRows[] = {
     {"sequence_argument_in", {"scalar", "position"}, kOptional},
     {"sequence_argument_out", {"scalar", "position"}, kOptional},
     {"sequence_argument_scratch", {"scalar", "offset"}, kOptional},
+    // Arguments in spaces of their own: constants, and images, whose elements are texels.
+    {"parameter_constant", {"scalar", "name", "position", "elements"}, kOptional},
+    {"entry_parameter_constant", {"scalar", "name", "elements"}, kOptional},
+    {"argument_constant", {"scalar", "name", "position"}, kOptional},
+    {"sequence_argument_constant", {"scalar", "position"}, kOptional},
+    {"parameter_image", {"scalar", "name", "position"}, kOptional},
+    {"entry_parameter_image", {"scalar", "name"}, kOptional},
+    {"argument_image", {"scalar", "name", "position"}, kOptional},
+    {"sequence_argument_image", {"scalar", "position"}, kOptional},
+    {"texel", {"buffer", "index", "row", "texel", "scalar"}, kOptional},
 };
 // clang-format on
 

@@ -133,6 +133,11 @@ template <class V> void fields(V& v, Is<FarSide> auto& x) {
   v("bandwidth", x.bandwidth, "reading from the distant half", Need::optional);
 }
 
+template <class V> void fields(V& v, Is<Loaded> auto& x) {
+  v("half", x.half, "while others read half of `bandwidth.read`", Need::optional);
+  v("nine_tenths", x.nine_tenths, "while others read nine tenths of it", Need::optional);
+}
+
 template <class V> void fields(V& v, Is<MemoryLevel> auto& x) {
   v("name", x.name, "free word: l1, shared, l2, dram, ...", Need::required);
   v("per", x.per, "topology level that has one, `device` or `host`", Need::required);
@@ -145,6 +150,7 @@ template <class V> void fields(V& v, Is<MemoryLevel> auto& x) {
   v("knee", x.knee, "where the hit rate falls", Need::optional);
   v("streamed", x.streamed, "where it falls for data streamed through again and again; without it, as the knee", Need::optional);
   v("latency", x.latency, "load to use; far memory in ns", Need::optional);
+  v("loaded", x.loaded, "the same while others keep it busy", Need::optional);
   v("bandwidth", x.bandwidth, "of one instance", Need::optional);
   v("line", x.line, "unit of allocation", Need::optional);
   v("transaction", x.transaction, "unit of transfer", Need::optional);
@@ -184,7 +190,11 @@ template <class V> void fields(V& v, Is<AccessPath> auto& x) {
   v.group("limits", "largest extents in texels", [&](auto& w) {
     w("width", x.max_width, "texels in a row", Need::optional);
     w("height", x.max_height, "rows", Need::optional);
+    w("bytes", x.max_bytes, "of one argument", Need::optional);
   });
+  v("latency", x.latency, "load to use, of what its first memory holds", Need::optional);
+  v("bandwidth", x.bandwidth, "all users reading what its first memory holds", Need::optional);
+  v("divergent", x.divergent, "load to use where lanes want a line each, over that where they want the same element", Need::optional);
   v("block", x.block, "texels that are fetched together", Need::optional);
   v("border", x.border, "what a read outside the image gives", Need::optional);
 }

@@ -149,6 +149,11 @@ struct FarSide {              // the distant half of a split cache
   bool operator==(const FarSide&) const = default;
 };
 
+struct Loaded {               // load to use while others keep the memory busy
+  Value<Latency> half, nine_tenths;  // with so much of `bandwidth.read`
+  bool operator==(const Loaded&) const = default;
+};
+
 struct MemoryLevel {          // near to far in Profile::memory
   std::string name;           // l1, shared, l2, dram, ...
   std::string per;            // topology level, `device` or `host`
@@ -161,6 +166,7 @@ struct MemoryLevel {          // near to far in Profile::memory
   Streamed streamed;
   MemoryBandwidth bandwidth;  // per instance
   Value<Latency> latency;     // load to use
+  Loaded loaded;
   Value<Bytes> line, transaction;
   Value<Count> ways;
   Banks banks;
@@ -198,7 +204,11 @@ struct AccessPath {           // another way to read memory (texture)
   std::vector<std::string> through;
   std::string form;
   Value<Count> texel;
-  Value<Count> max_width, max_height;  // YAML: limits: {width: ..., height: ...}
+  Value<Count> max_width, max_height;  // YAML: limits: {width: ..., height: ..., bytes: ...}
+  Value<Bytes> max_bytes;
+  Value<Latency> latency;     // load to use, of what its first memory holds
+  Value<Bandwidth> bandwidth; // of that, all users
+  Value<Ratio> divergent;     // load to use where lanes want a line each, over that where they want the same element
   Block block;
   Border border = Border::unknown;
   bool operator==(const AccessPath&) const = default;

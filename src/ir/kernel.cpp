@@ -143,6 +143,11 @@ void Lister::list(const Store& s) {
   line(fmt::format("{}[{}]{} = {}", buffer(s.id), at(s.index), how, value(s.value)));
 }
 
+std::string space_of(const Buffer& b) {
+  if (b.space == Space::image) return fmt::format("image of {} in rows of {} ", b.texel, b.row);
+  return b.space == Space::constant ? "constant " : "";
+}
+
 }  // namespace
 
 std::string print_kernel(const Kernel& k) {
@@ -150,7 +155,7 @@ std::string print_kernel(const Kernel& k) {
   l.line(fmt::format("kernel {}, {} groups", k.name, k.groups));
   ++l.depth;
   for (const Buffer& b : k.buffers)
-    l.line(fmt::format("{} {}: {}[{}]{}", b.scope == Scope::scratch ? "scratch" : "buffer", b.name,
+    l.line(fmt::format("{}{} {}: {}[{}]{}", space_of(b), b.scope == Scope::scratch ? "scratch" : "buffer", b.name,
                        name_of(b.dtype), b.elements, b.written ? " written" : ""));
   for (const MatrixInstruction& i : k.instructions) l.line("instruction " + print(i));
   --l.depth;

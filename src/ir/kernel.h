@@ -24,12 +24,19 @@ enum class Scope {
   scratch,  // allocated per group (CPU: per worker of the pool), uninitialised, 64-byte aligned
 };
 
+// How an argument that is only read is reached. Of an image an element is a texel: the sum of its `texel` numbers, which
+// lie one after the other in memory, rows of `row` texels below each other. A kernel has at most `elements` of it.
+enum class Space { plain, constant, image };
+
 struct Buffer {
   std::string name;
   DType dtype = DType::f32;
   int64_t elements = 0;
   Scope scope = Scope::global;
   bool written = false;      // global: is it stored to
+  Space space = Space::plain;  // global
+  int texel = 1;             // image: 1, 2 or 4 numbers
+  int64_t row = 0;           // image: texels; a power of two
   bool operator==(const Buffer&) const = default;
 };
 

@@ -47,6 +47,7 @@ struct Checker {
   void check_leaf(const Value& v);
   void check_block(const Block& block);
   void bind(int var);
+  void check_space(const Buffer& b);
 
   void check(const For& s);
   void check(const If& s);
@@ -140,6 +141,16 @@ void Checker::check_value(const Value& v) {
                        v.lanes));
     check_value(a);
   }
+}
+
+void Checker::check_space(const Buffer& b) {
+  if (b.space == Space::plain) return;
+  if (b.scope != Scope::global || b.written)
+    fail(fmt::format("'{}' is {}: only arguments that are read can be", b.name, b.space == Space::image ? "an image" : "constant"));
+  if (b.space != Space::image) return;
+  if (b.texel != 1 && b.texel != 2 && b.texel != 4) fail(fmt::format("image '{}' has texels of {} numbers", b.name, b.texel));
+  if (b.row < 1 || (b.row & (b.row - 1)) != 0) fail(fmt::format("image '{}' has rows of {} texels, which is no power of two", b.name, b.row));
+  if (b.dtype != DType::f32 && b.dtype != DType::i32) fail(fmt::format("image '{}' holds {}", b.name, name_of(b.dtype)));
 }
 
 void Checker::bind(int var) {
@@ -268,6 +279,7 @@ Diags verify(const Kernel& k) {
   bool scratch_seen = false;
   for (const Buffer& b : k.buffers) {
     if (b.elements < 0) c.fail(fmt::format("buffer '{}' has {} elements", b.name, b.elements));
+    c.check_space(b);
     if (b.scope == Scope::global && scratch_seen)
       c.fail(fmt::format("argument '{}' stands after scratch", b.name));
     scratch_seen = scratch_seen || b.scope == Scope::scratch;

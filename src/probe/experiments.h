@@ -59,8 +59,11 @@ void run_sharing(Session& s);
 
 // How memory is accessed (experiments_access.cpp).
 void run_outstanding(Session& s);
+void run_constant(Session& s);  // experiments_constant.cpp
 void run_handed(Session& s);    // experiments_handed.cpp
 void run_host(Session& s);      // experiments_host.cpp
+void run_image(Session& s);     // experiments_image.cpp
+void run_loaded(Session& s);    // experiments_loaded.cpp
 void run_rewrite(Session& s);   // experiments_rewrite.cpp
 void run_scratch(Session& s);   // experiments_scratch.cpp
 void run_transfer(Session& s);  // experiments_transfer.cpp

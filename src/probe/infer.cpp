@@ -2,6 +2,7 @@
 
 #include <cctype>
 
+#include "probe/access_path.h"
 #include "probe/resume.h"
 #include "probe/ticks.h"
 #include "probe/transfer.h"
@@ -45,6 +46,7 @@ Result<hwdesc::Profile> infer(const Observations& raw) {
   infer_code(all, p);
   infer_power(all, p);
   infer_memory(all, known, p);
+  infer_paths(all, known, p);
   return p;
 }
 

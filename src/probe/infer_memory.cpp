@@ -9,6 +9,7 @@
 #include "probe/infer.h"
 #include "probe/infer_access.h"
 #include "probe/join_levels.h"
+#include "probe/loaded.h"
 #include "probe/power_mean.h"
 #include "probe/rewrite.h"
 #include "probe/scratch.h"
@@ -245,6 +246,7 @@ MemoryLevel level_of(Context c, const Profile& p) {
   add_bandwidth(c, l);
   add_outstanding(c, l);
   add_handed(c.all, c.index, l);
+  add_loaded(c.all, c.known, c.index, l);
   l.line = select(c.all, "line", "pair").empty()
                ? unknown_value<Bytes>("not measured")
                : known_value(Bytes{c.known.line}, Origin::measured, "second touch at a distance costs nothing within a line");

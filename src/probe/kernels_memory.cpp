@@ -6,6 +6,7 @@
 
 #include "probe/code.h"
 #include "probe/kernels.h"
+#include "probe/loaded.h"
 #include "probe/matrix.h"
 
 namespace assay::probe {
@@ -222,6 +223,7 @@ std::vector<ir::Kernel> all_kernels(const KernelShape& shape) {
   add_compute_kernels(shape, out);
   add_memory_kernels(shape, out);
   add_access_kernels(shape, out);
+  add_loaded_kernels(shape, out);
   add_atomic_kernels(shape, out);
   add_matrix_kernels(shape, out);
   add_residency_kernels(shape, out);

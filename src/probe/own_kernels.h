@@ -16,6 +16,13 @@ struct OwnKernels {
     bench.limit_loops(s.known.most_iterations);
   }
 
+  // Each launch on its own; where lanes are threads, in groups of one wave.
+  OwnKernels(Session& s, std::vector<ir::Kernel> own)
+      : kernels(with_bench(s, std::move(own))), module(s.device.threads ? s.in_groups_of(kernels, s.known.lanes) : s.one_by_one(kernels)),
+        bench(*module, kernels, s.device) {
+    bench.limit_loops(s.known.most_iterations);
+  }
+
   std::vector<ir::Kernel> kernels;
   std::unique_ptr<runtime::Module> module;
   Bench bench;

@@ -6,7 +6,10 @@
 #include <cmath>
 #include <optional>
 
+#include "probe/infer.h"
+#include "probe/loaded.h"
 #include "probe/power_mean.h"
+#include "probe/stats.h"
 #include "probe/streamed.h"
 
 namespace assay::probe {
@@ -59,6 +62,15 @@ void mark_streamed(const Source& source, Chart& to) {
     const auto& s = m.streamed;
     if (s.from.known() && s.to.known()) to.marks.push_back({m.name + " streamed", s.from.value->v / units, s.to.value->v / units});
     if (s.middle.known()) add_line(m.name + " half", s.middle.value->v / units, to);
+  }
+}
+
+void mark_loaded(const Source& source, Chart& to) {
+  to.series.clear();
+  for (const double level : values_of(select(source.all, "loaded", "both"), "level")) {
+    Series s{level_name(static_cast<size_t>(level), source.known.levels.plateaus.size()), {}, {}, {}, true};
+    for (const LoadedPoint& p : loaded_curve(source.all, level)) s.line.push_back({p.bandwidth, p.latency, p.low, p.high, p.n});
+    if (!s.line.empty()) to.series.push_back(std::move(s));
   }
 }
 

@@ -9,6 +9,7 @@ void mark_levels(const Source& source, Chart& to);      // plateaus, knees and c
 void mark_line(const Source& source, Chart& to);        // the cache line
 void mark_tlb(const Source& source, Chart& to);         // entries of each level of translation
 void mark_streamed(const Source& source, Chart& to);    // what caches hold of streamed data
+void mark_loaded(const Source& source, Chart& to);      // latency against what others reach beside it, in place of the raw times
 void mark_power_mean(const Source& source, Chart& to);  // the fitted law of units
 
 }  // namespace assay::probe

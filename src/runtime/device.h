@@ -66,6 +66,14 @@ struct BufferRange {
   int64_t offset = 0;  // bytes
 };
 
+// Of ir::Space::image: texels of `texel` numbers, a row below the other.
+struct ImageShape {
+  ir::DType dtype = ir::DType::f32;
+  int texel = 1;
+  int64_t width = 1, height = 1;
+  int64_t row_bytes() const { return width * texel * ir::bytes_of(dtype); }
+};
+
 struct Launch {
   int kernel = -1;                     // position in load()'s list
   std::vector<BufferRange> arguments;  // in the order of the kernel's global buffers
@@ -100,6 +108,9 @@ class Module {  // invariant: built code for a list of kernels, and the buffers 
   // Zeroed, touched by the units, 64-byte aligned (large ones on huge pages where the system allows
   // it, the same for all). Errors: out of memory.
   virtual Result<int> allocate(int64_t bytes) = 0;
+  // What arguments in the space of images may be: a buffer that is written and read in whole rows, and by nothing else.
+  // Errors: the device, or its api here, has no such images.
+  virtual Result<int> allocate_image(const ImageShape&) { return error("it has no images here"); }
   virtual void write(BufferRange to, std::span<const std::byte> data) = 0;
   // Words all over a buffer, in the order given (which decides what stays in caches).
   virtual void write_words(int buffer, std::span<const Word> words) = 0;

@@ -34,7 +34,7 @@ Diags check_launches(std::span<const Launch> launches, std::span<const ir::Kerne
       fail(l, fmt::format("kernel '{}' takes {} arguments, not {}", k.name, wanted.size(), launch.arguments.size()));
     for (size_t i = 0; i < std::min(wanted.size(), launch.arguments.size()); ++i) {
       const BufferRange& r = launch.arguments[i];
-      const int64_t width = ir::bytes_of(wanted[i]->dtype), needed = wanted[i]->elements * width;
+      const int64_t width = ir::bytes_of(wanted[i]->dtype), needed = wanted[i]->elements * wanted[i]->texel * width;
       if (r.buffer < 0 || static_cast<size_t>(r.buffer) >= buffers)
         fail(l, fmt::format("argument '{}' names buffer {}, there are {}", wanted[i]->name, r.buffer, buffers));
       else if (const int64_t size = bytes_of(r.buffer);

@@ -44,6 +44,51 @@ Result<Buffer> make_buffer(const Session& session, int64_t bytes, int64_t guard)
   return b;
 }
 
+// Rows of it: whole ones, as many as the data holds.
+cl_int move_rows(const Session& session, const Buffer& image, int64_t offset, int64_t bytes, void* to, const void* from) {
+  ASSAY_CHECK(offset % image.row_bytes == 0 && bytes % image.row_bytes == 0 && offset >= 0 && offset + bytes <= image.bytes);
+  const size_t origin[] = {0, static_cast<size_t>(offset / image.row_bytes), 0};
+  const size_t region[] = {static_cast<size_t>(image.width), static_cast<size_t>(bytes / image.row_bytes), 1};
+  if (from != nullptr)
+    return session.api.clEnqueueWriteImage(session.queue.get(), image.memory.get(), CL_TRUE, origin, region, 0, 0, from, 0, nullptr, nullptr);
+  return session.api.clEnqueueReadImage(session.queue.get(), image.memory.get(), CL_TRUE, origin, region, 0, 0, to, 0, nullptr, nullptr);
+}
+
+Result<Buffer> make_image(const Session& session, const ImageShape& shape) {
+  const cl_channel_order order = shape.texel == 1 ? CL_R : shape.texel == 2 ? CL_RG : CL_RGBA;
+  const cl_image_format format{order, static_cast<cl_channel_type>(shape.dtype == ir::DType::f32 ? CL_FLOAT : CL_SIGNED_INT32)};
+  cl_image_desc desc{};
+  desc.image_type = CL_MEM_OBJECT_IMAGE2D;
+  desc.image_width = static_cast<size_t>(shape.width);
+  desc.image_height = static_cast<size_t>(shape.height);
+  Buffer b;
+  b.row_bytes = shape.row_bytes();
+  b.width = shape.width;
+  b.bytes = b.row_bytes * shape.height;
+  const auto refused = [&](const std::string& why) {
+    return error(fmt::format("{} makes no image of {} x {} texels of {} {}: {}", session.id, shape.width, shape.height, shape.texel, ir::name_of(shape.dtype), why));
+  };
+  if (desc.image_width > number_of<size_t>(session.api, session.place.device, CL_DEVICE_IMAGE2D_MAX_WIDTH) ||
+      desc.image_height > number_of<size_t>(session.api, session.place.device, CL_DEVICE_IMAGE2D_MAX_HEIGHT) ||
+      static_cast<size_t>(b.bytes) > session.limits.buffer_bytes)
+    return refused("it allows less");
+  const std::vector<std::byte> zeros(static_cast<size_t>(b.bytes));
+  cl_int status = CL_SUCCESS;
+  b.memory = {session.api.clCreateImage(session.context.get(), CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, &format, &desc,
+                                        const_cast<std::byte*>(zeros.data()), &status),
+              session.api.clReleaseMemObject};
+  if (status != CL_SUCCESS) return refused(name_of(status));
+  return b;
+}
+
+Result<int> Buffers::allocate_image(const ImageShape& shape) {
+  ASSAY_CHECK(shape.width > 0 && shape.height > 0);
+  auto image = make_image(session_, shape);
+  if (!image) return image.diags();
+  all_.push_back(std::move(image).value());
+  return static_cast<int>(all_.size()) - 1;
+}
+
 Result<int> Buffers::allocate(int64_t bytes) {
   ASSAY_CHECK(bytes >= 0);
   auto buffer = make_buffer(session_, bytes, guard());
@@ -56,6 +101,11 @@ void Buffers::write(BufferRange to, std::span<const std::byte> data) {
   if (data.empty()) return;
   const Buffer& b = at(to.buffer);
   ASSAY_CHECK(to.offset >= 0 && to.offset + static_cast<int64_t>(data.size()) <= b.bytes);
+  if (b.row_bytes > 0) {
+    if (const cl_int s = move_rows(session_, b, to.offset, static_cast<int64_t>(data.size()), nullptr, data.data()); s != CL_SUCCESS)
+      lost_.push_back(failure("clEnqueueWriteImage", s));
+    return;
+  }
   const cl_int status = session_.api.clEnqueueWriteBuffer(
       session_.queue.get(), b.memory.get(), CL_TRUE, static_cast<size_t>(to.offset + guard()),
       data.size(), data.data(), 0, nullptr, nullptr);
@@ -83,12 +133,13 @@ void Buffers::read(BufferRange from, std::span<std::byte> data) const {
   if (data.empty()) return;
   const Buffer& b = at(from.buffer);
   ASSAY_CHECK(from.offset >= 0 && from.offset + static_cast<int64_t>(data.size()) <= b.bytes);
-  const cl_int status = session_.api.clEnqueueReadBuffer(
+  const bool image = b.row_bytes > 0;
+  const cl_int status = image ? move_rows(session_, b, from.offset, static_cast<int64_t>(data.size()), data.data(), nullptr) : session_.api.clEnqueueReadBuffer(
       session_.queue.get(), b.memory.get(), CL_TRUE, static_cast<size_t>(from.offset + guard()),
       data.size(), data.data(), 0, nullptr, nullptr);
   if (status == CL_SUCCESS) return;
   std::fill(data.begin(), data.end(), std::byte{0xFF});  // NaN: never a value that looks right
-  lost_.push_back(failure("clEnqueueReadBuffer", status));
+  lost_.push_back(failure(image ? "clEnqueueReadImage" : "clEnqueueReadBuffer", status));
 }
 
 std::optional<double> Buffers::map(BufferRange range, int64_t bytes) {
@@ -115,7 +166,8 @@ int64_t Buffers::address_of(BufferRange r) const {
 Diags Buffers::check_guards() const {
   Diags damage;
   std::vector<std::byte> zone(static_cast<size_t>(guard()));
-  for (size_t i = 0; guarded_ && i < all_.size(); ++i)
+  for (size_t i = 0; guarded_ && i < all_.size(); ++i) {
+    if (all_[i].row_bytes > 0) continue;  // images are not written to
     for (const int64_t at : {int64_t{0}, guard() + std::max<int64_t>(1, all_[i].bytes)}) {
       const cl_int status = session_.api.clEnqueueReadBuffer(
           session_.queue.get(), all_[i].memory.get(), CL_TRUE, static_cast<size_t>(at), zone.size(),
@@ -125,6 +177,7 @@ Diags Buffers::check_guards() const {
       else if (std::any_of(zone.begin(), zone.end(), [](std::byte b) { return b != std::byte{0xFF}; }))
         damage.push_back(error(fmt::format("a kernel wrote outside buffer {}", i)));
     }
+  }
   return damage;
 }
 

@@ -14,16 +14,21 @@ struct Buffer {
   Memory pages;  // its storage, where the device shares the host's memory
   Owned<cl_mem> memory;
   int64_t bytes = 0;  // without the guard zones
+  int64_t row_bytes = 0, width = 0;  // of an image; 0: it is none
 };
 
 // Zeroed. Errors: out of memory, or more than the device allows.
 Result<Buffer> make_buffer(const Session& session, int64_t bytes, int64_t guard);
+
+// The same of an image. Errors: the device has no images, or none of such texels, or none as large.
+Result<Buffer> make_image(const Session& session, const ImageShape& shape);
 
 class Buffers {  // invariant: what went wrong in a call that returns nothing is in lost_
  public:
   Buffers(const Session& session, bool guarded) : session_(session), guarded_(guarded) {}
 
   Result<int> allocate(int64_t bytes);
+  Result<int> allocate_image(const ImageShape& shape);
   void write(BufferRange to, std::span<const std::byte> data);
   void write_words(int buffer, std::span<const Word> words);
   void read(BufferRange from, std::span<std::byte> data) const;
@@ -31,6 +36,8 @@ class Buffers {  // invariant: what went wrong in a call that returns nothing is
 
   size_t size() const { return all_.size(); }
   int64_t bytes_of(int buffer) const { return at(buffer).bytes; }
+  bool is_image(int buffer) const { return at(buffer).row_bytes > 0; }
+  int64_t width_of(int image) const { return at(image).width; }  // texels
   cl_mem memory_of(int buffer) const { return at(buffer).memory.get(); }
   // Where a range begins in its cl_mem, and as an address, where the device shares the host's memory.
   int64_t offset_of(BufferRange r) const { return r.offset + guard(); }

@@ -22,6 +22,7 @@ class OpenclModule final : public Module {  // invariant: launcher_ runs what lo
                                               Handing how, bool guarded, Diags warnings);
 
   Result<int> allocate(int64_t bytes) override { return loaded_->buffers.allocate(bytes); }
+  Result<int> allocate_image(const ImageShape& shape) override { return loaded_->buffers.allocate_image(shape); }
   void write(BufferRange to, std::span<const std::byte> data) override { loaded_->buffers.write(to, data); }
   void write_words(int buffer, std::span<const Word> words) override { loaded_->buffers.write_words(buffer, words); }
   std::optional<double> map(BufferRange range, int64_t bytes) override { return loaded_->buffers.map(range, bytes); }

@@ -72,6 +72,16 @@ struct Level {
   bool memory = false;       // where everything lies
 };
 
+struct Path {                // another way to read memory
+  ir::Space space = ir::Space::constant;
+  std::vector<Level> own;    // its caches, near to far
+  size_t joins = 0;          // of the chip's levels: where it goes on
+  double turn = 0;           // ticks that a line takes at least
+  double bytes = 0;          // of one argument
+  double max_width = 0, max_height = 0;
+  int block_width = 1, block_height = 1;
+};
+
 struct Scratch {             // memory of a group's own
   bool exists = false;
   double capacity = 0;
@@ -115,6 +125,7 @@ struct Chip {
   int groups = 0;            // resident per unit; 0: no limit of their own
   int group_threads = 0;     // 0: no limit
   std::vector<Level> levels; // caches near to far, then the memory
+  std::vector<Path> paths;
   Scratch scratch;
   Atomic atomic, own_atomic; // in memory, and in that of a group's own
   std::vector<Translation> translation;

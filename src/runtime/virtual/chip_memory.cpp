@@ -1,5 +1,7 @@
 // Caches, memories and translation of a chip.
+#include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "runtime/virtual/chip_reader.h"
 
@@ -101,6 +103,37 @@ Scratch scratch_of(const ProfileReader& r, const MemoryLevel& m, double line) {
   return s;
 }
 
+// Of paths of other names and forms nothing is known here.
+std::optional<ir::Space> space_of(const AccessPath& p) {
+  if (p.name == "constant") return ir::Space::constant;
+  return p.name == "texture" || p.form.starts_with("image") ? std::optional(ir::Space::image) : std::nullopt;
+}
+
+// Where a path that has no cache of its own begins is where loads do.
+Path path_of(const ProfileReader& r, const Chip& chip, const AccessPath& a, ir::Space space) {
+  Path p;
+  p.space = space;
+  for (const MemoryLevel& m : r.p.memory) {
+    if (m.path != a.name || m.managed != Managed::automatic || !m.capacity.known()) continue;
+    const Level* before = p.own.empty() ? nullptr : &p.own.back();
+    Level l = LevelReader(r, chip, m).read(before, false);
+    if (before == nullptr && !m.line.known()) l.line = l.sector = std::min(l.line, chip.levels.front().line);
+    p.own.push_back(std::move(l));
+  }
+  for (size_t i = chip.levels.size(); i-- > 0;)
+    if (std::find(a.through.begin(), a.through.end(), chip.levels[i].name) != a.through.end()) p.joins = i;
+  const double wave = chip.modes.empty() ? 1 : chip.modes.front().width, latency = p.own.empty() ? 0 : p.own.front().latency.at(chip.clock);
+  p.turn = space == ir::Space::constant ? 1 : 0;
+  if (a.divergent.known() && wave > 1) p.turn = std::max(0.0, a.divergent.value->v - 1) * latency / (wave - 1);
+  p.bytes = value_or(a.max_bytes, space == ir::Space::constant ? defaults::kConstantBytes : 0);
+  p.max_width = value_or(a.max_width, defaults::kImageExtent);
+  p.max_height = value_or(a.max_height, defaults::kImageExtent);
+  const auto power = [](double v) { return 1 << static_cast<int>(std::lround(std::log2(std::max(1.0, v)))); };
+  p.block_width = power(value_or(a.block.width, 1));
+  p.block_height = power(value_or(a.block.height, 1));
+  return p;
+}
+
 // The last memory that code fills lies behind everything else; where there is none, the last level of all.
 size_t place_of_memory(const Profile& p, const ProfileReader& r) {
   size_t found = p.memory.size();
@@ -128,6 +161,8 @@ void read_memory(const ProfileReader& r, Chip& to) {
     to.levels.push_back(std::move(l));
   }
   if (to.levels.empty()) return;
+  for (const AccessPath& a : r.p.paths)
+    if (const auto space = space_of(a)) to.paths.push_back(path_of(r, to, a, *space));
   to.memory_bytes = value_or(all[memory].capacity, defaults::kMemoryBytes);
   for (const TlbLevel& t : r.p.tlb)
     if (t.entries.known()) to.translation.push_back({value_or(t.page, 4096), static_cast<int>(t.entries.value->v), r.span(t.miss, {})});

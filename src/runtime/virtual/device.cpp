@@ -94,6 +94,13 @@ DeviceInfo info_of(const std::string& id, const Chip& chip) {
   std::string matrix;
   for (const MatrixCost& c : chip.matrix) matrix += (matrix.empty() ? "" : " ") + c.name;
   if (!matrix.empty()) d.facts.emplace_back("matrix", matrix);
+  for (const Path& p : chip.paths) {
+    if (p.space == ir::Space::constant) d.facts.emplace_back("constant_memory", fmt::format("{:.0f}", p.bytes));
+    if (p.space != ir::Space::image) continue;
+    d.facts.emplace_back("images", "yes");
+    d.facts.emplace_back("image_width", fmt::format("{:.0f}", p.max_width));
+    d.facts.emplace_back("image_height", fmt::format("{:.0f}", p.max_height));
+  }
   if (chip.allocation > 0) d.facts.emplace_back("largest_buffer", fmt::format("{:.0f}", chip.allocation));
   return d;
 }

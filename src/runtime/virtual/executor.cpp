@@ -70,7 +70,29 @@ int64_t Executor::lane_index(const Address& a, int lane) const {
 
 void Executor::run(double until) {
   news_ = false;
-  while (pc_ >= 0 && !news_ && core_.time() < until) step();
+  const bool waves = code_.groups_differ && machine_.chip.threads && timed_;
+  while (pc_ >= 0 && !news_ && core_.time() < until) {
+    if (const double at = waves ? operands_at(code_.ops[static_cast<size_t>(pc_)]) : 0; at > core_.time()) core_.wait_until(at);
+    else step();
+  }
+}
+
+// A wave that waits for its operands, or for room, leaves issue and pipes to the others meanwhile. Where all waves do the
+// same they wait alike, and it is not looked at: who issues first then holds the others up by as much as they hold up it.
+double Executor::operands_at(const Op& op) const {
+  switch (op.kind) {
+    case OpKind::apply:
+    case OpKind::lane_index:
+      return std::max({ready(op.a), ready(op.b), ready(op.c), core_.room_at()});
+    case OpKind::load:
+    case OpKind::indirect:
+    case OpKind::store:
+    case OpKind::atomic:
+    case OpKind::locate:
+      return std::max({ready(op.a), index_ready_, core_.room_at()});
+    default:
+      return 0;
+  }
 }
 
 void Executor::step() {

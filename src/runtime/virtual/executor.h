@@ -12,6 +12,7 @@
 #include "runtime/virtual/code.h"
 #include "runtime/virtual/core.h"
 #include "runtime/virtual/hierarchy.h"
+#include "runtime/virtual/paths.h"
 #include "runtime/virtual/steady.h"
 #include "runtime/virtual/values.h"
 
@@ -35,6 +36,7 @@ struct Machine {             // what all streams of a launch share
   double atomic_turn = 1, own_turn = 1;           // ticks that one addition has an address to itself
   double atomic_latency = 0, own_atomic_latency = 0;
   std::unordered_map<int64_t, double> taken{};    // addresses that are added to: until when
+  Paths* paths = nullptr;
 };
 
 class Executor {  // invariant: pc_ is the operation that comes next
@@ -66,6 +68,7 @@ class Executor {  // invariant: pc_ is the operation that comes next
   };
 
   void step();
+  double operands_at(const Op& op) const;  // of threads: when it could begin, but for what others have taken
   int64_t index(const Address& a) const { return (a.place >= 0 ? places_[static_cast<size_t>(a.place)] : 0) + a.offset; }
   int64_t lane_index(const Address& a, int lane) const;
   void set_var(int var, int64_t value);
@@ -91,6 +94,8 @@ class Executor {  // invariant: pc_ is the operation that comes next
   void transfer_values(const Op& op, bool storing);
   double access(const Op& op, AccessKind kind, double start);
   double near(int64_t first, int64_t last, AccessKind kind, double start);
+  double along(const Op& op, int path, double start);
+  void sum_texels(const Op& op);
   double own_memory(const Op& op, AccessKind kind, double start);
   void follow_values(const Loop& loop, int64_t iterations);
 

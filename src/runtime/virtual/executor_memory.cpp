@@ -48,6 +48,7 @@ bool Executor::positions(const Op& op) {
 }
 
 void Executor::transfer_values(const Op& op, bool storing) {
+  if (code_.buffers[static_cast<size_t>(op.buffer)].texel > 1) return sum_texels(op);
   const auto size = static_cast<size_t>(size_of(code_, op.buffer));
   std::byte* memory = views_[static_cast<size_t>(op.buffer)].data;
   if (storing) {
@@ -129,6 +130,8 @@ double Executor::access(const Op& op, AccessKind kind, double start) {
   const int size = size_of(code_, op.buffer);
   const View& view = views_[static_cast<size_t>(op.buffer)];
   const bool scratch = code_.buffers[static_cast<size_t>(op.buffer)].scope == ir::Scope::scratch;
+  const ir::Space space = code_.buffers[static_cast<size_t>(op.buffer)].space;
+  if (const int path = space == ir::Space::plain || machine_.paths == nullptr ? -1 : machine_.paths->number_of(space); path >= 0) return along(op, path, start);
   if (scratch && machine_.chip.threads && !machine_.chip.scratch.in_memory) return own_memory(op, kind, start);
   const auto byte = [&](int64_t element) { return view.address + element * size; };
   if (together_) return near(byte(at_[0]), byte(at_[0] + (stride_ == 1 ? op.count : 1)) - 1, kind, start);

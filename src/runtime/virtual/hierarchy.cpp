@@ -190,8 +190,8 @@ void Hierarchy::give_up(int port, size_t level, int64_t line) {
 }
 
 // Into every cache before the level it was found in; victim caches hold what others gave up, no more.
-void Hierarchy::bring_in(int port, size_t found, int64_t address, int bytes) {
-  for (size_t k = found; k-- > 0;) {
+void Hierarchy::bring_in(int port, size_t found, int64_t address, int bytes, size_t first) {
+  for (size_t k = found; k-- > first;) {
     const Level& l = chip_.levels[k];
     if (l.victim) continue;
     const int least = std::max(l.sector, bytes);
@@ -202,18 +202,18 @@ void Hierarchy::bring_in(int port, size_t found, int64_t address, int bytes) {
   }
 }
 
-double Hierarchy::access(int port_number, int64_t address, int bytes, AccessKind kind, double at) {
+double Hierarchy::access(int port_number, int64_t address, int bytes, AccessKind kind, double at, size_t first) {
   Port& port = ports_[static_cast<size_t>(port_number)];
   at += translate(port, address);
   const int64_t wanted = line_of(0, address);  // as the program sees it: streams go on through pages
   address += port.moved;
-  size_t found = 0;
+  size_t found = first;
   for (; found < memory_; ++found) {
     if (cache(found, port_number).find(line_of(found, address), sectors(found, address, bytes)) == Cache::Found::sectors) break;
   }
   if (found == 0 && near_ && (kind == AccessKind::read || chip_.levels[0].allocates) && kind != AccessKind::stream_write)
     return kind == AccessKind::read ? at + latency_[0] : at;
-  const bool merges = kind == AccessKind::read && !port.coming.empty() && chip_.levels[0].sector > bytes;
+  const bool merges = first == 0 && kind == AccessKind::read && !port.coming.empty() && chip_.levels[0].sector > bytes;
   const int64_t wanted_sector = address >> sector_bits_[0];
   if (merges && found > 0)
     if (const Coming& c = coming(port, wanted_sector); c.line == wanted_sector && c.launch == launch_ && c.arrives > at) return std::max(c.arrives, at + latency_[0]);
@@ -237,7 +237,7 @@ double Hierarchy::access(int port_number, int64_t address, int bytes, AccessKind
       if (const InFlight& w = under_way[k]; !w.until.empty()) asked = std::max(asked, w.until[w.next]);
   // What is written to a line that is there takes no more than its bytes.
   const bool lands = kind == AccessKind::write && found == target && found < memory_ && chip_.threads;
-  const int moved = lands ? bytes : std::max({bytes, chip_.levels[0].sector, chip_.levels[target].sector});
+  const int moved = lands ? bytes : std::max({bytes, chip_.levels[first].sector, chip_.levels[target].sector});
   const double start = served(target, port_number, kind == AccessKind::stream_write ? bytes : moved, kind, ahead ? at - latency_[target] : asked);
   const double arrives = std::max(at + latency_[0], start + latency_[target]);
   if (!ahead && kind != AccessKind::stream_write)
@@ -248,7 +248,7 @@ double Hierarchy::access(int port_number, int64_t address, int bytes, AccessKind
       }
   if (chip_.levels[found].victim && kind != AccessKind::stream_write) cache(found, port_number).remove(line_of(found, address));
   if (merges && found > 0) coming(port, wanted_sector) = {wanted_sector, launch_, arrives};
-  if (kind == AccessKind::read) bring_in(port_number, found, address, moved);
+  if (kind == AccessKind::read) bring_in(port_number, found, address, moved, first);
   else if (kind == AccessKind::write) {
     for (size_t k = 0; k < memory_; ++k)
       if (chip_.levels[k].allocates && !chip_.levels[k].victim && k < std::max(found, target))
@@ -263,7 +263,7 @@ void Hierarchy::touch(int64_t address) {
   size_t found = 0;
   while (found < memory_ && cache(found, 0).find(line_of(found, address), sectors(found, address, 8)) != Cache::Found::sectors) ++found;
   if (found < memory_ && found > 0 && chip_.levels[found].victim) cache(found, 0).remove(line_of(found, address));
-  bring_in(0, found, address, chip_.levels[0].sector);
+  bring_in(0, found, address, chip_.levels[0].sector, 0);
 }
 
 }  // namespace assay::runtime::simulated

@@ -29,7 +29,8 @@ class Hierarchy {  // invariant: caches hold what was touched last, as their sha
   void shift(int unit, double by);
 
   // When bytes within one line of the first level arrive (reading) or are out of the way (writing).
-  double access(int port, int64_t address, int bytes, AccessKind kind, double at);
+  // `first`: the nearest level that is asked.
+  double access(int port, int64_t address, int bytes, AccessKind kind, double at, size_t first = 0);
 
   // A host's write on a processor: it leaves the line in the caches of the first unit.
   void touch(int64_t address);
@@ -73,7 +74,7 @@ class Hierarchy {  // invariant: caches hold what was touched last, as their sha
   double translate(Port& port, int64_t address);
   bool foreseen(Port& port, int64_t line);
   Coming& coming(Port& port, int64_t line) const;
-  void bring_in(int port, size_t found, int64_t address, int bytes);
+  void bring_in(int port, size_t found, int64_t address, int bytes, size_t first);
   void give_up(int port, size_t level, int64_t line);
   Cache& cache(size_t level, int port) { return caches_[level][static_cast<size_t>(port / chip_.levels[level].ports)]; }
   int64_t line_of(size_t level, int64_t address) const { return address >> line_bits_[level]; }

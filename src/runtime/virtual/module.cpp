@@ -33,7 +33,7 @@ int64_t stack_bytes(const Chip& chip, const Code& code, const ir::Kernel& kernel
 }  // namespace
 
 VirtualModule::VirtualModule(std::shared_ptr<Simulated> on, bool in_sequence)
-    : on_(std::move(on)), in_sequence_(in_sequence), hierarchy_(on_->chip, on_->effects), noise_(on_->effects.seed, on_->effects.noise) {}
+    : on_(std::move(on)), in_sequence_(in_sequence), hierarchy_(on_->chip, on_->effects), paths_(on_->chip, on_->effects), noise_(on_->effects.seed, on_->effects.noise) {}
 
 Result<std::unique_ptr<Module>> VirtualModule::make(std::shared_ptr<Simulated> on, std::span<const ir::Kernel> kernels, int threads, bool in_sequence) {
   auto m = std::make_unique<VirtualModule>(std::move(on), in_sequence);
@@ -72,6 +72,14 @@ Result<int> VirtualModule::allocate(int64_t bytes) {
   return storage_.allocate(bytes, chip.memory_bytes);
 }
 
+Result<int> VirtualModule::allocate_image(const ImageShape& shape) {
+  const auto path = std::find_if(on_->chip.paths.begin(), on_->chip.paths.end(), [](const Path& p) { return p.space == ir::Space::image; });
+  if (path == on_->chip.paths.end()) return error(fmt::format("{} has no images: its profile has no path of that form", on_->id));
+  if (static_cast<double>(shape.width) > path->max_width || static_cast<double>(shape.height) > path->max_height)
+    return error(fmt::format("an image of {} x {} texels: {} allows {:.0f} x {:.0f}", shape.width, shape.height, on_->id, path->max_width, path->max_height));
+  return allocate(shape.row_bytes() * shape.height);
+}
+
 // What a host writes passes a GPU's caches by; a processor's own writes stay in them.
 void VirtualModule::left_in_caches(int buffer, int64_t offset, int64_t bytes) {
   if (on_->chip.threads) return;
@@ -85,12 +93,14 @@ void VirtualModule::write(BufferRange to, std::span<const std::byte> data) {
   ASSAY_CHECK(to.offset >= 0 && to.offset + bytes <= storage_.bytes_of(to.buffer));
   std::memcpy(storage_.data(to.buffer) + to.offset, data.data(), data.size());
   remembered_.forget();
+  paths_.forget();
   left_in_caches(to.buffer, to.offset, bytes);
 }
 
 // Of very many words only the last ones can still be in a cache.
 void VirtualModule::write_words(int buffer, std::span<const Word> words) {
   remembered_.forget();
+  paths_.forget();
   const auto all = static_cast<int64_t>(storage_.bytes_of(buffer));
   double lines = 0;
   for (const Level& l : on_->chip.levels)
@@ -133,12 +143,13 @@ Result<double> VirtualModule::busy(const Launch& launch, double hz, int64_t& exe
     if (b.scope != ir::Scope::global) continue;
     const BufferRange& r = launch.arguments[argument++];
     const int64_t bytes = storage_.bytes_of(r.buffer) - r.offset;
-    views.push_back({storage_.data(r.buffer) + r.offset, bytes / ir::bytes_of(b.dtype), storage_.address_of(r.buffer) + r.offset});
+    views.push_back({storage_.data(r.buffer) + r.offset, bytes / (b.texel * ir::bytes_of(b.dtype)), storage_.address_of(r.buffer) + r.offset});
   }
   if (const auto known = remembered_.look_up(launch, hz)) return *known / hz;
   const int64_t groups = kernels_[number].groups;
   const int active = active_units(chip, launch, groups);
   hierarchy_.begin(hz, active);
+  paths_.begin(hz);
   const Level& near = chip.levels.front();
   Machine machine{chip, hierarchy_, hz};
   if (near.unit_wide) {
@@ -156,6 +167,7 @@ Result<double> VirtualModule::busy(const Launch& launch, double hz, int64_t& exe
   machine.own_atomic_latency = chip.own_atomic.latency.at(hz);
   machine.group_start = chip.group_start * hz;
   machine.streams = active;
+  machine.paths = &paths_;
   const Outcome outcome = simulate(machine, codes_[number], views, launch, groups, chip.unit_join * hz);
   if (!outcome.fault.empty()) return error(outcome.fault);
   executed += outcome.executed;

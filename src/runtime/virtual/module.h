@@ -11,6 +11,7 @@
 #include "runtime/virtual/hierarchy.h"
 #include "runtime/virtual/launcher.h"
 #include "runtime/virtual/noise.h"
+#include "runtime/virtual/paths.h"
 #include "runtime/virtual/remembered.h"
 #include "runtime/virtual/storage.h"
 
@@ -32,6 +33,7 @@ class VirtualModule final : public Module {
   VirtualModule(std::shared_ptr<Simulated> on, bool in_sequence);
 
   Result<int> allocate(int64_t bytes) override;
+  Result<int> allocate_image(const ImageShape& shape) override;
   void write(BufferRange to, std::span<const std::byte> data) override;
   void write_words(int buffer, std::span<const Word> words) override;
   void read(BufferRange from, std::span<std::byte> data) const override;
@@ -52,6 +54,7 @@ class VirtualModule final : public Module {
   bool in_sequence_;
   Storage storage_;
   Hierarchy hierarchy_;
+  Paths paths_;
   Noise noise_;
   Remembered remembered_;
   std::vector<ir::Kernel> kernels_;

@@ -1,0 +1,162 @@
+// What constants and images are inferred to be, from made-up curves.
+#include "probe/access_path.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "synthetic.h"
+
+namespace assay::probe {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+void add_curve(Observations& o, const char* experiment, const char* what, const std::vector<test::MadeLevel>& levels, double from, double to, double noise = 0.01) {
+  std::mt19937_64 random(3);
+  for (const double bytes : test::footprints(from, to, 2)) {
+    Observation x{experiment, what, {{"bytes", bytes}}, "s", {}, {0, 0, 0}, 0, {}};
+    for (int i = 0; i < 3; ++i) x.samples.push_back(test::noisy(test::latency_at(levels, bytes), noise, random));
+    o.points.push_back(std::move(x));
+  }
+}
+
+const std::vector<test::MadeLevel> kPlain = {{16 << 10, 30e-9}, {512 << 10, 200e-9}, {0, 400e-9}};
+
+Known known() {
+  Known k;
+  k.levels = {{{1 << 10, 16 << 10, 30e-9}, {32 << 10, 512 << 10, 200e-9}, {1 << 20, 64 << 20, 400e-9}}, {{16 << 10, 20 << 10, 17 << 10}, {512 << 10, 600 << 10, 540 << 10}}, 3};
+  return k;
+}
+
+hwdesc::Profile plain_memory() {
+  hwdesc::Profile p;
+  for (const char* name : {"l1", "l2", "dram"}) {
+    hwdesc::MemoryLevel l;
+    l.name = name;
+    l.per = std::string(name) == "l1" ? "unit" : "device";
+    l.managed = std::string(name) == "dram" ? hwdesc::Managed::explicit_ : hwdesc::Managed::automatic;
+    p.memory.push_back(l);
+  }
+  return p;
+}
+
+TEST(Paths, constants_with_two_caches_of_their_own) {
+  Observations o;
+  o.facts = {{"constant_memory", "65536"}};
+  add_curve(o, "constant", "chase", {{2 << 10, 10e-9}, {24 << 10, 60e-9}, {0, 210e-9}}, 256, 64 << 10);
+  add_curve(o, "constant", "plain", kPlain, 256, 64 << 10);
+  for (const double apart : {0.0, 1.0}) o.points.push_back({"constant", "lanes", {{"bytes", 2048}, {"apart", apart}}, "s", {10e-9 * (1 + 15 * apart)}, {0}, 0, {}});
+  hwdesc::Profile p = plain_memory();
+  infer_paths(o, known(), p);
+  ASSERT_EQ(p.paths.size(), 1u);
+  const hwdesc::AccessPath& c = p.paths[0];
+  EXPECT_THAT(c.through, ElementsAre("constant_l1", "constant_l2", "l2", "dram"));
+  EXPECT_NEAR(c.latency.value->v, 10e-9, 0.5e-9);
+  EXPECT_EQ(c.max_bytes.value->v, 65536);
+  EXPECT_NEAR(c.divergent.value->v, 16, 1e-6);
+  ASSERT_EQ(p.memory.size(), 5u);
+  EXPECT_EQ(p.memory[0].name, "constant_l1");
+  EXPECT_EQ(p.memory[0].path, "constant");
+  EXPECT_LE(p.memory[0].capacity.low->v, 2 << 10);
+  EXPECT_GE(p.memory[0].capacity.high->v, 2 << 10);
+  EXPECT_NEAR(p.memory[1].latency.value->v, 60e-9, 3e-9);
+  EXPECT_EQ(p.memory[2].name, "l1");
+}
+
+TEST(Paths, constants_that_are_as_plain_memory) {
+  Observations o;
+  o.facts = {{"constant_memory", "65536"}};
+  add_curve(o, "constant", "chase", kPlain, 256, 64 << 10, 0.03);
+  add_curve(o, "constant", "plain", kPlain, 256, 64 << 10, 0.02);
+  hwdesc::Profile p = plain_memory();
+  infer_paths(o, known(), p);
+  EXPECT_FALSE(p.paths.at(0).latency.known());
+  EXPECT_THAT(p.paths[0].latency.note, HasSubstr("read as plain memory is"));
+  EXPECT_THAT(p.paths[0].through, ElementsAre("l1", "l2", "dram"));
+  EXPECT_EQ(p.memory.size(), 3u);
+}
+
+TEST(Paths, constants_that_all_lie_in_one_cache) {
+  Observations o;
+  o.facts = {{"constant_memory", "16384"}};
+  add_curve(o, "constant", "chase", {{1 << 20, 12e-9}, {0, 200e-9}}, 256, 16 << 10);
+  add_curve(o, "constant", "plain", kPlain, 256, 16 << 10);
+  hwdesc::Profile p = plain_memory();
+  infer_paths(o, known(), p);
+  EXPECT_THAT(p.paths.at(0).through, ElementsAre("constant_l1"));
+  EXPECT_FALSE(p.memory.at(0).capacity.known());
+  EXPECT_THAT(p.memory[0].capacity.note, HasSubstr("that were chased through lie in it"));
+}
+
+TEST(Paths, a_language_without_constants) {
+  Observations o;
+  o.endings = {{"constant", Outcome::done, 1, ""}};
+  hwdesc::Profile p = plain_memory();
+  infer_paths(o, known(), p);
+  EXPECT_THAT(p.paths.at(0).latency.note, HasSubstr("no constants"));
+  p = plain_memory();
+  infer_paths({}, known(), p);
+  EXPECT_TRUE(p.paths.empty());
+}
+
+TEST(Paths, texels_together_are_those_before_the_first_that_costs) {
+  EXPECT_EQ(texels_together({{1, 10}, {2, 10.2}, {4, 19}, {8, 20}}), 4);
+  EXPECT_EQ(texels_together({{1, 10}, {2, 20}, {4, 20}}), 2);
+  EXPECT_FALSE(texels_together({{1, 10}, {2, 10}, {4, 10.5}}));      // all alike
+  EXPECT_FALSE(texels_together({{1, 10}, {2, 20}, {4, 11}, {8, 20}}));  // neither
+}
+
+void add_recorded(Observations& o, const char* what, const std::string& name) {
+  std::ifstream file(std::string(ASSAY_SOURCE_DIR) + "/tests/data/curves/" + name + ".csv");
+  std::string line;
+  std::getline(file, line);
+  while (std::getline(file, line)) {
+    const size_t comma = line.find(',');
+    o.points.push_back({"image", what, {{"bytes", std::stod(line.substr(0, comma))}}, "s", {std::stod(line.substr(comma + 1))}, {0}, 0, {}});
+  }
+}
+
+// An Adreno 640 as ArchProbe saw it: 1 KiB before what buffers find, too, at 128 KiB.
+TEST(Paths, the_recorded_texture_cache_lies_before_the_cache_of_buffers) {
+  Observations o;
+  o.facts = {{"image_width", "16384"}, {"image_height", "16384"}};
+  add_recorded(o, "chase", "adreno640_image");
+  add_recorded(o, "plain", "adreno640_buffer");
+  Known k;
+  k.levels = {{{1 << 10, 128 << 10, 112.9e-9}, {1 << 20, 64 << 20, 300e-9}}, {{128 << 10, 140 << 10, 132 << 10}}, 2};
+  hwdesc::Profile p = plain_memory();
+  p.memory.erase(p.memory.begin() + 1);
+  infer_paths(o, k, p);
+  ASSERT_EQ(p.paths.size(), 1u);
+  EXPECT_EQ(p.paths[0].name, "texture");
+  EXPECT_THAT(p.paths[0].through, ElementsAre("texture_l1", "l1", "dram"));
+  EXPECT_NEAR(p.paths[0].latency.value->v, 130.1e-9, 1e-9);
+  EXPECT_EQ(p.paths[0].max_width.value->v, 16384);
+  EXPECT_FALSE(p.paths[0].block.width.known());
+  EXPECT_EQ(p.memory[0].name, "texture_l1");
+  EXPECT_LE(p.memory[0].capacity.low->v, 1024);
+  EXPECT_GE(p.memory[0].capacity.high->v, 1024);
+}
+
+// Texels of four by four lie together: a line of 64 B.
+TEST(Paths, blocks_of_texels_are_lines) {
+  Observations o;
+  o.facts = {{"image_width", "16384"}};
+  add_recorded(o, "chase", "adreno640_image");
+  for (const char* what : {"across", "down"})
+    for (const double d : {1, 2, 4, 8, 16}) o.points.push_back({"image", what, {{"distance", d}}, "s", {d < 4 ? 80e-9 : 150e-9}, {0}, 0, {}});
+  for (const double texel : {1, 2, 4}) o.points.push_back({"image", "read", {{"texel", texel}}, "s", {1 / (texel * 20e9)}, {0}, 0, {}});
+  hwdesc::Profile p = plain_memory();
+  infer_paths(o, known(), p);
+  EXPECT_EQ(p.paths.at(0).block.width.value->v, 4);
+  EXPECT_EQ(p.paths[0].block.height.value->v, 4);
+  EXPECT_EQ(p.paths[0].texel.value->v, 4);
+  EXPECT_NEAR(p.paths[0].bandwidth.value->v, 80e9, 1e9);
+  EXPECT_EQ(p.memory.at(0).line.value->v, 64);
+}
+
+}  // namespace
+}  // namespace assay::probe

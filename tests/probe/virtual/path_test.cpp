@@ -1,0 +1,96 @@
+// Other ways to read memory, and latency under load, on simulated chips: what they were made of.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "probe/probe.h"
+#include "made_of.h"
+
+namespace assay::probe {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const hwdesc::Profile& found(const std::string& name) {
+  static std::map<std::string, hwdesc::Profile> probed;
+  if (const auto it = probed.find(name); it != probed.end()) return it->second;
+  ProbeOptions options;
+  options.budget_s = 10;
+  options.max_bytes = int64_t{24} << 20;
+  options.only = {"checks", "clock", "line", "chase", "knees", "fma", "waves", "units", "streamed", "latency", "sharing", "bandwidth", "far", "loaded", "constant", "image"};
+  const auto result = probe("virtual:" + testing::chip_file(name), options);
+  if (!result) throw std::runtime_error(render(result.diags()));
+  EXPECT_TRUE(result->warnings.empty()) << render(result->warnings);
+  return probed[name] = result->profile;
+}
+
+const hwdesc::MemoryLevel& level(const hwdesc::Profile& p, const std::string& name) {
+  for (const hwdesc::MemoryLevel& l : p.memory)
+    if (l.name == name) return l;
+  throw std::runtime_error(p.name + " has no " + name);
+}
+
+const hwdesc::AccessPath& path(const hwdesc::Profile& p, const std::string& name) {
+  for (const hwdesc::AccessPath& a : p.paths)
+    if (a.name == name) return a;
+  throw std::runtime_error(p.name + " has no path " + name);
+}
+
+template <class Q>
+void expect_told(const hwdesc::Value<Q>& v, double truth, double within) {
+  ASSERT_TRUE(v.known()) << v.note;
+  EXPECT_NEAR(v.value->v, truth, within * truth);
+}
+
+void expect_holds(const hwdesc::Value<hwdesc::Bytes>& v, double truth) {
+  ASSERT_TRUE(v.known()) << v.note;
+  EXPECT_LE(v.low->v, truth);
+  EXPECT_GE(v.high->v, truth);
+}
+
+TEST(PathsOfWaves, constants) {
+  const hwdesc::Profile& p = found("paths");
+  EXPECT_THAT(path(p, "constant").through, ElementsAre("constant_l1", "constant_l2", "l2", "dram"));
+  expect_told(path(p, "constant").latency, 14, 0.05);
+  expect_told(path(p, "constant").divergent, 12, 0.05);
+  expect_told(path(p, "constant").max_bytes, 64 << 10, 0);
+  expect_holds(level(p, "constant_l1").capacity, 2 << 10);
+  expect_holds(level(p, "constant_l2").capacity, 24 << 10);
+  expect_told(level(p, "constant_l2").latency, 80, 0.05);
+}
+
+TEST(PathsOfWaves, images) {
+  const hwdesc::Profile& p = found("paths");
+  EXPECT_THAT(path(p, "texture").through, ElementsAre("texture_l1", "l2", "dram"));
+  EXPECT_EQ(path(p, "texture").form, "image2d");
+  expect_told(path(p, "texture").latency, 90, 0.05);
+  expect_holds(level(p, "texture_l1").capacity, 1 << 10);
+  expect_told(level(p, "texture_l1").line, 64, 0);
+  expect_told(path(p, "texture").block.width, 4, 0);
+  expect_told(path(p, "texture").block.height, 4, 0);
+  expect_told(path(p, "texture").max_width, 16384, 0);
+  EXPECT_TRUE(path(p, "texture").bandwidth.known());
+}
+
+// The chase waits as long as the lines that all the others have under way take to pass: more than alone, and the more the
+// busier the memory is.
+void expect_loaded(const hwdesc::MemoryLevel& l, double alone) {
+  ASSERT_TRUE(l.loaded.half.known()) << l.loaded.half.note;
+  EXPECT_GT(l.loaded.half.value->v, 0.97 * alone);
+  EXPECT_LT(l.loaded.half.value->v, 1.6 * alone);
+  if (!l.loaded.nine_tenths.known()) return;
+  EXPECT_GE(l.loaded.nine_tenths.value->v, l.loaded.half.value->v);
+}
+
+TEST(LoadedLatency, of_cores) { expect_loaded(level(found("three-levels"), "dram"), 110e-9); }
+
+TEST(LoadedLatency, of_waves) { expect_loaded(level(found("paths"), "dram"), 420e-9); }
+
+TEST(PathsOfCores, there_are_none) {
+  EXPECT_THAT(path(found("three-levels"), "constant").latency.note, HasSubstr("no constants"));
+}
+
+}  // namespace
+}  // namespace assay::probe

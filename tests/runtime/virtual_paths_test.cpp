@@ -1,0 +1,85 @@
+// Simulated paths: constants and images have caches of their own before those of plain loads.
+#include "probe/access_path.h"
+#include "runtime/virtual_chip.h"
+
+namespace assay::runtime {
+namespace {
+
+using testing::Chip;
+
+// Constants: 2 KiB at 10 ticks, 8 times that where lanes disagree; images: 1 KiB at 90 ticks, in blocks of 4 x 4 texels.
+std::string with_paths() {
+  std::string chip = testing::kSmallWaves;
+  chip.insert(chip.find("  - {name: l1"),
+              "  - {name: constant_l1, per: unit, managed: automatic, path: constant, capacity: 2 KiB, latency: 10 cycles@core, line: 64 B, bandwidth: {read: 32 B/cycle@core}}\n"
+              "  - {name: texture_l1, per: unit, managed: automatic, path: texture, capacity: 1 KiB, latency: 90 cycles@core, line: 64 B}\n");
+  chip.insert(chip.find("compute:"),
+              "paths:\n  - {name: constant, through: [constant_l1, l1, dram], limits: {bytes: 32 KiB}, divergent: 8}\n"
+              "  - {name: texture, through: [texture_l1, dram], form: image2d, limits: {width: 2048, height: 512}, block: {width: 4, height: 4}}\n");
+  return chip;
+}
+
+// Ticks of a hop of all lanes through nodes at `places`, visited in an order without a pattern; `apart`: lane by lane from
+// another node on.
+double chase(ir::Space space, std::vector<int32_t> places, bool apart = false) {
+  constexpr int kLanes = 8;
+  constexpr int64_t kElements = int64_t{256} << 10, kIterations = 512;
+  Chip chip(with_paths());
+  const int64_t elements = space == ir::Space::image ? kElements : 32 << 8;
+  Module& m = chip.load({probe::path_chase(space, elements, kLanes)});
+  std::mt19937 random(1);
+  std::shuffle(places.begin(), places.end(), random);
+  std::vector<int32_t> data(static_cast<size_t>(elements)), state(kLanes, places[0]);
+  for (size_t i = 0; i < places.size(); ++i) data[static_cast<size_t>(places[i])] = places[(i + 1) % places.size()];
+  for (size_t l = 0; apart && l < state.size(); ++l) state[l] = places[l % places.size()];
+  const int nodes = space == ir::Space::image ? m.allocate_image({ir::DType::i32, 1, probe::kImageRow, elements / probe::kImageRow}).value() : chip.buffer(elements * 4);
+  const int lanes = chip.buffer(64);
+  m.write({nodes, 0}, std::as_bytes(std::span(data)));
+  m.write({lanes, 0}, std::as_bytes(std::span(state)));
+  const Launch l = chip.launch("path_chase", {{nodes, 0}, {lanes, 0}, chip.parameters({kIterations})}, {{0, 0, 1}});
+  chip.ticks(l);
+  return chip.ticks(l) / (kIterations * probe::kPathHops);
+}
+
+std::vector<int32_t> every(int32_t elements, int32_t bytes) {
+  std::vector<int32_t> out;
+  for (int32_t at = 0; at < bytes / 4; at += elements) out.push_back(at);
+  return out;
+}
+
+// The first texels of blocks of 4 x 4: `across` of them beside each other, `down` below each other.
+std::vector<int32_t> blocks(int32_t across, int32_t down, int32_t width, int32_t height) {
+  std::vector<int32_t> out;
+  for (int32_t y = 0; y < down; ++y)
+    for (int32_t x = 0; x < across; ++x) out.push_back(y * height * static_cast<int32_t>(probe::kImageRow) + x * width);
+  return out;
+}
+
+void expect_near(double got, double wanted) { EXPECT_NEAR(got, wanted, 0.05 * wanted); }
+
+TEST(VirtualPaths, constants_come_from_a_cache_of_their_own) {
+  expect_near(chase(ir::Space::constant, every(16, 1 << 10)), 10);
+  expect_near(chase(ir::Space::constant, every(16, 2 << 10)), 10);
+  expect_near(chase(ir::Space::constant, every(16, 8 << 10)), 30);  // the cache of loads
+  expect_near(chase(ir::Space::plain, every(16, 1 << 10)), 30);
+}
+
+TEST(VirtualPaths, lanes_that_want_lines_of_their_own_take_turns) {
+  expect_near(chase(ir::Space::constant, every(16, 512), true), 80);
+  expect_near(chase(ir::Space::constant, every(16, 512), false), 10);
+}
+
+TEST(VirtualPaths, images_lie_in_blocks) {
+  expect_near(chase(ir::Space::image, blocks(4, 4, 4, 4)), 90);    // 16 lines: all of the cache
+  EXPECT_GT(chase(ir::Space::image, blocks(16, 4, 4, 4)), 250);    // 64 lines, from memory
+  expect_near(chase(ir::Space::image, blocks(16, 16, 1, 1)), 90);  // 16 x 16 texels are 16 blocks
+}
+
+TEST(VirtualPaths, an_image_may_be_too_large_or_there_are_none) {
+  Chip chip(with_paths()), none(testing::kSmallWaves);
+  EXPECT_FALSE(chip.module().allocate_image({ir::DType::f32, 1, 4096, 1}).ok());
+  EXPECT_FALSE(none.module().allocate_image({ir::DType::f32, 1, 64, 1}).ok());
+}
+
+}  // namespace
+}  // namespace assay::runtime
