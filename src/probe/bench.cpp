@@ -18,7 +18,7 @@ namespace {
 constexpr double kWindow = 0.2;
 constexpr double kSentinelSample = 40e-6;  // short: fits between two interruptions
 constexpr size_t kSentinelRuns = 3;
-constexpr int kOverheadRuns = 20;
+constexpr int kOverheadRuns = 20, kTimesOfNone = 9;
 // On simulated devices a sample needs no length, since clocks there are exact and noise comes once a launch: of what
 // takes long to simulate rather many short ones. Counted by what is simulated, never by our own clock, so that a
 // seed gives the same samples on every machine.
@@ -146,6 +146,13 @@ std::vector<double> Bench::run(std::span<const runtime::Launch> launches) {
   std::vector<double> seconds = run_once(launches).busy.at(0);
   for (double& s : seconds) s = std::max(s - overhead_, kShortest);
   return seconds;
+}
+
+double Bench::time_of_none(const Job& job) {
+  const runtime::Launch none = launch(job, 0);
+  std::vector<double> times;
+  for (int i = 0; i < kTimesOfNone; ++i) times.push_back(run({&none, 1}).at(0));
+  return quantile(std::move(times), 0.5);
 }
 
 std::vector<double> Bench::run_steps(std::span<const runtime::Launch> launches) {

@@ -64,8 +64,6 @@ void chase_points(Session& s, const std::string& experiment, const std::vector<i
   });
 }
 
-constexpr int kFillings = 9;
-
 // Footprints that tell where a knee begins, crosses and ends: finer around all three.
 void add_around(const KneePoint& k, int64_t line, std::set<int64_t>& to) {
   const double low = k.from / 1.02, high = k.to * 1.02;
@@ -243,12 +241,7 @@ void run_group_memory(Session& s) {
   read.work = kGroupBytes;
   read.most = kMaxIterations;
   const Conditions at = {{"bytes", static_cast<double>(kGroupBytes)}};
-  for (Job* job : {&chase, &read}) {  // what filling it takes
-    const runtime::Launch fills = s.bench.launch(*job, 0);
-    std::vector<double> times;
-    for (int i = 0; i < kFillings; ++i) times.push_back(s.bench.run({&fills, 1}).at(0));
-    job->before = quantile(std::move(times), 0.5);
-  }
+  for (Job* job : {&chase, &read}) job->before = s.bench.time_of_none(*job);  // what filling it takes
   s.rounds(2, [&](size_t i) {
     if (i == 1) return s.emit(s.bench.measure("group_memory", "read", at, read));
     const Cycle cycle = dense_cycle(kGroupBytes, static_cast<int64_t>(s.known.line));

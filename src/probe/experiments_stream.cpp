@@ -1,6 +1,7 @@
 // Experiments on throughput of memory and on the cost of launching.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <memory>
 #include <numeric>
 #include <fmt/format.h>
@@ -31,11 +32,18 @@ bool reads(const std::string& access) { return !access.starts_with("write") && a
 
 constexpr int64_t kPlaces = kBlockBytes / kPlaceBytes;  // of a block
 
+// Places spread evenly over a block, whatever parts of it groups take in step: multiples of the golden ratio.
+int64_t place_of(int64_t group) {
+  constexpr double kGolden = 0.6180339887498949;
+  const double at = static_cast<double>(group) * kGolden;
+  return static_cast<int64_t>((at - std::floor(at)) * kPlaces);
+}
+
 // Passes over blocks; group g begins `part` blocks behind the one before, the first one at `first`. `apart`: and a place
 // further into its part, so that those who go in step do not meet in the same few sets of a cache.
 std::vector<double> stream_parameters(int64_t passes, int64_t blocks, int64_t part, int64_t first, int groups, bool apart = false) {
   std::vector<double> out = {static_cast<double>(passes), static_cast<double>(blocks)};
-  for (int64_t g = 0; g < groups; ++g) out.push_back(static_cast<double>((first + part * g) * kPlaces + (apart ? g % kPlaces : 0)));
+  for (int64_t g = 0; g < groups; ++g) out.push_back(static_cast<double>((first + part * g) * kPlaces + (apart ? place_of(g) : 0)));
   return out;
 }
 
@@ -91,16 +99,21 @@ class Way {
   int64_t blocks_, at_ = 0;
 };
 
+// From one group's chunk to the next: an odd number of blocks, so that those who go in step meet in no sets of their own,
+// with room for a place further on.
+int64_t apart_of(int64_t chunk) { return chunk + (chunk % 2 == 0 ? 1 : 2); }
+
 // A chunk for each group per sample, side by side. On simulated devices chunks are as small as the target allows.
 Job far_job(const Bench& bench, const StreamPoint& p, int from, int to, const std::shared_ptr<Way>& way) {
   Job job = stream_job(p, from, to, 0.3e-3);
   const int64_t all = std::min(way->blocks(), kMostChunks / kBlockBytes);
-  const int64_t slack = p.units > 1 ? 1 : 0;
-  const int64_t most = std::clamp<int64_t>(all / p.units - slack, 1, kChunkBytes / kBlockBytes);
+  const bool several = p.units > 1;
+  const int64_t most = std::clamp<int64_t>(all / p.units - (several ? 2 : 0), 1, kChunkBytes / kBlockBytes);
   const int64_t step = bench.simulated() ? 1 : most;
   job.parameters = [=, units = p.units](int64_t amount) {
     const int64_t chunk = amount * step;
-    return stream_parameters(1, chunk, chunk + slack, way->next((chunk + slack) * units), units, slack > 0);
+    const int64_t part = several ? apart_of(chunk) : chunk;
+    return stream_parameters(1, chunk, part, way->next(part * units), units, several);
   };
   job.work = static_cast<double>(step * kBlockBytes) * p.units * streams(p.access);
   job.most = most / step;

@@ -289,7 +289,7 @@ void infer_memory(const Observations& all, const Known& known, Profile& to) {
   const auto hertz = !to.clocks.empty() && to.clocks[0].max.known() ? to.clocks[0].max.value->v : 0.0;
   const auto units = !to.topology.empty() && to.topology.back().count.known() ? to.topology.back().count.value->v : 1.0;
   const Sweep sweep = sweep_of(all);
-  join_levels(to.memory, hertz, units, sweep, declared_caches(all));
+  join_levels(to.memory, hertz, units, sweep, declared_caches(all), curve_of(chase_blocks(all), Estimator::latency));
   add_streamed(to.memory, sweep);
   for (size_t i = 0; i < to.memory.size(); ++i)
     if (!known.threads) settle_shared(all, to.memory[i], i);
