@@ -60,6 +60,7 @@ void run_sharing(Session& s);
 // How memory is accessed (experiments_access.cpp).
 void run_outstanding(Session& s);
 void run_handed(Session& s);    // experiments_handed.cpp
+void run_instances(Session& s);  // experiments_instances.cpp
 void run_host(Session& s);      // experiments_host.cpp
 void run_rewrite(Session& s);   // experiments_rewrite.cpp
 void run_scratch(Session& s);   // experiments_scratch.cpp

@@ -24,6 +24,7 @@ struct StreamPoint {
   bool together = false;     // all groups in the same bytes,
   bool around = false;       // each from a place of its own on
   int other = -1;            // the second buffer that is read
+  int64_t window = 0;        // blocks of `around` that a group reads; 0: all of them
 };
 
 bool copies(const std::string& access) { return access.starts_with("copy") || access == "triad"; }
@@ -33,10 +34,10 @@ bool reads(const std::string& access) { return !access.starts_with("write") && a
 constexpr int64_t kPlaces = kBlockBytes / kPlaceBytes;  // of a block
 
 // Places spread evenly over a block, whatever parts of it groups take in step: multiples of the golden ratio.
-int64_t place_of(int64_t group) {
+int64_t place_of(int64_t group, int64_t places = kPlaces) {
   constexpr double kGolden = 0.6180339887498949;
   const double at = static_cast<double>(group) * kGolden;
-  return static_cast<int64_t>((at - std::floor(at)) * kPlaces);
+  return static_cast<int64_t>((at - std::floor(at)) * static_cast<double>(places));
 }
 
 // Passes over blocks; group g begins `part` blocks behind the one before, the first one at `first`. `apart`: and a place
@@ -45,6 +46,23 @@ std::vector<double> stream_parameters(int64_t passes, int64_t blocks, int64_t pa
   std::vector<double> out = {static_cast<double>(passes), static_cast<double>(blocks)};
   for (int64_t g = 0; g < groups; ++g) out.push_back(static_cast<double>((first + part * g) * kPlaces + (apart ? place_of(g) : 0)));
   return out;
+}
+
+// Passes over a few blocks each, somewhere in all of them.
+Job window_job(const StreamPoint& p, int from, double target_s) {
+  Job job;
+  job.kernel = access_name("read", p.lanes);
+  job.arguments = {{from, 0}};
+  job.groups = p.units;
+  job.parameters = [p](int64_t passes) {
+    std::vector<double> out = stream_parameters(passes, p.window, 0, 0, p.units);
+    for (int g = 0; g < p.units; ++g) out[static_cast<size_t>(g) + 2] = static_cast<double>(place_of(g, p.bytes / kBlockBytes - p.window + 1) * kPlaces);
+    return out;
+  };
+  job.work = static_cast<double>(p.window * kBlockBytes) * p.units;
+  job.most = kMaxPasses;
+  job.target_s = target_s;
+  return job;
 }
 
 // Passes over blocks; unit u has the u-th part of each buffer.
@@ -73,7 +91,8 @@ Conditions conditions_of(const StreamPoint& p) {
 
 void measure_stream(Session& s, const std::string& experiment, const StreamPoint& p, int from, int to,
                     double target_s) {
-  Job job = stream_job(p, from, to, target_s);
+  Job job = p.window > 0 ? window_job(p, from, target_s) : stream_job(p, from, to, target_s);
+  if (s.device.threads) job.before = s.bench.time_of_none(job);  // all waves begin at once, and wait for their parameters
   const runtime::Launch pass = s.bench.launch(job, 1);
   s.warm_up(pass);  // brings the footprint in
   s.emit(s.bench.measure(experiment, p.access, conditions_of(p), job));
@@ -215,23 +234,38 @@ void measure_eager(Session& s) {
 
 void run_access(Session& s) {
   std::vector<StreamPoint> points;
+  const int64_t bytes = s.device.simulated && s.device.threads ? kBlockBytes : kNearBytes;  // one of many groups is simulated at a time
   for (const char* access : {"read", "splat", "write", "gather", "scatter"})
-    for (const int lanes : s.lanes) points.push_back({access, lanes, s.known.groups, kNearBytes, 0, s.device.threads});
+    for (const int lanes : s.lanes) points.push_back({access, lanes, s.known.groups, bytes, 0, s.device.threads});
   stream_points(s, "access", points, 0.5e-3);
 }
 
 namespace {
+
+// Every group reading all of a large cache would be simulated for minutes. A part is enough, as long as the groups of a unit
+// together read more than what it has to itself holds.
+int64_t window_of(const Session& s, size_t level, int groups, int64_t bytes) {
+  constexpr double kLeavesOwn = 2.5;
+  if (!s.device.simulated) return 0;
+  const double per_unit = std::max(1.0, groups / s.known.units), own = kLeavesOwn * s.known.levels.knees[level - 1].to;
+  const int64_t blocks = bytes / kBlockBytes, least = static_cast<int64_t>(own / per_unit / kBlockBytes) + 1;
+  return least < blocks / 2 ? least : 0;
+}
 
 // Where the device deals groups out, a unit's own cache shows when all groups read the same bytes. Of a shared one
 // every group has a part, but right behind units' own caches, which together may hold as much: there each group
 // reads all of it, from a place of its own on.
 std::vector<StreamPoint> points_dealt(const Session& s) {
   std::vector<StreamPoint> points;
+  // Where there is no room for as many as there might be, some number of them per unit may leave parts of a unit with
+  // more than others: then one that keeps units evenly busy, too.
   const auto add = [&](const char* access, int64_t bytes, size_t level) {
     const int64_t room = bytes / kBlockBytes / (copies(access) ? 2 : 1);
-    const int64_t parts = s.known.even(static_cast<int>(std::clamp<int64_t>(room, 1, s.known.memory_groups)));
-    const int64_t each = std::max(bytes / (copies(access) ? 2 : 1) / parts / kBlockBytes * kBlockBytes, kBlockBytes);
-    points.push_back({access, s.known.lanes, static_cast<int>(parts), each, static_cast<double>(level)});
+    const int most = s.known.even(static_cast<int>(std::clamp<int64_t>(room, 1, s.known.memory_groups)));
+    for (const int parts : {most, s.known.level(most)}) {
+      const int64_t each = std::max(bytes / (copies(access) ? 2 : 1) / parts / kBlockBytes * kBlockBytes, kBlockBytes);
+      if (parts == most || points.back().units != parts) points.push_back({access, s.known.lanes, parts, each, static_cast<double>(level)});
+    }
   };
   // Written by one group each: the groups of a unit share its cache out. A unit has as many of them as the others.
   const auto add_own = [&](const char* access, int64_t bytes, size_t level) {
@@ -245,7 +279,7 @@ std::vector<StreamPoint> points_dealt(const Session& s) {
       const bool shared = s.known.sharing[i].shared, behind_own = i > 0 && !s.known.sharing[i - 1].shared;
       // No two of them from the same place on.
       const int groups = shared ? s.known.even(static_cast<int>(std::clamp<int64_t>(bytes / kBlockBytes, 1, s.known.groups))) : s.known.groups;
-      if (!shared || behind_own) points.push_back({"read", s.known.lanes, groups, bytes, static_cast<double>(i), true, shared});
+      if (!shared || behind_own) points.push_back({"read", s.known.lanes, groups, bytes, static_cast<double>(i), true, shared, -1, shared ? window_of(s, i, groups, bytes) : 0});
       else add("read", bytes, i);
       if (!shared) {
         add_own("write", bytes, i);

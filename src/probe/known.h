@@ -37,6 +37,8 @@ struct Known {
   // At most so many groups that all units have the same number of, in rounds of as many as are under way at once: a last
   // round of a few groups takes as long as a full one.
   int even(int n) const;
+  // At most so many of which every unit has a divisor of those that keep it busy: the parts of a unit have as many each, too.
+  int level(int n) const;
 };
 
 // What the system says of its i-th cache, where the device is the processor it speaks of; else "".

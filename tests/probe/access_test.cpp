@@ -110,7 +110,16 @@ TEST(Access, units_of_transfer_and_lines) {
   EXPECT_EQ(pairs.value->v, 64);
   EXPECT_FALSE(pairs.note.empty());
   EXPECT_FALSE(transaction_of(transfers(1000), two_caches(), 2).known());
-  EXPECT_EQ(line_of(transfers(32), two_caches()).value->v, 128);
+  EXPECT_EQ(line_of(transfers(32), two_caches(), 0).value->v, 128);
+  EXPECT_FALSE(line_of(transfers(32), two_caches(), 1).known());
+}
+
+// Nodes a stride apart in each cache: the farther one keeps twice as much together.
+TEST(Access, each_cache_has_lines_of_its_own) {
+  Observations o = transfers(32);
+  for (const double s : {64, 128, 256, 512}) o.points.push_back(block("transfer", "span", {{"level", 1}, {"stride", s}}, s <= 256 ? kFar : kNext));
+  EXPECT_EQ(line_of(o, two_caches(), 0).value->v, 128);
+  EXPECT_EQ(line_of(o, two_caches(), 1).value->v, 256);
 }
 
 TEST(Access, banks) {

@@ -46,7 +46,7 @@ class Executor {  // invariant: pc_ is the operation that comes next
   bool idle() const { return pc_ < 0; }
   double time() const { return core_.time(); }
   double finished() const { return core_.finished(); }
-  int64_t operations() const { return core_.operations(); }  // executed so far
+  int64_t operations() const { return core_.operations() + apart_; }  // executed so far; lanes that lie apart are some each
   // Executes until its time has come to `until`, its group has ended, or an iteration of a settled loop has.
   void run(double until);
 
@@ -115,6 +115,7 @@ class Executor {  // invariant: pc_ is the operation that comes next
   int pc_ = -1, settled_ = -1;
   bool settled_far_ = false, news_ = false, timed_ = true;
   double index_ready_ = 0;
+  int64_t apart_ = 0;                // accesses beyond the first of an operation
   std::string fault_;
 };
 
