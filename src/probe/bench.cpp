@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #include "base/diag.h"
 #include "probe/code.h"
@@ -235,9 +236,11 @@ Observation Bench::measure(const std::string& experiment, const std::string& wha
   std::vector<runtime::Launch> list(1 + kSentinelRuns, launch(tick, ticks));
   std::vector<double> sentinels;
   const int64_t executed = executed_;
+  int64_t last = -1;
   const auto more = [&](int i) {
+    const bool remembered = std::exchange(last, executed_) == executed_;  // a sample that cost nothing
     if (i < std::min(job.samples, simulated_ ? kFewSamples : job.samples)) return true;
-    return simulated_ && i < kSimulatedTimes * kFewSamples && executed_ - executed < kLittleWork;
+    return simulated_ && i < kSimulatedTimes * kFewSamples && (remembered || executed_ - executed < kLittleWork);
   };
   for (int i = 0; more(i); ++i)
     sample(o, [&] {

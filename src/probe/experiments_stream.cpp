@@ -249,7 +249,7 @@ int64_t window_of(const Session& s, size_t level, int groups, int64_t bytes) {
   if (!s.device.simulated) return 0;
   const double per_unit = std::max(1.0, groups / s.known.units), own = kLeavesOwn * s.known.levels.knees[level - 1].to;
   const int64_t blocks = bytes / kBlockBytes, least = static_cast<int64_t>(own / per_unit / kBlockBytes) + 1;
-  return least < blocks / 2 ? least : 0;
+  return least * static_cast<int64_t>(std::ceil(per_unit)) < blocks / 2 ? least : 0;  // else they would meet in the unit's own
 }
 
 // Where the device deals groups out, a unit's own cache shows when all groups read the same bytes. Of a shared one
@@ -279,8 +279,12 @@ std::vector<StreamPoint> points_dealt(const Session& s) {
       const bool shared = s.known.sharing[i].shared, behind_own = i > 0 && !s.known.sharing[i - 1].shared;
       // No two of them from the same place on.
       const int groups = shared ? s.known.even(static_cast<int>(std::clamp<int64_t>(bytes / kBlockBytes, 1, s.known.groups))) : s.known.groups;
-      if (!shared || behind_own) points.push_back({"read", s.known.lanes, groups, bytes, static_cast<double>(i), true, shared, -1, shared ? window_of(s, i, groups, bytes) : 0});
-      else add("read", bytes, i);
+      const auto add_together = [&](int n) {
+        points.push_back({"read", s.known.lanes, n, bytes, static_cast<double>(i), true, shared, -1, shared ? window_of(s, i, n, bytes) : 0});
+      };
+      if (shared && !behind_own) add("read", bytes, i);
+      else add_together(groups);
+      if (shared && behind_own && s.known.level(groups) != groups) add_together(s.known.level(groups));
       if (!shared) {
         add_own("write", bytes, i);
         add_own("copy", bytes, i);
@@ -345,7 +349,8 @@ void run_far(Session& s) {
   const int64_t total = footprint_beyond(s.known, s.max_bytes / 2);
   const auto level = static_cast<double>(s.known.levels.knees.size());
   std::vector<StreamPoint> points;
-  const int all = s.device.threads ? s.known.even(most_apart(total, s.known.memory_groups)) : s.device.units;
+  // Far memory waits longest: as many groups as run side by side.
+  const int all = s.device.threads ? s.known.even(most_apart(total, std::max(s.known.memory_groups, s.known.resident))) : s.device.units;
   for (const int units : s.device.threads ? some_groups(all) : unit_counts(all)) {
     const int64_t each = total / units / kBlockBytes * kBlockBytes;
     for (const char* access : {"read", "write", "copy"}) points.push_back({access, s.known.lanes, units, each, level});
@@ -358,6 +363,8 @@ void run_far(Session& s) {
   std::vector<Job> jobs;
   const auto way = std::make_shared<Way>(total);
   for (const StreamPoint& p : points) jobs.push_back(far_job(s.bench, p, from, to, way));
+  for (Job& job : jobs)
+    if (s.device.threads) job.before = s.bench.time_of_none(job);
   s.rounds(points.size(), [&](size_t i) {
     s.emit(s.bench.measure("far", points[i].access, conditions_of(points[i]), jobs[i]));
   });

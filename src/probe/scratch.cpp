@@ -52,11 +52,14 @@ std::optional<double> slowed_by_sweep(const Observations& all) {
   if (sweeps.size() != 2 || hops.size() != 2) return std::nullopt;
   const auto time = [&](double sweep, double n) {
     const auto s = summarize(select(all, "scratch", "after", {{"bytes", sweep}, {"hops", n}}), Estimator::latency);
-    return s ? s->value : 0;
+    return s ? *s : Summary{};
   };
-  const double before = time(sweeps[0], hops[1]) - time(sweeps[0], hops[0]), after = time(sweeps[1], hops[1]) - time(sweeps[1], hops[0]);
+  const Summary own = time(sweeps[0], hops[1]), none = time(sweeps[0], hops[0]), both = time(sweeps[1], hops[1]), swept = time(sweeps[1], hops[0]);
+  const double before = own.value - none.value, after = both.value - swept.value;
   if (before <= 0 || after <= 0 || after < kSlower * before) return std::nullopt;  // the difference was lost in noise
-  return after / before;
+  // The hops are a small part of what takes long: it is slower where that is more than noise.
+  const double surely = (both.low - swept.high) / before;
+  return after >= kEvicted * before && surely < kEvicted ? std::nullopt : std::optional(after / before);
 }
 
 }  // namespace assay::probe

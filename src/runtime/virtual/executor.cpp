@@ -70,7 +70,33 @@ int64_t Executor::lane_index(const Address& a, int lane) const {
 
 void Executor::run(double until) {
   news_ = false;
-  while (pc_ >= 0 && !news_ && core_.time() < until) step();
+  while (pc_ >= 0 && !news_ && core_.time() < until)
+    if (!waits()) step();
+}
+
+// A wave whose next operation has to wait lets others go first: it takes nothing of what they share until then.
+bool Executor::waits() {
+  if (!timed_ || !machine_.chip.threads) return false;
+  const Op& op = code_.ops[static_cast<size_t>(pc_)];
+  double from = 0;
+  switch (op.kind) {
+    case OpKind::load:
+    case OpKind::indirect:
+    case OpKind::store:
+    case OpKind::atomic:
+    case OpKind::locate:
+      from = index_ready_;
+      [[fallthrough]];
+    case OpKind::apply:
+    case OpKind::lane_index:
+      from = std::max({from, ready(op.a), ready(op.b), ready(op.c), core_.has_room()});
+      break;
+    default:
+      return false;
+  }
+  if (from <= core_.time()) return false;
+  core_.wait_until(from);
+  return true;
 }
 
 void Executor::step() {

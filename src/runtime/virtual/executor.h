@@ -65,6 +65,7 @@ class Executor {  // invariant: pc_ is the operation that comes next
     Steady steady;
   };
 
+  bool waits();
   void step();
   int64_t index(const Address& a) const { return (a.place >= 0 ? places_[static_cast<size_t>(a.place)] : 0) + a.offset; }
   int64_t lane_index(const Address& a, int lane) const;
