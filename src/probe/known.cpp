@@ -226,8 +226,12 @@ int units_from(const Observations& all) {
   const std::vector<double> groups = values_of(select(all, "units", "alone"), "groups");
   std::vector<double> times;
   for (const double n : groups) times.push_back(summarize(select(all, "units", "alone", {{"groups", n}}), Estimator::throughput)->value);
-  for (size_t i = 1; i < groups.size(); ++i)
-    if (times[i] > kSecondRound * times[0]) return static_cast<int>(groups[i - 1]);
+  for (size_t i = 1; i < groups.size(); ++i) {
+    if (times[i] <= kSecondRound * times[0]) continue;
+    // Where a group may not have all of a unit's memory, several of them fit: a multiple of the units that are said to be there.
+    const int found = static_cast<int>(groups[i - 1]), said = std::atoi(all.fact("compute_units").c_str());
+    return said > 0 && found % said == 0 ? said : found;
+  }
   return 0;
 }
 

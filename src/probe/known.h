@@ -58,7 +58,7 @@ inline constexpr double kRealUnits = 0.75;  // of as many as there are: fewer sh
 
 Known known_from(const Observations& all);
 
-// How many groups run side by side that each fill a unit; 0: not told.
+// How many groups run side by side that each fill a unit, or as much of it as a group may; 0: not told.
 int units_from(const Observations& all);
 
 // The core's clock while vectors of `lanes` do `load` (kTickLoads), at a time when the sentinel beside it shows `beside`

@@ -122,6 +122,24 @@ TEST(Access, each_cache_has_lines_of_its_own) {
   EXPECT_EQ(line_of(o, two_caches(), 1).value->v, 256);
 }
 
+// Hops through a group's own memory, as they are and after a sweep that takes six times as long as they do.
+TEST(Access, own_memory_lies_behind_caches_where_hops_take_more_than_noise_longer) {
+  const auto slowed = [](double after, double sweep, double next = 0) {
+    Observations o;
+    for (const double bytes : {0.0, 1e5})
+      for (const double hops : {0.0, 256.0})
+        o.points.push_back(block("scratch", "after", {{"bytes", bytes}, {"hops", hops}}, (bytes > 0 ? sweep : 1e-9) + (hops > 0 ? (bytes > 0 ? after : 4e-6) : 0)));
+    return slowed_by_sweep(o, next);
+  };
+  EXPECT_NEAR(slowed(8e-6, 24e-6).value(), 2, 0.01);
+  EXPECT_NEAR(slowed(4.2e-6, 24e-6).value(), 1.05, 0.01);
+  EXPECT_FALSE(slowed(5.6e-6, 24e-6)) << "lost in the noise of the sweep";
+  EXPECT_TRUE(slowed(5.6e-6, 4e-6));
+  EXPECT_FALSE(slowed(2e-6, 24e-6)) << "no faster than before";
+  EXPECT_FALSE(slowed(8e-6, 24e-6, 100e-9)) << "no next cache answers that fast";
+  EXPECT_TRUE(slowed(8e-6, 24e-6, 30e-9));
+}
+
 TEST(Access, banks) {
   const auto conflicts = [](double banks, double words) {
     Observations o;
