@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #include "base/diag.h"
 #include "probe/code.h"
@@ -18,7 +19,7 @@ namespace {
 constexpr double kWindow = 0.2;
 constexpr double kSentinelSample = 40e-6;  // short: fits between two interruptions
 constexpr size_t kSentinelRuns = 3;
-constexpr int kOverheadRuns = 20;
+constexpr int kOverheadRuns = 20, kTimesOfNone = 9;
 // On simulated devices a sample needs no length, since clocks there are exact and noise comes once a launch: of what
 // takes long to simulate rather many short ones. Counted by what is simulated, never by our own clock, so that a
 // seed gives the same samples on every machine.
@@ -148,6 +149,13 @@ std::vector<double> Bench::run(std::span<const runtime::Launch> launches) {
   return seconds;
 }
 
+double Bench::time_of_none(const Job& job) {
+  const runtime::Launch none = launch(job, 0);
+  std::vector<double> times;
+  for (int i = 0; i < kTimesOfNone; ++i) times.push_back(run({&none, 1}).at(0));
+  return quantile(std::move(times), 0.5);
+}
+
 std::vector<double> Bench::run_steps(std::span<const runtime::Launch> launches) {
   return run_once(launches).steps.at(0);
 }
@@ -228,9 +236,11 @@ Observation Bench::measure(const std::string& experiment, const std::string& wha
   std::vector<runtime::Launch> list(1 + kSentinelRuns, launch(tick, ticks));
   std::vector<double> sentinels;
   const int64_t executed = executed_;
+  int64_t last = -1;
   const auto more = [&](int i) {
+    const bool remembered = std::exchange(last, executed_) == executed_;  // a sample that cost nothing
     if (i < std::min(job.samples, simulated_ ? kFewSamples : job.samples)) return true;
-    return simulated_ && i < kSimulatedTimes * kFewSamples && executed_ - executed < kLittleWork;
+    return simulated_ && i < kSimulatedTimes * kFewSamples && (remembered || executed_ - executed < kLittleWork);
   };
   for (int i = 0; more(i); ++i)
     sample(o, [&] {

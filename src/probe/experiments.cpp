@@ -21,6 +21,7 @@ constexpr auto kExperiments = std::to_array<Experiment>({
     {"types", "fma", "rates and latencies of other element types", 1.5, run_types},
     {"matrix", "fma", "rates and latencies of matrix instructions", 0.8, run_matrix},
     {"sharing", "knees streamed", "private or shared caches", 2.0, run_sharing},
+    {"instances", "sharing", "caches of a kind that serve parts of the units", 0.6, run_instances},
     {"access", "knees", "loads and stores per tick", 2.0, run_access, 2},
     {"mixes", "knees", "issue rate", 1.2, run_mixes, 2},
     {"bandwidth", "knees fma sharing", "bandwidth of the caches", 4.0, run_bandwidth, 2},

@@ -61,6 +61,7 @@ void run_sharing(Session& s);
 void run_outstanding(Session& s);
 void run_constant(Session& s);  // experiments_constant.cpp
 void run_handed(Session& s);    // experiments_handed.cpp
+void run_instances(Session& s);  // experiments_instances.cpp
 void run_host(Session& s);      // experiments_host.cpp
 void run_image(Session& s);     // experiments_image.cpp
 void run_loaded(Session& s);    // experiments_loaded.cpp

@@ -64,8 +64,6 @@ void chase_points(Session& s, const std::string& experiment, const std::vector<i
   });
 }
 
-constexpr int kFillings = 9;
-
 // Footprints that tell where a knee begins, crosses and ends: finer around all three.
 void add_around(const KneePoint& k, int64_t line, std::set<int64_t>& to) {
   const double low = k.from / 1.02, high = k.to * 1.02;
@@ -75,18 +73,24 @@ void add_around(const KneePoint& k, int64_t line, std::set<int64_t>& to) {
 }  // namespace
 
 // Two elements a distance apart, pairs 512 B apart: the second costs little while it lies in the line
-// the first one brought. 256 KiB of pairs use an eighth of the sets, so that first touches miss L1.
+// the first one brought. 256 KiB of pairs use an eighth of the sets, so that first touches miss L1; first caches of GPUs are
+// as large as that themselves.
 void run_line(Session& s) {
-  constexpr int64_t kPairs = 512, kApart = 512;
+  const auto is_gpu = [](const auto& fact) { return fact.first == "class" && fact.second == "gpu"; };
+  const bool large = s.device.threads && std::any_of(s.device.facts.begin(), s.device.facts.end(), is_gpu);
+  constexpr int64_t kApart = 512;
+  const int64_t pairs = large ? 4096 : 512;
   constexpr std::array<int64_t, 10> kDistances = {8, 16, 24, 32, 48, 64, 96, 128, 192, 256};
-  const ChaseArea area = ChaseArea::make(s.bench, kPairs * kApart);
+  const ChaseArea area = ChaseArea::make(s.bench, pairs * kApart);
   s.rounds(kDistances.size(), [&](size_t i) {
     Cycle cycle;
-    cycle.nodes = kPairs;
+    cycle.nodes = pairs;
     cycle.stride = kApart;
     cycle.second = kDistances[i];
     area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, cycle, s.random));
     const Job job = chase_job(area, 1, 0.3e-3);
+    const runtime::Launch pass = s.bench.launch(job, 2 * pairs / kChaseSteps + 1);
+    if (large) s.warm_up(pass);
     s.emit(s.bench.measure("line", "pair", {{"distance", static_cast<double>(kDistances[i])}}, job));
   });
 }
@@ -243,12 +247,7 @@ void run_group_memory(Session& s) {
   read.work = kGroupBytes;
   read.most = kMaxIterations;
   const Conditions at = {{"bytes", static_cast<double>(kGroupBytes)}};
-  for (Job* job : {&chase, &read}) {  // what filling it takes
-    const runtime::Launch fills = s.bench.launch(*job, 0);
-    std::vector<double> times;
-    for (int i = 0; i < kFillings; ++i) times.push_back(s.bench.run({&fills, 1}).at(0));
-    job->before = quantile(std::move(times), 0.5);
-  }
+  for (Job* job : {&chase, &read}) job->before = s.bench.time_of_none(*job);  // what filling it takes
   s.rounds(2, [&](size_t i) {
     if (i == 1) return s.emit(s.bench.measure("group_memory", "read", at, read));
     const Cycle cycle = dense_cycle(kGroupBytes, static_cast<int64_t>(s.known.line));

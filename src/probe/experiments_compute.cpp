@@ -175,17 +175,18 @@ void run_operations(Session& s) {
 }
 
 void run_mixes(Session& s) {
-  constexpr int64_t kBytes = 16 << 10;
+  const int64_t bytes = s.device.simulated && s.device.threads ? kBlockBytes : 16 << 10;
   const int data = s.bench.allocate(64 << 10);
   s.rounds(kMixes.size(), [&](size_t i) {
     Job job;
     job.kernel = fmt::format("mix_{}", kMixes[i].name);
     job.arguments = {{data, 0}};
-    job.parameters = [](int64_t passes) { return std::vector<double>{static_cast<double>(passes), kBytes / kBlockBytes}; };
+    job.parameters = [bytes](int64_t passes) { return std::vector<double>{static_cast<double>(passes), static_cast<double>(bytes / kBlockBytes)}; };
     job.groups = s.known.groups;
-    job.work = static_cast<double>(kBytes / kBlockBytes) * kMixRounds * s.known.groups *
+    job.work = static_cast<double>(bytes / kBlockBytes) * kMixRounds * s.known.groups *
                (kMixes[i].loads + kMixes[i].fmas + kMixes[i].integers);
     job.most = kMaxPasses;
+    if (s.device.threads) job.before = s.bench.time_of_none(job);
     s.emit(s.bench.measure("mixes", kMixes[i].name, {}, job));
   });
 }

@@ -1,6 +1,7 @@
 // Experiments on throughput of memory and on the cost of launching.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <memory>
 #include <numeric>
 #include <fmt/format.h>
@@ -23,6 +24,7 @@ struct StreamPoint {
   bool together = false;     // all groups in the same bytes,
   bool around = false;       // each from a place of its own on
   int other = -1;            // the second buffer that is read
+  int64_t window = 0;        // blocks of `around` that a group reads; 0: all of them
 };
 
 bool copies(const std::string& access) { return access.starts_with("copy") || access == "triad"; }
@@ -31,12 +33,36 @@ bool reads(const std::string& access) { return !access.starts_with("write") && a
 
 constexpr int64_t kPlaces = kBlockBytes / kPlaceBytes;  // of a block
 
+// Places spread evenly over a block, whatever parts of it groups take in step: multiples of the golden ratio.
+int64_t place_of(int64_t group, int64_t places = kPlaces) {
+  constexpr double kGolden = 0.6180339887498949;
+  const double at = static_cast<double>(group) * kGolden;
+  return static_cast<int64_t>((at - std::floor(at)) * static_cast<double>(places));
+}
+
 // Passes over blocks; group g begins `part` blocks behind the one before, the first one at `first`. `apart`: and a place
 // further into its part, so that those who go in step do not meet in the same few sets of a cache.
 std::vector<double> stream_parameters(int64_t passes, int64_t blocks, int64_t part, int64_t first, int groups, bool apart = false) {
   std::vector<double> out = {static_cast<double>(passes), static_cast<double>(blocks)};
-  for (int64_t g = 0; g < groups; ++g) out.push_back(static_cast<double>((first + part * g) * kPlaces + (apart ? g % kPlaces : 0)));
+  for (int64_t g = 0; g < groups; ++g) out.push_back(static_cast<double>((first + part * g) * kPlaces + (apart ? place_of(g) : 0)));
   return out;
+}
+
+// Passes over a few blocks each, somewhere in all of them.
+Job window_job(const StreamPoint& p, int from, double target_s) {
+  Job job;
+  job.kernel = access_name("read", p.lanes);
+  job.arguments = {{from, 0}};
+  job.groups = p.units;
+  job.parameters = [p](int64_t passes) {
+    std::vector<double> out = stream_parameters(passes, p.window, 0, 0, p.units);
+    for (int g = 0; g < p.units; ++g) out[static_cast<size_t>(g) + 2] = static_cast<double>(place_of(g, p.bytes / kBlockBytes - p.window + 1) * kPlaces);
+    return out;
+  };
+  job.work = static_cast<double>(p.window * kBlockBytes) * p.units;
+  job.most = kMaxPasses;
+  job.target_s = target_s;
+  return job;
 }
 
 // Passes over blocks; unit u has the u-th part of each buffer.
@@ -65,7 +91,8 @@ Conditions conditions_of(const StreamPoint& p) {
 
 void measure_stream(Session& s, const std::string& experiment, const StreamPoint& p, int from, int to,
                     double target_s) {
-  Job job = stream_job(p, from, to, target_s);
+  Job job = p.window > 0 ? window_job(p, from, target_s) : stream_job(p, from, to, target_s);
+  if (s.device.threads) job.before = s.bench.time_of_none(job);  // all waves begin at once, and wait for their parameters
   const runtime::Launch pass = s.bench.launch(job, 1);
   s.warm_up(pass);  // brings the footprint in
   s.emit(s.bench.measure(experiment, p.access, conditions_of(p), job));
@@ -91,16 +118,21 @@ class Way {
   int64_t blocks_, at_ = 0;
 };
 
+// From one group's chunk to the next: an odd number of blocks, so that those who go in step meet in no sets of their own,
+// with room for a place further on.
+int64_t apart_of(int64_t chunk) { return chunk + (chunk % 2 == 0 ? 1 : 2); }
+
 // A chunk for each group per sample, side by side. On simulated devices chunks are as small as the target allows.
 Job far_job(const Bench& bench, const StreamPoint& p, int from, int to, const std::shared_ptr<Way>& way) {
   Job job = stream_job(p, from, to, 0.3e-3);
   const int64_t all = std::min(way->blocks(), kMostChunks / kBlockBytes);
-  const int64_t slack = p.units > 1 ? 1 : 0;
-  const int64_t most = std::clamp<int64_t>(all / p.units - slack, 1, kChunkBytes / kBlockBytes);
+  const bool several = p.units > 1;
+  const int64_t most = std::clamp<int64_t>(all / p.units - (several ? 2 : 0), 1, kChunkBytes / kBlockBytes);
   const int64_t step = bench.simulated() ? 1 : most;
   job.parameters = [=, units = p.units](int64_t amount) {
     const int64_t chunk = amount * step;
-    return stream_parameters(1, chunk, chunk + slack, way->next((chunk + slack) * units), units, slack > 0);
+    const int64_t part = several ? apart_of(chunk) : chunk;
+    return stream_parameters(1, chunk, part, way->next(part * units), units, several);
   };
   job.work = static_cast<double>(step * kBlockBytes) * p.units * streams(p.access);
   job.most = most / step;
@@ -202,23 +234,38 @@ void measure_eager(Session& s) {
 
 void run_access(Session& s) {
   std::vector<StreamPoint> points;
+  const int64_t bytes = s.device.simulated && s.device.threads ? kBlockBytes : kNearBytes;  // one of many groups is simulated at a time
   for (const char* access : {"read", "splat", "write", "gather", "scatter"})
-    for (const int lanes : s.lanes) points.push_back({access, lanes, s.known.groups, kNearBytes, 0, s.device.threads});
+    for (const int lanes : s.lanes) points.push_back({access, lanes, s.known.groups, bytes, 0, s.device.threads});
   stream_points(s, "access", points, 0.5e-3);
 }
 
 namespace {
+
+// Every group reading all of a large cache would be simulated for minutes. A part is enough, as long as the groups of a unit
+// together read more than what it has to itself holds.
+int64_t window_of(const Session& s, size_t level, int groups, int64_t bytes) {
+  constexpr double kLeavesOwn = 2.5;
+  if (!s.device.simulated) return 0;
+  const double per_unit = std::max(1.0, groups / s.known.units), own = kLeavesOwn * s.known.levels.knees[level - 1].to;
+  const int64_t blocks = bytes / kBlockBytes, least = static_cast<int64_t>(own / per_unit / kBlockBytes) + 1;
+  return least * static_cast<int64_t>(std::ceil(per_unit)) < blocks / 2 ? least : 0;  // else they would meet in the unit's own
+}
 
 // Where the device deals groups out, a unit's own cache shows when all groups read the same bytes. Of a shared one
 // every group has a part, but right behind units' own caches, which together may hold as much: there each group
 // reads all of it, from a place of its own on.
 std::vector<StreamPoint> points_dealt(const Session& s) {
   std::vector<StreamPoint> points;
+  // Where there is no room for as many as there might be, some number of them per unit may leave parts of a unit with
+  // more than others: then one that keeps units evenly busy, too.
   const auto add = [&](const char* access, int64_t bytes, size_t level) {
     const int64_t room = bytes / kBlockBytes / (copies(access) ? 2 : 1);
-    const int64_t parts = s.known.even(static_cast<int>(std::clamp<int64_t>(room, 1, s.known.memory_groups)));
-    const int64_t each = std::max(bytes / (copies(access) ? 2 : 1) / parts / kBlockBytes * kBlockBytes, kBlockBytes);
-    points.push_back({access, s.known.lanes, static_cast<int>(parts), each, static_cast<double>(level)});
+    const int most = s.known.even(static_cast<int>(std::clamp<int64_t>(room, 1, s.known.memory_groups)));
+    for (const int parts : {most, s.known.level(most)}) {
+      const int64_t each = std::max(bytes / (copies(access) ? 2 : 1) / parts / kBlockBytes * kBlockBytes, kBlockBytes);
+      if (parts == most || points.back().units != parts) points.push_back({access, s.known.lanes, parts, each, static_cast<double>(level)});
+    }
   };
   // Written by one group each: the groups of a unit share its cache out. A unit has as many of them as the others.
   const auto add_own = [&](const char* access, int64_t bytes, size_t level) {
@@ -232,8 +279,12 @@ std::vector<StreamPoint> points_dealt(const Session& s) {
       const bool shared = s.known.sharing[i].shared, behind_own = i > 0 && !s.known.sharing[i - 1].shared;
       // No two of them from the same place on.
       const int groups = shared ? s.known.even(static_cast<int>(std::clamp<int64_t>(bytes / kBlockBytes, 1, s.known.groups))) : s.known.groups;
-      if (!shared || behind_own) points.push_back({"read", s.known.lanes, groups, bytes, static_cast<double>(i), true, shared});
-      else add("read", bytes, i);
+      const auto add_together = [&](int n) {
+        points.push_back({"read", s.known.lanes, n, bytes, static_cast<double>(i), true, shared, -1, shared ? window_of(s, i, n, bytes) : 0});
+      };
+      if (shared && !behind_own) add("read", bytes, i);
+      else add_together(groups);
+      if (shared && behind_own && s.known.level(groups) != groups) add_together(s.known.level(groups));
       if (!shared) {
         add_own("write", bytes, i);
         add_own("copy", bytes, i);
@@ -298,7 +349,8 @@ void run_far(Session& s) {
   const int64_t total = footprint_beyond(s.known, s.max_bytes / 2);
   const auto level = static_cast<double>(s.known.levels.knees.size());
   std::vector<StreamPoint> points;
-  const int all = s.device.threads ? s.known.even(most_apart(total, s.known.memory_groups)) : s.device.units;
+  // Far memory waits longest: as many groups as run side by side.
+  const int all = s.device.threads ? s.known.even(most_apart(total, std::max(s.known.memory_groups, s.known.resident))) : s.device.units;
   for (const int units : s.device.threads ? some_groups(all) : unit_counts(all)) {
     const int64_t each = total / units / kBlockBytes * kBlockBytes;
     for (const char* access : {"read", "write", "copy"}) points.push_back({access, s.known.lanes, units, each, level});
@@ -311,6 +363,8 @@ void run_far(Session& s) {
   std::vector<Job> jobs;
   const auto way = std::make_shared<Way>(total);
   for (const StreamPoint& p : points) jobs.push_back(far_job(s.bench, p, from, to, way));
+  for (Job& job : jobs)
+    if (s.device.threads) job.before = s.bench.time_of_none(job);
   s.rounds(points.size(), [&](size_t i) {
     s.emit(s.bench.measure("far", points[i].access, conditions_of(points[i]), jobs[i]));
   });

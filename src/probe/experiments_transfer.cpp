@@ -16,6 +16,7 @@ constexpr int64_t kApart = 1280;                 // bytes: an odd multiple of 25
 constexpr int kSetsMissed = 4;                   // first touches use one set in so many
 constexpr int kWavesMore = 4;                    // than computing needs: loading waits longer
 constexpr double kSpan = 1.5;                    // capacities that nodes lie in
+constexpr int64_t kMostSpanned = 1 << 19;        // nodes: more take too long
 
 struct Point {
   std::string what;
@@ -41,16 +42,21 @@ void add_pairs(const Session& s, std::vector<Point>& to) {
   }
 }
 
-// Nodes a stride apart: while the stride is no longer than a line, they fill half as much again as the first cache holds.
+// Nodes a stride apart: while the stride is no longer than a line, they fill half as much again as a cache holds. Of lanes
+// that are threads each cache may have lines of its own.
 void add_spans(const Session& s, std::vector<Point>& to) {
-  if (s.known.levels.knees.empty()) return;
-  for (const int times : {1, 2, 4, 8}) {
-    Cycle c;
-    c.stride = times * static_cast<int64_t>(s.known.line);
-    c.nodes = static_cast<int64_t>(kSpan * s.known.levels.knees.front().capacity) / c.stride;
-    c.block = kLocalBytes / c.stride;
-    c.drift = true;
-    to.push_back({"span", {{"stride", double(c.stride)}}, c});
+  const std::vector<KneePoint>& knees = s.known.levels.knees;
+  const auto line = static_cast<int64_t>(s.known.line);
+  for (size_t i = 0; i < (s.device.threads ? knees.size() : std::min<size_t>(1, knees.size())); ++i) {
+    if (i > 0 && kSpan * knees[i].capacity > static_cast<double>(kMostSpanned * line)) continue;
+    for (const int times : {1, 2, 4, 8}) {
+      Cycle c;
+      c.stride = times * line;
+      c.nodes = static_cast<int64_t>(kSpan * knees[i].capacity) / c.stride;
+      c.block = kLocalBytes / c.stride;
+      c.drift = true;
+      to.push_back({"span", {{"level", double(i)}, {"stride", double(c.stride)}}, c});
+    }
   }
 }
 

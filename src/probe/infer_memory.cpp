@@ -8,6 +8,7 @@
 #include "probe/host_memory.h"
 #include "probe/infer.h"
 #include "probe/infer_access.h"
+#include "probe/instances.h"
 #include "probe/join_levels.h"
 #include "probe/loaded.h"
 #include "probe/power_mean.h"
@@ -156,14 +157,24 @@ std::optional<StreamTime> stream_time(const Context& c, const std::string& what,
   return best;
 }
 
+// The same with the number of units, or of groups where lanes are threads. Of a cache there may be several numbers of those:
+// some leave a part of a unit with more of them than another.
+std::pair<double, std::optional<StreamTime>> best_stream(const Context& c, const std::string& what, bool all_units) {
+  const double most = c.units(c.far ? "far" : "bandwidth", what, all_units);
+  std::pair<double, std::optional<StreamTime>> best{most, most > 0 ? stream_time(c, what, most) : std::nullopt};
+  if (!c.known.threads || c.far) return best;
+  for (const double n : values_of(select(c.all, "bandwidth", what, {{"level", double(c.index)}}), "units"))
+    if (const auto s = stream_time(c, what, n); s && (!best.second || s->value < best.second->value)) best = {n, s};
+  return best;
+}
+
 // The core's clock over that of these samples, where they differ: what does not go by it may or may not have slowed down.
 double slowed(const Context& c, const Summary& s) {
   return s.clock_hz > 0 && s.clock_hz < kOneClock * c.known.clock_hz ? c.known.clock_hz / s.clock_hz : 1;
 }
 
 Value<Bandwidth> bandwidth_of(const Context& c, const std::string& what, bool all_units, const std::string& method) {
-  const double units = c.units(c.far ? "far" : "bandwidth", what, all_units);
-  const auto s = units > 0 ? stream_time(c, what, units) : std::nullopt;
+  const auto [units, s] = best_stream(c, what, all_units);
   if (!s) return unknown_value<Bandwidth>("no footprint shows this level alone");
   const double under = clock_under(c.all, what == "write" ? "write" : "read", c.known.lanes, s->clock_hz);
   const double clock = under > 0 ? under : s->clock_hz;
@@ -251,7 +262,7 @@ MemoryLevel level_of(Context c, const Profile& p) {
                ? unknown_value<Bytes>("not measured")
                : known_value(Bytes{c.known.line}, Origin::measured, "second touch at a distance costs nothing within a line");
   if (!c.far && !select(c.all, "ways", "lines").empty()) l.ways = ways_of(c.all, c.known, c.index);
-  if (const auto line = line_of(c.all, c.known); c.known.threads && line.known()) l.line = line;  // caches of sectors: pairs show those
+  if (const auto line = line_told(c.all, c.known, c.index); c.known.threads && line.known()) l.line = line;  // caches of sectors: pairs show those
   l.transaction = transaction_of(c.all, c.known, c.index);
   if (!c.far) l.write = write_policy_of(c.all, c.index);
   if (!c.far && c.index + 2 == n && l.write == WritePolicy::unknown) l.write = policy_of(c);
@@ -266,7 +277,7 @@ std::optional<MemoryLevel> group_memory(const Observations& all, const Known& kn
   l.name = "local";
   l.per = "unit";
   l.managed = Managed::explicit_;
-  const auto slowed = slowed_by_sweep(all);
+  const auto slowed = slowed_by_sweep(all, known.levels.plateaus.size() > 1 ? known.levels.plateaus[1].seconds : 0);
   const bool said = all.fact("group_memory_type") == "global";
   if (slowed ? *slowed >= kEvicted : said) l.backed_by = level_name(0, 1);
   l.capacity = known_value(Bytes{std::stod(all.fact("group_memory"))}, Origin::driver, "what one group may have");
@@ -291,10 +302,11 @@ void infer_memory(const Observations& all, const Known& known, Profile& to) {
   const auto hertz = !to.clocks.empty() && to.clocks[0].max.known() ? to.clocks[0].max.value->v : 0.0;
   const auto units = !to.topology.empty() && to.topology.back().count.known() ? to.topology.back().count.value->v : 1.0;
   const Sweep sweep = sweep_of(all);
-  join_levels(to.memory, hertz, units, sweep, declared_caches(all));
+  join_levels(to.memory, hertz, units, sweep, declared_caches(all), curve_of(chase_blocks(all), Estimator::latency));
   add_streamed(to.memory, sweep);
   for (size_t i = 0; i < to.memory.size(); ++i)
     if (!known.threads) settle_shared(all, to.memory[i], i);
+  divide_shared(all, known, to);
   if (auto own = group_memory(all, known)) to.memory.insert(to.memory.begin(), std::move(*own));
   if (auto host = host_memory(all)) to.memory.push_back(std::move(*host));
 }

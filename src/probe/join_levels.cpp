@@ -21,28 +21,42 @@ struct Scale {
   }
 };
 
-constexpr double kSharp = 1.25;   // from the knee's beginning to its end
+constexpr double kSharp = 1.25;   // from the step's beginning to its end
 constexpr double kClearly = 1.8;  // times the latency
 
-// Nobody smears a step like this one: two caches, which may well be equally fast.
-bool clear_step(const MemoryLevel& near, const MemoryLevel& far, const Scale& s) {
-  if (!near.knee.from.known() || !near.knee.to.known() || !near.latency.known() || !far.latency.known()) return false;
-  return near.knee.to.value->v < kSharp * near.knee.from.value->v && s.seconds(*far.latency.value) > kClearly * s.seconds(*near.latency.value);
+struct Steps {
+  bool count = true;  // else others made them
+  std::vector<CurvePoint> chase;
+};
+
+// Does the curve rise clearly between footprints that are near each other?
+bool jumps(const std::vector<CurvePoint>& chase, double from, double to) {
+  for (size_t i = 0; i < chase.size(); ++i)
+    for (size_t j = i + 1; j < chase.size() && chase[i].bytes >= from && chase[j].bytes <= to && chase[j].bytes < kSharp * chase[i].bytes; ++j)
+      if (chase[j].seconds > kClearly * chase[i].seconds) return true;
+  return false;
 }
 
-bool indistinct(const MemoryLevel& near, const MemoryLevel& far, const Scale& s, bool steps_count) {
+// Nobody smears a step like this one: two caches, which may well be equally fast.
+bool clear_step(const MemoryLevel& near, const MemoryLevel& far, const Scale& s, const Steps& steps) {
+  if (!steps.count || !near.knee.from.known() || !near.knee.to.known() || !near.latency.known() || !far.latency.known()) return false;
+  const double from = near.knee.from.value->v, to = near.knee.to.value->v;
+  return (to < kSharp * from && s.seconds(*far.latency.value) > kClearly * s.seconds(*near.latency.value)) || jumps(steps.chase, from, to);
+}
+
+bool indistinct(const MemoryLevel& near, const MemoryLevel& far, const Scale& s, const Steps& steps) {
   if (near.latency.known() && far.latency.known() &&
       s.seconds(*far.latency.value) < kMinStep * s.seconds(*near.latency.value))
     return true;
-  if (!near.bandwidth.read.known() || (steps_count && clear_step(near, far, s))) return false;
+  if (!near.bandwidth.read.known() || clear_step(near, far, s, steps)) return false;
   if (!far.bandwidth.read.known()) return true;
   return s.total(far, *far.bandwidth.read.value) > kSlower * s.total(near, *near.bandwidth.read.value);
 }
 
 // A sweep that streams through both sees no step.
-bool alike(const std::vector<MemoryLevel>& memory, size_t near, const Sweep& sweep, const Scale& s, bool steps_count) {
+bool alike(const std::vector<MemoryLevel>& memory, size_t near, const Sweep& sweep, const Scale& s, const Steps& steps) {
   if (memory[near].per == "unit" || memory[near].per != memory[near + 1].per) return false;
-  if (steps_count && clear_step(memory[near], memory[near + 1], s)) return false;
+  if (clear_step(memory[near], memory[near + 1], s, steps)) return false;
   const std::vector<double> times = plateau_times(memory, sweep);
   return times[near] > 0 && times[near + 1] > 0 && times[near + 1] < kShows * times[near];
 }
@@ -87,13 +101,13 @@ void forget_crowded(std::vector<MemoryLevel>& memory, const Scale& s) {
 
 }  // namespace
 
-void join_levels(std::vector<MemoryLevel>& memory, double core_hz, double units, const Sweep& sweep, size_t declared) {
+void join_levels(std::vector<MemoryLevel>& memory, double core_hz, double units, const Sweep& sweep, size_t declared, std::span<const CurvePoint> chase) {
   const Scale s{core_hz, units};
-  const bool steps_count = declared == 0;  // more caches than there are said to be: others made the step
+  const Steps steps{declared == 0, rising(chase)};  // more caches than there are said to be: others made the step
   const auto caches = [&] { return static_cast<size_t>(std::count_if(memory.begin(), memory.end(), joinable)); };
   for (size_t i = 0; core_hz > 0 && i + 1 < memory.size() && caches() > declared;) {
     if (!joinable(memory[i]) || !joinable(memory[i + 1]) ||
-        (!indistinct(memory[i], memory[i + 1], s, steps_count) && !alike(memory, i, sweep, s, steps_count))) {
+        (!indistinct(memory[i], memory[i + 1], s, steps) && !alike(memory, i, sweep, s, steps))) {
       ++i;
       continue;
     }

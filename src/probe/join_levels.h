@@ -17,8 +17,9 @@
 namespace assay::probe {
 
 // `core_hz`: of the clock that ticks refer to; `units`: in the device; `declared`: caches that the system speaks of, of
-// which none is joined away. Names follow the new order. A cache
+// which none is joined away; `chase`: the latency curve, whose sudden steps are two caches in any case. Names follow the new order. A cache
 // that answered no faster than what lies beyond it was measured while others used it: its latency is unknown then.
-void join_levels(std::vector<hwdesc::MemoryLevel>& memory, double core_hz, double units, const Sweep& sweep = {}, size_t declared = 0);
+void join_levels(std::vector<hwdesc::MemoryLevel>& memory, double core_hz, double units, const Sweep& sweep = {}, size_t declared = 0,
+                 std::span<const CurvePoint> chase = {});
 
 }  // namespace assay::probe

@@ -1,4 +1,5 @@
 // Kernels of memory: streaming accesses over a range of blocks, and the pointer chase.
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -14,7 +15,8 @@ namespace {
 
 using ir::DType;
 
-constexpr int64_t kAccessesPerStep = 8;  // of a block's loop
+constexpr int64_t kAccessesPerStep = 8;  // of a block's loop,
+constexpr int64_t kMostPerStep = 32;     // of one of threads: waves that go in step count and jump all at the same time
 
 const std::vector<std::string> kAccesses = {"read", "splat", "write", "copy", "write_stream", "copy_stream", "triad", "gather", "scatter"};
 
@@ -39,12 +41,13 @@ ir::Value read_at(const Shape& shape, int from, const ir::Index& at, int lanes) 
   return code::apply(ir::ValueOp::fma, {code::load(from + 1, at, DType::f32, lanes), code::number(0.5, DType::f32, lanes), std::move(first)});
 }
 
-// One block: every byte once, by vectors; splats touch kSplatsPerBlock elements of it. A short loop, not a long
+// One block: every byte once, by vectors; splats touch kSplatsPerBlock elements of it. On cores a short loop, not a long
 // unrolled body: prefetchers follow the steps of each instruction, and every core has few of them.
-ir::Stmt block_body(ir::Kernel& k, const Shape& shape, int value, const ir::Index& base, int from = 0) {
+ir::Stmt block_body(ir::Kernel& k, const Shape& shape, int value, const ir::Index& base, bool threads, int from = 0) {
   const int lanes = k.registers[static_cast<size_t>(value)].lanes;
   const int64_t elements = kBlockBytes / 4;
-  const int64_t step = shape.splat ? elements / kSplatsPerBlock : lanes, stretch = kAccessesPerStep * step;
+  const int64_t step = shape.splat ? elements / kSplatsPerBlock : lanes;
+  const int64_t stretch = (threads ? std::min(kMostPerStep, elements / step) : kAccessesPerStep) * step;
   const int part = code::add_index(k, "part");
   ir::Block body;
   for (int64_t e = 0; e < stretch; e += step) {
@@ -114,14 +117,14 @@ ir::Kernel streaming(const std::string& access, int lanes, bool threads) {
   const ir::Index base = ir::variable(first, kPlaceBytes / 4) + ir::variable(block, kBlockBytes / 4);
   const ir::Stmt body = shape.apart ? block_apart(k, shape, value, base)
                         : ahead     ? block_copied(k, shape, value, base)
-                                    : block_body(k, shape, value, base);
+                                    : block_body(k, shape, value, base, threads);
   ir::Block inner = {code::loop(block, kBlocks, ir::variable(blocks), {body})};
   k.body.push_back(code::loop(pass, kMaxPasses, ir::variable(passes), std::move(inner)));
   return k;
 }
 
 // for pass < passes: blocks first ... blocks - 1, then 0 ... first - 1
-ir::Kernel around(int lanes) {
+ir::Kernel around(int lanes, bool threads) {
   ir::Kernel k = code::empty(fmt::format("around_{}", lanes));
   code::add_buffer(k, "from", DType::f32, false);
   const int parameters = code::add_parameters(k), value = code::add_register(k, "value", DType::f32, lanes);
@@ -136,7 +139,7 @@ ir::Kernel around(int lanes) {
     const ir::Index at = (begin ? ir::variable(first) : ir::constant(0)) + ir::variable(block);
     const ir::Index bound = begin ? ir::variable(blocks) + ir::variable(first, -1) : ir::variable(first);
     const Shape read{true, false, false, false, false, ir::CacheHint::none};
-    parts.push_back(code::loop(block, kBlocks, bound, {block_body(k, read, value, at * (kBlockBytes / 4))}));
+    parts.push_back(code::loop(block, kBlocks, bound, {block_body(k, read, value, at * (kBlockBytes / 4), threads)}));
   }
   k.body.push_back(code::loop(pass, kMaxPasses, ir::variable(passes), std::move(parts)));
   return k;
@@ -176,7 +179,7 @@ ir::Kernel chase(const std::string& name, bool own, int at_once) {
 }
 
 // iterations: every vector of the group's own memory, block by block.
-ir::Kernel group_read(int lanes, int at_once) {
+ir::Kernel group_read(int lanes, int at_once, bool threads) {
   ir::Kernel k = code::empty(fmt::format("group_read_{}", lanes));
   const int from = code::add_buffer(k, "from", DType::f32, false), parameters = code::add_parameters(k);
   const int own = add_scratch(k, DType::f32);
@@ -186,7 +189,7 @@ ir::Kernel group_read(int lanes, int at_once) {
   const int count = code::parameter(k, "count", parameters, ir::constant(0), kMaxIterations);
   const int i = code::add_index(k, "i"), block = code::add_index(k, "block");
   constexpr int64_t kWhole = kGroupBytes / kBlockBytes;
-  const ir::Stmt body = block_body(k, {true, false, false, false, false, ir::CacheHint::none}, value, ir::variable(block, kBlockBytes / 4), own);
+  const ir::Stmt body = block_body(k, {true, false, false, false, false, ir::CacheHint::none}, value, ir::variable(block, kBlockBytes / 4), threads, own);
   ir::Block pass = {code::loop(block, kWhole, ir::constant(kWhole), {body})};
   k.body.push_back(code::loop(i, kMaxIterations, ir::variable(count), std::move(pass)));
   return k;
@@ -201,8 +204,8 @@ std::span<const std::string> access_names() { return kAccesses; }
 void add_memory_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) {
   to.push_back(chase("chase", false, 1));
   to.push_back(chase("group_chase", true, shape.threads ? shape.lanes.front() : 1));
-  for (const int lanes : shape.lanes) to.push_back(group_read(lanes, shape.threads ? lanes : 1));
-  for (const int lanes : shape.lanes) to.push_back(around(lanes));
+  for (const int lanes : shape.lanes) to.push_back(group_read(lanes, shape.threads ? lanes : 1, shape.threads));
+  for (const int lanes : shape.lanes) to.push_back(around(lanes, shape.threads));
   for (const std::string& access : kAccesses)
     for (const int lanes : shape.lanes) to.push_back(streaming(access, lanes, shape.threads));
 }

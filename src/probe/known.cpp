@@ -226,8 +226,12 @@ int units_from(const Observations& all) {
   const std::vector<double> groups = values_of(select(all, "units", "alone"), "groups");
   std::vector<double> times;
   for (const double n : groups) times.push_back(summarize(select(all, "units", "alone", {{"groups", n}}), Estimator::throughput)->value);
-  for (size_t i = 1; i < groups.size(); ++i)
-    if (times[i] > kSecondRound * times[0]) return static_cast<int>(groups[i - 1]);
+  for (size_t i = 1; i < groups.size(); ++i) {
+    if (times[i] <= kSecondRound * times[0]) continue;
+    // Where a group may not have all of a unit's memory, several of them fit: a multiple of the units that are said to be there.
+    const int found = static_cast<int>(groups[i - 1]), said = std::atoi(all.fact("compute_units").c_str());
+    return said > 0 && found % said == 0 ? said : found;
+  }
   return 0;
 }
 
@@ -245,6 +249,14 @@ int Known::even(int n) const {
   return n / round * round;
 }
 
+int Known::level(int n) const {
+  const int all = static_cast<int>(units), busy = groups / all;
+  int each = n / all;
+  if (each >= busy || each < 1) return n;
+  while (busy % each != 0) --each;
+  return each * all;
+}
+
 Known known_from(const Observations& all) {
   Known k;
   k.threads = all.fact("lanes") == "threads";
@@ -254,7 +266,7 @@ Known known_from(const Observations& all) {
     k.units = std::max(1, units_from(all));
     if (const auto plain = select(all, "residency", "plain"); !plain.empty()) k.resident = static_cast<int>(plain.back().samples.at(0));
     const int units = static_cast<int>(k.units), enough = (saturating_groups(all) + units - 1) / units * units;
-    k.groups = k.even(enough);
+    k.groups = k.even(k.resident >= units ? std::min(enough, k.resident) : enough);  // others would only wait
     k.memory_groups = k.even(kWaiting * enough);
   }
   const auto clock = summarize(select(all, "clock", "sentinel"), Estimator::latency);

@@ -37,6 +37,8 @@ struct Known {
   // At most so many groups that all units have the same number of, in rounds of as many as are under way at once: a last
   // round of a few groups takes as long as a full one.
   int even(int n) const;
+  // At most so many of which every unit has a divisor of those that keep it busy: the parts of a unit have as many each, too.
+  int level(int n) const;
 };
 
 // What the system says of its i-th cache, where the device is the processor it speaks of; else "".
@@ -56,7 +58,7 @@ inline constexpr double kRealUnits = 0.75;  // of as many as there are: fewer sh
 
 Known known_from(const Observations& all);
 
-// How many groups run side by side that each fill a unit; 0: not told.
+// How many groups run side by side that each fill a unit, or as much of it as a group may; 0: not told.
 int units_from(const Observations& all);
 
 // The core's clock while vectors of `lanes` do `load` (kTickLoads), at a time when the sentinel beside it shows `beside`

@@ -55,7 +55,7 @@ const std::vector<Row>& table() {
       {"Latency of memory", "What is moved at once", "transfer", "pair", "distance", "level",
        {"distance of the two touches", Kind::bytes, true}, {"time of one load", Kind::seconds, true}, Show::time, kLatency, nullptr,
        "Pairs of touches, the first of which the level serves. Up to what is moved at once the second one costs next to nothing."},
-      {"Latency of memory", "What is kept together", "transfer", "span", "stride", "",
+      {"Latency of memory", "What is kept together", "transfer", "span", "stride", "level",
        {"distance of nodes", Kind::bytes, true}, {"time of one load", Kind::seconds, true}, Show::time, kLatency, nullptr,
        "Nodes in a span half as long again as the first cache. Once they lie more than a line apart, fewer lines are needed, and they fit."},
       {"Bandwidth", "What is kept of what was written", "rewrite", "", "", "level",

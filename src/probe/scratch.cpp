@@ -1,5 +1,6 @@
 #include "probe/scratch.h"
 
+#include <algorithm>
 #include <bit>
 #include <fmt/format.h>
 
@@ -12,6 +13,8 @@ using namespace hwdesc;
 
 constexpr double kConflicts = 1.5;  // twice the distance takes so many times as long, where banks are met twice as often
 constexpr double kSame = 1.15, kSlower = 0.8;
+constexpr double kFromNext = 0.5;   // of the latency of the second cache
+constexpr double kDoubt = 0.05;     // of the time of the sweep: nothing is known to less
 
 }  // namespace
 
@@ -47,16 +50,21 @@ void add_banks(const Observations& all, MemoryLevel& to) {
   to.banks.width = known_value(Bytes{4}, Origin::measured, "lanes two words apart are slower than neighbours");
 }
 
-std::optional<double> slowed_by_sweep(const Observations& all) {
+std::optional<double> slowed_by_sweep(const Observations& all, double next_cache) {
   const std::vector<double> sweeps = values_of(select(all, "scratch", "after"), "bytes"), hops = values_of(select(all, "scratch", "after"), "hops");
   if (sweeps.size() != 2 || hops.size() != 2) return std::nullopt;
   const auto time = [&](double sweep, double n) {
     const auto s = summarize(select(all, "scratch", "after", {{"bytes", sweep}, {"hops", n}}), Estimator::latency);
-    return s ? s->value : 0;
+    return s ? *s : Summary{};
   };
-  const double before = time(sweeps[0], hops[1]) - time(sweeps[0], hops[0]), after = time(sweeps[1], hops[1]) - time(sweeps[1], hops[0]);
+  const Summary own = time(sweeps[0], hops[1]), none = time(sweeps[0], hops[0]), both = time(sweeps[1], hops[1]), swept = time(sweeps[1], hops[0]);
+  const double before = own.value - none.value, after = both.value - swept.value;
   if (before <= 0 || after <= 0 || after < kSlower * before) return std::nullopt;  // the difference was lost in noise
-  return after / before;
+  // The hops are a small part of what takes long: it is slower where that is more than noise.
+  const double surely = std::min(both.low - swept.high, after - kDoubt * swept.value) / before;
+  // And what was driven out comes from the next cache at best.
+  const bool from_afar = after / (hops[1] - hops[0]) > kFromNext * next_cache;
+  return after >= kEvicted * before && (surely < kEvicted || !from_afar) ? std::nullopt : std::optional(after / before);
 }
 
 }  // namespace assay::probe

@@ -18,7 +18,7 @@ namespace assay::probe {
 void add_banks(const Observations& all, hwdesc::MemoryLevel& to);
 
 // How many times as long hops take after a sweep; nullopt: not measured.
-std::optional<double> slowed_by_sweep(const Observations& all);
+std::optional<double> slowed_by_sweep(const Observations& all, double next_cache = 0);
 inline constexpr double kEvicted = 1.3;  // from this ratio on it lies behind the caches
 
 }  // namespace assay::probe

@@ -20,15 +20,6 @@ constexpr double kGap = 3;        // between neighbouring footprints: over a wid
 constexpr size_t kFewest = 3;     // points of a sweep
 constexpr double kAround = 1e-6;  // footprints are equal within this
 
-std::vector<CurvePoint> rising(std::span<const CurvePoint> curve) {
-  std::vector<double> logs;
-  for (const CurvePoint& p : curve) logs.push_back(std::log(p.seconds));
-  logs = isotonic(logs);
-  std::vector<CurvePoint> out(curve.begin(), curve.end());
-  for (size_t i = 0; i < out.size(); ++i) out[i].seconds = std::exp(logs[i]);
-  return out;
-}
-
 // Seconds per byte at a footprint, between samples on a line in logarithms of both.
 double time_at(std::span<const CurvePoint> curve, double bytes) {
   size_t i = 0;
@@ -94,6 +85,15 @@ bool is_cache(const MemoryLevel& l) { return l.managed == Managed::automatic && 
 double parts_in(const MemoryLevel& l, const Sweep& sweep) { return l.per == "unit" ? 1 : sweep.units; }
 
 }  // namespace
+
+std::vector<CurvePoint> rising(std::span<const CurvePoint> curve) {
+  std::vector<double> logs;
+  for (const CurvePoint& p : curve) logs.push_back(std::log(p.seconds));
+  logs = isotonic(logs);
+  std::vector<CurvePoint> out(curve.begin(), curve.end());
+  for (size_t i = 0; i < out.size(); ++i) out[i].seconds = std::exp(logs[i]);
+  return out;
+}
 
 Sweep sweep_of(const Observations& all) {
   const std::vector<Observation> blocks = select(all, "streamed", "read");

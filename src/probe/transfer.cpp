@@ -47,18 +47,31 @@ Value<Bytes> transaction_of(const Observations& all, const Known& known, size_t 
   return v;
 }
 
-Value<Bytes> line_of(const Observations& all, const Known& known) {
-  const std::vector<double> strides = values_of(select(all, "transfer", "span"), "stride");
-  if (strides.empty() || known.levels.plateaus.size() < 2) return {};
-  const double middle = std::sqrt(known.levels.plateaus[0].seconds * known.levels.plateaus[1].seconds);
+Value<Bytes> line_of(const Observations& all, const Known& known, size_t level) {
+  std::vector<Observation> spans = select(all, "transfer", "span");
+  std::erase_if(spans, [&](const Observation& o) { return o.value_at("level", 0) != double(level); });
+  const std::vector<double> strides = values_of(spans, "stride");
+  if (strides.empty() || known.levels.plateaus.size() < level + 2) return {};
+  const double middle = std::sqrt(known.levels.plateaus[level].seconds * known.levels.plateaus[level + 1].seconds);
   double line = 0;
   for (const double stride : strides) {
-    const auto s = summarize(select(all, "transfer", "span", {{"stride", stride}}), Estimator::latency);
+    std::vector<Observation> here = spans;
+    std::erase_if(here, [&](const Observation& o) { return o.value_at("stride") != stride; });
+    const auto s = summarize(here, Estimator::latency);
     if (!s || s->value < middle) break;
     line = stride;
   }
   if (line == 0 || line == strides.back()) return {};
   return known_value(Bytes{line}, Origin::measured, "nodes a stride apart: up to a line they fill as much, beyond it less");
+}
+
+Value<Bytes> line_told(const Observations& all, const Known& known, size_t level) {
+  Value<Bytes> line;
+  for (size_t i = level + 1; i-- > 0 && !line.known();) {
+    line = line_of(all, known, i);
+    if (line.known() && i < level) line.note = "that of the level before: its own was not told";
+  }
+  return line;
 }
 
 void add_across(const Observations& all, const Known& known, Profile& to) {

@@ -15,7 +15,9 @@ namespace assay::probe {
 
 // `level`: position in known.levels. Unknown says why.
 hwdesc::Value<hwdesc::Bytes> transaction_of(const Observations& all, const Known& known, size_t level);
-hwdesc::Value<hwdesc::Bytes> line_of(const Observations& all, const Known& known);
+hwdesc::Value<hwdesc::Bytes> line_of(const Observations& all, const Known& known, size_t level);
+// The same; of a level whose line was not told, that of the one before, which asks it.
+hwdesc::Value<hwdesc::Bytes> line_told(const Observations& all, const Known& known, size_t level);
 void add_across(const Observations& all, const Known& known, hwdesc::Profile& to);
 
 }  // namespace assay::probe

@@ -110,7 +110,34 @@ TEST(Access, units_of_transfer_and_lines) {
   EXPECT_EQ(pairs.value->v, 64);
   EXPECT_FALSE(pairs.note.empty());
   EXPECT_FALSE(transaction_of(transfers(1000), two_caches(), 2).known());
-  EXPECT_EQ(line_of(transfers(32), two_caches()).value->v, 128);
+  EXPECT_EQ(line_of(transfers(32), two_caches(), 0).value->v, 128);
+  EXPECT_FALSE(line_of(transfers(32), two_caches(), 1).known());
+}
+
+// Nodes a stride apart in each cache: the farther one keeps twice as much together.
+TEST(Access, each_cache_has_lines_of_its_own) {
+  Observations o = transfers(32);
+  for (const double s : {64, 128, 256, 512}) o.points.push_back(block("transfer", "span", {{"level", 1}, {"stride", s}}, s <= 256 ? kFar : kNext));
+  EXPECT_EQ(line_of(o, two_caches(), 0).value->v, 128);
+  EXPECT_EQ(line_of(o, two_caches(), 1).value->v, 256);
+}
+
+// Hops through a group's own memory, as they are and after a sweep that takes six times as long as they do.
+TEST(Access, own_memory_lies_behind_caches_where_hops_take_more_than_noise_longer) {
+  const auto slowed = [](double after, double sweep, double next = 0) {
+    Observations o;
+    for (const double bytes : {0.0, 1e5})
+      for (const double hops : {0.0, 256.0})
+        o.points.push_back(block("scratch", "after", {{"bytes", bytes}, {"hops", hops}}, (bytes > 0 ? sweep : 1e-9) + (hops > 0 ? (bytes > 0 ? after : 4e-6) : 0)));
+    return slowed_by_sweep(o, next);
+  };
+  EXPECT_NEAR(slowed(8e-6, 24e-6).value(), 2, 0.01);
+  EXPECT_NEAR(slowed(4.2e-6, 24e-6).value(), 1.05, 0.01);
+  EXPECT_FALSE(slowed(5.6e-6, 24e-6)) << "lost in the noise of the sweep";
+  EXPECT_TRUE(slowed(5.6e-6, 4e-6));
+  EXPECT_FALSE(slowed(2e-6, 24e-6)) << "no faster than before";
+  EXPECT_FALSE(slowed(8e-6, 24e-6, 100e-9)) << "no next cache answers that fast";
+  EXPECT_TRUE(slowed(8e-6, 24e-6, 30e-9));
 }
 
 TEST(Access, banks) {

@@ -225,6 +225,24 @@ TEST(Infer, UnitsThatOthersHoldAreNotCounted) {
   EXPECT_EQ(inferred(o).topology.at(0).count.note.find("others used the machine"), 0u);
 }
 
+TEST(Infer, GroupsOfWhichSeveralFitOnAUnitAreAMultipleOfTheUnits) {
+  Observations o = made_machine();
+  o.facts.insert(o.facts.end(), {{"lanes", "threads"}, {"widths", "8"}, {"class", "gpu"}, {"compute_units", "3"}});
+  for (const double groups : {1, 3, 5, 6, 7}) o.points.push_back(block("units", "alone", {{"groups", groups}}, groups > 6 ? 2e-3 : 1e-3));
+  EXPECT_EQ(inferred(o).topology.at(0).count.value->v, 3);
+  o.facts.back().second = "4";
+  EXPECT_EQ(inferred(o).topology.at(0).count.value->v, 6) << "no multiple: what was measured";
+}
+
+// Six waves on a unit of four parts leave two of them with twice as many as the others: four are faster.
+TEST(Infer, OfCachesTheGroupsThatAreFastestCount) {
+  Observations o = made_machine();
+  o.facts.insert(o.facts.end(), {{"lanes", "threads"}, {"widths", "8"}});
+  for (const auto& [groups, rate] : {std::pair{24.0, 75e9}, std::pair{16.0, 100e9}, std::pair{4.0, 30e9}})
+    o.points.push_back(block("bandwidth", "copy", {{"level", 2}, {"units", groups}, {"bytes", 4096}}, 1 / rate));
+  EXPECT_NEAR(inferred(o).memory.at(2).bandwidth.copy.value->v, 100e9, 1e9);
+}
+
 // Ticks are counted by the additions beside each block: without the experiment they are the same ticks.
 TEST(Infer, RatesAreInTicksAlsoWhereTheClockExperimentIsMissing) {
   Observations o = made_machine();

@@ -83,6 +83,21 @@ TEST(JoinLevels, TicksAndUnitsAreTakenIntoAccount) {
   EXPECT_EQ(m.size(), 2U);
 }
 
+// Sectors of a line are asked for one by one, so that the knee has a foot and a shoulder; between them the curve jumps.
+TEST(JoinLevels, ASuddenStepIsTwoCachesThoughEquallyFast) {
+  const auto joined = [](double steepness) {
+    std::vector<MemoryLevel> m = {cache("l1", 128, 18, 900), cache("l2", 6144, 44, 900), cache("dram", 1e7, 400, 300)};
+    m.back().managed = Managed::explicit_;
+    std::vector<CurvePoint> chase;
+    for (double kib = 64; kib < 256; kib *= 1.04)
+      chase.push_back({kib * 1024, (18 + 26 / (1 + std::exp(-steepness * std::log2(kib / 132)))) * 1e-9});
+    join_levels(m, 4e9, 2, {}, 0, chase);
+    return names(m);
+  };
+  EXPECT_EQ(joined(25).size(), 3u);
+  EXPECT_EQ(joined(6), (std::vector<std::string>{"l1", "dram"})) << "smeared by others";
+}
+
 // A chase has a step at 4 MiB and bandwidths differ by a tenth; streaming goes on alike up to 16 MiB.
 TEST(JoinLevels, WhatStreamingDoesNotTellApartIsOneCacheIfUnitsShareIt) {
   const auto joined = [](double step, const std::string& per) {

@@ -46,6 +46,16 @@ TEST(VirtualMemory, streams_reach_the_bandwidth_of_their_level) {
   expect_near(chip.stream("copy_16", 100, 2), 8, kBandwidth);
 }
 
+// Copying may be slower than reading and writing in turns: a bus that changes direction stands still for a while.
+TEST(VirtualMemory, turning_from_reading_to_writing_costs_what_the_profile_says) {
+  std::string turning = testing::kSmallChip;
+  turning.replace(turning.find("copy: 8 GB/s"), 12, "copy: 5 GB/s");
+  Chip chip(turning);
+  expect_near(chip.stream("copy_16", 100, 2), 5, kBandwidth);
+  expect_near(chip.stream("read_16", 100, 2), 10, kBandwidth);
+  expect_near(chip.stream("write_16", 100, 2), 5, kBandwidth);
+}
+
 // Without streams that are foreseen a core has 16 lines in flight: 16 x 64 B in 100 ticks, here to a faster memory.
 TEST(VirtualMemory, lines_in_flight_limit_what_is_not_foreseen) {
   std::string fast = testing::kSmallChip;

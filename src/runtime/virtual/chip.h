@@ -63,6 +63,7 @@ struct Level {
   Span latency;
   Speed read, write, per_unit;
   double copy_share = 0;     // what a transfer in one direction takes from those in the other: 0 nothing, 1 all of its time
+  double turn = 0;           // what turning from reading to writing and back costs besides, as a part of both
   double sharpness = 0;      // 0: no such law
   std::vector<std::pair<double, double>> shape;  // units, bandwidth, as fractions
   int outstanding = 0;       // lines under way to it, or through it, at once, per unit; 0: no limit

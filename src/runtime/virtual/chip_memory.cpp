@@ -80,7 +80,9 @@ class LevelReader {
     l.copy_share = l.memory ? 1 : 0;
     if (b.copy.known() && b.copy.value->v > 0) {
       const double hz = chip_.clock, one = 1 / l.read.at(hz), other = 1 / l.write.at(hz);
-      l.copy_share = std::clamp(2 / r_.speed(b.copy, {1, 0}).at(hz) / (one + other), 0.0, 1.0);
+      const double share = 2 / r_.speed(b.copy, {1, 0}).at(hz) / (one + other);
+      l.copy_share = std::clamp(share, 0.0, 1.0);
+      l.turn = std::max(0.0, share - 1);  // buses that change direction stand still for a while
     }
   }
 

@@ -33,10 +33,6 @@ class Translator {
     add(k_.body);
     emit(OpKind::end);
     if (has_error(diags_)) return std::move(diags_);
-    for (const ir::Stmt& s : k_.body)
-      if (const auto* choice = std::get_if<ir::If>(&s.node))
-        for (const ir::Condition& c : choice->conditions)
-          for (const ir::Term& t : c.index.terms) code_.groups_differ = code_.groups_differ || t.var == 0;
     for (const ir::Buffer& b : k_.buffers)
       if (b.scope == ir::Scope::scratch) code_.scratch_bytes += (b.elements * ir::bytes_of(b.dtype) + 63) / 64 * 64;
     describe_loops(code_);

@@ -121,7 +121,6 @@ struct Code {
   int most_registers = 0;              // vectors declared at once
   bool touches_memory = false;
   bool computes = false;               // its loops do nothing else
-  bool groups_differ = false;          // one does something else than another, by its number
   bool repeatable = false;             // running it again leaves the same in memory
 };
 

@@ -71,8 +71,8 @@ class Core {  // invariant: one stream of operations on a unit; time never goes 
     if (own_) end(at + tick_ * issues);
   }
 
-  double room_at() const { return under_way_[turn_]; }  // of a wave: when it may have one more under way
   double time() const { return own_ ? unit_->front[partition_] : time_; }
+  double has_room() const { return under_way_[turn_]; }  // a wave's window, from then on
   double finished() const { return own_ ? std::max(unit_->front[partition_], unit_->retired) : std::max(time_, last_); }
   // Nothing begins before.
   void wait_until(double at) {

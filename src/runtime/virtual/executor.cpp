@@ -70,29 +70,33 @@ int64_t Executor::lane_index(const Address& a, int lane) const {
 
 void Executor::run(double until) {
   news_ = false;
-  const bool waves = code_.groups_differ && machine_.chip.threads && timed_;
-  while (pc_ >= 0 && !news_ && core_.time() < until) {
-    if (const double at = waves ? operands_at(code_.ops[static_cast<size_t>(pc_)]) : 0; at > core_.time()) core_.wait_until(at);
-    else step();
-  }
+  while (pc_ >= 0 && !news_ && core_.time() < until)
+    if (!waits()) step();
 }
 
-// A wave that waits for its operands, or for room, leaves issue and pipes to the others meanwhile. Where all waves do the
-// same they wait alike, and it is not looked at: who issues first then holds the others up by as much as they hold up it.
-double Executor::operands_at(const Op& op) const {
+// A wave whose next operation has to wait lets others go first: it takes nothing of what they share until then.
+bool Executor::waits() {
+  if (!timed_ || !machine_.chip.threads) return false;
+  const Op& op = code_.ops[static_cast<size_t>(pc_)];
+  double from = 0;
   switch (op.kind) {
-    case OpKind::apply:
-    case OpKind::lane_index:
-      return std::max({ready(op.a), ready(op.b), ready(op.c), core_.room_at()});
     case OpKind::load:
     case OpKind::indirect:
     case OpKind::store:
     case OpKind::atomic:
     case OpKind::locate:
-      return std::max({ready(op.a), index_ready_, core_.room_at()});
+      from = index_ready_;
+      [[fallthrough]];
+    case OpKind::apply:
+    case OpKind::lane_index:
+      from = std::max({from, ready(op.a), ready(op.b), ready(op.c), core_.has_room()});
+      break;
     default:
-      return 0;
+      return false;
   }
+  if (from <= core_.time()) return false;
+  core_.wait_until(from);
+  return true;
 }
 
 void Executor::step() {

@@ -48,7 +48,7 @@ class Executor {  // invariant: pc_ is the operation that comes next
   bool idle() const { return pc_ < 0; }
   double time() const { return core_.time(); }
   double finished() const { return core_.finished(); }
-  int64_t operations() const { return core_.operations(); }  // executed so far
+  int64_t operations() const { return core_.operations() + apart_; }  // executed so far; lanes that lie apart are some each
   // Executes until its time has come to `until`, its group has ended, or an iteration of a settled loop has.
   void run(double until);
 
@@ -67,8 +67,8 @@ class Executor {  // invariant: pc_ is the operation that comes next
     Steady steady;
   };
 
+  bool waits();
   void step();
-  double operands_at(const Op& op) const;  // of threads: when it could begin, but for what others have taken
   int64_t index(const Address& a) const { return (a.place >= 0 ? places_[static_cast<size_t>(a.place)] : 0) + a.offset; }
   int64_t lane_index(const Address& a, int lane) const;
   void set_var(int var, int64_t value);
@@ -120,6 +120,7 @@ class Executor {  // invariant: pc_ is the operation that comes next
   int pc_ = -1, settled_ = -1;
   bool settled_far_ = false, news_ = false, timed_ = true;
   double index_ready_ = 0;
+  int64_t apart_ = 0;                // accesses beyond the first of an operation
   std::string fault_;
 };
 

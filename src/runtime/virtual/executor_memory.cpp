@@ -147,7 +147,10 @@ double Executor::access(const Op& op, AccessKind kind, double start) {
       last = std::max(last, end);
       continue;
     }
-    if (first >= 0) done = std::max(done, near(first, last, kind, start));
+    if (first >= 0) {
+      done = std::max(done, near(first, last, kind, start));
+      ++apart_;
+    }
     first = begin;
     last = end;
   }

@@ -96,8 +96,10 @@ void Hierarchy::restart_servers() {
   for (size_t k = 0; k < chip_.levels.size(); ++k) {
     const double slot = std::max(32.0, 8 * costs_[k].read * chip_.levels[k].line);
     for (auto* all : {&instances_[k], &of_unit_[k]})
-      for (Instance& i : *all)
+      for (Instance& i : *all) {
         for (Server* s : {&i.read, &i.write, &i.both}) s->restart(slot);
+        i.bytes_read = i.bytes_written = 0;
+      }
   }
 }
 
@@ -161,9 +163,15 @@ uint8_t Hierarchy::sectors(size_t level, int64_t address, int bytes) const {
   return static_cast<uint8_t>(((1 << (last + 1)) - 1) & ~((1 << first) - 1));
 }
 
-double Hierarchy::pass(Instance& through, bool reads, double from, double ticks, double copy_share) {
-  const double start = (reads ? through.read : through.write).reserve(from, ticks);
-  return copy_share > 0 ? through.both.reserve(start, ticks * copy_share) : start;
+// `per_pair`: ticks of a byte read and one written, which cost a turn where as many go the other way.
+double Hierarchy::pass(Instance& through, const Level& level, bool reads, double from, int bytes, double per_byte, double per_pair) {
+  const double ticks = bytes * per_byte, start = (reads ? through.read : through.write).reserve(from, ticks);
+  if (level.copy_share <= 0) return start;
+  double& own = reads ? through.bytes_read : through.bytes_written;
+  const double other = reads ? through.bytes_written : through.bytes_read;
+  const double paired = std::clamp(other - own, 0.0, double(bytes));
+  own += bytes;
+  return through.both.reserve(start, ticks * level.copy_share + paired * per_pair * level.turn);
 }
 
 // When a level begins to hand these bytes over.
@@ -174,11 +182,11 @@ double Hierarchy::served(size_t level, int port, int bytes, AccessKind kind, dou
   double start = at;
   if (!of_unit_[level].empty()) {
     const double own = reads ? c.unit_read : kind == AccessKind::write ? c.unit_write : c.unit_stream;
-    start = pass(of_unit_[level][static_cast<size_t>(port / chip_.partitions)], reads, start, bytes * own, l.copy_share);
+    start = pass(of_unit_[level][static_cast<size_t>(port / chip_.partitions)], l, reads, start, bytes, own, c.unit_read + c.unit_write);
   }
   if (alone_ && !of_unit_[level].empty()) return start;
   const double all = reads ? c.read : kind == AccessKind::write ? c.write : c.stream;
-  return pass(instances_[level][static_cast<size_t>(port / l.ports)], reads, start, bytes * all, l.copy_share);
+  return pass(instances_[level][static_cast<size_t>(port / l.ports)], l, reads, start, bytes, all, c.read + c.write);
 }
 
 void Hierarchy::give_up(int port, size_t level, int64_t line) {

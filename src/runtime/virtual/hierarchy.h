@@ -43,6 +43,7 @@ class Hierarchy {  // invariant: caches hold what was touched last, as their sha
  private:
   struct Instance {            // of a level
     Server read, write, both;  // `both`: what reading and writing take from each other
+    double bytes_read = 0, bytes_written = 0;  // in this launch
   };
   struct Costs {               // ticks per byte
     double read = 0, write = 0, stream = 0, unit_read = 0, unit_write = 0, unit_stream = 0;
@@ -69,7 +70,7 @@ class Hierarchy {  // invariant: caches hold what was touched last, as their sha
     std::vector<Coming> coming;     // by a hash of the line; of threads
   };
 
-  static double pass(Instance& through, bool reads, double from, double ticks, double copy_share);
+  static double pass(Instance& through, const Level& level, bool reads, double from, int bytes, double per_byte, double per_pair);
   double served(size_t level, int port, int bytes, AccessKind kind, double at);
   double translate(Port& port, int64_t address);
   bool foreseen(Port& port, int64_t line);

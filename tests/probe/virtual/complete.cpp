@@ -53,7 +53,7 @@ Profile completed(Profile profile) {
     const auto level = std::find_if(chip->levels.begin(), chip->levels.end(), [&](const simulated::Level& s) { return s.name == l.name; });
     if (level != chip->levels.end()) fill(l, *level, chip->clock);
     else if (!chip->scratch.exists || l.managed != Managed::explicit_ || l.per == "device" || l.per == "host") continue;
-    else fill(l.latency, chip->scratch.latency);
+    else if (l.backed_by.empty()) fill(l.latency, chip->scratch.latency);  // of other memory it is what the caches make of it
     kept.push_back(std::move(l));
   }
   profile.memory = std::move(kept);

@@ -133,7 +133,8 @@ class Comparison {
       if (bytes < f.knee.from.value->v * (1 - tolerance_) || bytes > f.knee.to.value->v * (1 + tolerance_))
         out_.push_back(fmt::format("{}: capacity {}, found a knee from {} to {}", t.name, bytes, f.knee.from.value->v, f.knee.to.value->v));
     }
-    if (t.line.known() && f.line.known() && !last) same(t.name + " line", (t.transaction.known() ? t.transaction : t.line).value->v, f.line.value->v);
+    if (t.line.known() && f.line.known() && !last) same(t.name + " line", t.line.value->v, f.line.value->v);
+    if (t.transaction.known() && f.transaction.known() && !last) same(t.name + " transaction", t.transaction.value->v, f.transaction.value->v);
     close(t.name + " latency", in_seconds(truth_, t.latency), in_seconds(found_, f.latency));
     const auto compare = [&](const char* what, const Value<Bandwidth> MemoryBandwidth::*of) {
       Range least = total(truth_, t, t.bandwidth.*of);
@@ -156,7 +157,9 @@ class Comparison {
   }
   void compare_own_memory() {
     const MemoryLevel *t = own_memory(truth_), *f = own_memory(found_);
-    if (t != nullptr && f != nullptr) close(t->name + " latency", in_seconds(truth_, t->latency), in_seconds(found_, f->latency));
+    if (t == nullptr || f == nullptr) return;
+    if (t->backed_by.empty() != f->backed_by.empty()) out_.push_back(fmt::format("{}: {}on the chip, found otherwise", t->name, t->backed_by.empty() ? "" : "not "));
+    close(t->name + " latency", in_seconds(truth_, t->latency), in_seconds(found_, f->latency));
   }
 
   // What is found of translation must be there; that nothing is found says nothing.
