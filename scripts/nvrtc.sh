@@ -1,24 +1,24 @@
 #!/usr/bin/env bash
-# Makes build/nvrtc with the pinned NVRTC from PyPI, once, and prints the library's path: what compiles CUDA kernels
-# where no toolkit is installed. Where PyPI cannot be reached: one line, status 1.
+# Makes build/nvrtc with the pinned NVRTC and disassembler from PyPI, once, and prints the library's path: what compiles
+# CUDA kernels, and shows what became of them, where no toolkit is installed. Where PyPI cannot be reached: one line, status 1.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 folder="$root/build/nvrtc"
-wanted="nvidia-cuda-nvrtc-cu12==12.9.86"
+wanted=(nvidia-cuda-nvrtc-cu12==12.9.86 nvidia-cuda-nvdisasm==13.5.37)
 library="$folder/packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12"
 log="$root/build/logs/nvrtc.log"
 
-if [ "$(cat "$folder/installed.txt" 2> /dev/null)" != "$wanted" ]; then # written last, so half of it does not count
+if [ "$(cat "$folder/installed.txt" 2> /dev/null)" != "${wanted[*]}" ]; then # written last, so half of it does not count
   mkdir -p "$(dirname "$log")"
   rm -rf "$folder"
   if ! { "${PYTHON:-python3}" -m venv "$folder/venv" > "$log" 2>&1 &&
     timeout 300 "$folder/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input --only-binary :all: \
-      --timeout 10 --retries 1 --no-deps --target "$folder/packages" "$wanted" >> "$log" 2>&1 < /dev/null; }; then
+      --timeout 10 --retries 1 --no-deps --target "$folder/packages" "${wanted[@]}" >> "$log" 2>&1 < /dev/null; }; then
     rm -rf "$folder"
-    echo "nvrtc: $wanted could not be installed from PyPI (log: build/logs/nvrtc.log)" >&2
+    echo "nvrtc: ${wanted[*]} could not be installed from PyPI (log: build/logs/nvrtc.log)" >&2
     exit 1
   fi
   rm -rf "$folder/venv"
-  echo "$wanted" > "$folder/installed.txt"
+  echo "${wanted[*]}" > "$folder/installed.txt"
 fi
 echo "$library"

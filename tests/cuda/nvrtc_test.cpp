@@ -144,7 +144,8 @@ int occurrences(const std::string& cubin, const std::string& instruction) {
 
 // An operation of a chain is an instruction of the machine: as many as the probe counts, in one iteration of its loop.
 TEST_F(Nvrtc, chains_are_made_of_the_instructions_that_are_counted) {
-  if (std::getenv("ASSAY_NVDISASM") == nullptr) GTEST_SKIP() << "ASSAY_NVDISASM names no disassembler";
+  const char* named = std::getenv("ASSAY_NVDISASM");
+  if (named == nullptr || !std::filesystem::exists(named)) GTEST_SKIP() << "ASSAY_NVDISASM names no disassembler";
   probe::KernelShape shape{true, {32}, int64_t{48} << 10, true};
   shape.types = {"f16", "f16x2", "bf16", "bf16x2", "i8", "dot"};
   for (const std::string& name : codegen::instruction_names()) {
@@ -158,8 +159,7 @@ TEST_F(Nvrtc, chains_are_made_of_the_instructions_that_are_counted) {
   std::vector<Chain> chains;
   for (const int n : probe::kOpChains)
     for (const auto& [op, type, instruction] : {std::tuple{"fma", ir::DType::f16, "HFMA2"}, {"fma", ir::DType::f16x2, "HFMA2"}, {"fma", ir::DType::bf16, "HFMA2"},
-                                                {"fma", ir::DType::bf16x2, "HFMA2"}, {"dot", ir::DType::i32, "IDP.4A"}})
-    {
+                                                {"fma", ir::DType::bf16x2, "HFMA2"}, {"dot", ir::DType::i32, "IDP.4A"}}) {
       // Of single numbers in several chains the assembler makes pairs: half as many instructions compute as much.
       const bool paired = n > 1 && (type == ir::DType::f16 || type == ir::DType::bf16);
       chains.push_back({probe::typed_kernel(probe::typed_name({op, type}), 32, n), instruction, probe::typed_steps(n) / (paired ? 2 : 1)});
