@@ -11,7 +11,9 @@
 #include "model/bandwidth.h"
 #include "model/closed_form.h"
 #include "model/control.h"
+#include "model/copies.h"
 #include "model/residual.h"
+#include "simulator/balance.h"
 #include "simulator/residency.h"
 
 namespace assay::simulator {
@@ -22,8 +24,6 @@ using model::Estimate;
 using model::Machine;
 using model::Quantity;
 using model::Term;
-
-constexpr double kMostUnitsDealt = 64;  // beyond, edges are too fine to matter
 
 // Everything that one unit pays, in seconds of the busiest unit.
 struct UnitCost {
@@ -42,7 +42,7 @@ class Estimator {
     traffic_ = model::traffic(p, streams_, m, residency_of(p, m, before, where), model::accessed_bytes(p, streams_, counts_, m.levels[0].line));
     groups_ = static_cast<double>(ir::group_count(p));
     active_ = std::min(m.units, groups_);
-    share_ = busiest_share();
+    share_ = busiest_share(p_, m_);
   }
 
   Estimate run() {
@@ -64,30 +64,6 @@ class Estimator {
   }
 
  private:
-  // The busiest unit's part of the work. Cores have contiguous ranges of groups, the last one of an
-  // axis perhaps partial; other units take groups as they come.
-  double busiest_share() const {
-    const ir::Node& anchor = p_.graph.nodes[0];
-    std::vector<double> extents, tiles;  // along the axes of the group number, outermost first
-    double group_volume = 1, volume = 1;
-    for (const int a : p_.tiles[0].order) {
-      if (ir::is_reduce(p_.graph, anchor, a)) continue;
-      extents.push_back(static_cast<double>(anchor.axes[static_cast<size_t>(a)].extent));
-      tiles.push_back(static_cast<double>(p_.tiles[0].extent[static_cast<size_t>(a)]));
-      group_volume *= tiles.back();
-      volume *= extents.back();
-    }
-    const double whole = std::clamp(std::ceil(groups_ / m_.units) * group_volume / volume, 1 / active_, 1.0);
-    if (m_.simt || m_.units > kMostUnitsDealt) return whole;
-    double most = 0, before = 0;
-    for (double u = 1; u <= m_.units; ++u) {
-      const double upto = volume_before(std::floor(groups_ * u / m_.units), extents, tiles);
-      most = std::max(most, upto - before);
-      before = upto;
-    }
-    return std::clamp(most / volume, 1 / m_.units, 1.0);
-  }
-
   // Seconds in which the units together could do the node: every operation half of a whole multiply-add, every
   // element moved once by a whole vector, one launch. No program of it is faster.
   double at_best() const {
@@ -95,25 +71,6 @@ class Estimator {
     for (const int t : ir::arguments_of(p_)) elements += static_cast<double>(ir::elements(p_.graph.tensors[static_cast<size_t>(t)]));
     const double lanes = m_.units * m_.native_width;
     return m_.launch.value + std::max(out_.flops / 2 / m_.fma_rate.value, elements / m_.load_rate.value) / lanes;
-  }
-
-  // Elements in the first `groups` groups.
-  static double volume_before(double groups, const std::vector<double>& extents, const std::vector<double>& tiles) {
-    double inside = 1, trips = 1, sum = 0, slice = 1;
-    for (size_t a = 0; a < extents.size(); ++a) {
-      inside *= extents[a];
-      trips *= std::ceil(extents[a] / tiles[a]);
-    }
-    if (groups >= trips) return inside;
-    for (size_t a = 0; a < extents.size(); ++a) {  // whole slabs of axis a, then on inside the next one
-      inside /= extents[a];
-      trips /= std::ceil(extents[a] / tiles[a]);
-      const double slabs = std::floor(groups / trips);
-      sum += slice * slabs * tiles[a] * inside;
-      groups -= slabs * trips;
-      slice *= std::min(tiles[a], extents[a] - slabs * tiles[a]);
-    }
-    return sum;
   }
 
   // `detail`: a function that says what the term is made of.
@@ -164,7 +121,7 @@ class Estimator {
 
   void in_core() {
     const auto [split_loads, split_stores] = straddled();
-    const Copies copied = m_.simt ? Copies{} : copies();
+    const model::Copies copied = m_.simt ? model::Copies{} : model::copies_of(p_, counts_, m_.native_width);
     const double loads = counts_.loads() + split_loads - copied.written + copied.executed;
     const double stores = counts_.stores() + split_stores - copied.written + copied.executed;
     double gathered = 0, scattered = 0;
@@ -197,48 +154,6 @@ class Estimator {
     add_term("store", cost_.store, [&] { return fmt::format("{:.4g} store instructions", stores); }, m_.store_rate.spread);
     add_term("issue", cost_.issue, [&] { return fmt::format("{:.4g} slots for {:.4g} instructions", all, counted); }, m_.issue_rate.spread);
     add_term("chain", cost_.chain, [] { return std::string("dependent accumulations"); }, m_.fma_latency.spread);
-  }
-
-  // Loads, and as many stores, that copy staged operands: as the kernel has them, and as they are executed, since compilers
-  // make whole vectors of such loops where both sides lie in order.
-  struct Copies {
-    double written = 0, executed = 0;
-    double alone = 0;  // of those executed, by how many a core cannot look ahead to the arithmetic behind them
-  };
-  Copies copies() const {
-    Copies out;
-    const size_t first = counts_.buffers.size() - p_.staging.size();
-    for (size_t i = 0; i < p_.staging.size(); ++i) {
-      const ir::Staging& s = p_.staging[i];
-      const double n = counts_.buffers[first + i].vector_stores + counts_.buffers[first + i].scattered_lanes;
-      const double whole = in_order(s) ? std::min(1.0, static_cast<double>(p_.vector_width) / m_.native_width) : 1;
-      const double at_once = static_cast<double>(ir::physical_elements(s.layout, lower::staged_shape(p_, s))) / p_.vector_width * whole;
-      out.written += n;
-      out.executed += n * whole;
-      out.alone += n * whole * std::max(0.0, 1 - model::kReorderWindow / std::max(1.0, at_once));
-    }
-    return out;
-  }
-
-  // Is what lies side by side in the source side by side in the copy, for a whole vector?
-  bool in_order(const ir::Staging& s) const {
-    const auto t = static_cast<size_t>(p_.graph.nodes[0].reads[static_cast<size_t>(s.read)].tensor);
-    if (s.layout.dims.empty() || p_.layouts[t].dims.empty()) return false;
-    const ir::PhysicalDim &to = s.layout.dims.back(), &from = p_.layouts[t].dims.back();
-    const std::vector<int64_t> shape = lower::staged_shape(p_, s);
-    const int64_t run = to.mod > 0 ? to.mod : shape[static_cast<size_t>(to.dim)];
-    return to.dim == from.dim && run >= m_.native_width && (from.mod == 0 || from.mod >= m_.native_width);
-  }
-
-  // Of what goes between two levels: the sources of copies, and the copies as they are written.
-  double copied_part(const model::LevelTraffic& t) const {
-    double bytes = 0;
-    for (size_t i = 0; i < streams_.streams.size(); ++i) {
-      const model::Stream& s = streams_.streams[i];
-      if (s.staging >= 0) bytes += t.streams[i].written;
-      else if (!s.written && s.until < streams_.nest.loops.size()) bytes += t.streams[i].read;
-    }
-    return bytes > 0 ? bytes / (t.read + t.written) : 0;
   }
 
   // Second accesses of vectors that straddle a line, per kind.
@@ -363,7 +278,7 @@ class Estimator {
       const std::string name = m_.levels[l].name + "<-" + m_.levels[l + 1].name;
       cost_.near += near;
       cost_.far += far;
-      cost_.copied_near += near * copied_part(t) * copied_alone_;
+      cost_.copied_near += near * model::copied_part(streams_, t) * copied_alone_;
       note_assumed(m_.levels[l + 1].read, in);
       note_assumed(m_.levels[l + 1].write, out);
       add_term(name, near + far, [&] { return fmt::format("{:.4g} B in, {:.4g} B out", t.read, t.written); },
