@@ -13,8 +13,6 @@ namespace assay::compiler {
 
 namespace {
 
-bool contains(const std::vector<int>& v, int x) { return std::find(v.begin(), v.end(), x) != v.end(); }
-
 // The plan as it grows: programs by text, tensors by (graph tensor, layout).
 class PlanBuilder {
  public:
@@ -61,17 +59,7 @@ class PlanBuilder {
     const std::pair<int, std::string> key{t, ir::print(layout)};
     const auto [it, fresh] = tensors_.emplace(key, static_cast<int>(out_.plan.tensors.size()));
     if (!fresh) return it->second;
-    ir::PlanTensor p;
-    p.name = source.name;
-    p.dtype = source.dtype;
-    p.shape = source.shape;
-    p.layout = layout;
-    p.kind = source.constant >= 0                       ? ir::TensorKind::constant
-             : contains(laid_.graph.inputs, t)  ? ir::TensorKind::input
-             : contains(laid_.graph.outputs, t) ? ir::TensorKind::output
-                                                : ir::TensorKind::temporary;
-    p.zeroed = ir::is_padded(layout);
-    out_.plan.tensors.push_back(std::move(p));
+    out_.plan.tensors.push_back(plan_tensor(laid_, t, layout));
     out_.constants.push_back(source.constant >= 0 ? laid_.graph.constants[static_cast<size_t>(source.constant)] : ir::Constant{});
     return it->second;
   }

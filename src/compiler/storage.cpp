@@ -36,21 +36,22 @@ std::vector<int> owners(const Problems& problems) {
   return out;
 }
 
-ir::PlanTensor tensor(const LaidOut& laid, int t) {
+}  // namespace
+
+ir::PlanTensor plan_tensor(const LaidOut& laid, int t, const ir::Layout& layout) {
   const ir::Tensor& source = laid.graph.tensors[static_cast<size_t>(t)];
   ir::PlanTensor out;
+  out.name = source.name;
   out.dtype = source.dtype;
   out.shape = source.shape;
-  out.layout = laid.layouts[static_cast<size_t>(t)];
+  out.layout = layout;
   out.kind = source.constant >= 0               ? ir::TensorKind::constant
              : contains(laid.graph.inputs, t)  ? ir::TensorKind::input
              : contains(laid.graph.outputs, t) ? ir::TensorKind::output
                                                : ir::TensorKind::temporary;
-  out.zeroed = ir::is_padded(out.layout);
+  out.zeroed = ir::is_padded(layout);
   return out;
 }
-
-}  // namespace
 
 std::vector<simulator::Range> ranges_of(const Problems& problems) {
   const std::vector<int> owner = owners(problems);
@@ -58,7 +59,7 @@ std::vector<simulator::Range> ranges_of(const Problems& problems) {
   ir::Plan plan;  // without programs: placing looks at tensors and steps
   for (int t : owner) {
     id[t] = static_cast<int>(plan.tensors.size());
-    plan.tensors.push_back(tensor(problems.laid, t));
+    plan.tensors.push_back(plan_tensor(problems.laid, t, problems.laid.layouts[static_cast<size_t>(t)]));
   }
   for (const TileGraph& part : problems.tile_graphs) {
     ir::Step step;
@@ -70,9 +71,7 @@ std::vector<simulator::Range> ranges_of(const Problems& problems) {
   for (size_t t = 0; t < out.size(); ++t) {
     const auto found = id.find(problems.storage[t]);
     if (found == id.end()) continue;
-    const ir::PlanTensor& placed = plan.tensors[static_cast<size_t>(found->second)];
-    const int64_t begin = placed.offset + (placed.kind == ir::TensorKind::constant ? plan.arena_bytes : 0);
-    out[t] = {begin, begin + placed.bytes};
+    out[t] = simulator::range_of(plan, plan.tensors[static_cast<size_t>(found->second)]);
   }
   return out;
 }

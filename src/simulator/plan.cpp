@@ -8,16 +8,13 @@ namespace assay::simulator {
 
 namespace {
 
-// Per tensor of the step's program where it lies: constants behind the arena, which is behind address 0.
+// Per tensor of the step's program where it lies.
 std::vector<Range> where_of(const ir::Plan& plan, const ir::Step& step) {
   const ir::Program& p = plan.programs[static_cast<size_t>(step.program)];
   std::vector<Range> out(p.graph.tensors.size());
   const std::vector<int> arguments = ir::arguments_of(p);
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const ir::PlanTensor& t = plan.tensors[static_cast<size_t>(step.arguments[i])];
-    const int64_t begin = t.offset + (t.kind == ir::TensorKind::constant ? plan.arena_bytes : 0);
-    out[static_cast<size_t>(arguments[i])] = {begin, begin + t.bytes};
-  }
+  for (size_t i = 0; i < arguments.size(); ++i)
+    out[static_cast<size_t>(arguments[i])] = range_of(plan, plan.tensors[static_cast<size_t>(step.arguments[i])]);
   return out;
 }
 

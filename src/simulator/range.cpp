@@ -23,6 +23,11 @@ Range overlap(const Range& a, const Range& b) {
   return {begin, std::max(begin, std::min(a.end, b.end))};
 }
 
+Range range_of(const ir::Plan& plan, const ir::PlanTensor& t) {
+  const int64_t begin = t.offset + (t.kind == ir::TensorKind::constant ? plan.arena_bytes : 0);
+  return {begin, begin + t.bytes};
+}
+
 std::vector<Range> ranges_apart(const ir::Program& p, int64_t first) {
   std::vector<Range> out;
   for (size_t t = 0; t < p.graph.tensors.size(); ++t) {

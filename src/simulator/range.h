@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ir/program.h"
+#include "ir/plan.h"
 
 namespace assay::simulator {
 
@@ -17,6 +17,9 @@ struct Range {
 
 inline double size_of(const Range& r) { return static_cast<double>(r.end - r.begin); }
 Range overlap(const Range& a, const Range& b);
+
+// Where a plan's tensor lies: constants behind the arena, which begins at 0.
+Range range_of(const ir::Plan& plan, const ir::PlanTensor& t);
 
 // Per tensor a range of its own, from `first` on: nothing shares storage.
 std::vector<Range> ranges_apart(const ir::Program& p, int64_t first = 0);
