@@ -1,6 +1,8 @@
 // Copies of staged operands are passes of their own.
 #include <gtest/gtest.h>
 
+#include "model/closed_form.h"
+#include "model/copies.h"
 #include "programs.h"
 
 namespace assay::test {
@@ -36,6 +38,13 @@ TEST(Copies, OfNarrowProgramsAreWholeVectorsWhereBothSidesLieInOrder) {
   const double narrow = stores(4, kInOrder) - 2 * 64 * 64 / 8.0, wide = stores(8, kInOrder) - 64 * 64 / 8.0;  // less the output's
   EXPECT_NEAR(narrow, wide, 0.05 * wide);
   EXPECT_GT(stores(4, kTurned), 2 * stores(4, kInOrder));
+  const auto whole = [](const char* layout) {
+    const ir::Program p = product(64, 64, 128, 64, 4, layout);
+    const model::Copies c = model::copies_of(p, model::closed_form(p), 8);
+    return c.executed / c.written;
+  };
+  EXPECT_DOUBLE_EQ(whole(kInOrder), 0.5);
+  EXPECT_DOUBLE_EQ(whole(kTurned), 1);
 }
 
 }  // namespace
