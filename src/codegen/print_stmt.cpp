@@ -25,6 +25,7 @@ void print(Printer& p, const ir::For& s) {
     end.text = name + "_end";
   }
   p.ranges[static_cast<size_t>(s.var)] = {0, std::max<int64_t>(0, high - 1)};
+  if (p.has("loop")) p.line(p.spell("loop", {}).text);
   if (s.unroll > 0 && p.has("unroll"))
     p.line(p.spell("unroll", {{"n", {std::to_string(s.unroll)}}}).text);
   // What looks whether a loop came to its end needs its variable afterwards.

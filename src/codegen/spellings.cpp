@@ -21,6 +21,7 @@ constexpr SpellingRow kRows[] = {
     {"broadcast", {"a", "type"}}, {"list", {"items", "type"}}, {"lane", {"a", "lane", "hex"}},
     // Memory.
     {"element", {"buffer", "index"}}, {"address", {"buffer", "index"}},
+    {"element_apart", {"buffer", "index"}, kOptional},  // one of a vector's, where they lie apart; without it as any
     {"load", {"pointer", "type", "lanes"}}, {"load_part", {"pointer", "count", "fill", "type"}, kOptional},
     {"store", {"pointer", "value", "type", "lanes"}},
     {"store_part", {"pointer", "count", "value", "type"}, kOptional},
@@ -34,6 +35,7 @@ constexpr SpellingRow kRows[] = {
     {"index_floor_divide", {"a", "d"}}, {"index_floor_modulo", {"a", "d"}},
     // Statements and frames.
     {"keep", {"name", "type"}, kOptional}, {"unroll", {"n"}, kOptional},
+    {"loop", {}, kOptional},                     // before every loop: its iterations stay what they are, vectors are the kernel's own
     {"loop_check", {"name", "end"}, kOptional},  // behind a loop: whether its variable came to the end
     // With `parameters: blocks` declarations outside of the body, which has no arguments then.
     {"parameter_in", {"scalar", "name", "position"}}, {"parameter_out", {"scalar", "name", "position"}},

@@ -102,6 +102,8 @@ template <class V> void fields(V& v, Is<MemoryBandwidth> auto& x) {
   v("handed", x.handed, "of a cache per unit: what each unit reaches, all at once reading what another one has just written and still holds there", Need::optional);
   v("taken", x.taken, "of a cache per unit: what each unit reaches, all at once writing what another one has just written and still holds there", Need::optional);
   v("reclaimed", x.reclaimed, "of a cache per unit: what each unit reaches, all at once writing what another one has read since it was written", Need::optional);
+  v("apart_read", x.apart_read, "all users reading runs of 256 bytes, each further than a page from the one before", Need::optional);
+  v("apart_write", x.apart_write, "all users writing such runs", Need::optional);
   v("sharpness", x.sharpness, "p of ((n b1)^-p + B^-p)^(-1/p) for n active units", Need::optional);
   v("shape", x.shape, "bandwidth against active units, both as fractions, where that formula does not fit",
     Need::optional);
@@ -242,6 +244,7 @@ template <class V> void fields(V& v, Is<Api> auto& x) {
   v("group_barrier", x.group_barrier, "of a group that is one wave", Need::optional);
   v("device_barrier", x.device_barrier, "between the steps of a schedule that runs inside one launch; where it is not known, every step is a launch", Need::optional);
   v("map", x.map, "making a small buffer visible to the host and giving it back", Need::optional);
+  v("joined_lanes", x.joined_lanes, "lanes of the vectors that its compiler makes of the same operation on neighbouring elements; 1: it makes none", Need::optional);
   v("coresident_groups", x.coresident_groups, "whether all groups up to residency run at once", Need::optional);
   v("limits", x.limits, "where this api allows less than the chip has", Need::optional);
   v("features", x.features, "what `when:` of the dialect may ask for", Need::optional);

@@ -119,6 +119,7 @@ struct MemoryBandwidth {
   // Of a cache per unit: what a unit reaches in lines that another one's holds. Reading and writing what that one has
   // written, and writing what that one has read.
   Value<Bandwidth> handed, taken, reclaimed;
+  Value<Bandwidth> apart_read, apart_write;  // as read and write, in runs of a few lines that lie further than a page from each other
   Value<Ratio> sharpness;     // p of ((n b1)^-p + B^-p)^(-1/p), n active units
   std::vector<ShapePoint> shape;  // the same law as measured, where it is not of that form
   bool operator==(const MemoryBandwidth&) const = default;
@@ -261,6 +262,7 @@ struct Api {
   Value<Seconds> group_barrier;   // of one wave's group
   Value<Seconds> device_barrier;  // between steps of one schedule
   Value<Seconds> map;             // a buffer made visible to the host and given back
+  Value<Count> joined_lanes;      // of the vectors that its compiler makes of neighbouring operations
   Fact coresident_groups = Fact::unknown;
   ApiLimits limits;
   std::vector<std::string> features;

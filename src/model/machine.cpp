@@ -273,6 +273,7 @@ class Resolver {
       m_.launch = time_or(api_.launch.stream, m_.simt ? 3e-6 : 1e-6, base + ".launch.stream");
     if (api_.unit_join.known() && !api_.device_barrier.known())
       m_.unit_join = {api_.unit_join.value->v, spread_of(api_.unit_join), false, base + ".unit_join"};
+    if (api_.joined_lanes.known()) m_.joined_lanes = std::max(1, static_cast<int>(api_.joined_lanes.value->v));
     m_.group_start = time_or(api_.group_start, 50e-9, base + ".group_start");
   }
 
@@ -385,6 +386,11 @@ class Resolver {
     }
     out.per_unit_write = out.write;
     out.per_unit_write.value = out.write.value * out.per_unit_read.value / out.read.value;
+    const auto slower = [&](const hwdesc::Value<hwdesc::Bandwidth>& apart, const Quantity& whole) {
+      return apart.known() ? std::max(1.0, whole.value / bandwidth(apart, "").value) : 1;
+    };
+    out.apart_read = slower(l.bandwidth.apart_read, out.read);
+    out.apart_write = slower(l.bandwidth.apart_write, out.write);
     if (l.bandwidth.sharpness.known()) out.sharpness = l.bandwidth.sharpness.value->v;
   }
 

@@ -35,6 +35,7 @@ struct Level {              // one memory, near to far
   Quantity read, write;     // bytes/s of one instance, all its units together
   Quantity per_unit_read, per_unit_write;  // bytes/s one unit alone reaches
   double sharpness = 32;    // p of the bandwidth law; where it is not known, `read` is what all units reach
+  double apart_read = 1, apart_write = 1;  // times as long per byte, in runs of a few lines that lie apart
   Quantity latency;         // s
   double misses_in_flight = 10;   // lines that one unit waits for at once; 10 line buffers are the usual number
   bool write_allocates = true;
@@ -65,6 +66,7 @@ struct Machine {
   // Bytes/s a unit reaches in lines that another one's own cache holds; 0: not known.
   Quantity handed, taken;        // reading and writing what it has modified
   Quantity reclaimed;            // writing what it has read
+  int joined_lanes = 1;           // of the vectors that the kernel language's compiler makes of scalar neighbours
   Quantity unit_join;            // s from the first unit's begin to the last one's; 0: together
   double page = 4096, translations = 0;  // bytes; what the nearest buffer of translations holds, 0: not known
   Quantity translation;          // s of a miss there

@@ -11,6 +11,8 @@ namespace assay::model {
 namespace {
 
 constexpr double kCrowdedEnd = 2;        // times the capacity
+constexpr double kLongRun = 8192;        // bytes: prefetchers of units' own caches have caught up; two pages, as seen on one machine
+constexpr double kCloseLines = 4;        // between rows that are walked as one
 constexpr double kStreamsFollowed = 16;  // by a core's prefetchers; assumed, designs have 16 to 32
 
 // Footprints per stream and depth, and trips per loop, seen by one unit or by the whole device.
@@ -138,6 +140,29 @@ class Traffic {
     return run;
   }
 
+  struct Rows {
+    double run = 0, n = 1;  // bytes of each
+  };
+  // Those that lie a few lines apart are one.
+  Rows rows_of(const Footprint& f) const {
+    const bool close = f.near_rows > 1 && f.rows == f.near_rows && f.stride - f.run <= kCloseLines * line_;
+    return close ? Rows{f.stride * f.rows, 1} : Rows{f.run, f.rows};
+  }
+
+  // As a unit's own caches see it: does the nest walk a row, or several side by side, only a short way before it turns to others?
+  bool lies_apart(size_t i) const {
+    const Stream& st = s_.streams[i];
+    Rows walked = rows_of(shapes_[i].back());
+    for (size_t d = st.until; d-- > 0 && walked.n <= kStreamsFollowed && walked.run < kLongRun;) {
+      if (!st.moves[static_cast<size_t>(s_.nest.loops[d].axis)]) continue;
+      const Rows outer = rows_of(shapes_[i][d]);
+      if (outer.n < walked.n) walked.run = outer.run * outer.n / walked.n;  // wholly covered, rows that follow each other are one
+      if (outer.n < walked.n || outer.run <= walked.run || (walked.n > 1 && outer.n > walked.n)) break;
+      walked = outer;
+    }
+    return walked.run < kLongRun;
+  }
+
   // Does the code prefetch the stream (lower's TileBody::emit_prefetch)?
   bool prefetched(size_t i) const {
     const Stream& st = s_.streams[i];
@@ -205,6 +230,11 @@ class Traffic {
     const double stays = held(cache, working_set(v, 0, cache) / instances, cache.end);
     for (size_t i = 0; i < bytes.size(); ++i) out.streams.push_back(split(i, bytes[i] * units, l, v.footprint[i][0] * units, stays));
     total(out);
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      if (!lies_apart(i)) continue;
+      out.read_apart += out.streams[i].read;
+      out.written_apart += out.streams[i].written;
+    }
     for (size_t i = 0; i < bytes.size(); ++i)
       out.unforeseen += out.streams[i].read / std::max(line_, straight_run(i)) * (prefetched(i) ? in_vain(i, m_.levels[0]) : 1);
     return out;

@@ -45,6 +45,9 @@ void run_registers(Session& s);
 // Branches that lanes disagree on, barriers (experiments_branches.cpp).
 void run_branches(Session& s);
 
+// Scalar operations on neighbours (experiments_joined.cpp).
+void run_joined(Session& s);
+
 // Straight-line code; power (experiments_straight.cpp, experiments_power.cpp).
 void run_code(Session& s);
 void run_power(Session& s);

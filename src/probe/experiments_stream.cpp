@@ -29,7 +29,8 @@ struct StreamPoint {
 
 bool copies(const std::string& access) { return access.starts_with("copy") || access == "triad"; }
 double streams(const std::string& access) { return access == "triad" ? 3 : copies(access) ? 2 : 1; }
-bool reads(const std::string& access) { return !access.starts_with("write") && access != "scatter"; }
+bool in_runs(const std::string& access) { return access.starts_with("apart"); }
+bool reads(const std::string& access) { return !access.starts_with("write") && access != "scatter" && access != "apart_write"; }
 
 constexpr int64_t kPlaces = kBlockBytes / kPlaceBytes;  // of a block
 
@@ -74,8 +75,9 @@ Job stream_job(const StreamPoint& p, int from, int to, double target_s) {
   if (copies(p.access) || !reads(p.access)) job.arguments.push_back({to, 0});
   const int64_t blocks = std::max<int64_t>(1, p.bytes / kBlockBytes);
   job.groups = p.units;
-  job.parameters = [blocks, units = p.units, together = p.together, around = p.around](int64_t passes) {
-    std::vector<double> out = stream_parameters(passes, blocks, together ? 0 : blocks, 0, units);
+  const int64_t room = in_runs(p.access) ? (blocks * kRowBytes + kBlockBytes - 1) / kBlockBytes : blocks;
+  job.parameters = [=, units = p.units, together = p.together, around = p.around](int64_t passes) {
+    std::vector<double> out = stream_parameters(passes, blocks, together ? 0 : room, 0, units);
     for (int g = 0; around && g < units; ++g) out[static_cast<size_t>(g) + 2] = static_cast<double>(g * blocks / units);
     return out;
   };
@@ -147,7 +149,8 @@ void stream_points(Session& s, const std::string& experiment, const std::vector<
   if (points.empty()) return;
   int64_t most = 0;
   for (const StreamPoint& p : points) most = std::max(most, p.together ? p.bytes : p.bytes * p.units);
-  most += (kLanesApart * s.lanes.back() * 4 / kBlockBytes + 1) * kBlockBytes;  // lanes that lie apart reach into blocks behind
+  most += (kLanesApart * s.lanes.back() * 4 / kBlockBytes + 1) * kBlockBytes;  // lanes that lie apart reach into blocks behind,
+  most += most / (kBlockBytes / (kRowBytes - kBlockBytes)) + s.device.units * kBlockBytes;  // rows further
   const int from = s.bench.allocate(most), to = s.bench.allocate(most);
   s.rounds(points.size(), [&](size_t i) { measure_stream(s, experiment, points[i], from, to, target_s); });
 }
@@ -303,8 +306,9 @@ void run_bandwidth(Session& s) {
   std::vector<StreamPoint> points;
   for (size_t level = 0; level < s.known.levels.knees.size(); ++level)
     for (const int units : one_and_all(s.device.units))
-      for (const char* access : {"read", "write", "copy"}) {
+      for (const std::string access : {"read", "write", "copy", "apart_read", "apart_write"}) {
         const bool shared = s.known.sharing[level].shared;
+        if (in_runs(access) && (level == 0 || units != (shared ? s.device.units : 1) || s.known.lanes != s.lanes.back())) continue;
         std::vector<int64_t> footprints = footprints_within(s.known.levels, level, shared ? units : 1);
         // Knees that crowd together leave no room between them, but what units share begins where each
         // one's own caches end.

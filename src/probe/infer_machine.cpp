@@ -6,6 +6,7 @@
 #include "probe/doubts.h"
 #include "probe/host_memory.h"
 #include "probe/infer.h"
+#include "probe/joined.h"
 #include "probe/values.h"
 
 namespace assay::probe {
@@ -124,7 +125,7 @@ void add_limits(const Observations& all, Api& api) {
     if (extensions.find(extension) != std::string::npos) api.features.emplace_back(feature);
 }
 
-void add_api(const Observations& all, Profile& to) {
+void add_api(const Observations& all, const Known& known, Profile& to) {
   Api api;
   api.name = all.fact("api").empty() ? "cpp" : all.fact("api");
   api.dialect = all.fact("dialect").empty() ? api.name : all.fact("dialect");
@@ -144,6 +145,7 @@ void add_api(const Observations& all, Profile& to) {
   if (const auto s = launch_time(all, "join"); s && s->value > kShortestJoin && is_a_cost(select(all, "launch", "join")))
     api.unit_join = seconds_value(scaled(*s, 1), "steps of 0.4 ms on all units, less the same on one");
   api.map = map_time(all);
+  if (!known.threads) api.joined_lanes = joined_lanes(all, known.lanes);
   if (const auto s = launch_time(all, "group"))
     api.group_start = seconds_value(scaled(*s, 1), "empty groups in one queue, per group");
   to.apis.push_back(std::move(api));
@@ -208,7 +210,7 @@ void infer_machine(const Observations& all, const Known& known, Profile& to) {
   add_identity(all, to);
   add_clocks(all, to);
   to.topology.push_back({"unit", known.threads ? unit_count_dealt(all) : unit_count(all)});
-  add_api(all, to);
+  add_api(all, known, to);
   add_tlb(all, known, to);
 }
 

@@ -176,7 +176,7 @@ double slowed(const Context& c, const Summary& s) {
 Value<Bandwidth> bandwidth_of(const Context& c, const std::string& what, bool all_units, const std::string& method) {
   const auto [units, s] = best_stream(c, what, all_units);
   if (!s) return unknown_value<Bandwidth>("no footprint shows this level alone");
-  const double under = clock_under(c.all, what == "write" ? "write" : "read", c.known.lanes, s->clock_hz);
+  const double under = clock_under(c.all, what.ends_with("write") ? "write" : "read", c.known.lanes, s->clock_hz);
   const double clock = under > 0 ? under : s->clock_hz;
   const bool ticks = !c.shared && clock > 0;
   const std::string text = fmt::format("{}, {:.0f} {}{}, {:.0f} KiB each", method, units, c.known.threads ? "group" : "unit",
@@ -217,6 +217,10 @@ void add_bandwidth(const Context& c, MemoryLevel& to) {
   to.bandwidth.read = bandwidth_of(c, "read", c.shared, "reading");
   to.bandwidth.write = bandwidth_of(c, "write", c.shared, "writing");
   to.bandwidth.copy = bandwidth_of(c, "copy", c.shared, "copying, bytes read plus written");
+  if (!select(c.all, "bandwidth", "apart_read", {{"level", double(c.index)}}).empty()) {
+    to.bandwidth.apart_read = bandwidth_of(c, "apart_read", c.shared, "reading runs of 256 B, each in a row of its own");
+    to.bandwidth.apart_write = bandwidth_of(c, "apart_write", c.shared, "writing such runs");
+  }
   if (c.far) to.bandwidth.triad = bandwidth_of(c, "triad", true, "reading two streams and writing a third, bytes of all three");
   if (c.shared && !c.known.threads) add_scaling(c, to);
 }

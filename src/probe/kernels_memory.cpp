@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "probe/code.h"
+#include "probe/joined.h"
 #include "probe/kernels.h"
 #include "probe/loaded.h"
 #include "probe/matrix.h"
@@ -145,6 +146,32 @@ ir::Kernel around(int lanes, bool threads) {
   return k;
 }
 
+// Runs of a few lines, each in a row of its own: for pass < passes: for run of a row: for row < rows. Rows lie a block and a
+// line apart, so that they do not meet in a few sets.
+ir::Kernel apart(const std::string& access, int lanes) {
+  const bool reads = access == "apart_read";
+  ir::Kernel k = code::empty(access_name(access, lanes));
+  const int buffer = code::add_buffer(k, reads ? "from" : "to", DType::f32, !reads), value = code::add_register(k, "value", DType::f32, lanes);
+  k.body.push_back(code::declare(value, 1));
+  k.body.push_back(code::set(value, code::opaque(code::number(1.37, DType::f32, lanes))));
+  const int parameters = code::add_parameters(k);
+  const int passes = code::parameter(k, "passes", parameters, ir::constant(0), kMaxPasses);
+  const int rows = code::parameter(k, "rows", parameters, ir::constant(1), kBlocks);
+  const int first = code::parameter(k, "first", parameters, ir::variable(0) + 2, kBlocks * (kBlockBytes / kPlaceBytes));
+  const int pass = code::add_index(k, "pass"), run = code::add_index(k, "run"), row = code::add_index(k, "row");
+  const ir::Index base = ir::variable(first, kPlaceBytes / 4) + ir::variable(row, kRowBytes / 4) + ir::variable(run, kRunBytes / 4);
+  ir::Block body;
+  for (int64_t e = 0; e < kRunBytes / 4; e += lanes) {
+    if (reads) body.insert(body.end(), {code::set(value, code::load(buffer, base + e, DType::f32, lanes)), code::keep(value)});
+    else body.push_back(code::store(buffer, base + e, code::reg(k, value)));
+  }
+  constexpr int64_t kRuns = kBlockBytes / kRunBytes;
+  ir::Block rows_of_run = {code::loop(row, kBlocks, ir::variable(rows), std::move(body))};
+  ir::Block runs = {code::loop(run, kRuns, ir::constant(kRuns), std::move(rows_of_run))};
+  k.body.push_back(code::loop(pass, kMaxPasses, ir::variable(passes), std::move(runs)));
+  return k;
+}
+
 int add_scratch(ir::Kernel& k, DType type) {
   const int id = code::add_buffer(k, "own", type, false);
   ir::Buffer& own = k.buffers[static_cast<size_t>(id)];
@@ -208,6 +235,8 @@ void add_memory_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) {
   for (const int lanes : shape.lanes) to.push_back(around(lanes, shape.threads));
   for (const std::string& access : kAccesses)
     for (const int lanes : shape.lanes) to.push_back(streaming(access, lanes, shape.threads));
+  if (shape.threads) return;  // who goes where when is the device's choice
+  for (const char* access : {"apart_read", "apart_write"}) to.push_back(apart(access, shape.lanes.back()));
 }
 
 KernelShape shape_of(const runtime::DeviceInfo& info) {
@@ -232,6 +261,7 @@ std::vector<ir::Kernel> all_kernels(const KernelShape& shape) {
   add_residency_kernels(shape, out);
   add_scratch_kernels(shape, out);
   add_straight_kernels(shape, out);
+  add_neighbours_kernels(shape, out);
   return out;
 }
 

@@ -12,6 +12,7 @@
 #include "model/closed_form.h"
 #include "model/control.h"
 #include "model/copies.h"
+#include "model/joined.h"
 #include "model/residual.h"
 #include "simulator/balance.h"
 #include "simulator/residency.h"
@@ -37,7 +38,8 @@ class Estimator {
  public:
   Estimator(const ir::Program& p, const Machine& m, const CacheState& before, std::span<const Range> where,
             const lower::Counts* counts, Words words)
-      : p_(p), m_(m), words_(words), counts_(counts != nullptr ? *counts : model::closed_form(p)), streams_(model::streams_of(p)) {
+      : p_(p), m_(m), words_(words), streams_(model::streams_of(p)), joined_(model::joined_lanes(p, m.joined_lanes)),
+        width_(p.vector_width * joined_), counts_(model::joined(p, counts != nullptr ? *counts : model::closed_form(p), joined_)) {
     others_ = held_by_others(p, m, before, where);
     traffic_ = model::traffic(p, streams_, m, residency_of(p, m, before, where), model::accessed_bytes(p, streams_, counts_, m.levels[0].line));
     groups_ = static_cast<double>(ir::group_count(p));
@@ -81,7 +83,7 @@ class Estimator {
   }
 
   double at_rate(double instructions, const Quantity& rate) const {
-    const double passes = std::max(1.0, static_cast<double>(p_.vector_width) / m_.native_width);
+    const double passes = std::max(1.0, static_cast<double>(width_) / m_.native_width);
     return rate.value > 0 ? instructions * passes * share_ / rate.value : 0;
   }
 
@@ -89,13 +91,13 @@ class Estimator {
   double moving(double instructions, const Quantity& whole, std::span<const model::NarrowRate> narrow) const {
     Quantity rate = whole;
     for (auto n = narrow.rbegin(); n != narrow.rend(); ++n)
-      if (p_.vector_width <= n->lanes) rate.value = n->rate;
+      if (width_ <= n->lanes) rate.value = n->rate;
     return at_rate(instructions, rate);
   }
   double moving_apart(double lanes, const Quantity& apart, std::span<const model::NarrowRate> narrow, const Quantity& otherwise) const {
     double rate = apart.value > 0 ? apart.value : otherwise.value;
     for (auto n = narrow.rbegin(); n != narrow.rend(); ++n)
-      if (p_.vector_width <= n->lanes) rate = n->rate;
+      if (width_ <= n->lanes) rate = n->rate;
     return lanes * share_ / rate;
   }
 
@@ -264,11 +266,16 @@ class Estimator {
     return t.unforeseen * read / t.read / active_ * std::max(0.0, late - streaming);
   }
 
+  // Times as long, where a part of the bytes lies apart.
+  static double slowed(double apart, double all, double times) { return all > 0 ? 1 + apart / all * (times - 1) : 1; }
+
   void data() {
     for (size_t l = 0; l < traffic_.size(); ++l) {
       const model::LevelTraffic& t = traffic_[l];
       const auto [in, out] = from_there(l);
-      const double streaming = in / active_ * on_its_way(l + 1, false) + out / active_ * on_its_way(l + 1, true);
+      const model::Level& from = m_.levels[l + 1];
+      const double slow_in = slowed(t.read_apart, t.read, from.apart_read), slow_out = slowed(t.written_apart, t.written, from.apart_write);
+      const double streaming = in / active_ * on_its_way(l + 1, false) * slow_in + out / active_ * on_its_way(l + 1, true) * slow_out;
       // What is overlapped with loads and stores counts beyond what those take.
       const double beyond = std::max(0.0, streaming - in / active_ * seconds_per_byte(0, false) - out / active_ * seconds_per_byte(0, true));
       const double late = t.stores_held / active_ * m_.levels[l + 1].latency.value + waited(l, in);
@@ -440,14 +447,16 @@ class Estimator {
 
   model::Certainty certainty() const {
     const double all = std::max(out_.seconds, 1e-15);
-    return {out_.efficiency, p_.vector_width < m_.native_width, (cost_.near + cost_.far) / all, cost_.store / all};
+    return {out_.efficiency, width_ < m_.native_width, (cost_.near + cost_.far) / all, cost_.store / all};
   }
 
   const ir::Program& p_;
   const Machine& m_;
   const Words words_;
-  const lower::Counts counts_;
   const model::Streams streams_;
+  const int joined_;          // scalar operations that are one instruction
+  const int width_;           // of the vectors that are executed
+  const lower::Counts counts_;
   std::vector<model::LevelTraffic> traffic_;
   HeldByOthers others_;
   double copied_alone_ = 0;  // the part of copies that overlaps with no arithmetic

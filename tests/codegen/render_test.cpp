@@ -167,6 +167,13 @@ void main() {
   EXPECT_THAT(printed({copy(16), elementwise("other", 16, [](Value v) { return v; })}, *glsl), HasSubstr("dialect 'glsl' declares buffers for a whole text: one kernel each"));
 }
 
+TEST(Render, what_stands_before_every_loop_is_the_dialects) {
+  const auto opencl = parse_dialect(dialect_text("opencl"), "opencl.yaml");
+  ASSERT_TRUE(opencl.ok()) << assay::render(opencl.diags());
+  EXPECT_THAT(printed({copy(128)}, *opencl), HasSubstr("  AS_WRITTEN\n  for (long i1_i"));
+  EXPECT_THAT(printed({copy(128)}, cpp()), Not(HasSubstr("AS_WRITTEN")));
+}
+
 TEST(Render, headers_only_where_they_are_needed) {
   const auto text = codegen::render(std::vector{copy(16)}, cpp());
   ASSERT_TRUE(text.ok());

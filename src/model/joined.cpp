@@ -1,0 +1,83 @@
+#include "model/joined.h"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+
+#include "lower/nest.h"
+
+namespace assay::model {
+
+namespace {
+
+// The axis along which the output's elements lie side by side.
+std::optional<int> contiguous_axis(const ir::Program& p) {
+  const ir::Layout& l = p.layouts[static_cast<size_t>(p.graph.outputs[0])];
+  if (l.dims.empty() || l.dims.back().div != 1) return std::nullopt;
+  return l.dims.back().dim;
+}
+
+int64_t side_by_side(const ir::Program& p) {
+  const ir::Layout& l = p.layouts[static_cast<size_t>(p.graph.outputs[0])];
+  const int64_t extent = p.graph.tensors[static_cast<size_t>(p.graph.outputs[0])].shape[static_cast<size_t>(l.dims.back().dim)];
+  return l.dims.back().mod > 0 ? std::min(l.dims.back().mod, extent) : extent;
+}
+
+// Elements between neighbours along an axis, where a read of the anchor takes them from.
+std::optional<int64_t> stride_along(const ir::Program& p, size_t read, int axis, int lanes) {
+  const ir::Read& r = p.graph.nodes[0].reads[read];
+  const auto staged = std::find_if(p.staging.begin(), p.staging.end(), [&](const ir::Staging& s) { return s.read == static_cast<int>(read); });
+  const auto t = static_cast<size_t>(r.tensor);
+  const std::vector<int64_t> shape = staged != p.staging.end() ? lower::staged_shape(p, *staged) : p.graph.tensors[t].shape;
+  int64_t stride = 0;
+  for (size_t d = 0; d < r.index.size(); ++d) {
+    if (!ir::depends_on(r.index[d], axis)) continue;
+    const std::optional<int64_t> c = ir::stride_of(r.index[d], axis);
+    const std::optional<int64_t> s = lower::lane_stride(staged != p.staging.end() ? staged->layout : p.layouts[t], shape, static_cast<int>(d), lanes);
+    if (!c || !s) return std::nullopt;
+    stride += *c * *s;
+  }
+  return stride;
+}
+
+}  // namespace
+
+int joined_lanes(const ir::Program& p, int lanes) {
+  const std::optional<int> axis = contiguous_axis(p);
+  if (lanes <= 1 || p.vector_width > 1 || !axis) return 1;
+  const int64_t in_tile = std::min(p.tiles.back().extent[static_cast<size_t>(*axis)], side_by_side(p));
+  const int made = std::min<int>(lanes, static_cast<int>(std::bit_floor(static_cast<uint64_t>(in_tile))));
+  for (size_t r = 0; r < p.graph.nodes[0].reads.size(); ++r) {
+    if (p.graph.nodes[0].reads[r].lookup) return 1;
+    const std::optional<int64_t> stride = stride_along(p, r, *axis, made);
+    if (!stride || *stride > 1) return 1;
+  }
+  return made;
+}
+
+lower::Counts joined(const ir::Program& p, const lower::Counts& counts, int lanes) {
+  lower::Counts out = counts;
+  if (lanes <= 1) return out;
+  const int axis = *contiguous_axis(p);
+  for (double* n : {&out.fma, &out.simple, &out.divide, &out.math}) *n /= lanes;
+  const std::vector<int> arguments = ir::arguments_of(p);
+  const auto argument = [&](int tensor) { return static_cast<size_t>(std::find(arguments.begin(), arguments.end(), tensor) - arguments.begin()); };
+  std::vector<bool> staged(p.graph.nodes[0].reads.size());
+  for (size_t i = 0; i < p.staging.size(); ++i) {
+    staged[static_cast<size_t>(p.staging[i].read)] = true;
+    if (lower::reads_axis(p, p.staging[i].read, axis)) out.buffers[arguments.size() + i].splats /= lanes;
+  }
+  for (const ir::Node& node : p.graph.nodes)
+    for (size_t r = 0; r < node.reads.size(); ++r) {
+      const bool anchor = &node == &p.graph.nodes[0], inside = !anchor && node.reads[r].tensor == (&node - 1)->output;
+      if (inside || (anchor && staged[r]) || !ir::moves_with(node, static_cast<int>(r), axis)) continue;
+      const size_t b = argument(node.reads[r].tensor);
+      out.buffers[b].splats = counts.buffers[b].splats / lanes;
+    }
+  lower::AccessCount& output = out.buffers[argument(p.graph.outputs[0])];
+  output.splats /= lanes;
+  output.vector_stores /= lanes;
+  return out;
+}
+
+}  // namespace assay::model

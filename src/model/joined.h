@@ -1,0 +1,17 @@
+// Scalar programs whose kernel language's compiler makes vectors of the same operation on the neighbouring elements that a
+// register tile holds (superword-level parallelism: Larsen, Amarasinghe, PLDI 2000).
+#pragma once
+
+#include "ir/program.h"
+#include "lower/count.h"
+
+namespace assay::model {
+
+// Lanes of the vectors that are made, at most `lanes`; 1: none, since the program has vectors of its own, its neighbours
+// are too few, or an operand's do not lie side by side.
+int joined_lanes(const ir::Program& p, int lanes);
+
+// What is executed once `lanes` operations are one. Copies of staged operands stay as they are (copies.h).
+lower::Counts joined(const ir::Program& p, const lower::Counts& counts, int lanes);
+
+}  // namespace assay::model

@@ -1,0 +1,50 @@
+// Kernels of scalar operations on neighbours.
+#include "probe/joined.h"
+
+#include <fmt/format.h>
+
+#include "probe/code.h"
+
+namespace assay::probe {
+namespace {
+
+using ir::DType;
+using ir::ValueOp;
+
+// Further on per step than a run is long, so that steps are no neighbours of each other; runs of a step further still.
+constexpr int64_t kStep = 3 * kNeighbours, kApart = kStep * kNeighbourSteps + 7;
+
+ir::Kernel neighbours(int run) {
+  ir::Kernel k = code::empty(neighbours_name(run));
+  const int all = code::add_buffer(k, "all", DType::f32, true);  // each pass needs what the one before left
+  const int parameters = code::add_parameters(k);
+  const int factor = code::add_register(k, "factor", DType::f32, 1);
+  for (int e = 0; e < kNeighbours; ++e) code::add_register(k, fmt::format("x{}", e), DType::f32, 1);
+  k.body.push_back(code::declare(factor, 1 + kNeighbours));
+  k.body.push_back(code::set(factor, code::opaque(code::number(0.5, DType::f32, 1))));
+  const int count = code::parameter(k, "count", parameters, ir::constant(0), kMaxIterations);
+  const int i = code::add_index(k, "i"), step = code::add_index(k, "step");
+  const auto at = [&](int e) { return ir::variable(step, kStep) + (e / run * kApart + e % run); };
+  ir::Block loads, stores;
+  for (int e = 0; e < kNeighbours; ++e) {
+    const int x = factor + 1 + e;
+    const ir::Value loaded = code::load(all, at(e), DType::f32, 1);
+    loads.push_back(code::set(x, code::apply(ValueOp::fma, {loaded, code::reg(k, factor), code::reg(k, factor)})));
+    stores.push_back(code::store(all, at(e), code::reg(k, x)));
+  }
+  loads.insert(loads.end(), stores.begin(), stores.end());
+  ir::Block steps = {code::loop(step, kNeighbourSteps, ir::constant(kNeighbourSteps), std::move(loads))};
+  k.body.push_back(code::loop(i, kMaxIterations, ir::variable(count), std::move(steps)));
+  return k;
+}
+
+}  // namespace
+
+std::string neighbours_name(int run) { return fmt::format("neighbours_{}", run); }
+
+void add_neighbours_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) {
+  if (shape.threads) return;  // lanes are threads: nothing is joined
+  for (const int run : kRuns) to.push_back(neighbours(run));
+}
+
+}  // namespace assay::probe
