@@ -8,6 +8,7 @@ namespace assay::codegen {
 namespace {
 
 constexpr int kUnary = 15, kProduct = 13, kSum = 12;
+constexpr const char* kConstantElement = "constant_element";
 
 Text parenthesised(Text t, int level) {
   return t.level < level ? Text{"(" + t.text + ")", kCallLevel} : t;
@@ -75,12 +76,19 @@ Text print_address(Printer& p, int buffer, const ir::Index& index) {
                  {{"buffer", {p.buffer_name(buffer)}}, {"index", print_index(p, index)}});
 }
 
+bool is_single(const Printer& p, int buffer) {
+  const ir::Space space = p.buffer(buffer).space;
+  return space == ir::Space::image || (space == ir::Space::constant && p.has(kConstantElement));
+}
+
 Text print_element(Printer& p, int buffer, const ir::Index& index) {
   return print_element_at(p, buffer, print_index(p, index));
 }
 
 Text print_element_at(Printer& p, int buffer, const Text& index) {
   const ir::Buffer& b = p.buffer(buffer);
+  if (is_single(p, buffer) && b.space == ir::Space::constant)
+    return p.spell(kConstantElement, {{"buffer", {p.buffer_name(buffer)}}, {"index", index}, {"scalar", {p.scalar_name(b.dtype)}}});
   if (b.space != ir::Space::image) return p.spell("element", {{"buffer", {p.buffer_name(buffer)}}, {"index", index}});
   return p.spell("texel", {{"buffer", {p.buffer_name(buffer)}}, {"index", index}, {"row", {std::to_string(b.row)}},
                            {"texel", {std::to_string(b.texel)}}, {"scalar", {p.scalar_name(b.dtype)}}});

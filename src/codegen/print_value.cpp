@@ -211,7 +211,7 @@ Text print_value(Printer& p, const Value& v) {
     case ValueOp::reg:
       return {p.register_names[static_cast<size_t>(v.id)]};
     case ValueOp::load:
-      return p.buffer(v.id).space == ir::Space::image ? print_gather(p, v, 1) : print_load(p, v);
+      return is_single(p, v.id) ? print_gather(p, v, 1) : print_load(p, v);
     case ValueOp::gather:
       return print_gather(p, v, v.stride);
     case ValueOp::indirect:

@@ -48,6 +48,8 @@ std::string print_conditions(Printer& p, const std::vector<ir::Condition>& condi
 Text print_address(Printer& p, int buffer, const ir::Index& index);
 Text print_element(Printer& p, int buffer, const ir::Index& index);
 Text print_element_at(Printer& p, int buffer, const Text& index);
+// Elements have no addresses in the language: each is read on its own.
+bool is_single(const Printer& p, int buffer);
 
 // A value with the type it has; lanes == 1 is a scalar.
 Text print_value(Printer& p, const ir::Value& v);

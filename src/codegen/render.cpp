@@ -103,8 +103,10 @@ FrameText text_of(Printer& p, Frame frame) {
     const std::vector<Filling> fillings{{"scalar", {p.scalar_name(b.dtype)}},
                                         {"name", {p.buffer_names[i]}},
                                         {"position", {std::to_string(position)}},
-                                        {"elements", {std::to_string(b.elements)}},
+                                        {"elements", {std::to_string(std::max<int64_t>(1, b.elements))}},
+                                        {"kernel", {p.kernel.name}},
                                         {"offset", {std::to_string(offset)}}};
+    if (const std::string declared = "declaration_" + kind; p.has(declared)) f.declarations += p.spell(declared, fillings).text;
     f.parameters += p.spell("parameter_" + kind, fillings).text + ", ";
     const std::string own = "entry_parameter_" + kind;
     const std::string parameter = p.spell(p.has(own) ? own : "parameter_" + kind, fillings).text;

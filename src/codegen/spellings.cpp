@@ -58,7 +58,9 @@ constexpr SpellingRow kRows[] = {
     // Arguments in spaces of their own: constants, and images, whose elements are texels.
     {"parameter_constant", {"scalar", "name", "position", "elements"}, kOptional},
     {"entry_parameter_constant", {"scalar", "name", "elements"}, kOptional},
-    {"argument_constant", {"scalar", "name", "position"}, kOptional},
+    {"argument_constant", {"scalar", "name", "position", "kernel"}, kOptional},
+    {"declaration_constant", {"scalar", "position", "elements", "kernel"}, kOptional},  // around the body, where an entry has no such parameters
+    {"constant_element", {"buffer", "index", "scalar"}, kOptional},  // where it is no `element`: vectors are made of several, then
     {"sequence_argument_constant", {"scalar", "position"}, kOptional},
     {"parameter_image", {"scalar", "name", "position"}, kOptional},
     {"entry_parameter_image", {"scalar", "name"}, kOptional},

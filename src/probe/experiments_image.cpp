@@ -103,7 +103,7 @@ std::vector<int32_t> cells(int64_t n, int32_t width, int32_t height) {
 }
 
 // Touches of two texels a distance apart, across or down: those of one block cost one miss.
-double texels_along(Session& s, ImageChase& chase, int64_t rows, bool down) {
+std::vector<CurvePoint> pairs_along(Session& s, ImageChase& chase, int64_t rows, bool down) {
   std::map<int, double> least;
   const int64_t pairs = rows / kCell * (kImageRow / kCell);
   for (int visit = 0; visit < kPairVisits; ++visit)
@@ -118,7 +118,7 @@ double texels_along(Session& s, ImageChase& chase, int64_t rows, bool down) {
     }
   std::vector<CurvePoint> curve;
   for (const auto& [d, t] : least) curve.push_back({double(d), t});
-  return texels_together(curve).value_or(0);
+  return curve;
 }
 
 void measure_reads(Session& s) {
@@ -162,9 +162,9 @@ void run_image(Session& s) {
   if (rows < kCell) return;
   ImageChase image(s, rows, false), plain(s, rows, true);
   const int64_t paired = std::min<int64_t>(rows, 1024);
-  const auto width = static_cast<int32_t>(texels_along(s, image, paired, false)), height = static_cast<int32_t>(texels_along(s, image, paired, true));
-  const bool told = width > 0 && height > 0;
-  const int32_t across = told ? width : kLineTexels, down = told ? height : 1;
+  const std::vector<CurvePoint> beside = pairs_along(s, image, paired, false), below = pairs_along(s, image, paired, true);
+  const TexelBlock block = block_of(beside, below).value_or(TexelBlock{kLineTexels, 1});
+  const auto across = static_cast<int32_t>(block.width), down = static_cast<int32_t>(block.height);
   const int64_t cell = int64_t{across} * down * 4;
   std::vector<int64_t> sizes;
   for (double b = double(kSmallest); b <= double(most); b *= std::exp2(1 / kPerOctave))

@@ -99,6 +99,14 @@ std::vector<std::string> from_level(const Known& known, const Profile& p, size_t
   return out;
 }
 
+// All that plain loads go through.
+std::vector<std::string> plain_levels(const Profile& p) {
+  std::vector<std::string> out;
+  for (const MemoryLevel& m : p.memory)
+    if (m.path.empty() && m.per != "host" && m.name != "local") out.push_back(m.name);
+  return out;
+}
+
 // Where plain memory ends and the host's begins.
 void insert_levels(Profile& to, std::vector<MemoryLevel> own) {
   const auto first = std::find_if(to.memory.begin(), to.memory.end(), [](const MemoryLevel& m) { return m.managed == Managed::automatic || m.per == "device"; });
@@ -117,8 +125,14 @@ AccessPath path_of(const Observations& all, const Known& known, const Named& n, 
   const double differs = path_differs(curves);
   if (differs > 0 && differs < kAsPlain) {
     path.latency = unknown_value<Latency>(fmt::format("{} are read as plain memory is: at most footprints within {:.0f} %", n.things, std::ceil(100 * (differs - 1))));
-    for (const MemoryLevel& m : to.memory)
-      if (m.path.empty() && m.per != "host" && m.name != "local") path.through.push_back(m.name);
+    path.through = plain_levels(to);
+    return path;
+  }
+  if (const auto longer = longer_to_plain_caches(curves, known.levels)) {
+    path.latency = latency_of(all, n.experiment, {0, known.levels.plateaus.front().last, 0});
+    std::string& note = path.latency.note;
+    note += (note.empty() ? "" : "; ") + fmt::format("{} go through the caches of plain memory and have none of their own: in each of them a hop takes {:.3g} ns longer", n.things, 1e9 * *longer);
+    path.through = plain_levels(to);
     return path;
   }
   const Levels levels = find_levels(curves.path);
@@ -162,18 +176,15 @@ std::vector<CurvePoint> curve_of_distances(const Observations& all, const char* 
   return out;
 }
 
-std::optional<double> along(const Observations& all, const char* what) { return texels_together(curve_of_distances(all, what)); }
-
 void add_block(const Observations& all, AccessPath& path, Profile& to) {
-  const auto width = along(all, "across"), height = along(all, "down");
-  const bool told = width && height;
-  const auto value = [&](const std::optional<double>& v) {
-    return told ? known_value(Count{*v}, Origin::measured, "two touches a distance apart: the second costs nothing within a block")
-                : unknown_value<Count>("no distance sets two touches of texels apart");
+  const auto block = block_of(curve_of_distances(all, "across"), curve_of_distances(all, "down"));
+  const auto value = [&](double TexelBlock::*side) {
+    return block ? known_value(Count{(*block).*side}, Origin::measured, "two touches a distance apart: the second costs nothing within a block")
+                 : unknown_value<Count>("no distance sets two touches of texels apart");
   };
-  path.block = {value(width), value(height)};
+  path.block = {value(&TexelBlock::width), value(&TexelBlock::height)};
   for (MemoryLevel& m : to.memory)
-    if (told && m.path == path.name) m.line = known_value(Bytes{*width * *height * 4}, Origin::measured, "texels of 4 bytes that are fetched together");
+    if (block && m.path == path.name) m.line = known_value(Bytes{block->width * block->height * 4}, Origin::measured, "texels of 4 bytes that are fetched together");
 }
 
 // Of the kinds of texels that were read the fastest.
@@ -231,6 +242,19 @@ std::optional<double> texels_together(const std::vector<CurvePoint>& by_distance
   const bool mixed = std::any_of(by_distance.begin() + static_cast<std::ptrdiff_t>(near), by_distance.end(), [&](const CurvePoint& p) { return p.seconds < middle; });
   if (mixed || near == by_distance.size()) return std::nullopt;
   return by_distance[near].bytes;  // the first distance that costs: blocks are aligned, and touches begin at their edges
+}
+
+std::optional<TexelBlock> block_of(const std::vector<CurvePoint>& across, const std::vector<CurvePoint>& down) {
+  const auto width = texels_together(across), height = texels_together(down);
+  const auto one_row = [](const std::vector<CurvePoint>& along, const std::vector<CurvePoint>& other) {
+    const auto seconds = [](const CurvePoint& a, const CurvePoint& b) { return a.seconds < b.seconds; };
+    const double dear = std::max_element(along.begin(), along.end(), seconds)->seconds;
+    return !other.empty() && std::min_element(other.begin(), other.end(), seconds)->seconds * kOneLine > dear;
+  };
+  if (width && height) return TexelBlock{*width, *height};
+  if (width && one_row(across, down)) return TexelBlock{*width, 1};
+  if (height && one_row(down, across)) return TexelBlock{1, *height};
+  return std::nullopt;
 }
 
 void infer_paths(const Observations& all, const Known& known, Profile& to) {

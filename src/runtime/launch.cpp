@@ -48,6 +48,26 @@ Diags check_launches(std::span<const Launch> launches, std::span<const ir::Kerne
   return diags;
 }
 
+Diags check_images(std::span<const Launch> launches, std::span<const ir::Kernel> kernels,
+                   const std::function<const ImageShape*(int)>& shape_of) {
+  Diags diags;
+  for (const Launch& l : launches) {
+    const ir::Kernel& k = kernels[static_cast<size_t>(l.kernel)];
+    size_t argument = 0;
+    for (const ir::Buffer* b : arguments_of(k)) {
+      const int buffer = l.arguments[argument++].buffer;
+      const ImageShape* is = shape_of(buffer);
+      const bool wanted = b->space == ir::Space::image;
+      if (wanted != (is != nullptr))
+        diags.push_back(error(fmt::format("argument '{}' of kernel '{}' is {}image, buffer {} is {}", b->name, k.name, wanted ? "an " : "no ", buffer, wanted ? "none" : "one")));
+      else if (wanted && (is->width != b->row || is->texel != b->texel || is->dtype != b->dtype))
+        diags.push_back(error(fmt::format("image '{}' of kernel '{}' has rows of {} texels of {} {}, buffer {} has {} of {} {}", b->name, k.name, b->row,
+                                          b->texel, ir::name_of(b->dtype), buffer, is->width, is->texel, ir::name_of(is->dtype))));
+    }
+  }
+  return diags;
+}
+
 std::vector<GroupRange> ranges_of(const Launch& launch, int64_t groups) {
   if (launch.queues.empty()) return {{0, groups}};
   std::vector<GroupRange> out;

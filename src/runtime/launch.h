@@ -15,6 +15,11 @@ namespace assay::runtime {
 Diags check_launches(std::span<const Launch> launches, std::span<const ir::Kernel> kernels, size_t buffers,
                      const std::function<int64_t(int)>& bytes_of);
 
+// Images where kernels read images, of the texels they read, in rows as long as theirs, and nowhere else. `shape_of`: of a
+// buffer; nullptr: it is no image. Launches have been checked.
+Diags check_images(std::span<const Launch> launches, std::span<const ir::Kernel> kernels,
+                   const std::function<const ImageShape*(int)>& shape_of);
+
 struct GroupRange {
   int64_t begin = 0, end = 0;
   bool operator==(const GroupRange&) const = default;

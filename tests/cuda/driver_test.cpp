@@ -128,6 +128,39 @@ TEST(CudaDriver, is_handed_launches_in_order_with_their_groups_threads_and_memor
                         "launch groups 6 threads 16 bytes 65536 first 0\n");
 }
 
+// Each launch finds its own constants, though both read them at one place, and is busy from when they are there.
+TEST(CudaDriver, constants_are_put_where_the_kernel_reads_them_before_each_launch) {
+  const std::string log = ::testing::TempDir() + "cuda_constants." + std::to_string(::getpid());
+  EXPECT_EQ(said({}, [&] {
+    Host host;
+    ir::Kernel k = plus_one();
+    k.buffers[0].space = ir::Space::constant;
+    const auto m = host.device().load(std::vector{k}, target(), host.options());
+    if (!m.ok()) return render(m.diags());
+    std::vector<Launch> launches;
+    for (const float x : {1.0f, 5.0f}) {
+      const std::vector<float> all(40, x);
+      launches.push_back({0, {{(*m)->allocate(160).value(), 0}, {(*m)->allocate(160).value(), 0}}, {}});
+      (*m)->write(launches.back().arguments[0], std::as_bytes(std::span(all)));
+    }
+    ::setenv("HOST_CUDA_LOG", log.c_str(), 1);
+    const auto times = (*m)->run(launches, {});
+    if (!times.ok()) return render(times.diags());
+    std::string out;
+    for (size_t l = 0; l < 2; ++l) {
+      float last = 0;
+      (*m)->read({launches[l].arguments[1].buffer, 156}, std::as_writable_bytes(std::span(&last, 1)));
+      out += std::to_string(static_cast<int>(last)) + (times->busy[0][l] < times->steps[0][l] ? " busy, " : " not busy for less than its step, ");
+    }
+    return out;
+  }), "2 busy, 6 busy, ");
+  std::stringstream text;
+  text << std::ifstream(log).rdbuf();
+  std::remove(log.c_str());
+  const std::string one = "copy 160\nlaunch groups 1 threads 16 bytes 0 first 0\n";
+  EXPECT_EQ(text.str(), one + one);
+}
+
 TEST(CudaDriver, more_group_memory_than_there_is_is_refused) {
   EXPECT_THAT(said({}, [] {
     Host host;

@@ -17,10 +17,12 @@
 #include "codegen/kernels.h"
 #include "codegen/narrow_reference.h"
 #include "codegen/render.h"
+#include "codegen/space_kernels.h"
 #include "compiler/compile.h"
 #include "compiler/construct.h"
 #include "lower/lower.h"
 #include "lower/problems.h"
+#include "probe/access_path.h"
 #include "probe/branches.h"
 #include "probe/kernels.h"
 #include "probe/matrix.h"
@@ -128,6 +130,14 @@ TEST_F(Nvrtc, knows_what_the_probe_runs) {
   compile(probe::meet_memory_kernel(32, 2, int64_t{48} << 10), 32);
 }
 
+TEST_F(Nvrtc, knows_constants_and_images) {
+  std::mt19937 rng(5);
+  const std::vector<ir::Space> all = {ir::Space::constant, ir::Space::image, ir::Space::plain};
+  for (int i = 0; i < 4; ++i) compile(testing::random_reading(rng, all, i % 2 == 0 ? ir::DType::f32 : ir::DType::i32, 32), 32);
+  for (const ir::DType type : {ir::DType::f64, ir::DType::i64, ir::DType::f16, ir::DType::bf16, ir::DType::i8})
+    compile(testing::random_reading(rng, {ir::Space::constant, ir::Space::plain}, type, 32), 32);
+}
+
 // What machine code holds of an instruction, by the disassembler that ASSAY_NVDISASM names.
 int occurrences(const std::string& cubin, const std::string& instruction) {
   const std::filesystem::path file = std::filesystem::temp_directory_path() / ("assay-" + std::to_string(::getpid()) + ".cubin");
@@ -179,6 +189,29 @@ TEST_F(Nvrtc, chains_are_made_of_the_instructions_that_are_counted) {
       const int found = occurrences(made->cubin, c.instruction);
       EXPECT_GE(found, c.count) << c.kernel << " sm_" << architecture;
       EXPECT_LE(found, c.count + 4) << c.kernel << " sm_" << architecture;
+    }
+  }
+}
+
+// What is read through a path goes that way: constants from the bank of constants, texels as texels, and nothing else.
+TEST_F(Nvrtc, paths_are_read_by_instructions_of_their_own) {
+  const char* named = std::getenv("ASSAY_NVDISASM");
+  if (named == nullptr || !std::filesystem::exists(named)) GTEST_SKIP() << "ASSAY_NVDISASM names no disassembler";
+  struct Read {
+    ir::Kernel kernel;
+    int constants, texels;  // instructions that read them
+  };
+  const int hops = probe::kPathHops, reads = static_cast<int>(probe::kPathReads);
+  for (const Read& r : {Read{probe::path_chase(ir::Space::constant, 4096, 32), hops, 0}, {probe::path_chase(ir::Space::image, 4096, 32), 0, hops},
+                        {probe::path_chase(ir::Space::plain, 4096, 32), 0, 0}, {probe::path_read(4, 4096, 32), 0, reads}}) {
+    const auto text = codegen::render(std::span(&r.kernel, 1), dialect_, 32);
+    ASSERT_TRUE(text.ok()) << render(text.diags());
+    for (const int architecture : kArchitectures) {
+      const auto made = compiler_->compile(*text, architecture);
+      ASSERT_TRUE(made.ok()) << render(made.diags());
+      EXPECT_EQ(occurrences(made->cubin, ", c[0x3][R"), r.constants) << *text << "sm_" << architecture;
+      EXPECT_EQ(occurrences(made->cubin, " TLD."), r.texels) << *text << "sm_" << architecture;
+      EXPECT_EQ(occurrences(made->cubin, ", 2D"), r.texels) << *text << "sm_" << architecture;
     }
   }
 }

@@ -91,6 +91,52 @@ TEST(Paths, constants_that_all_lie_in_one_cache) {
   EXPECT_THAT(p.memory[0].capacity.note, HasSubstr("that were chased through lie in it"));
 }
 
+// A processor's driver locates a texel and loads it: the same caches, and finding it takes so much longer that the steps
+// between them are small.
+TEST(Paths, images_that_go_through_the_caches_of_plain_memory) {
+  for (const double longer : {2e-9, 6e-9, 20e-9})
+    for (const double noise : {0.01, 0.04}) {
+      const std::vector<test::MadeLevel> plain = {{48 << 10, 1.5e-9}, {1 << 20, 4e-9, 0.4}, {32 << 20, 20e-9, 1}, {0, 110e-9}};
+      std::vector<test::MadeLevel> path = plain;
+      for (test::MadeLevel& l : path) l.seconds += longer;
+      path[1].capacity *= 0.6;  // others use that cache, more while this was measured
+      Observations o;
+      o.facts = {{"image_width", "16384"}};
+      add_curve(o, "image", "chase", path, 256, 64 << 20, noise);
+      add_curve(o, "image", "plain", plain, 256, 64 << 20, noise);
+      Known k;
+      k.levels = {{{1 << 10, 40 << 10, 1.5e-9}, {80 << 10, 700 << 10, 4e-9}, {3 << 20, 20 << 20, 20e-9}, {100 << 20, 400 << 20, 110e-9}},
+                  {{40 << 10, 80 << 10, 50 << 10}, {700 << 10, 3 << 20, 1 << 20}, {20 << 20, 100 << 20, 32 << 20}}, 4};
+      hwdesc::Profile p = plain_memory();
+      hwdesc::MemoryLevel l3 = p.memory[1];
+      l3.name = "l3";
+      p.memory.insert(p.memory.begin() + 2, l3);
+      infer_paths(o, k, p);
+      EXPECT_EQ(p.memory.size(), 4u) << longer << " " << noise;
+      EXPECT_THAT(p.paths.at(0).through, ElementsAre("l1", "l2", "l3", "dram"));
+      ASSERT_TRUE(p.paths[0].latency.known());
+      EXPECT_NEAR(p.paths[0].latency.value->v, 1.5e-9 + longer, 0.15 * longer + 0.2e-9);
+      EXPECT_THAT(p.paths[0].latency.note, HasSubstr("none of their own"));
+    }
+}
+
+// As fast as what lies behind it, but smaller than plain memory's first cache, or larger, or faster: a cache of its own.
+TEST(Paths, images_with_a_cache_that_plain_memory_has_not) {
+  const std::vector<std::vector<test::MadeLevel>> all = {
+      {{2 << 10, 36e-9}, {16 << 10, 50e-9}, {512 << 10, 210e-9}, {0, 410e-9}}, {{96 << 10, 40e-9}, {512 << 10, 210e-9}, {0, 410e-9}}, {{16 << 10, 15e-9}, {512 << 10, 200e-9}, {0, 400e-9}}};
+  for (const auto& path : all) {
+    Observations o;
+    o.facts = {{"image_width", "16384"}};
+    add_curve(o, "image", "chase", path, 256, 8 << 20);
+    add_curve(o, "image", "plain", kPlain, 256, 8 << 20);
+    EXPECT_FALSE(longer_to_plain_caches(path_curves(o, "image"), known().levels)) << path[0].capacity;
+    if (path[0].capacity == 16 << 10) continue;  // whose own is as large as the first, which is all that can be told
+    hwdesc::Profile p = plain_memory();
+    infer_paths(o, known(), p);
+    EXPECT_EQ(p.memory.at(0).name, "texture_l1") << path[0].capacity;
+  }
+}
+
 TEST(Paths, a_language_without_constants) {
   Observations o;
   o.endings = {{"constant", Outcome::done, 1, ""}};
@@ -107,6 +153,17 @@ TEST(Paths, texels_together_are_those_before_the_first_that_costs) {
   EXPECT_EQ(texels_together({{1, 10}, {2, 20}, {4, 20}}), 2);
   EXPECT_FALSE(texels_together({{1, 10}, {2, 10}, {4, 10.5}}));      // all alike
   EXPECT_FALSE(texels_together({{1, 10}, {2, 20}, {4, 11}, {8, 20}}));  // neither
+}
+
+TEST(Paths, rows_that_are_never_fetched_together_make_blocks_of_one_row) {
+  const std::vector<CurvePoint> steps = {{1, 10}, {2, 10.2}, {4, 19}, {8, 20}}, dear = {{1, 20}, {2, 19.5}, {4, 20}, {8, 20}}, cheap = {{1, 10}, {2, 10}, {4, 10}, {8, 10}};
+  const auto is = [](const std::optional<TexelBlock>& b, double width, double height) { return b && b->width == width && b->height == height; };
+  EXPECT_TRUE(is(block_of(steps, steps), 4, 4));
+  EXPECT_TRUE(is(block_of(steps, dear), 4, 1));
+  EXPECT_TRUE(is(block_of(dear, steps), 1, 4));
+  EXPECT_FALSE(block_of(steps, cheap));  // higher than what was measured
+  EXPECT_FALSE(block_of(dear, dear));
+  EXPECT_FALSE(block_of(steps, {}));
 }
 
 void add_recorded(Observations& o, const char* what, const std::string& name) {

@@ -10,6 +10,7 @@
 #include "hwdesc/target.h"
 #include "runtime/child.h"
 #include "runtime/host.h"
+#include "runtime/spaces.h"
 
 namespace assay::runtime {
 namespace {
@@ -35,6 +36,20 @@ std::string load_it() {
   Host host;
   const auto m = host.device().load(std::vector{plus_one()}, {}, host.options());
   return m.ok() ? "loaded" : render(m.diags());
+}
+
+// Constants, images and plain memory, by both kinds of lanes.
+std::string read_spaces() {
+  Host host;
+  hwdesc::Target threads;
+  threads.profile.execution.lanes.style = hwdesc::LaneStyle::simt;
+  threads.profile.execution.lanes.modes.emplace_back().width.value = hwdesc::Count{16};
+  std::mt19937 rng(3);
+  for (int i = 0; i < 12; ++i) {
+    const ir::Kernel k = random_reading(rng, {ir::Space::constant, ir::Space::image, ir::Space::plain}, i % 2 == 0 ? ir::DType::f32 : ir::DType::i32, 16);
+    if (const std::string told = told_of(host.device(), k, i % 3 == 0 ? hwdesc::Target{} : threads, host.options(), rng); told != "right") return told;
+  }
+  return "right";
 }
 
 // "right", or the first element that is not x + 1.
@@ -65,6 +80,7 @@ TEST_F(Vulkan, without_faults_all_is_well) { EXPECT_EQ(said({}, load_it), "loade
 TEST_F(Vulkan, memory_in_place_and_memory_apart_give_the_same) {
   EXPECT_EQ(said({}, run_it), "right");
   EXPECT_EQ(said({{"APART", "1"}}, run_it), "right");
+  EXPECT_EQ(said({{"APART", "1"}}, read_spaces), "right");
 }
 
 TEST_F(Vulkan, a_card_is_filled_through_staging_memory) {
@@ -244,6 +260,7 @@ TEST_F(Vulkan, validation_layers_find_nothing) {
     Variables with = settings;
     with.emplace_back("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation");
     EXPECT_EQ(said(with, run_it), "right");
+    EXPECT_EQ(said(with, read_spaces), "right");
   }
 }
 

@@ -17,15 +17,20 @@ using Code = struct CodeRecord*;  // CUmodule
 using Function = struct FunctionRecord*;
 using Stream = struct StreamRecord*;
 using Event = struct EventRecord*;
+using Array = struct ArrayRecord*;      // CUarray
+using Texture = unsigned long long;     // CUtexObject
 
 inline constexpr Status kSuccess = 0, kOutOfMemory = 2, kNoDevice = 100;
 
 enum Attribute : int {  // CUdevice_attribute
   kGroupThreads = 1,
   kGroupMemory = 8,
+  kConstantMemory = 9,
   kWaveLanes = 10,
   kClock = 13,  // kHz
   kUnits = 16,
+  kImageWidth = 22,
+  kImageHeight = 23,
   kMemoryClock = 36,  // kHz
   kLastCache = 38,
   kUnitThreads = 39,
@@ -36,6 +41,47 @@ enum Attribute : int {  // CUdevice_attribute
   kGroupMemoryAsked = 97,  // at most, for kernels that ask for it
 };
 enum FunctionAttribute : int { kLocalBytes = 3, kRegisters = 4, kMostGroupMemory = 8 };  // CUfunction_attribute
+
+// Images. Each struct is laid out as the driver's: CUDA_ARRAY_DESCRIPTOR, CUDA_RESOURCE_DESC of an array,
+// CUDA_TEXTURE_DESC, CUDA_MEMCPY2D.
+enum class ArrayFormat : unsigned { i32 = 0x0a, f32 = 0x20 };
+struct ArrayShape {
+  size_t width = 0, height = 0;
+  ArrayFormat format = ArrayFormat::f32;
+  unsigned numbers = 1;  // of a texel
+};
+struct TextureSource {
+  int kind = 0;  // an array
+  union {
+    Array array;
+    int room[32];
+  };
+  unsigned flags = 0;
+};
+inline constexpr int kClamp = 1;  // what lies outside is what lies at the border
+struct TextureUse {
+  int outside[3] = {};
+  int filter = 0;  // none
+  unsigned flags = 0, anisotropy = 0;
+  int levels = 0;
+  float bias = 0, least = 0, most = 0, border[4] = {};
+  int reserved[12] = {};
+};
+inline constexpr int kHostMemory = 1, kArrayMemory = 3;
+struct BlockCopy {
+  size_t from_x = 0, from_y = 0;
+  int from_kind = 0;
+  const void* from_host = nullptr;
+  Address from_address = 0;
+  Array from_array = nullptr;
+  size_t from_pitch = 0, to_x = 0, to_y = 0;
+  int to_kind = 0;
+  void* to_host = nullptr;
+  Address to_address = 0;
+  Array to_array = nullptr;
+  size_t to_pitch = 0, width_bytes = 0, height = 0;
+};
+static_assert(sizeof(ArrayShape) == 24 && sizeof(TextureSource) == 144 && sizeof(TextureUse) == 104 && sizeof(BlockCopy) == 128);
 
 // Field, symbol in the library, parameters. The symbols are those that a program built against version 12 binds to.
 #define ASSAY_CUDA_FUNCTIONS(X)                                                                                  \
@@ -66,6 +112,14 @@ enum FunctionAttribute : int { kLocalBytes = 3, kRegisters = 4, kMostGroupMemory
   X(load_code, cuModuleLoadData, Code* code, const void* image)                                                  \
   X(unload_code, cuModuleUnload, Code code)                                                                      \
   X(get_function, cuModuleGetFunction, Function* function, Code code, const char* name)                          \
+  X(get_global, cuModuleGetGlobal_v2, Address* address, size_t* bytes, Code code, const char* name)               \
+  X(copy, cuMemcpyDtoDAsync_v2, Address to, Address from, size_t bytes, Stream stream)                           \
+  X(create_array, cuArrayCreate_v2, Array* array, const ArrayShape* shape)                                       \
+  X(destroy_array, cuArrayDestroy, Array array)                                                                  \
+  X(create_texture, cuTexObjectCreate, Texture* texture, const TextureSource* source, const TextureUse* use,     \
+    const void* view)                                                                                            \
+  X(destroy_texture, cuTexObjectDestroy, Texture texture)                                                        \
+  X(copy_block, cuMemcpy2DAsync_v2, const BlockCopy* copy, Stream stream)                                        \
   X(function_attribute, cuFuncGetAttribute, int* value, int attribute, Function function)                        \
   X(set_function_attribute, cuFuncSetAttribute, Function function, int attribute, int value)                     \
   X(launch, cuLaunchKernel, Function function, unsigned groups_x, unsigned groups_y, unsigned groups_z,          \

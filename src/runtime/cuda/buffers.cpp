@@ -23,6 +23,19 @@ Result<int> Buffers::allocate(int64_t bytes) {
   return static_cast<int>(all_.size()) - 1;
 }
 
+Result<int> Buffers::allocate_image(const ImageShape& shape) {
+  ASSAY_CHECK(shape.width > 0 && shape.height > 0);
+  auto image = make_image(session_, shape);
+  if (!image) return image.diags();
+  Buffer b;
+  b.bytes = shape.row_bytes() * shape.height;
+  b.image = std::move(image).value();
+  const std::vector<std::byte> zeros(static_cast<size_t>(b.bytes));
+  if (const Status s = write_to(b, 0, zeros)) return failure(session_.api, "cuMemcpy2DAsync", s);
+  all_.push_back(std::move(b));
+  return static_cast<int>(all_.size()) - 1;
+}
+
 Status Buffers::fill(const Buffer& b) const {
   const auto set = [&](Address to, unsigned char value, int64_t bytes) {
     return bytes == 0 ? kSuccess : session_.api.set_bytes(to, value, static_cast<size_t>(bytes), session_.stream.get());
@@ -45,10 +58,24 @@ Status Buffers::copy_out(Address from, std::span<std::byte> data) const {
   return session_.api.synchronize(session_.stream.get());
 }
 
+Status Buffers::write_to(const Buffer& b, int64_t offset, std::span<const std::byte> data) const {
+  if (!b.image) return copy_in(start(b) + static_cast<Address>(offset), data);
+  if (const Status s = session_.enter()) return s;
+  if (const Status s = copy_rows_in(session_, *b.image, offset, data.data(), static_cast<int64_t>(data.size()))) return s;
+  return session_.api.synchronize(session_.stream.get());
+}
+
+Status Buffers::read_of(const Buffer& b, int64_t offset, std::span<std::byte> data) const {
+  if (!b.image) return copy_out(start(b) + static_cast<Address>(offset), data);
+  if (const Status s = session_.enter()) return s;
+  if (const Status s = copy_rows_out(session_, *b.image, offset, data.data(), static_cast<int64_t>(data.size()))) return s;
+  return session_.api.synchronize(session_.stream.get());
+}
+
 void Buffers::write(BufferRange to, std::span<const std::byte> data) {
   if (data.empty()) return;
   ASSAY_CHECK(to.offset >= 0 && to.offset + static_cast<int64_t>(data.size()) <= bytes_of(to.buffer));
-  if (const Status s = copy_in(address_of(to), data)) lost_.push_back(failure(session_.api, "cuMemcpyHtoDAsync", s));
+  if (const Status s = write_to(at(to.buffer), to.offset, data)) lost_.push_back(failure(session_.api, "cuMemcpyHtoDAsync", s));
 }
 
 void Buffers::write_words(int buffer, std::span<const Word> words) {
@@ -65,7 +92,7 @@ void Buffers::write_words(int buffer, std::span<const Word> words) {
 void Buffers::read(BufferRange from, std::span<std::byte> data) const {
   if (data.empty()) return;
   ASSAY_CHECK(from.offset >= 0 && from.offset + static_cast<int64_t>(data.size()) <= bytes_of(from.buffer));
-  const Status s = copy_out(address_of(from), data);
+  const Status s = read_of(at(from.buffer), from.offset, data);
   if (s == kSuccess) return;
   std::fill(data.begin(), data.end(), std::byte{0xFF});  // NaN: never a value that looks right
   lost_.push_back(failure(session_.api, "cuMemcpyDtoHAsync", s));
@@ -74,13 +101,15 @@ void Buffers::read(BufferRange from, std::span<std::byte> data) const {
 Diags Buffers::check_guards() const {
   Diags damage;
   std::vector<std::byte> zone(static_cast<size_t>(guard()));
-  for (size_t i = 0; guarded_ && i < all_.size(); ++i)
+  for (size_t i = 0; guarded_ && i < all_.size(); ++i) {
+    if (all_[i].image) continue;  // no kernel writes to one
     for (const int64_t at : {int64_t{0}, guard() + std::max<int64_t>(1, all_[i].bytes)}) {
       if (const Status s = copy_out(all_[i].memory.get() + static_cast<Address>(at), zone))
         damage.push_back(failure(session_.api, "cuMemcpyDtoHAsync", s));
       else if (std::any_of(zone.begin(), zone.end(), [](std::byte b) { return b != std::byte{0xFF}; }))
         damage.push_back(error(fmt::format("a kernel wrote outside buffer {}", i)));
     }
+  }
   return damage;
 }
 

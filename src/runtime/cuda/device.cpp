@@ -41,8 +41,9 @@ DeviceInfo describe(const Api& api, int device, int number) {
       {"compute_units", kUnits}, {"wave_lanes", kWaveLanes},         {"group_threads", kGroupThreads},   {"group_memory", kGroupMemory},
       {"group_memory_asked", kGroupMemoryAsked}, {"unit_memory", kUnitMemory}, {"unit_threads", kUnitThreads},
       {"unit_registers", kUnitRegisters}, {"last_cache", kLastCache},         {"clock_khz", kClock},
-      {"memory_clock_khz", kMemoryClock}};
+      {"memory_clock_khz", kMemoryClock}, {"constant_memory", kConstantMemory}, {"image_width", kImageWidth}, {"image_height", kImageHeight}};
   for (const auto& [fact, attribute] : kNumbers) d.facts.emplace_back(fact, std::to_string(attribute_of(api, device, attribute)));
+  d.facts.emplace_back("images", "yes");
   d.facts.emplace_back("types", capability >= 80 ? "f16 f16x2 bf16 bf16x2 i8 dot" : capability >= 61 ? "f16 f16x2 i8 dot" : "i8");
   const auto compiler = Compiler::load();
   d.facts.emplace_back("compiler", compiler ? "NVRTC " + (*compiler)->version() : compiler.diags()[0].message);
@@ -66,6 +67,7 @@ Result<Session> start(const Api& api, int device, const std::string& id) {
   Session s{api, device, id, capability_of(api, device)};
   s.limits.group_threads = attribute_of(api, device, kWaveLanes);
   s.limits.group_bytes = std::max(attribute_of(api, device, kGroupMemory), attribute_of(api, device, kGroupMemoryAsked));
+  s.limits.constant_bytes = attribute_of(api, device, kConstantMemory);
   Context context = nullptr;
   if (const Status status = api.retain_context(&context, device)) return failure(api, "cuDevicePrimaryCtxRetain", status);
   s.context = {context, [&api, device](Context) { api.release_context(device); }};
@@ -88,6 +90,7 @@ class CudaDevice final : public Device {  // invariant: session_ is open
     if (const Diags other = check_dialect(info_.id, kDialect, target); has_error(other)) return other;
     if (const Diags absent = check_instructions(info_, kernels); has_error(absent)) return absent;
     if (const Diags lacking = check_types(info_, kernels); has_error(lacking)) return lacking;
+    if (const Diags many = check_constants(*session_, kernels); has_error(many)) return many;
     const int threads = hwdesc::threads_of(target);
     if (threads > session_->limits.group_threads)
       return error(fmt::format("a wave of {} has {} lanes, the target has {}", info_.id, session_->limits.group_threads, threads));

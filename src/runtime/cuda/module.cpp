@@ -15,6 +15,18 @@ constexpr int64_t kUnaskedGroupMemory = 48 * 1024;  // a kernel that needs more 
 
 }  // namespace
 
+Diags check_constants(const Session& session, std::span<const ir::Kernel> kernels) {
+  Diags diags;
+  for (const ir::Kernel& k : kernels) {
+    int64_t bytes = 0;
+    for (const ir::Buffer& b : k.buffers)
+      if (b.space == ir::Space::constant) bytes += b.elements * ir::bytes_of(b.dtype);
+    if (bytes > session.limits.constant_bytes)
+      diags.push_back(error(fmt::format("{}: kernel '{}' has {} bytes of constants, of {} at most", session.id, k.name, bytes, session.limits.constant_bytes)));
+  }
+  return diags;
+}
+
 Result<std::unique_ptr<Module>> CudaModule::make(std::shared_ptr<Session> session, std::span<const ir::Kernel> kernels,
                                                  const Build& build, int threads, bool guarded, Diags warnings) {
   Diags diags;
@@ -70,7 +82,33 @@ Diags CudaModule::load(size_t kernel, const BuiltKernel& built, std::map<std::fi
   if (api.function_attribute(&report.registers, kRegisters, function) != kSuccess) report.registers = -1;
   reports_.push_back(std::move(report));
   functions_.push_back(function);
+  return find_constants(kernel, code, built.entry);
+}
+
+// Constants are variables of the code, named by kernel and position.
+Diags CudaModule::find_constants(size_t kernel, Code code, const std::string& entry) {
+  const ir::Kernel& k = definitions_[kernel];
+  std::vector<Constant>& found = constants_.emplace_back();
+  size_t argument = 0;
+  for (const ir::Buffer& b : k.buffers) {
+    if (b.scope == ir::Scope::scratch) continue;
+    const size_t position = argument++;
+    if (b.space != ir::Space::constant) continue;
+    Constant c{position, 0, 0};
+    const std::string name = fmt::format("{}_constant_{}", entry, position);
+    if (const Status s = session_->api.get_global(&c.address, &c.bytes, code, name.c_str())) return {failure(session_->api, "cuModuleGetGlobal", s)};
+    const auto needed = static_cast<size_t>(b.elements * ir::bytes_of(b.dtype));
+    ASSAY_CHECK(needed <= c.bytes);
+    c.bytes = needed;
+    found.push_back(c);
+  }
   return {};
+}
+
+Status CudaModule::fill_constants(const Launch& launch, Event behind) {
+  for (const Constant& c : constants_[static_cast<size_t>(launch.kernel)])
+    if (const Status s = session_->api.copy(c.address, buffers_.address_of(launch.arguments[c.argument]), c.bytes, session_->stream.get())) return s;
+  return session_->api.record_event(behind, session_->stream.get());
 }
 
 Diags CudaModule::make_events(size_t count) {
@@ -84,10 +122,12 @@ Diags CudaModule::make_events(size_t count) {
 
 Status CudaModule::hand_over(const Launch& launch) {
   const auto k = static_cast<size_t>(launch.kernel);
-  std::vector<Address> addresses;
-  for (const BufferRange& r : launch.arguments) addresses.push_back(buffers_.address_of(r));
+  std::vector<unsigned long long> addresses;
+  for (size_t i = 0; i < launch.arguments.size(); ++i)
+    if (std::none_of(constants_[k].begin(), constants_[k].end(), [&](const Constant& c) { return c.argument == i; }))
+      addresses.push_back(buffers_.handed(launch.arguments[i]));
   std::vector<void*> arguments;
-  for (Address& a : addresses) arguments.push_back(&a);
+  for (unsigned long long& a : addresses) arguments.push_back(&a);
   const auto group_bytes = static_cast<unsigned>(codegen::scratch_bytes(definitions_[k]));
   for (const GroupRange& r : ranges_of(launch, definitions_[k].groups))
     for (int64_t begin = r.begin; begin < r.end; begin += kMostGroups) {
@@ -114,11 +154,15 @@ Diags CudaModule::run_once(std::span<const Launch> launches, RunTimes* times) {
   const Stream stream = session_->stream.get();
   if (const Status s = api.record_event(events_[0].get(), stream)) return {failure_at(launches, 0, "cuEventRecord", s)};
   for (size_t i = 0; i < launches.size(); ++i) {
-    const char* call = "cuLaunchKernel";
-    Status status = hand_over(launches[i]);
+    const char* call = "cuMemcpyDtoDAsync";
+    Status status = has_constants(launches[i]) ? fill_constants(launches[i], events_[2 * i + 1].get()) : kSuccess;
+    if (status == kSuccess) {
+      call = "cuLaunchKernel";
+      status = hand_over(launches[i]);
+    }
     if (status == kSuccess) {
       call = "cuEventRecord";
-      status = api.record_event(events_[i + 1].get(), stream);
+      status = api.record_event(events_[2 * i + 2].get(), stream);
     }
     if (status == kSuccess) continue;
     api.synchronize(stream);
@@ -132,22 +176,30 @@ Diags CudaModule::run_once(std::span<const Launch> launches, RunTimes* times) {
                             definitions_[static_cast<size_t>(launches.back().kernel)].name, d.message);
     return {d};
   }
-  return times == nullptr ? Diags{} : read_times(launches.size(), *times);
+  return times == nullptr ? Diags{} : read_times(launches, *times);
 }
 
-// From the moment the first launch was handed over, so that steps hold what launching costs.
-Diags CudaModule::read_times(size_t launches, RunTimes& times) const {
-  std::vector<double> steps;
+// From the moment the first launch was handed over, so that steps hold what launching costs; a launch is busy from when
+// its constants are where it reads them.
+Diags CudaModule::read_times(std::span<const Launch> launches, RunTimes& times) const {
+  std::vector<double> steps, busy;
   double total = 0;
-  for (size_t i = 0; i < launches; ++i) {
+  Diags faults;
+  const auto between = [&](size_t from, size_t to) {
     float milliseconds = 0;
-    if (const Status s = session_->api.elapsed(&milliseconds, events_[i].get(), events_[i + 1].get()))
-      return {failure(session_->api, "cuEventElapsedTime", s)};
-    if (!(milliseconds >= 0)) return {error(fmt::format("{}: its clock runs backwards", session_->id))};
-    steps.push_back(static_cast<double>(milliseconds) * 1e-3);
+    if (const Status s = session_->api.elapsed(&milliseconds, events_[from].get(), events_[to].get()))
+      faults.push_back(failure(session_->api, "cuEventElapsedTime", s));
+    else if (!(milliseconds >= 0))
+      faults.push_back(error(fmt::format("{}: its clock runs backwards", session_->id)));
+    return static_cast<double>(milliseconds) * 1e-3;
+  };
+  for (size_t i = 0; i < launches.size(); ++i) {
+    steps.push_back(between(2 * i, 2 * i + 2));
+    busy.push_back(has_constants(launches[i]) ? between(2 * i + 1, 2 * i + 2) : steps.back());
+    if (has_error(faults)) return faults;
     total += steps.back();
   }
-  times.busy.push_back(steps);
+  times.busy.push_back(std::move(busy));
   times.steps.push_back(std::move(steps));
   times.total.push_back(total);
   return {};
@@ -159,8 +211,10 @@ Result<RunTimes> CudaModule::run(std::span<const Launch> launches, const RunOpti
   if (has_error(faults)) return faults;
   faults = check_launches(launches, definitions_, buffers_.size(), [&](int b) { return buffers_.bytes_of(b); });
   if (has_error(faults)) return faults;
+  faults = check_images(launches, definitions_, [&](int b) { return buffers_.image_of(b) == nullptr ? nullptr : &buffers_.image_of(b)->shape; });
+  if (has_error(faults)) return faults;
   if (const Status s = session_->enter()) return failure(session_->api, "cuCtxSetCurrent", s);
-  faults = make_events(launches.size() + 1);
+  faults = make_events(2 * launches.size() + 1);
   if (has_error(faults)) return faults;
   RunTimes times;
   for (int i = 0; i < options.warm_up + options.repeat && !launches.empty(); ++i) {

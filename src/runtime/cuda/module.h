@@ -11,6 +11,9 @@
 
 namespace assay::runtime::cuda {
 
+// Errors: every kernel with more constants than the device has room for.
+Diags check_constants(const Session& session, std::span<const ir::Kernel> kernels);
+
 class CudaModule final : public Module {  // invariant: functions_[i] runs definitions_[i]
  public:
   // `threads`: of a group. Errors: a kernel that needs more group memory than the device has; code the driver refuses.
@@ -19,6 +22,7 @@ class CudaModule final : public Module {  // invariant: functions_[i] runs defin
   CudaModule(std::shared_ptr<Session> session, bool guarded) : session_(std::move(session)), buffers_(*session_, guarded) {}
 
   Result<int> allocate(int64_t bytes) override { return buffers_.allocate(bytes); }
+  Result<int> allocate_image(const ImageShape& shape) override { return buffers_.allocate_image(shape); }
   void write(BufferRange to, std::span<const std::byte> data) override { buffers_.write(to, data); }
   void write_words(int buffer, std::span<const Word> words) override { buffers_.write_words(buffer, words); }
   void read(BufferRange from, std::span<std::byte> data) const override { buffers_.read(from, data); }
@@ -28,20 +32,29 @@ class CudaModule final : public Module {  // invariant: functions_[i] runs defin
   const Diags& warnings() const override { return warnings_; }
 
  private:
+  struct Constant {
+    size_t argument = 0;
+    Address address = 0;  // where the kernel reads it
+    size_t bytes = 0;
+  };
   Diags load(const Build& build);
   Diags load(size_t kernel, const BuiltKernel& built, std::map<std::filesystem::path, Code>& loaded);
   Diags make_events(size_t count);
   Diags run_once(std::span<const Launch> launches, RunTimes* times);
+  Diags find_constants(size_t kernel, Code code, const std::string& entry);
+  bool has_constants(const Launch& launch) const { return !constants_[static_cast<size_t>(launch.kernel)].empty(); }
+  Status fill_constants(const Launch& launch, Event behind);
   Status hand_over(const Launch& launch);
-  Diags read_times(size_t launches, RunTimes& times) const;
+  Diags read_times(std::span<const Launch> launches, RunTimes& times) const;
   Diag failure_at(std::span<const Launch> launches, size_t at, const char* call, Status status) const;
 
   std::shared_ptr<Session> session_;
   std::vector<Owned<Code>> code_;
   std::vector<Function> functions_;
   std::vector<ir::Kernel> definitions_;
+  std::vector<std::vector<Constant>> constants_;  // of each kernel
   Buffers buffers_;
-  std::vector<Owned<Event>> events_;  // before the first launch, and after each
+  std::vector<Owned<Event>> events_;  // before the first launch; of each, when its constants are there, and after it
   std::vector<KernelReport> reports_;
   int threads_ = 1;
   double build_seconds_ = 0;

@@ -12,6 +12,7 @@ namespace assay::runtime::cuda {
 struct Limits {
   int group_threads = 0;  // of a wave: groups are one
   int64_t group_bytes = 0;
+  int64_t constant_bytes = 0;  // of one kernel
 };
 
 struct Session {

@@ -46,9 +46,10 @@ Result<Buffer> make_buffer(const Session& session, int64_t bytes, int64_t guard)
 
 // Rows of it: whole ones, as many as the data holds.
 cl_int move_rows(const Session& session, const Buffer& image, int64_t offset, int64_t bytes, void* to, const void* from) {
-  ASSAY_CHECK(offset % image.row_bytes == 0 && bytes % image.row_bytes == 0 && offset >= 0 && offset + bytes <= image.bytes);
-  const size_t origin[] = {0, static_cast<size_t>(offset / image.row_bytes), 0};
-  const size_t region[] = {static_cast<size_t>(image.width), static_cast<size_t>(bytes / image.row_bytes), 1};
+  const int64_t row = image.image->row_bytes();
+  ASSAY_CHECK(offset % row == 0 && bytes % row == 0 && offset >= 0 && offset + bytes <= image.bytes);
+  const size_t origin[] = {0, static_cast<size_t>(offset / row), 0};
+  const size_t region[] = {static_cast<size_t>(image.image->width), static_cast<size_t>(bytes / row), 1};
   if (from != nullptr)
     return session.api.clEnqueueWriteImage(session.queue.get(), image.memory.get(), CL_TRUE, origin, region, 0, 0, from, 0, nullptr, nullptr);
   return session.api.clEnqueueReadImage(session.queue.get(), image.memory.get(), CL_TRUE, origin, region, 0, 0, to, 0, nullptr, nullptr);
@@ -62,12 +63,12 @@ Result<Buffer> make_image(const Session& session, const ImageShape& shape) {
   desc.image_width = static_cast<size_t>(shape.width);
   desc.image_height = static_cast<size_t>(shape.height);
   Buffer b;
-  b.row_bytes = shape.row_bytes();
-  b.width = shape.width;
-  b.bytes = b.row_bytes * shape.height;
+  b.image = shape;
+  b.bytes = shape.row_bytes() * shape.height;
   const auto refused = [&](const std::string& why) {
     return error(fmt::format("{} makes no image of {} x {} texels of {} {}: {}", session.id, shape.width, shape.height, shape.texel, ir::name_of(shape.dtype), why));
   };
+  if (shape.dtype != ir::DType::f32 && shape.dtype != ir::DType::i32) return refused("there is no such format");
   if (desc.image_width > number_of<size_t>(session.api, session.place.device, CL_DEVICE_IMAGE2D_MAX_WIDTH) ||
       desc.image_height > number_of<size_t>(session.api, session.place.device, CL_DEVICE_IMAGE2D_MAX_HEIGHT) ||
       static_cast<size_t>(b.bytes) > session.limits.buffer_bytes)
@@ -101,7 +102,7 @@ void Buffers::write(BufferRange to, std::span<const std::byte> data) {
   if (data.empty()) return;
   const Buffer& b = at(to.buffer);
   ASSAY_CHECK(to.offset >= 0 && to.offset + static_cast<int64_t>(data.size()) <= b.bytes);
-  if (b.row_bytes > 0) {
+  if (b.image) {
     if (const cl_int s = move_rows(session_, b, to.offset, static_cast<int64_t>(data.size()), nullptr, data.data()); s != CL_SUCCESS)
       lost_.push_back(failure("clEnqueueWriteImage", s));
     return;
@@ -133,7 +134,7 @@ void Buffers::read(BufferRange from, std::span<std::byte> data) const {
   if (data.empty()) return;
   const Buffer& b = at(from.buffer);
   ASSAY_CHECK(from.offset >= 0 && from.offset + static_cast<int64_t>(data.size()) <= b.bytes);
-  const bool image = b.row_bytes > 0;
+  const bool image = b.image.has_value();
   const cl_int status = image ? move_rows(session_, b, from.offset, static_cast<int64_t>(data.size()), data.data(), nullptr) : session_.api.clEnqueueReadBuffer(
       session_.queue.get(), b.memory.get(), CL_TRUE, static_cast<size_t>(from.offset + guard()),
       data.size(), data.data(), 0, nullptr, nullptr);
@@ -167,7 +168,7 @@ Diags Buffers::check_guards() const {
   Diags damage;
   std::vector<std::byte> zone(static_cast<size_t>(guard()));
   for (size_t i = 0; guarded_ && i < all_.size(); ++i) {
-    if (all_[i].row_bytes > 0) continue;  // images are not written to
+    if (all_[i].image) continue;  // images are not written to
     for (const int64_t at : {int64_t{0}, guard() + std::max<int64_t>(1, all_[i].bytes)}) {
       const cl_int status = session_.api.clEnqueueReadBuffer(
           session_.queue.get(), all_[i].memory.get(), CL_TRUE, static_cast<size_t>(at), zone.size(),

@@ -1,6 +1,7 @@
 // The buffers of a module: device memory that persists, in zones that show when a kernel wrote outside it.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,7 +15,7 @@ struct Buffer {
   Memory pages;  // its storage, where the device shares the host's memory
   Owned<cl_mem> memory;
   int64_t bytes = 0;  // without the guard zones
-  int64_t row_bytes = 0, width = 0;  // of an image; 0: it is none
+  std::optional<ImageShape> image;  // that it is
 };
 
 // Zeroed. Errors: out of memory, or more than the device allows.
@@ -36,8 +37,7 @@ class Buffers {  // invariant: what went wrong in a call that returns nothing is
 
   size_t size() const { return all_.size(); }
   int64_t bytes_of(int buffer) const { return at(buffer).bytes; }
-  bool is_image(int buffer) const { return at(buffer).row_bytes > 0; }
-  int64_t width_of(int image) const { return at(image).width; }  // texels
+  const ImageShape* image_of(int buffer) const { return at(buffer).image ? &*at(buffer).image : nullptr; }
   cl_mem memory_of(int buffer) const { return at(buffer).memory.get(); }
   // Where a range begins in its cl_mem, and as an address, where the device shares the host's memory.
   int64_t offset_of(BufferRange r) const { return r.offset + guard(); }

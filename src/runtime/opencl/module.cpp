@@ -16,25 +16,6 @@ int64_t private_bytes(const Session& session, cl_kernel kernel) {
   return status == CL_SUCCESS && bytes > 0 ? static_cast<int64_t>(bytes) : -1;
 }
 
-// Images where kernels read images, in rows of their length, and nowhere else.
-Diags check_images(std::span<const Launch> launches, const Loaded& loaded) {
-  Diags diags;
-  for (const Launch& l : launches) {
-    const ir::Kernel& k = loaded.definitions[static_cast<size_t>(l.kernel)];
-    size_t argument = 0;
-    for (const ir::Buffer& b : k.buffers) {
-      if (b.scope == ir::Scope::scratch) continue;
-      const BufferRange& r = l.arguments[argument++];
-      const bool wanted = b.space == ir::Space::image;
-      if (wanted != loaded.buffers.is_image(r.buffer))
-        diags.push_back(error(fmt::format("argument '{}' of kernel '{}' is {}image, buffer {} is {}", b.name, k.name, wanted ? "an " : "no ", r.buffer, wanted ? "none" : "one")));
-      else if (wanted && loaded.buffers.width_of(r.buffer) != b.row)
-        diags.push_back(error(fmt::format("image '{}' of kernel '{}' has rows of {} texels, buffer {} has {}", b.name, k.name, b.row, r.buffer, loaded.buffers.width_of(r.buffer))));
-    }
-  }
-  return diags;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Module>> OpenclModule::make(std::shared_ptr<Session> session,
@@ -70,7 +51,7 @@ Result<RunTimes> OpenclModule::run(std::span<const Launch> launches, const RunOp
   const Buffers& buffers = loaded_->buffers;
   faults = check_launches(launches, loaded_->definitions, buffers.size(), [&](int b) { return buffers.bytes_of(b); });
   if (has_error(faults)) return faults;
-  if (faults = check_images(launches, *loaded_); has_error(faults)) return faults;
+  if (faults = check_images(launches, loaded_->definitions, [&](int b) { return buffers.image_of(b); }); has_error(faults)) return faults;
   Result<RunTimes> times = launcher_->run(launches, options);
   if (!times) return times;
   faults = loaded_->buffers.check_guards();

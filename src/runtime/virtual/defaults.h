@@ -33,6 +33,7 @@ inline constexpr int kCodeBytes[] = {4, 8};              // of an instruction
 inline constexpr double kAtomic = 18;                    // ticks: a core's, one after the other; SIMT units: one a tick, where all meet
 inline constexpr double kBarrier = 8;                    // ticks
 inline constexpr double kConstantBytes = 64 << 10;       // of constants of one kernel
+inline constexpr double kSampler = 0.36;                 // of what a texel takes from its first cache: before caches are asked (Adreno 640: 160 - 113 of 130 ns)
 inline constexpr double kImageExtent = 16384;            // texels of a row, rows
 inline constexpr double kGroupStart = 0;                 // seconds: hardware deals groups
 inline constexpr double kLaunch = 5e-6;                  // seconds per launch of a stream

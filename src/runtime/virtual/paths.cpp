@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/virtual/defaults.h"
+
 namespace assay::runtime::simulated {
 
 Paths::Paths(const Chip& chip, const Effects& effects) : chip_(chip), effects_(effects) {
@@ -55,8 +57,9 @@ double Paths::access(int path, Hierarchy& behind, int port, int64_t address, int
     const int line = w.levels.back().level->line;
     const int64_t from = address / line * line;
     const int step = std::min(line, chip_.levels[w.path->joins].line);
+    const double asked = begins + (w.path->space == ir::Space::image ? defaults::kSampler * first.latency : 0);
     for (int64_t part = from; part < from + line; part += step)
-      arrives = std::max(arrives, behind.access(port, part, step, AccessKind::read, begins, w.path->joins));
+      arrives = std::max(arrives, behind.access(port, part, step, AccessKind::read, asked, w.path->joins));
   } else if (found > 0) {
     Own& o = w.levels[found];
     const int line = w.levels[found - 1].level->line;

@@ -18,12 +18,16 @@ namespace assay::runtime::vulkan {
   X(vkDestroyInstance) X(vkEnumeratePhysicalDevices) X(vkGetPhysicalDeviceProperties)   \
   X(vkGetPhysicalDeviceProperties2) X(vkGetPhysicalDeviceFeatures) X(vkGetPhysicalDeviceFeatures2)                      \
   X(vkGetPhysicalDeviceMemoryProperties) X(vkGetPhysicalDeviceQueueFamilyProperties)    \
+  X(vkGetPhysicalDeviceImageFormatProperties)                                           \
   X(vkEnumerateDeviceExtensionProperties) X(vkCreateDevice) X(vkGetDeviceProcAddr)
 #define ASSAY_VULKAN_DEVICE(X)                                                          \
   X(vkDestroyDevice) X(vkGetDeviceQueue) X(vkDeviceWaitIdle) X(vkQueueSubmit)           \
   X(vkCreateFence) X(vkDestroyFence) X(vkResetFences) X(vkWaitForFences)                \
   X(vkCreateBuffer) X(vkDestroyBuffer) X(vkGetBufferMemoryRequirements)                 \
   X(vkAllocateMemory) X(vkFreeMemory) X(vkBindBufferMemory) X(vkMapMemory)              \
+  X(vkCreateImage) X(vkDestroyImage) X(vkGetImageMemoryRequirements) X(vkBindImageMemory) \
+  X(vkCreateImageView) X(vkDestroyImageView)                                            \
+  X(vkCmdCopyBufferToImage) X(vkCmdCopyImageToBuffer)                                   \
   X(vkCreateShaderModule) X(vkDestroyShaderModule)                                      \
   X(vkCreatePipelineCache) X(vkDestroyPipelineCache) X(vkGetPipelineCacheData)          \
   X(vkCreateDescriptorSetLayout) X(vkDestroyDescriptorSetLayout)                        \

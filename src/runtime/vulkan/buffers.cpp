@@ -10,9 +10,11 @@ namespace {
 
 constexpr int64_t kStagingBytes = int64_t{4} << 20;
 constexpr int64_t kWord = 4;
+constexpr int64_t kConstantRow = 16;  // bytes
 
 VkDeviceSize size_of(int64_t bytes) { return static_cast<VkDeviceSize>(bytes); }
 int64_t whole_words(int64_t bytes) { return (bytes + kWord - 1) / kWord * kWord; }
+int64_t whole_rows(int64_t bytes) { return (bytes + kConstantRow - 1) / kConstantRow * kConstantRow; }
 
 }  // namespace
 
@@ -20,7 +22,7 @@ Result<Buffer> make_buffer(const Session& session, int64_t bytes, int64_t guard,
   const Api& api = session.api();
   Buffer b;
   b.bytes = bytes;
-  b.size = whole_words(std::max(bytes, kWord)) + 2 * guard;
+  b.size = std::max(whole_words(std::max(bytes, kWord)) + 2 * guard, whole_rows(bytes));
   const auto out_of_memory = [&](const std::string& why) {
     return error(fmt::format("out of memory: {} bytes for one buffer of {}: {}", bytes, session.id(), why),
                  "a smaller model or batch, or a device with more memory");
@@ -29,7 +31,7 @@ Result<Buffer> make_buffer(const Session& session, int64_t bytes, int64_t guard,
     return out_of_memory(fmt::format("it allows {}", session.limits().buffer_bytes));
   auto wanted = made<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
   wanted.size = size_of(b.size);
-  wanted.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  wanted.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
   VkBuffer handle = VK_NULL_HANDLE;
   if (const VkResult s = api.vkCreateBuffer(session.device(), &wanted, nullptr, &handle)) return out_of_memory(name_of(s));
   b.handle = {session.device(), handle, api.vkDestroyBuffer};
@@ -82,7 +84,38 @@ Result<int> Buffers::allocate(int64_t bytes) {
   return static_cast<int>(all_.size()) - 1;
 }
 
+Result<int> Buffers::allocate_image(const ImageShape& shape) {
+  ASSAY_CHECK(shape.width > 0 && shape.height > 0);
+  auto image = make_image(session_, shape);
+  if (!image) return image.diags();
+  Buffer b;
+  b.bytes = shape.row_bytes() * shape.height;
+  b.image = std::move(image).value();
+  const std::vector<std::byte> zeros(static_cast<size_t>(b.bytes));
+  if (Diags faults = copy_in(b, 0, zeros); has_error(faults)) return faults;
+  all_.push_back(std::move(b));
+  return static_cast<int>(all_.size()) - 1;
+}
+
+Diags Buffers::move_rows(const Image& image, int64_t offset, int64_t bytes, bool into_image, const std::function<void(int64_t, size_t)>& move) const {
+  const int64_t row = image.shape.row_bytes(), most = kStagingBytes / row;
+  ASSAY_CHECK(offset % row == 0 && bytes % row == 0 && most > 0);
+  if (Diags faults = make_staging(); has_error(faults)) return faults;
+  for (int64_t first = 0; first < bytes / row; first += most) {
+    const int64_t rows = std::min(most, bytes / row - first);
+    if (into_image) move(first * row, static_cast<size_t>(rows * row));
+    if (Diags faults = session_.run([&](VkCommandBuffer c) { copy_rows(session_.api(), c, staging_.handle.get(), image, offset / row + first, rows, into_image); });
+        has_error(faults))
+      return faults;
+    if (!into_image) move(first * row, static_cast<size_t>(rows * row));
+  }
+  return {};
+}
+
 Diags Buffers::copy_in(const Buffer& b, int64_t to, std::span<const std::byte> data) const {
+  if (b.image)
+    return move_rows(*b.image, to, static_cast<int64_t>(data.size()), true,
+                     [&](int64_t done, size_t part) { std::memcpy(staging_.mapped, data.data() + done, part); });
   if (b.mapped != nullptr) {
     std::memcpy(b.mapped + to, data.data(), data.size());
     return {};
@@ -101,6 +134,9 @@ Diags Buffers::copy_in(const Buffer& b, int64_t to, std::span<const std::byte> d
 }
 
 Diags Buffers::copy_out(const Buffer& b, int64_t from, std::span<std::byte> data) const {
+  if (b.image)
+    return move_rows(*b.image, from, static_cast<int64_t>(data.size()), false,
+                     [&](int64_t done, size_t part) { std::memcpy(data.data() + done, staging_.mapped, part); });
   if (b.mapped != nullptr) {
     std::memcpy(data.data(), b.mapped + from, data.size());
     return {};
@@ -122,11 +158,12 @@ void Buffers::write(BufferRange to, std::span<const std::byte> data) {
   if (data.empty()) return;
   const Buffer& b = at(to.buffer);
   ASSAY_CHECK(to.offset >= 0 && to.offset + static_cast<int64_t>(data.size()) <= b.bytes);
-  note(copy_in(b, to.offset + guard(), data));
+  note(copy_in(b, to.offset + zone(b), data));
 }
 
 void Buffers::write_words(int buffer, std::span<const Word> words) {
   const Buffer& b = at(buffer);
+  ASSAY_CHECK(!b.image);
   std::vector<std::byte> all;
   if (b.mapped == nullptr) {
     all.resize(static_cast<size_t>(b.bytes));
@@ -144,7 +181,7 @@ void Buffers::read(BufferRange from, std::span<std::byte> data) const {
   if (data.empty()) return;
   const Buffer& b = at(from.buffer);
   ASSAY_CHECK(from.offset >= 0 && from.offset + static_cast<int64_t>(data.size()) <= b.bytes);
-  const Diags faults = lost_.empty() ? copy_out(b, from.offset + guard(), data) : lost_;
+  const Diags faults = lost_.empty() ? copy_out(b, from.offset + zone(b), data) : lost_;
   if (faults.empty()) return;
   std::fill(data.begin(), data.end(), std::byte{0xFF});  // NaN: never a value that looks right
   if (lost_.empty()) note(faults);
@@ -159,16 +196,25 @@ Buffers::Binding Buffers::bind(BufferRange range) const {
   return {{b.handle.get(), size_of(first), size_of(end - first)}, begin - first};
 }
 
+VkDescriptorBufferInfo Buffers::bind_constants(BufferRange range, int64_t bytes) const {
+  const Buffer& b = at(range.buffer);
+  const int64_t begin = range.offset + guard();
+  ASSAY_CHECK(begin % session_.limits().constant_alignment == 0);
+  return {b.handle.get(), size_of(begin), size_of(whole_rows(bytes))};
+}
+
 Diags Buffers::check_guards() const {
   Diags damage;
   std::vector<std::byte> zone(static_cast<size_t>(guard()));
-  for (size_t i = 0; guarded_ && i < all_.size(); ++i)
+  for (size_t i = 0; guarded_ && i < all_.size(); ++i) {
+    if (all_[i].image) continue;  // no kernel writes to one
     for (const int64_t at : {int64_t{0}, all_[i].size - guard()}) {
       const Diags faults = copy_out(all_[i], at, zone);
       damage.insert(damage.end(), faults.begin(), faults.end());
       if (faults.empty() && std::any_of(zone.begin(), zone.end(), [](std::byte b) { return b != std::byte{0xFF}; }))
         damage.push_back(error(fmt::format("a kernel wrote outside buffer {}", i)));
     }
+  }
   return damage;
 }
 

@@ -1,12 +1,16 @@
 // The buffers of a module: device memory that persists, in zones that show when a kernel wrote outside it. Where the
-// device shares the host's memory they are mapped; else what is written and read goes through a staging buffer.
+// device shares the host's memory they are mapped; else, and of images, what is written and read goes through a staging
+// buffer.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "runtime/device.h"
 #include "runtime/memory.h"
+#include "runtime/vulkan/image.h"
 #include "runtime/vulkan/session.h"
 
 namespace assay::runtime::vulkan {
@@ -17,6 +21,7 @@ struct Buffer {
   int64_t bytes = 0;       // as asked for
   int64_t size = 0;        // with the guard zones, of whole words
   std::byte* mapped = nullptr;
+  std::optional<Image> image;  // instead of all that: `bytes` are its rows
 };
 
 // Not filled. Errors: out of memory, or more than the device allows.
@@ -28,12 +33,14 @@ class Buffers {  // invariant: what went wrong in a call that returns nothing is
 
   // Zeroed.
   Result<int> allocate(int64_t bytes);
+  Result<int> allocate_image(const ImageShape& shape);
   void write(BufferRange to, std::span<const std::byte> data);
   void write_words(int buffer, std::span<const Word> words);
   void read(BufferRange from, std::span<std::byte> data) const;
 
   size_t size() const { return all_.size(); }
   int64_t bytes_of(int buffer) const { return at(buffer).bytes; }
+  const Image* image_of(int buffer) const { return at(buffer).image ? &*at(buffer).image : nullptr; }
 
   // What a kernel is shown of a buffer, from the device's alignment on, and where in it the range begins.
   struct Binding {
@@ -41,6 +48,8 @@ class Buffers {  // invariant: what went wrong in a call that returns nothing is
     int64_t begin = 0;  // bytes
   };
   Binding bind(BufferRange range) const;
+  // Of constants: whole rows of 16 bytes from there on, where the device lets them begin.
+  VkDescriptorBufferInfo bind_constants(BufferRange range, int64_t bytes) const;
 
   Diags check_guards() const;
   Diags take_lost() { return std::exchange(lost_, {}); }
@@ -48,11 +57,15 @@ class Buffers {  // invariant: what went wrong in a call that returns nothing is
  private:
   const Buffer& at(int buffer) const { return all_.at(static_cast<size_t>(buffer)); }
   int64_t guard() const { return guarded_ ? kGuardBytes : 0; }
+  int64_t zone(const Buffer& b) const { return b.image ? 0 : guard(); }
   Diags make_staging() const;
   Diags fill(const Buffer& b) const;
   // Positions are in the buffer with its zones.
   Diags copy_in(const Buffer& b, int64_t to, std::span<const std::byte> data) const;
   Diags copy_out(const Buffer& b, int64_t from, std::span<std::byte> data) const;
+  // Whole rows of an image, as many as fit into the staging buffer at a time: `move` is called with bytes to fill it
+  // with before they go, or to take from it when they have come.
+  Diags move_rows(const Image& image, int64_t offset, int64_t bytes, bool into_image, const std::function<void(int64_t done, size_t part)>& move) const;
   void note(const Diags& faults) const { lost_.insert(lost_.end(), faults.begin(), faults.end()); }
 
   const Session& session_;

@@ -131,10 +131,11 @@ std::optional<Words> Builder::compile(size_t kernel) {
 }
 
 std::optional<Pipeline> Builder::layouts(const ir::Kernel& kernel) {
-  const auto arguments = std::count_if(kernel.buffers.begin(), kernel.buffers.end(), [](const ir::Buffer& b) { return b.scope == ir::Scope::global; });
   std::vector<VkDescriptorSetLayoutBinding> bindings;
-  for (uint32_t i = 0; i <= static_cast<uint32_t>(arguments); ++i)
-    bindings.push_back({i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
+  const auto add = [&](VkDescriptorType type) { bindings.push_back({static_cast<uint32_t>(bindings.size()), type, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr}); };
+  add(VK_DESCRIPTOR_TYPE_STORAGE_BUFFER);
+  for (const ir::Buffer& b : kernel.buffers)
+    if (b.scope == ir::Scope::global) add(descriptor_of(b));
   auto set = made<VkDescriptorSetLayoutCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
   set.bindingCount = static_cast<uint32_t>(bindings.size());
   set.pBindings = bindings.data();
@@ -187,6 +188,15 @@ std::shared_ptr<const Pipeline> Builder::make(size_t kernel) {
 }
 
 }  // namespace
+
+VkDescriptorType descriptor_of(const ir::Buffer& argument) {
+  switch (argument.space) {
+    case ir::Space::constant: return VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
+    case ir::Space::image: return VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE;
+    case ir::Space::plain: break;
+  }
+  return VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+}
 
 Result<Build> build(const BuildRequest& request, KernelCache& cache) {
   const std::string identity = glsl_compiler() + '\n' + request.session.fingerprint();

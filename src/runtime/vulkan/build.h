@@ -20,6 +20,9 @@ struct Pipeline {
   Owned<VkPipeline> pipeline;
 };
 
+// How an argument is bound.
+VkDescriptorType descriptor_of(const ir::Buffer& argument);
+
 struct Build {
   std::vector<std::shared_ptr<const Pipeline>> kernels;  // as given; equal kernels share one
   double seconds = 0;                                    // 0: everything came from the cache

@@ -59,7 +59,11 @@ DeviceInfo describe(const Api& api, VkPhysicalDevice device, size_t number) {
              {"subgroup", std::to_string(subgroup.subgroupSize)},
              {"group_threads", std::to_string(p.limits.maxComputeWorkGroupInvocations)},
              {"group_memory", std::to_string(p.limits.maxComputeSharedMemorySize)},
-             {"largest_buffer", std::to_string(p.limits.maxStorageBufferRange)}};
+             {"largest_buffer", std::to_string(p.limits.maxStorageBufferRange)},
+             {"constant_memory", std::to_string(p.limits.maxUniformBufferRange)},
+             {"images", "yes"},
+             {"image_width", std::to_string(p.limits.maxImageDimension2D)},
+             {"image_height", std::to_string(p.limits.maxImageDimension2D)}};
   VkPhysicalDeviceFeatures features{};
   api.vkGetPhysicalDeviceFeatures(device, &features);
   d.facts.emplace_back("f64", features.shaderFloat64 != VK_FALSE ? "yes" : "no");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "runtime/launch.h"
 
@@ -18,16 +19,20 @@ Result<std::unique_ptr<Launcher>> Launcher::make(Loaded& loaded) {
 Diags Launcher::make_sets(std::span<const Launch> launches) {
   const Api& api = session_.api();
   bound_.assign(launches.size(), {});
-  VkDescriptorPoolSize buffers{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 0};
+  std::map<VkDescriptorType, uint32_t> needed;
   std::vector<VkDescriptorSetLayout> layouts;
   for (const Launch& l : launches) {
-    buffers.descriptorCount += static_cast<uint32_t>(l.arguments.size()) + 1;
+    ++needed[VK_DESCRIPTOR_TYPE_STORAGE_BUFFER];  // the report
+    for (const ir::Buffer& b : loaded_.definitions[static_cast<size_t>(l.kernel)].buffers)
+      if (b.scope == ir::Scope::global) ++needed[descriptor_of(b)];
     layouts.push_back(loaded_.build.kernels[static_cast<size_t>(l.kernel)]->set.get());
   }
+  std::vector<VkDescriptorPoolSize> sizes;
+  for (const auto& [type, count] : needed) sizes.push_back({type, count});
   auto pool = made<VkDescriptorPoolCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO);
   pool.maxSets = static_cast<uint32_t>(launches.size());
-  pool.poolSizeCount = 1;
-  pool.pPoolSizes = &buffers;
+  pool.poolSizeCount = static_cast<uint32_t>(sizes.size());
+  pool.pPoolSizes = sizes.data();
   VkDescriptorPool handle = VK_NULL_HANDLE;
   if (const VkResult s = api.vkCreateDescriptorPool(session_.device(), &pool, nullptr, &handle)) return {failure("vkCreateDescriptorPool", s)};
   sets_ = {session_.device(), handle, api.vkDestroyDescriptorPool};
@@ -47,22 +52,45 @@ Diags Launcher::make_sets(std::span<const Launch> launches) {
 
 void Launcher::bind(const Launch& launch, Bound& bound) {
   const ir::Kernel& kernel = loaded_.definitions[static_cast<size_t>(launch.kernel)];
-  std::vector<VkDescriptorBufferInfo> shown{{report_.handle.get(), 0, sizeof(uint32_t)}};
+  bind(bound.set, 0, {report_.handle.get(), 0, sizeof(uint32_t)}, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER);
+  uint32_t argument = 0;
   for (const ir::Buffer& b : kernel.buffers) {
     if (b.scope == ir::Scope::scratch) continue;
-    const size_t argument = shown.size() - 1;
+    const BufferRange& range = launch.arguments[argument];
     const int64_t width = ir::bytes_of(b.dtype);
-    const Buffers::Binding at = loaded_.buffers.bind(launch.arguments[argument]);
-    ASSAY_CHECK(at.begin % width == 0);
-    bound.handed.at[argument] = static_cast<int32_t>(at.begin / width);
-    shown.push_back(at.shown);
+    if (b.space == ir::Space::image) {
+      bind(bound.set, argument + 1, *loaded_.buffers.image_of(range.buffer));
+    } else if (b.space == ir::Space::constant) {
+      bind(bound.set, argument + 1, loaded_.buffers.bind_constants(range, b.elements * width), descriptor_of(b));
+    } else {
+      const Buffers::Binding at = loaded_.buffers.bind(range);
+      ASSAY_CHECK(at.begin % width == 0);
+      bound.handed.at[argument] = static_cast<int32_t>(at.begin / width);
+      bind(bound.set, argument + 1, at.shown, descriptor_of(b));
+    }
+    ++argument;
   }
-  auto all = made<VkWriteDescriptorSet>(VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET);
-  all.dstSet = bound.set;
-  all.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-  all.descriptorCount = static_cast<uint32_t>(shown.size());
-  all.pBufferInfo = shown.data();  // from binding 0 on, one after the other
-  session_.api().vkUpdateDescriptorSets(session_.device(), 1, &all, 0, nullptr);
+}
+
+void Launcher::bind(VkDescriptorSet set, uint32_t binding, const VkDescriptorBufferInfo& shown, VkDescriptorType type) {
+  auto one = made<VkWriteDescriptorSet>(VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET);
+  one.dstSet = set;
+  one.dstBinding = binding;
+  one.descriptorType = type;
+  one.descriptorCount = 1;
+  one.pBufferInfo = &shown;
+  session_.api().vkUpdateDescriptorSets(session_.device(), 1, &one, 0, nullptr);
+}
+
+void Launcher::bind(VkDescriptorSet set, uint32_t binding, const Image& image) {
+  const VkDescriptorImageInfo shown{VK_NULL_HANDLE, image.view.get(), VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL};
+  auto one = made<VkWriteDescriptorSet>(VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET);
+  one.dstSet = set;
+  one.dstBinding = binding;
+  one.descriptorType = VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE;
+  one.descriptorCount = 1;
+  one.pImageInfo = &shown;
+  session_.api().vkUpdateDescriptorSets(session_.device(), 1, &one, 0, nullptr);
 }
 
 Diags Launcher::make_queries(size_t count) {
@@ -88,7 +116,7 @@ void Launcher::record(VkCommandBuffer commands, std::span<const Launch> launches
     stamp(2 * l + 1, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT);
     record(commands, launches[l], bound_[l]);
     wait_for_writes(api, commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
-                    VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
+                    VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_UNIFORM_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
     stamp(2 * l + 2, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT);
   }
 }

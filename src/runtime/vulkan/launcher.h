@@ -36,6 +36,8 @@ class Launcher {  // invariant: report_ is zero between runs
   };
   Diags make_sets(std::span<const Launch> launches);
   void bind(const Launch& launch, Bound& bound);
+  void bind(VkDescriptorSet set, uint32_t binding, const VkDescriptorBufferInfo& shown, VkDescriptorType type);
+  void bind(VkDescriptorSet set, uint32_t binding, const Image& image);
   Diags make_queries(size_t count);
   void record(VkCommandBuffer commands, std::span<const Launch> launches);
   void record(VkCommandBuffer commands, const Launch& launch, const Bound& bound);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 #include "codegen/render.h"
 #include "runtime/launch.h"
@@ -17,11 +18,30 @@ std::string misfit(const Limits& limits, const ir::Buffer& b) {
   if (b.dtype == ir::DType::i64 && !limits.has_i64) return "computes with i64, which it can not";
   if (ir::number_type(b.dtype) == ir::DType::f16 && !limits.has_f16) return "computes with f16, which it can not";
   if (b.dtype == ir::DType::i8 && !limits.has_i8) return "computes with i8, which it can not";
-  if (b.scope == ir::Scope::scratch) return "";
+  if (b.scope == ir::Scope::scratch || b.space == ir::Space::image) return "";
+  if (const int64_t bytes = b.elements * ir::bytes_of(b.dtype); b.space == ir::Space::constant)
+    return bytes <= limits.constant_bytes ? "" : fmt::format("has {} bytes of constants in argument '{}', of {} at most", bytes, b.name, limits.constant_bytes);
   const int64_t bytes = b.elements * ir::bytes_of(b.dtype) + limits.alignment;
   if (bytes > limits.range_bytes) return fmt::format("is shown {} bytes by argument '{}', of {} at most", bytes, b.name, limits.range_bytes);
   if (b.elements > std::numeric_limits<int32_t>::max()) return fmt::format("counts elements of '{}' in 32 bits", b.name);
   return "";
+}
+
+// Constants begin where the device can begin to show them.
+Diags check_beginnings(const Session& session, std::span<const Launch> launches, std::span<const ir::Kernel> kernels) {
+  Diags diags;
+  const int64_t step = session.limits().constant_alignment;
+  for (const Launch& l : launches) {
+    const ir::Kernel& k = kernels[static_cast<size_t>(l.kernel)];
+    size_t argument = 0;
+    for (const ir::Buffer& b : k.buffers) {
+      if (b.scope == ir::Scope::scratch) continue;
+      const int64_t begin = l.arguments[argument++].offset;
+      if (b.space == ir::Space::constant && begin % step != 0)
+        diags.push_back(error(fmt::format("constants '{}' of kernel '{}' begin at {}: on {} they can at multiples of {} bytes", b.name, k.name, begin, session.id(), step)));
+    }
+  }
+  return diags;
 }
 
 }  // namespace
@@ -37,6 +57,9 @@ Diags check_kernels(const Session& session, std::span<const ir::Kernel> kernels)
     if (needed > limits.group_bytes) fail(k, fmt::format("needs {} bytes of group memory, of {}", needed, limits.group_bytes));
     const auto arguments = std::count_if(k.buffers.begin(), k.buffers.end(), [](const ir::Buffer& b) { return b.scope == ir::Scope::global; });
     if (arguments > most) fail(k, fmt::format("has {} arguments, of {} at most", arguments, most));
+    for (const auto& [space, things, allowed] : {std::tuple{ir::Space::constant, "constant", limits.constants}, {ir::Space::image, "image", limits.images}})
+      if (const auto n = std::count_if(k.buffers.begin(), k.buffers.end(), [&](const ir::Buffer& b) { return b.space == space; }); n > allowed)
+        fail(k, fmt::format("has {} {} arguments, of {} at most", n, things, allowed));
     for (const ir::Buffer& b : k.buffers)
       if (const std::string what = misfit(limits, b); !what.empty()) fail(k, what);
   }
@@ -64,6 +87,10 @@ Result<RunTimes> VulkanModule::run(std::span<const Launch> launches, const RunOp
   if (has_error(faults)) return faults;
   faults = check_launches(launches, loaded_->definitions, buffers.size(), [&](int b) { return buffers.bytes_of(b); });
   if (has_error(faults)) return faults;
+  if (faults = check_images(launches, loaded_->definitions, [&](int b) { return buffers.image_of(b) == nullptr ? nullptr : &buffers.image_of(b)->shape; });
+      has_error(faults))
+    return faults;
+  if (faults = check_beginnings(*session_, launches, loaded_->definitions); has_error(faults)) return faults;
   Result<RunTimes> times = launcher_->run(launches, options);
   if (!times) return times;
   faults = buffers.check_guards();

@@ -17,6 +17,7 @@ class VulkanModule final : public Module {  // invariant: launcher_ runs what lo
                                               Build build, bool guarded, Diags warnings);
 
   Result<int> allocate(int64_t bytes) override { return loaded_->buffers.allocate(bytes); }
+  Result<int> allocate_image(const ImageShape& shape) override { return loaded_->buffers.allocate_image(shape); }
   void write(BufferRange to, std::span<const std::byte> data) override { loaded_->buffers.write(to, data); }
   void write_words(int buffer, std::span<const Word> words) override { loaded_->buffers.write_words(buffer, words); }
   void read(BufferRange from, std::span<std::byte> data) const override { loaded_->buffers.read(from, data); }

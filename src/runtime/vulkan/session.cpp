@@ -117,6 +117,10 @@ void Session::read_limits(uint32_t timestamp_bits) {
   limits_.buffer_bytes = static_cast<int64_t>(std::min<uint64_t>(sizes.maxMemoryAllocationSize, kMost));
   limits_.range_bytes = of.maxStorageBufferRange;
   limits_.alignment = static_cast<int64_t>(std::max<VkDeviceSize>(1, of.minStorageBufferOffsetAlignment));
+  limits_.constant_bytes = of.maxUniformBufferRange;
+  limits_.constant_alignment = static_cast<int64_t>(std::max<VkDeviceSize>(16, of.minUniformBufferOffsetAlignment));
+  limits_.constants = std::min(of.maxPerStageDescriptorUniformBuffers, of.maxDescriptorSetUniformBuffers);
+  limits_.images = std::min(of.maxPerStageDescriptorSampledImages, of.maxDescriptorSetSampledImages);
   limits_.group_threads = std::min(of.maxComputeWorkGroupInvocations, of.maxComputeWorkGroupSize[0]);
   limits_.group_bytes = of.maxComputeSharedMemorySize;
   limits_.groups = of.maxComputeWorkGroupCount[0];

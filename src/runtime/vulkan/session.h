@@ -14,6 +14,9 @@ struct Limits {
   int64_t buffer_bytes = 0;     // of one allocation
   int64_t range_bytes = 0;      // of a buffer that one argument shows a kernel
   int64_t alignment = 1;        // of where such a range begins
+  int64_t constant_bytes = 0;   // of a uniform buffer that one argument shows a kernel
+  int64_t constant_alignment = 1;
+  int64_t constants = 0, images = 0;  // of one kernel
   int64_t group_threads = 0;
   int64_t group_bytes = 0;      // shared memory of one group
   int64_t groups = 0;           // of one dispatch
@@ -36,6 +39,7 @@ class Session {  // invariant: device_ works, or was lost; every handle below is
 
   const Api& api() const { return api_; }
   VkDevice device() const { return device_; }
+  VkPhysicalDevice physical() const { return physical_; }
   const std::string& id() const { return id_; }
   const std::string& fingerprint() const { return fingerprint_; }
   const Limits& limits() const { return limits_; }

@@ -43,6 +43,7 @@ constexpr const char* kPrelude = R"cpp(
 #define __device__
 #define __global__
 #define __shared__
+#define __constant__
 #define __forceinline__ inline
 #define __launch_bounds__(n)
 #define __align__(n) __attribute__((aligned(n)))
@@ -50,7 +51,11 @@ extern "C" {
 struct Dim { unsigned x, y, z; };
 Dim threadIdx, blockIdx;
 void (*host_barrier)();
+void (*host_texel)(unsigned long long, float, float, void*);
 }
+struct float4 { float x, y, z, w; };
+struct int4 { int x, y, z, w; };
+template <class V> V tex2D(unsigned long long t, float x, float y) { V v; host_texel(t, x, y, &v); return v; }
 inline void __syncwarp() { host_barrier(); }
 inline void __trap() { __builtin_trap(); }
 inline int atomicAdd(int* to, int by) { return __atomic_fetch_add(to, by, __ATOMIC_RELAXED); }
@@ -96,6 +101,30 @@ struct Function {
   template <class T>
   T* symbol(const char* of) const { return static_cast<T*>(dlsym(code->handle, of)); }
 };
+
+// CUDA_ARRAY_DESCRIPTOR, and what a CUarray is here.
+struct Shape {
+  size_t width, height;
+  unsigned format, numbers;
+  size_t row_bytes() const { return width * numbers * 4; }
+};
+struct Array {
+  Shape shape;
+  std::vector<char> bytes;
+};
+std::set<Array*> arrays;
+std::set<Array**> textures;  // a CUtexObject is the address of one
+
+// Four numbers of 4 bytes; poison where there is no texel, and where a texel has fewer.
+void read_texel(unsigned long long texture, float x, float y, void* to) {
+  std::memset(to, 0x7F, 16);
+  auto* const t = reinterpret_cast<Array**>(texture);
+  if (textures.count(t) == 0) return;
+  const Array& a = **t;
+  const auto column = static_cast<size_t>(x), row = static_cast<size_t>(y);
+  if (column >= a.shape.width || row >= a.shape.height) return;
+  std::memcpy(to, a.bytes.data() + row * a.shape.row_bytes() + column * a.shape.numbers * 4, a.shape.numbers * 4);
+}
 
 std::set<void*> memory;
 std::set<Function*> functions;
@@ -166,6 +195,7 @@ int run(const Function& f, unsigned groups, unsigned threads, size_t group_bytes
   auto* number_of_group = f.symbol<Dim>("blockIdx");
   auto* scratch = f.symbol<unsigned char>("group_memory");
   *f.symbol<void (*)()>("host_barrier") = barrier;
+  *f.symbol<void (*)(unsigned long long, float, float, void*)>("host_texel") = read_texel;
   for (unsigned g = 0; g < groups; ++g) {
     number_of_group->x = g;
     if (scratch != nullptr) std::memset(scratch, 0xFF, kGroupBytes);
@@ -275,7 +305,7 @@ API int cuGetErrorName(int status, const char** name) {
 API int cuGetErrorString(int status, const char** text) { return cuGetErrorName(status, text); }
 
 API int cuDeviceGetAttribute(int* value, int attribute, int) {
-  static const std::pair<int, int> kValues[] = {{1, 1024}, {8, 48 * 1024}, {10, 32}, {16, 4}, {39, 2048}, {75, 8}, {76, 6}, {97, kGroupBytes}};
+  static const std::pair<int, int> kValues[] = {{1, 1024}, {8, 48 * 1024}, {9, 64 * 1024}, {10, 32}, {16, 4}, {22, 131072}, {23, 65536}, {39, 2048}, {75, 8}, {76, 6}, {97, kGroupBytes}};
   *value = 0;
   for (const auto& [known, v] : kValues)
     if (known == attribute) *value = v;
@@ -353,6 +383,78 @@ API int cuModuleGetFunction(Function** function, Code* code, const char* name) {
   functions.insert(*function);
   return 0;
 }
+API int cuModuleGetGlobal_v2(unsigned long long* address, size_t* bytes, Code* code, const char* name) {
+  void* at = dlsym(code->handle, name);
+  Dl_info info;
+  Elf64_Sym* symbol = nullptr;
+  if (at == nullptr || dladdr1(at, &info, reinterpret_cast<void**>(&symbol), RTLD_DL_SYMENT) == 0 || symbol == nullptr) return kNotFound;
+  *address = reinterpret_cast<unsigned long long>(at);
+  *bytes = symbol->st_size;
+  return 0;
+}
+API int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, size_t bytes, void*) {
+  if (is_broken()) return kIllegalAddress;
+  note("copy %zu\n", bytes);
+  std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+  return 0;
+}
+
+API int cuArrayCreate_v2(Array** array, const Shape* shape) {
+  if ((shape->format != 0x20 && shape->format != 0x0a) || (shape->numbers != 1 && shape->numbers != 2 && shape->numbers != 4)) return kInvalidValue;
+  *array = new Array{*shape, std::vector<char>(shape->row_bytes() * shape->height, 0x7F)};
+  arrays.insert(*array);
+  return 0;
+}
+API int cuArrayDestroy(Array* array) {
+  if (arrays.erase(array) == 0) return kInvalidValue;
+  delete array;
+  return 0;
+}
+struct Resource {
+  int kind;
+  Array* array;
+};
+API int cuTexObjectCreate(unsigned long long* texture, const Resource* of, const void* use, const void* view) {
+  if (of->kind != 0 || arrays.count(of->array) == 0 || use == nullptr || view != nullptr) return kInvalidValue;
+  auto* t = new Array*(of->array);
+  textures.insert(t);
+  *texture = reinterpret_cast<unsigned long long>(t);
+  return 0;
+}
+API int cuTexObjectDestroy(unsigned long long texture) {
+  auto* t = reinterpret_cast<Array**>(texture);
+  if (textures.erase(t) == 0) return kInvalidValue;
+  delete t;
+  return 0;
+}
+struct BlockCopy {  // CUDA_MEMCPY2D
+  size_t from_x, from_y;
+  int from_kind;
+  const char* from_host;
+  unsigned long long from_address;
+  Array* from_array;
+  size_t from_pitch, to_x, to_y;
+  int to_kind;
+  char* to_host;
+  unsigned long long to_address;
+  Array* to_array;
+  size_t to_pitch, width_bytes, height;
+};
+API int cuMemcpy2DAsync_v2(const BlockCopy* c, void*) {
+  if (is_broken()) return kIllegalAddress;
+  const bool in = c->to_kind == 3;
+  Array* a = in ? c->to_array : c->from_array;
+  const size_t y = in ? c->to_y : c->from_y;
+  if ((in ? c->from_kind : c->to_kind) != 1 || (!in && c->from_kind != 3) || arrays.count(a) == 0) return kInvalidValue;
+  if (c->from_x != 0 || c->to_x != 0 || c->width_bytes > a->shape.row_bytes() || y + c->height > a->shape.height) return kInvalidValue;
+  for (size_t row = 0; row < c->height; ++row) {
+    char* here = a->bytes.data() + (y + row) * a->shape.row_bytes();
+    if (in) std::memcpy(here, c->from_host + row * c->from_pitch, c->width_bytes);
+    else std::memcpy(c->to_host + row * c->to_pitch, here, c->width_bytes);
+  }
+  return 0;
+}
+
 API int cuFuncGetAttribute(int* value, int attribute, Function*) {
   *value = attribute == 4 ? 40 : attribute == 3 ? 16 : 0;
   return 0;

@@ -12,6 +12,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const hwdesc::Profile& found(const std::string& name) {
   static std::map<std::string, hwdesc::Profile> probed;
@@ -72,6 +73,24 @@ TEST(PathsOfWaves, images) {
   expect_told(path(p, "texture").block.height, 4, 0);
   expect_told(path(p, "texture").max_width, 16384, 0);
   EXPECT_TRUE(path(p, "texture").bandwidth.known());
+}
+
+// An Adreno 640: the cache of its texels is small, as fast as nothing else, and before the one of buffers.
+TEST(PathsOfWaves, a_real_chips_images) {
+  ProbeOptions options;
+  options.budget_s = 10;
+  options.max_bytes = int64_t{8} << 20;
+  options.only = {"checks", "clock", "line", "chase", "knees", "fma", "waves", "units", "image"};
+  const auto result = probe("virtual:qualcomm/adreno-640", options);
+  ASSERT_TRUE(result.ok()) << render(result.diags());
+  const hwdesc::Profile& p = result->profile;
+  EXPECT_EQ(path(p, "texture").through.at(0), "texture_l1");
+  expect_holds(level(p, "texture_l1").capacity, 1 << 10);
+  expect_told(level(p, "texture_l1").line, 64, 0);
+  EXPECT_NEAR(path(p, "texture").latency.value->v / 585e6, 130.1e-9, 3e-9);  // ticks of its clock
+  expect_told(path(p, "texture").block.width, 16, 0);
+  expect_told(path(p, "texture").block.height, 1, 0);
+  EXPECT_THAT(path(p, "texture").latency.note, Not(HasSubstr("none of their own")));
 }
 
 // The chase waits as long as the lines that all the others have under way take to pass: more than alone, and the more the

@@ -79,6 +79,11 @@ void VKAPI_CALL requirements(VkDevice d, VkBuffer b, VkMemoryRequirements* out) 
   if (number("APART") >= 0) out->memoryTypeBits = 3;
 }
 
+void VKAPI_CALL image_requirements(VkDevice d, VkImage i, VkMemoryRequirements* out) {
+  of_device(&image_requirements, "vkGetImageMemoryRequirements")(d, i, out);
+  if (number("APART") >= 0) out->memoryTypeBits = 3;
+}
+
 void VKAPI_CALL properties2(VkPhysicalDevice p, VkPhysicalDeviceProperties2* out) {
   of_instance(&properties2, "vkGetPhysicalDeviceProperties2")(p, out);
   if (number("APART") >= 0) out->properties.deviceType = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
@@ -119,6 +124,7 @@ PFN_vkVoidFunction ours(const char* name) {
                       {"vkGetPhysicalDeviceProperties2", plain(&properties2)},
                       {"vkGetPhysicalDeviceMemoryProperties", plain(&memory_properties)},
                       {"vkGetBufferMemoryRequirements", plain(&requirements)},
+                      {"vkGetImageMemoryRequirements", plain(&image_requirements)},
                       {"vkCreateComputePipelines", plain(&create_pipelines)},
                       {"vkAllocateMemory", plain(&allocate)},
                       {"vkCreateBuffer", plain(&create_buffer)},

@@ -1,0 +1,76 @@
+#include "runtime/cuda/image.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+namespace assay::runtime::cuda {
+namespace {
+
+std::optional<ArrayFormat> format_of(const ImageShape& shape) {
+  if (shape.texel != 1 && shape.texel != 2 && shape.texel != 4) return std::nullopt;
+  if (shape.dtype == ir::DType::f32) return ArrayFormat::f32;
+  if (shape.dtype == ir::DType::i32) return ArrayFormat::i32;
+  return std::nullopt;
+}
+
+// All of a copy but where the host's side lies.
+BlockCopy rows_of(const Image& image, int64_t offset, int64_t bytes) {
+  const int64_t row = image.shape.row_bytes();
+  ASSAY_CHECK(offset % row == 0 && bytes % row == 0);
+  BlockCopy c{};
+  c.from_pitch = c.to_pitch = c.width_bytes = static_cast<size_t>(row);
+  c.height = static_cast<size_t>(bytes / row);
+  return c;
+}
+
+}  // namespace
+
+Result<Image> make_image(const Session& session, const ImageShape& shape) {
+  const Api& api = session.api;
+  const auto refused = [&](const std::string& why) {
+    return error(fmt::format("{} makes no image of {} x {} texels of {} {}: {}", session.id, shape.width, shape.height, shape.texel, ir::name_of(shape.dtype), why));
+  };
+  const auto format = format_of(shape);
+  if (!format) return refused("there is no such format");
+  if (const int64_t width = attribute_of(api, session.device, kImageWidth), height = attribute_of(api, session.device, kImageHeight);
+      shape.width > width || shape.height > height)
+    return refused(fmt::format("it allows {} x {}", width, height));
+  if (const Status s = session.enter()) return failure(api, "cuCtxSetCurrent", s);
+  Image image;
+  image.shape = shape;
+  const ArrayShape wanted{static_cast<size_t>(shape.width), static_cast<size_t>(shape.height), *format, static_cast<unsigned>(shape.texel)};
+  Array array = nullptr;
+  if (const Status s = api.create_array(&array, &wanted)) return refused(name_of(api, s));
+  image.array = {array, api.destroy_array};
+  TextureSource source{};
+  source.array = array;  // what it names is an array: 0
+  TextureUse use{};
+  use.outside[0] = use.outside[1] = use.outside[2] = kClamp;
+  Texture texture = 0;
+  if (const Status s = api.create_texture(&texture, &source, &use, nullptr)) return refused(name_of(api, s));
+  image.texture = {texture, api.destroy_texture};
+  return image;
+}
+
+Status copy_rows_in(const Session& session, const Image& image, int64_t offset, const void* from, int64_t bytes) {
+  BlockCopy c = rows_of(image, offset, bytes);
+  c.from_kind = kHostMemory;
+  c.from_host = from;
+  c.to_kind = kArrayMemory;
+  c.to_array = image.array.get();
+  c.to_y = static_cast<size_t>(offset / image.shape.row_bytes());
+  return session.api.copy_block(&c, session.stream.get());
+}
+
+Status copy_rows_out(const Session& session, const Image& image, int64_t offset, void* to, int64_t bytes) {
+  BlockCopy c = rows_of(image, offset, bytes);
+  c.from_kind = kArrayMemory;
+  c.from_array = image.array.get();
+  c.from_y = static_cast<size_t>(offset / image.shape.row_bytes());
+  c.to_kind = kHostMemory;
+  c.to_host = to;
+  return session.api.copy_block(&c, session.stream.get());
+}
+
+}  // namespace assay::runtime::cuda
