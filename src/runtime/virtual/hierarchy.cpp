@@ -210,6 +210,13 @@ void Hierarchy::bring_in(int port, size_t found, int64_t address, int bytes, siz
   }
 }
 
+// Does a store bring the line into a cache before this one?
+bool Hierarchy::taken_nearer(size_t level) const {
+  for (size_t k = 0; k < level; ++k)
+    if (chip_.levels[k].allocates && !chip_.levels[k].victim) return true;
+  return false;
+}
+
 double Hierarchy::access(int port_number, int64_t address, int bytes, AccessKind kind, double at, size_t first) {
   Port& port = ports_[static_cast<size_t>(port_number)];
   at += translate(port, address);
@@ -254,7 +261,7 @@ double Hierarchy::access(int port_number, int64_t address, int bytes, AccessKind
         w.until[w.next] = arrives;
         w.next = w.next + 1 == w.until.size() ? 0 : w.next + 1;
       }
-  if (chip_.levels[found].victim && kind != AccessKind::stream_write) cache(found, port_number).remove(line_of(found, address));
+  if (chip_.levels[found].victim && (kind == AccessKind::read || (kind == AccessKind::write && taken_nearer(found)))) cache(found, port_number).remove(line_of(found, address));
   if (merges && found > 0) coming(port, wanted_sector) = {wanted_sector, launch_, arrives};
   if (kind == AccessKind::read) bring_in(port_number, found, address, moved, first);
   else if (kind == AccessKind::write) {
