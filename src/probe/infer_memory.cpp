@@ -187,6 +187,10 @@ Value<Bandwidth> bandwidth_of(const Context& c, const std::string& what, bool al
   if (whole > 1) m.note = fmt::format("at {:.2f} of the core's clock: at all of it perhaps {:.2f} times as much", 1 / whole, whole);
   auto v = bandwidth_value(m, ticks ? kCore : "", text);
   v.high->v *= whole;
+  if (!c.known.threads && !c.far && !c.shared && !c.known.sharing[c.index].told) {
+    v.low->v /= std::max(1.0, std::atof(c.all.fact("units").c_str()));  // if it is shared after all, that is what each is left
+    v.note += fmt::format("{}of one unit: whether they share it is not known", v.note.empty() ? "" : "; ");
+  }
   return v;
 }
 
