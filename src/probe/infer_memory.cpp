@@ -281,7 +281,7 @@ std::optional<MemoryLevel> group_memory(const Observations& all, const Known& kn
   l.name = "local";
   l.per = "unit";
   l.managed = Managed::explicit_;
-  const auto slowed = slowed_by_sweep(all, known.levels.plateaus.size() > 1 ? known.levels.plateaus[1].seconds : 0);
+  const auto slowed = slowed_by_sweep(all, known.levels);
   const bool said = all.fact("group_memory_type") == "global";
   if (slowed ? *slowed >= kEvicted : said) l.backed_by = level_name(0, 1);
   l.capacity = known_value(Bytes{std::stod(all.fact("group_memory"))}, Origin::driver, "what one group may have");
