@@ -47,11 +47,11 @@ void chase_block(Session& s, const std::string& experiment, const ChaseArea& are
   area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, cycle, s.random));
   Job job = chase_job(area, 1, 0.4e-3);
   if (bytes > kDenseUpTo) job.samples = 8;
-  // What a processor writes it has in its caches, but they may still hold lines of an earlier cycle, too.
-  if (bytes <= kWarmUpTo || s.device.threads) {
-    const runtime::Launch pass = s.bench.launch(job, std::min(cycle.nodes, kWarmUpTo / cycle.stride) / kChaseSteps + 1);
-    s.warm_up(pass);
-  }
+  // What a processor writes it has in its caches, but they may still hold lines of an earlier cycle, too. Of a large one a
+  // part of a pass drives those out; it ends where a block of the cycle does.
+  const runtime::Launch pass = s.bench.launch(job, std::min(cycle.nodes, kWarmUpTo / cycle.stride) / kChaseSteps + 1);
+  if (bytes <= kWarmUpTo) s.warm_up(pass);
+  else if (s.device.threads) s.bench.run({&pass, 1});
   s.emit(s.bench.measure(experiment, "chase", {{"bytes", static_cast<double>(bytes)}}, job));
 }
 

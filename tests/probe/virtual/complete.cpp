@@ -39,6 +39,8 @@ void fill(MemoryLevel& l, const simulated::Level& from, double hz) {
   const double read = from.read.at(hz), write = from.write.at(hz);
   const double apart = std::max(1 / read, 1 / write), turns = (1 / read + 1 / write) * from.copy_share;
   fill(l.bandwidth.copy, Bandwidth{2 / std::max(apart, turns) * hz, ""});
+  const double both = (2 / read + 1 / write) * from.copy_share + (1 / read + 1 / write) * from.turn;  // a turn per pair
+  if (from.memory) fill(l.bandwidth.triad, Bandwidth{3 / std::max({2 / read, 1 / write, both}) * hz, ""});
 }
 
 // By stores: a victim cache has what others gave up, and what they do not bring in they do not give up.

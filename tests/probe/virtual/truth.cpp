@@ -122,6 +122,7 @@ class Comparison {
       compare_bandwidth("write", &MemoryBandwidth::write, up_to(taken_by(truth, i)), *found[i]);
       if (taken_by(truth, i) == i) compare_bandwidth("copy", &MemoryBandwidth::copy, up_to(i), *found[i]);
     }
+    compare_bandwidth("triad", &MemoryBandwidth::triad, up_to(truth.size() - 1), *found.back());
   }
 
   // Fewer levels than there are: each of them lies in the knee of one that says it is smeared.
