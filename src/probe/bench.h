@@ -61,6 +61,7 @@ class Bench {  // invariant: a loaded module with the sentinel calibrated
   int taken_again() const { return taken_again_; }              // of them, since the device's times were doubtful
   double overhead() const { return overhead_; }                 // of a launch whose lanes are threads, s
   bool simulated() const { return simulated_; }
+  int64_t executed() const { return executed_; }                // operations of a simulator so far
 
   Job sentinel_job(int units, double target_s) const;
 

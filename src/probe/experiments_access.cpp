@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kNodesOfChain = 16;  // at least: fewer are no chase
 constexpr int kTimes = 3, kMostTimes = 9;  // as many groups as computing needs: waiting takes more
-constexpr double kExact = 30e-6;       // s of simulated time: nobody disturbs it
+constexpr double kExact = 200e-6;       // s of simulated time: nobody disturbs it
 constexpr int64_t kWarmUpTo = 32 << 20;
 constexpr double kFewTimes = 4;        // the last knee, where setting up more takes longer than chasing
 
@@ -60,6 +60,7 @@ void measure_side(Session& s, const ChaseArea& area, const Side& p) {
   Job job = chase_job(area, p.groups, s.device.simulated ? kExact : 0.3e-3);
   job.kernel = chases_name(p.chains);
   job.work = double(chases_turns(p.chains)) * p.chains * p.groups;
+  if (s.device.threads) job.before = s.bench.time_of_none(job);  // all waves begin at once, and wait for where they start
   if (p.bytes <= kWarmUpTo) {
     const runtime::Launch pass = s.bench.launch(job, cycle.nodes / static_cast<int64_t>(job.work) + 1);
     s.warm_up(pass);

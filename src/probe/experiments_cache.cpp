@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "probe/code.h"
+#include "probe/crowding.h"
 #include "probe/cycle.h"
 #include "probe/experiments.h"
 #include "probe/footprint.h"
@@ -46,13 +47,11 @@ void chase_block(Session& s, const std::string& experiment, const ChaseArea& are
   area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, cycle, s.random));
   Job job = chase_job(area, 1, 0.4e-3);
   if (bytes > kDenseUpTo) job.samples = 8;
-  // What a processor writes it has in its caches, as it has on a simulated one to the last line. Others may still hold
-  // lines of an earlier cycle, which a part of a pass drives out.
-  const bool written = s.bench.simulated() && !s.device.threads;
-  if (!written && (bytes <= kWarmUpTo || s.device.threads)) {
-    const runtime::Launch pass = s.bench.launch(job, std::min(cycle.nodes, kWarmUpTo / cycle.stride) / kChaseSteps + 1);
-    s.warm_up(pass);
-  }
+  // What a processor writes it has in its caches, but they may still hold lines of an earlier cycle, too. Of a large one a
+  // part of a pass drives those out; it ends where a block of the cycle does.
+  const runtime::Launch pass = s.bench.launch(job, std::min(cycle.nodes, kWarmUpTo / cycle.stride) / kChaseSteps + 1);
+  if (bytes <= kWarmUpTo) s.warm_up(pass);
+  else if (s.device.threads) s.bench.run({&pass, 1});
   s.emit(s.bench.measure(experiment, "chase", {{"bytes", static_cast<double>(bytes)}}, job));
 }
 
@@ -176,13 +175,6 @@ void run_tlb(Session& s) {
   });
 }
 
-// Bytes of each unit: 0.7 of a capacity, or what is more than one cache of all of them holds, where its knee is not so
-// wide that one unit alone would hardly find it.
-double crowding(const KneePoint& k, int units) {
-  const double each = 1.1 * k.to / units;
-  return each <= 1.3 * k.from ? std::max(0.7 * k.from, each) : 0.7 * k.from;
-}
-
 // Multiply-adds share nothing: if all units are slower at them too, they wait for each other, or share a core for a while.
 void measure_without_cache(Session& s, int units, int out) {
   Job job;
@@ -205,7 +197,11 @@ void run_sharing(Session& s) {
   if (units < 2 || s.known.levels.knees.empty()) return;
   const auto line = static_cast<int64_t>(s.known.line);
   std::vector<int64_t> sizes;
-  for (const KneePoint& k : s.known.levels.knees) sizes.push_back(rounded(crowding(k, units), line));
+  const std::vector<CurvePoint> curve = curve_of(chase_blocks(s.earlier), Estimator::latency);
+  for (size_t i = 0; i < s.known.levels.knees.size(); ++i) {
+    const bool declared = !declared_cache(s.earlier, i).empty();  // then a small footprint, which others leave alone, must do
+    sizes.push_back(rounded(crowding(s.known.levels.knees[i], declared ? std::span<const CurvePoint>() : curve, units), line));
+  }
   const int64_t apart = (*std::max_element(sizes.begin(), sizes.end()) + kLocalBytes - 1) / kLocalBytes * kLocalBytes + kLocalBytes;
   const ChaseArea area = ChaseArea::make(s.bench, apart * units);
   const int out = s.bench.allocate(kSlots * kSlotFloats * 4);

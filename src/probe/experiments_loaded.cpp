@@ -21,6 +21,8 @@ constexpr double kLeast = 1.03;     // at least,
 constexpr int kTries = 6;           // or is made longer
 constexpr int64_t kRests = 64;      // that show what one takes
 constexpr int kSamples = 5, kSimulatedSamples = 2;
+// Operations of a launch without rests beyond which simulating those with rests, which waves spend counting, takes minutes.
+constexpr int64_t kMostSimulated = 400'000;
 
 struct Load {                       // of every group that streams
   int64_t passes = 0, blocks = 0, rest = 0;
@@ -37,13 +39,15 @@ class Loaded {
     chase_.start_at(s.bench, 0, write_cycle(s.bench, chase_.nodes, cycle, s.random));
   }
 
-  // What a block and a rest take, and how long the streams are then.
-  void calibrate() {
+  // What a block and a rest take, and how long the streams are then. False: simulating it would take too long.
+  bool calibrate() {
     const int64_t most = std::max<int64_t>(1, area_ / others_ - 1);
     Load l{1, far_ ? 1 : most, 0};
     int64_t& amount = far_ ? l.blocks : l.passes;
     const int64_t limit = far_ ? most : kMaxPasses;
+    const int64_t executed = s_.bench.executed();
     double t = times({{0, l}}).at(0);
+    if (s_.bench.executed() - executed > kMostSimulated) return false;
     while (t < target() / 2 && amount < limit) {
       amount = std::min(limit, std::max(amount + 1, amount * static_cast<int64_t>(std::clamp(target() / t, 2.0, 16.0))));
       t = times({{0, l}}).at(0);
@@ -56,6 +60,7 @@ class Loaded {
     per_ = per;
     per_rest_ = std::max(1e-3 * per, (slow - per) / kRests);
     hops_ = std::max<int64_t>(1, static_cast<int64_t>(target() / std::max(1e-9, times({{8, {}}}).at(0) / 8)));
+    return true;
   }
 
   void measure(double slower) {
@@ -165,7 +170,7 @@ void run_loaded(Session& s) {
   const size_t last = s.known.levels.knees.size();
   if (const auto each = s.device.threads ? std::nullopt : footprint_streamed(s.known, s.device.units); last > 0 && s.known.sharing[last - 1].shared && each)
     levels.emplace_back(s, last - 1, *each, *each * (s.device.units - 1));
-  for (Loaded& l : levels) l.calibrate();
+  if (!std::all_of(levels.begin(), levels.end(), [](Loaded& l) { return l.calibrate(); })) return s.fact("loaded_left_out", "too many units stream side by side to simulate it");
   s.rounds(levels.size() * kSlower.size(), [&](size_t i) { levels[i / kSlower.size()].measure(kSlower[i % kSlower.size()]); });
 }
 

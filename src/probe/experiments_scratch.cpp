@@ -5,11 +5,13 @@
 #include "probe/cycle.h"
 #include "probe/experiments.h"
 #include "probe/kernels.h"
+#include "probe/scratch.h"
+#include "probe/stats.h"
 
 namespace assay::probe {
 namespace {
 
-constexpr double kSweep = 4;                              // first caches that are read in between
+constexpr double kSweep = 4;                              // times what the cache holds that its hops are answered by
 constexpr int64_t kLeastSweep = 64 << 10;
 constexpr int64_t kOwnTurns = kGroupBytes / 64 / kChaseSteps;  // every node once
 
@@ -26,11 +28,12 @@ void measure_stride(Session& s, int nodes, int64_t stride) {
   job.work = kStrideLoads * job.groups;
   job.most = kMaxIterations;
   job.target_s = s.device.simulated ? 0.2e-3 : 0.4e-3;
+  job.before = s.bench.time_of_none(job);  // filling it
   s.emit(s.bench.measure("scratch", "stride", {{"stride", double(stride)}}, job));
 }
 
-// The hops through its own memory, with other memory read in between or not. Per iteration.
-void measure_after_sweep(Session& s, const ChaseArea& area, int far, int64_t sweep, int64_t turns) {
+// The hops through its own memory, with other memory read in between or not.
+Job after_sweep_job(Session& s, const ChaseArea& area, int far, int64_t sweep, int64_t turns) {
   Job job;
   job.kernel = after_sweep_name(s.known.lanes);
   job.arguments = {{area.nodes, 0}, {far, 0}, {area.state, 0}};
@@ -38,26 +41,40 @@ void measure_after_sweep(Session& s, const ChaseArea& area, int far, int64_t swe
   job.most = kMaxIterations;
   job.loops = 1 + sweep / kBlockBytes * (1 + kBlockBytes / 4 / s.known.lanes) + turns;
   job.target_s = s.device.simulated ? 0.2e-3 : 0.4e-3;
-  if (s.bench.most_of(job) < 1) return;
   job.before = s.bench.time_of_none(job);  // filling it, which a few iterations do not outweigh
-  s.emit(s.bench.measure("scratch", "after", {{"bytes", double(sweep)}, {"hops", double(turns * kChaseSteps)}}, job));
+  return job;
+}
+
+Observation after_sweep(Session& s, const Job& job, int64_t sweep, int64_t turns) {
+  return s.bench.measure("scratch", "after", {{"bytes", double(sweep)}, {"hops", double(turns * kChaseSteps)}}, job);
+}
+
+// What drives it out of the cache that answers, if one does.
+int64_t sweep_for(Session& s, const ChaseArea& area, int far) {
+  const std::vector<KneePoint>& knees = s.known.levels.knees;
+  if (knees.empty()) return kLeastSweep;
+  const Job job = after_sweep_job(s, area, far, 0, kOwnTurns);
+  if (s.bench.most_of(job) < 1) return kLeastSweep;
+  const Observation own = after_sweep(s, job, 0, kOwnTurns);
+  const KneePoint& knee = knees[std::min(answers(s.known.levels, quantile(own.samples, 0.5) / double(kOwnTurns * kChaseSteps)), knees.size() - 1)];
+  return std::clamp(static_cast<int64_t>(kSweep * knee.to), kLeastSweep, std::max(kLeastSweep, s.max_bytes / 2)) / kBlockBytes * kBlockBytes;
 }
 
 }  // namespace
 
 void run_scratch(Session& s) {
   if (!has(s, after_sweep_name(s.known.lanes))) return;
-  const double first = s.known.levels.knees.empty() ? 0 : s.known.levels.knees.front().to;
-  const int64_t sweep = std::max(kLeastSweep, static_cast<int64_t>(kSweep * first)) / kBlockBytes * kBlockBytes;
   const ChaseArea area = ChaseArea::make(s.bench, kGroupBytes);
-  const int far = s.bench.allocate(sweep + kBlockBytes);
   area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, dense_cycle(kGroupBytes, 64), s.random));
+  const int64_t sweep = sweep_for(s, area, s.bench.allocate(kBlockBytes));
+  const int far = s.bench.allocate(sweep + kBlockBytes);
   std::vector<int64_t> strides;
   for (const int64_t stride : kStrides)
     if (has(s, strided_name(s.known.lanes, stride))) strides.push_back(stride);
   s.rounds(strides.size() + 4, [&](size_t i) {
     if (i >= 4) return measure_stride(s, area.nodes, strides[i - 4]);
-    measure_after_sweep(s, area, far, i / 2 == 0 ? 0 : sweep, i % 2 == 0 ? 0 : kOwnTurns);
+    const int64_t bytes = i / 2 == 0 ? 0 : sweep, turns = i % 2 == 0 ? 0 : kOwnTurns;
+    if (const Job job = after_sweep_job(s, area, far, bytes, turns); s.bench.most_of(job) > 0) s.emit(after_sweep(s, job, bytes, turns));
   });
 }
 

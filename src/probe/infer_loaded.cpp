@@ -115,7 +115,8 @@ void add_loaded(const Observations& all, const Known& known, size_t level, Memor
   const double read = bytes_per_second(to.bandwidth.read, known.clock_hz);
   const std::vector<LoadedPoint> curve = loaded_curve(all, double(level));
   if (curve.empty() && all.finished("loaded") && level + 1 == known.levels.plateaus.size())
-    to.loaded.half = unknown_value<Latency>("no group can be set beside all others: there is one unit, or a unit has one group at a time");
+    to.loaded.half = unknown_value<Latency>(!all.fact("loaded_left_out").empty() ? all.fact("loaded_left_out")
+                                                                                 : "no group can be set beside all others: there is one unit, or a unit has one group at a time");
   if (curve.empty() || read <= 0) return;
   to.loaded.half = value_at(curve, 0.5, read, known, to);
   to.loaded.nine_tenths = value_at(curve, 0.9, read, known, to);

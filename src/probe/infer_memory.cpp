@@ -187,6 +187,10 @@ Value<Bandwidth> bandwidth_of(const Context& c, const std::string& what, bool al
   if (whole > 1) m.note = fmt::format("at {:.2f} of the core's clock: at all of it perhaps {:.2f} times as much", 1 / whole, whole);
   auto v = bandwidth_value(m, ticks ? kCore : "", text);
   v.high->v *= whole;
+  if (!c.known.threads && !c.far && !c.shared && !c.known.sharing[c.index].told) {
+    v.low->v /= std::max(1.0, std::atof(c.all.fact("units").c_str()));  // if it is shared after all, that is what each is left
+    v.note += fmt::format("{}of one unit: whether they share it is not known", v.note.empty() ? "" : "; ");
+  }
   return v;
 }
 
@@ -281,7 +285,7 @@ std::optional<MemoryLevel> group_memory(const Observations& all, const Known& kn
   l.name = "local";
   l.per = "unit";
   l.managed = Managed::explicit_;
-  const auto slowed = slowed_by_sweep(all, known.levels.plateaus.size() > 1 ? known.levels.plateaus[1].seconds : 0);
+  const auto slowed = slowed_by_sweep(all, known.levels);
   const bool said = all.fact("group_memory_type") == "global";
   if (slowed ? *slowed >= kEvicted : said) l.backed_by = level_name(0, 1);
   l.capacity = known_value(Bytes{std::stod(all.fact("group_memory"))}, Origin::driver, "what one group may have");

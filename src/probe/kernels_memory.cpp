@@ -36,10 +36,13 @@ Shape shape_of(const std::string& access) {
 
 int target_of(const Shape& shape) { return shape.two ? 2 : shape.reads ? 1 : 0; }
 
+ir::Value sum_of(ir::Value first, ir::Value second, int lanes) {
+  return code::apply(ir::ValueOp::fma, {std::move(second), code::number(0.5, DType::f32, lanes), std::move(first)});
+}
+
 ir::Value read_at(const Shape& shape, int from, const ir::Index& at, int lanes) {
   ir::Value first = code::load(from, at, DType::f32, lanes);
-  if (!shape.two) return first;
-  return code::apply(ir::ValueOp::fma, {code::load(from + 1, at, DType::f32, lanes), code::number(0.5, DType::f32, lanes), std::move(first)});
+  return shape.two ? sum_of(std::move(first), code::load(from + 1, at, DType::f32, lanes), lanes) : first;
 }
 
 // One block: every byte once, by vectors; splats touch kSplatsPerBlock elements of it. On cores a short loop, not a long
@@ -81,7 +84,7 @@ ir::Stmt block_apart(ir::Kernel& k, const Shape& shape, int value, const ir::Ind
 }
 
 // A block copied, several loads before as many stores: waves issue in order, and one that waits for a single load keeps
-// too little under way.
+// too little under way. What is read of a second stream lies in registers behind those of the first.
 ir::Stmt block_copied(ir::Kernel& k, const Shape& shape, int first_value, const ir::Index& base) {
   const int lanes = k.registers[static_cast<size_t>(first_value)].lanes;
   const int64_t stretch = kAccessesPerStep * lanes;
@@ -90,8 +93,11 @@ ir::Stmt block_copied(ir::Kernel& k, const Shape& shape, int first_value, const 
   ir::Block loads, stores;
   for (int64_t n = 0; n < kAccessesPerStep; ++n) {
     const int value = first_value + static_cast<int>(n);
-    loads.push_back(code::set(value, read_at(shape, 0, at + n * lanes, lanes)));
-    stores.push_back(code::store(target_of(shape), at + n * lanes, code::reg(k, value), shape.hint));
+    const int other = value + static_cast<int>(kAccessesPerStep);
+    loads.push_back(code::set(value, code::load(0, at + n * lanes, DType::f32, lanes)));
+    if (shape.two) loads.push_back(code::set(other, code::load(1, at + n * lanes, DType::f32, lanes)));
+    ir::Value stored = shape.two ? sum_of(code::reg(k, value), code::reg(k, other), lanes) : code::reg(k, value);
+    stores.push_back(code::store(target_of(shape), at + n * lanes, std::move(stored), shape.hint));
   }
   loads.insert(loads.end(), stores.begin(), stores.end());
   const int64_t steps = kBlockBytes / 4 / stretch;
@@ -107,8 +113,9 @@ ir::Kernel streaming(const std::string& access, int lanes, bool threads) {
   if (shape.two) code::add_buffer(k, "other", DType::f32, false);
   if (shape.writes) code::add_buffer(k, "to", DType::f32, true);
   const int value = code::add_register(k, "value", DType::f32, lanes);
-  for (int64_t n = 1; ahead && n < kAccessesPerStep; ++n) code::add_register(k, "value" + std::to_string(n), DType::f32, lanes);
-  k.body.push_back(code::declare(value, ahead ? static_cast<int>(kAccessesPerStep) : 1));
+  const int values = ahead ? static_cast<int>(kAccessesPerStep) * (shape.two ? 2 : 1) : 1;
+  for (int n = 1; n < values; ++n) code::add_register(k, "value" + std::to_string(n), DType::f32, lanes);
+  k.body.push_back(code::declare(value, values));
   if (!ahead) k.body.push_back(code::set(value, code::opaque(code::number(1.37, DType::f32, lanes))));
   const int parameters = code::add_parameters(k);
   const int passes = code::parameter(k, "passes", parameters, ir::constant(0), kMaxPasses);

@@ -8,15 +8,9 @@
 
 #include "probe/knee.h"
 #include "probe/observation.h"
+#include "probe/sharing.h"
 
 namespace assay::probe {
-
-// Whether all units share a cache: measured, or else what the system declares, or else a guess (the
-// first two private).
-struct Sharing {
-  bool shared = false;
-  std::string why;
-};
 
 struct Known {
   double clock_hz = 0;       // 0: not known

@@ -13,7 +13,8 @@ using namespace hwdesc;
 
 constexpr double kConflicts = 1.5;  // twice the distance takes so many times as long, where banks are met twice as often
 constexpr double kSame = 1.15, kSlower = 0.8;
-constexpr double kFromNext = 0.5;   // of the latency of the second cache
+constexpr double kFromNext = 0.5;   // of the latency of the level beyond the one that answered
+constexpr double kNearly = 0.8;     // of a level's latency: it is that level, and no nearer one
 constexpr double kDoubt = 0.05;     // of the time of the sweep: nothing is known to less
 
 }  // namespace
@@ -50,7 +51,23 @@ void add_banks(const Observations& all, MemoryLevel& to) {
   to.banks.width = known_value(Bytes{4}, Origin::measured, "lanes two words apart are slower than neighbours");
 }
 
-std::optional<double> slowed_by_sweep(const Observations& all, double next_cache) {
+namespace {
+
+// Latency of what lies beyond the level that answers so fast; 0: nothing does.
+double beyond(const Levels& levels, double seconds) {
+  const size_t next = answers(levels, seconds) + 1;
+  return next < levels.plateaus.size() ? levels.plateaus[next].seconds : 0;
+}
+
+}  // namespace
+
+size_t answers(const Levels& levels, double seconds) {
+  size_t at = 0;
+  while (at + 1 < levels.plateaus.size() && seconds >= kNearly * levels.plateaus[at + 1].seconds) ++at;
+  return at;
+}
+
+std::optional<double> slowed_by_sweep(const Observations& all, const Levels& levels) {
   const std::vector<double> sweeps = values_of(select(all, "scratch", "after"), "bytes"), hops = values_of(select(all, "scratch", "after"), "hops");
   if (sweeps.size() != 2 || hops.size() != 2) return std::nullopt;
   const auto time = [&](double sweep, double n) {
@@ -63,7 +80,8 @@ std::optional<double> slowed_by_sweep(const Observations& all, double next_cache
   // The hops are a small part of what takes long: it is slower where that is more than noise.
   const double surely = std::min(both.low - swept.high, after - kDoubt * swept.value) / before;
   // And what was driven out comes from the next cache at best.
-  const bool from_afar = after / (hops[1] - hops[0]) > kFromNext * next_cache;
+  const double per_hop = before / (hops[1] - hops[0]), next = beyond(levels, per_hop);
+  const bool from_afar = after / (hops[1] - hops[0]) > kFromNext * next;
   return after >= kEvicted * before && (surely < kEvicted || !from_afar) ? std::nullopt : std::optional(after / before);
 }
 

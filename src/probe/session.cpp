@@ -28,13 +28,23 @@ void Session::rounds(size_t points, const std::function<void(size_t)>& measure) 
   }
 }
 
+namespace {
+
+constexpr double kSettled = 0.97, kPart = 0.02;  // of the pass before; of the experiment's time
+constexpr int64_t kWarmWork = 2'000'000;         // operations, of simulated devices: what settles at all settles in a few passes
+
+}  // namespace
+
 void Session::warm_up(const runtime::Launch& pass) {
-  constexpr double kSettled = 0.97, kPart = 0.02;  // of the pass before; of the experiment's time
-  double before = bench.run({&pass, 1}).at(0);
-  for (double spent = before; !bench.simulated() && spent < kPart * seconds;) {
+  const int patience = bench.simulated() ? 2 : 1;  // where only launches are noisy, and waiting costs no time of the device's
+  const int64_t executed = bench.executed();
+  double best = bench.run({&pass, 1}).at(0);
+  const auto affordable = [&](double spent) { return bench.simulated() ? bench.executed() - executed < kWarmWork : spent < kPart * seconds; };
+  int still = 0;
+  for (double spent = best; still < patience && affordable(spent);) {
     const double now = bench.run({&pass, 1}).at(0);
-    if (now > kSettled * before) return;
-    before = now;
+    still = now > kSettled * best ? still + 1 : 0;
+    if (still == 0) best = now;
     spent += now;
   }
 }

@@ -20,15 +20,6 @@ constexpr double kGap = 3;        // between neighbouring footprints: over a wid
 constexpr size_t kFewest = 3;     // points of a sweep
 constexpr double kAround = 1e-6;  // footprints are equal within this
 
-// Seconds per byte at a footprint, between samples on a line in logarithms of both.
-double time_at(std::span<const CurvePoint> curve, double bytes) {
-  size_t i = 0;
-  while (i < curve.size() && curve[i].bytes < bytes) ++i;
-  if (i == 0 || i == curve.size()) return i == 0 ? curve.front().seconds : curve.back().seconds;
-  const double part = std::log(bytes / curve[i - 1].bytes) / std::log(curve[i].bytes / curve[i - 1].bytes);
-  return curve[i - 1].seconds * std::pow(curve[i].seconds / curve[i - 1].seconds, part);
-}
-
 // The middle of the flattest octave between two footprints; of all there is between them where that is less.
 double plateau_time(std::span<const CurvePoint> curve, double from, double to) {
   const double wide = std::min(2.0, to / from);
@@ -85,6 +76,14 @@ bool is_cache(const MemoryLevel& l) { return l.managed == Managed::automatic && 
 double parts_in(const MemoryLevel& l, const Sweep& sweep) { return l.per == "unit" ? 1 : sweep.units; }
 
 }  // namespace
+
+double time_at(std::span<const CurvePoint> curve, double bytes) {
+  size_t i = 0;
+  while (i < curve.size() && curve[i].bytes < bytes) ++i;
+  if (i == 0 || i == curve.size()) return i == 0 ? curve.front().seconds : curve.back().seconds;
+  const double part = std::log(bytes / curve[i - 1].bytes) / std::log(curve[i].bytes / curve[i - 1].bytes);
+  return curve[i - 1].seconds * std::pow(curve[i].seconds / curve[i - 1].seconds, part);
+}
 
 std::vector<CurvePoint> rising(std::span<const CurvePoint> curve) {
   std::vector<double> logs;

@@ -30,6 +30,9 @@ Sweep sweep_of(const Observations& all);
 // The curve as it would be without noise that lets it fall.
 std::vector<CurvePoint> rising(std::span<const CurvePoint> curve);
 
+// Seconds at a footprint, between samples on a line in logarithms of both; beyond either end as at that end.
+double time_at(std::span<const CurvePoint> curve, double bytes);
+
 // Seconds per byte on the plateau of each of `memory` (near to far, capacities known; what is behind the last cache is
 // far memory); 0 for what is neither a cache nor far memory, and for caches that the sweep does not reach beyond.
 std::vector<double> plateau_times(std::span<const hwdesc::MemoryLevel> memory, const Sweep& sweep);

@@ -129,7 +129,9 @@ TEST(Access, own_memory_lies_behind_caches_where_hops_take_more_than_noise_longe
     for (const double bytes : {0.0, 1e5})
       for (const double hops : {0.0, 256.0})
         o.points.push_back(block("scratch", "after", {{"bytes", bytes}, {"hops", hops}}, (bytes > 0 ? sweep : 1e-9) + (hops > 0 ? (bytes > 0 ? after : 4e-6) : 0)));
-    return slowed_by_sweep(o, next);
+    Levels levels;  // hops of 16 ns are the first one's
+    levels.plateaus = {{1e3, 1e4, 10e-9}, {1e5, 1e6, next}, {1e7, 1e8, 10 * next}};
+    return slowed_by_sweep(o, next > 0 ? levels : Levels{});
   };
   EXPECT_NEAR(slowed(8e-6, 24e-6).value(), 2, 0.01);
   EXPECT_NEAR(slowed(4.2e-6, 24e-6).value(), 1.05, 0.01);
@@ -138,6 +140,17 @@ TEST(Access, own_memory_lies_behind_caches_where_hops_take_more_than_noise_longe
   EXPECT_FALSE(slowed(2e-6, 24e-6)) << "no faster than before";
   EXPECT_FALSE(slowed(8e-6, 24e-6, 100e-9)) << "no next cache answers that fast";
   EXPECT_TRUE(slowed(8e-6, 24e-6, 30e-9));
+}
+
+TEST(Access, the_level_that_answers_is_the_farthest_that_hops_are_not_faster_than) {
+  Levels levels;
+  levels.plateaus = {{1e3, 1e4, 10e-9}, {1e5, 1e6, 100e-9}, {1e7, 1e8, 400e-9}};
+  EXPECT_EQ(answers(levels, 8e-9), 0u);   // a memory on the chip
+  EXPECT_EQ(answers(levels, 60e-9), 0u);  // some hops went farther
+  EXPECT_EQ(answers(levels, 96e-9), 1u);
+  EXPECT_EQ(answers(levels, 150e-9), 1u);
+  EXPECT_EQ(answers(levels, 500e-9), 2u);
+  EXPECT_EQ(answers({}, 1e-9), 0u);
 }
 
 TEST(Access, banks) {

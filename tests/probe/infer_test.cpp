@@ -152,6 +152,23 @@ TEST(Infer, ACacheIsPrivateOnlyIfAllUnitsTogetherNeedMoreThanOneHolds) {
   EXPECT_EQ(with(11 * kMiB), "unit") << "44 MiB in a cache of 16";
 }
 
+// What one unit reaches, all of them reach together at least; more is certain only where they are known to share nothing.
+TEST(Infer, ABandwidthIsAsWideAsItsSharingIsUnknown) {
+  const auto low = [](const char* without) {
+    Observations o = made_machine();
+    o.points.push_back(block("bandwidth", "read", {{"level", 1}, {"units", 1}, {"lanes", 16}, {"bytes", 2e5}}, 1 / (64 * kClock)));
+    o.points.back().clock_hz = kClock;
+    std::erase_if(o.points, [&](const Observation& p) { return p.experiment == without; });
+    for (Observation& p : o.points)
+      if (p.experiment == "sharing") p.at["bytes"] = 3 * kMiB;
+    const auto& read = inferred(o).memory.at(1).bandwidth.read;
+    EXPECT_NEAR(read.value->v, 64, 1);
+    return read.low->v;
+  };
+  EXPECT_GT(low(""), 55);
+  EXPECT_LT(low("sharing"), 16.1);
+}
+
 // A level is as fast as the footprint that shows it fastest.
 TEST(Infer, OfSeveralFootprintsTheFastestCounts) {
   Observations o = made_machine();

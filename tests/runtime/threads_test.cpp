@@ -50,7 +50,8 @@ void expect_agreement(const Kernel& kernel, const Buffers& buffers) {
 class Threads : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (tested_device().find("cpu") != std::string::npos) GTEST_SKIP() << "no kernels of a thread per lane there";
+    if (Host host; tested_device().find("cpu") != std::string::npos || (host.device().info().simulated && !host.device().info().threads))
+      GTEST_SKIP() << "no kernels of a thread per lane there";
   }
 };
 

@@ -84,6 +84,21 @@ TEST(VirtualMemory, a_victim_cache_adds_to_the_one_before_it) {
   EXPECT_LT(Chip(own, "victim: l2\n").chase(72 << 10), 0.5 * Chip(own).chase(72 << 10));
 }
 
+// Stores that bring nothing into the cache before it find it there again and again.
+TEST(VirtualMemory, a_victim_cache_keeps_what_is_written_in_it) {
+  constexpr int64_t kBlocks = 12;
+  std::string profile = testing::kSmallChip;
+  profile.insert(profile.find("ways: 3"), "write: through, ");
+  const auto written = [&](const char* effects) {
+    Chip chip(profile, effects);
+    const BufferRange all{chip.buffer(kBlocks * probe::kBlockBytes), 0}, once = chip.parameters({1, kBlocks, 0}), often = chip.parameters({8, kBlocks, 0});
+    const std::vector<ir::Queue> one = {{0, 0, 1}};
+    for (int i = 0; i < 3; ++i) chip.ticks(chip.launch("read_16", {all, once}, one));
+    return 8 * kBlocks * double(probe::kBlockBytes) / chip.ticks(chip.launch("write_16", {all, often}, one));
+  };
+  expect_near(written("victim: l2\n"), written(""), kBandwidth);
+}
+
 // Rows of eight words: every lane of a wave in a bank of its own, or all of them in one.
 TEST(VirtualMemory, lanes_that_meet_in_a_bank_take_turns) {
   const auto kernel = [](int64_t stride) {

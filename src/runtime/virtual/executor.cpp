@@ -17,7 +17,7 @@ constexpr int kBlockOperations = 256;  // unless they are long
 
 Executor::Executor(Machine& machine, const Code& code, Unit& unit, int unit_number, int partition, std::span<const View> arguments)
     : machine_(machine), code_(code), core_(machine.chip, unit, partition), port_(unit_number * machine.chip.partitions + partition),
-      registers_(code), vars_(static_cast<size_t>(code.vars), 0), places_(code.places.size(), 0), ready_(code.regs.size(), 0),
+      registers_(code, machine.products), vars_(static_cast<size_t>(code.vars), 0), places_(code.places.size(), 0), ready_(code.regs.size(), 0),
       loops_(code.loops.size()) {
   scratch_.resize(static_cast<size_t>(code.scratch_bytes));
   size_t argument = 0;

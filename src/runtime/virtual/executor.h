@@ -28,6 +28,7 @@ struct View {
 struct Machine {             // what all streams of a launch share
   const Chip& chip;
   Hierarchy& hierarchy;
+  Products& products;
   double hz = 1e9;
   double near_read = 0, near_write = 0, own_read = 0, own_write = 0;  // ticks per byte
   double own_latency = 0;

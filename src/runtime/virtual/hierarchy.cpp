@@ -197,6 +197,12 @@ void Hierarchy::give_up(int port, size_t level, int64_t line) {
   give_up(port, next, cache(next, port).insert(line_of(next, address), sectors(next, address, chip_.levels[level].line)));
 }
 
+// Bytes that come from a level at once: those it hands over, and no less than what those before it can hold of a line.
+int Hierarchy::unit_of(size_t level, size_t first, int bytes) const {
+  for (size_t k = first; k <= level; ++k) bytes = std::max(bytes, chip_.levels[k].sector);
+  return bytes;
+}
+
 // Into every cache before the level it was found in; victim caches hold what others gave up, no more.
 void Hierarchy::bring_in(int port, size_t found, int64_t address, int bytes, size_t first) {
   for (size_t k = found; k-- > first;) {
@@ -208,6 +214,13 @@ void Hierarchy::bring_in(int port, size_t found, int64_t address, int bytes, siz
     // A cache of whole lines that was asked for it has none of it.
     give_up(port, k, l.sector == l.line ? c.insert_new(line_of(k, address), 1) : c.insert(line_of(k, address), sectors(k, from, std::min(least, l.line))));
   }
+}
+
+// Does a store bring the line into a cache before this one?
+bool Hierarchy::taken_nearer(size_t level) const {
+  for (size_t k = 0; k < level; ++k)
+    if (chip_.levels[k].allocates && !chip_.levels[k].victim) return true;
+  return false;
 }
 
 double Hierarchy::access(int port_number, int64_t address, int bytes, AccessKind kind, double at, size_t first) {
@@ -245,7 +258,7 @@ double Hierarchy::access(int port_number, int64_t address, int bytes, AccessKind
       if (const InFlight& w = under_way[k]; !w.until.empty()) asked = std::max(asked, w.until[w.next]);
   // What is written to a line that is there takes no more than its bytes.
   const bool lands = kind == AccessKind::write && found == target && found < memory_ && chip_.threads;
-  const int moved = lands ? bytes : std::max({bytes, chip_.levels[first].sector, chip_.levels[target].sector});
+  const int moved = lands ? bytes : kind == AccessKind::read ? unit_of(target, first, bytes) : std::max({bytes, chip_.levels[first].sector, chip_.levels[target].sector});
   const double start = served(target, port_number, kind == AccessKind::stream_write ? bytes : moved, kind, ahead ? at - latency_[target] : asked);
   const double arrives = std::max(at + latency_[0], start + latency_[target]);
   if (!ahead && kind != AccessKind::stream_write)
@@ -254,7 +267,7 @@ double Hierarchy::access(int port_number, int64_t address, int bytes, AccessKind
         w.until[w.next] = arrives;
         w.next = w.next + 1 == w.until.size() ? 0 : w.next + 1;
       }
-  if (chip_.levels[found].victim && kind != AccessKind::stream_write) cache(found, port_number).remove(line_of(found, address));
+  if (chip_.levels[found].victim && (kind == AccessKind::read || (kind == AccessKind::write && taken_nearer(found)))) cache(found, port_number).remove(line_of(found, address));
   if (merges && found > 0) coming(port, wanted_sector) = {wanted_sector, launch_, arrives};
   if (kind == AccessKind::read) bring_in(port_number, found, address, moved, first);
   else if (kind == AccessKind::write) {

@@ -75,8 +75,10 @@ class Hierarchy {  // invariant: caches hold what was touched last, as their sha
   double translate(Port& port, int64_t address);
   bool foreseen(Port& port, int64_t line);
   Coming& coming(Port& port, int64_t line) const;
+  int unit_of(size_t level, size_t first, int bytes) const;
   void bring_in(int port, size_t found, int64_t address, int bytes, size_t first);
   void give_up(int port, size_t level, int64_t line);
+  bool taken_nearer(size_t level) const;
   Cache& cache(size_t level, int port) { return caches_[level][static_cast<size_t>(port / chip_.levels[level].ports)]; }
   int64_t line_of(size_t level, int64_t address) const { return address >> line_bits_[level]; }
   uint8_t sectors(size_t level, int64_t address, int bytes) const;

@@ -151,7 +151,7 @@ Result<double> VirtualModule::busy(const Launch& launch, double hz, int64_t& exe
   hierarchy_.begin(hz, active);
   paths_.begin(hz);
   const Level& near = chip.levels.front();
-  Machine machine{chip, hierarchy_, hz};
+  Machine machine{chip, hierarchy_, products_, hz};
   if (near.unit_wide) {
     machine.near_read = 1 / near.read.at(hz);
     machine.near_write = 1 / near.write.at(hz);

@@ -12,6 +12,7 @@
 #include "runtime/virtual/launcher.h"
 #include "runtime/virtual/noise.h"
 #include "runtime/virtual/paths.h"
+#include "runtime/virtual/products.h"
 #include "runtime/virtual/remembered.h"
 #include "runtime/virtual/storage.h"
 
@@ -55,6 +56,7 @@ class VirtualModule final : public Module {
   Storage storage_;
   Hierarchy hierarchy_;
   Paths paths_;
+  Products products_;
   Noise noise_;
   Remembered remembered_;
   std::vector<ir::Kernel> kernels_;

@@ -122,7 +122,7 @@ const T* as(const std::byte* p) { return reinterpret_cast<const T*>(p); }
 
 }  // namespace
 
-Registers::Registers(const Code& code) : code_(code), uniform_(code.regs.size(), 1) {
+Registers::Registers(const Code& code, Products& products) : code_(code), products_(products), uniform_(code.regs.size(), 1) {
   size_t at = 0;
   for (const Reg& r : code.regs) {
     offset_.push_back(at);
@@ -233,7 +233,7 @@ void Registers::multiply(const Matrix& m) {
       for (int l = 0; l < m.instruction.workers(); ++l) out.push_back(value(r, l));
     return out;
   };
-  const std::vector<double> d = ir::multiply(m.instruction, all(m.a), all(m.b), all(m.c));
+  const std::vector<double>& d = products_.of(m.instruction, all(m.a), all(m.b), all(m.c));
   size_t at = 0;
   for (const int r : m.d) {
     set_uniform(r, false);

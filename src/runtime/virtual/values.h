@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/virtual/code.h"
+#include "runtime/virtual/products.h"
 
 namespace assay::runtime::simulated {
 
@@ -15,7 +16,7 @@ using Mask = const uint8_t*;
 
 class Registers {  // invariant: of a uniform register only lane 0 holds its value
  public:
-  explicit Registers(const Code& code);
+  Registers(const Code& code, Products& products);
 
   std::byte* lanes(int reg) { return data_.data() + offset_[static_cast<size_t>(reg)]; }  // all of them
   const std::byte* one(int reg) const { return data_.data() + offset_[static_cast<size_t>(reg)]; }  // lane 0
@@ -42,6 +43,7 @@ class Registers {  // invariant: of a uniform register only lane 0 holds its val
   void apply_as(const Op& op, Mask mask);
 
   const Code& code_;
+  Products& products_;
   std::vector<std::byte> data_;
   std::vector<size_t> offset_;
   std::vector<uint8_t> uniform_;

@@ -79,7 +79,7 @@ TEST(AccessOfWaves, transfers) {
 
 TEST(AccessOfWaves, a_groups_own_memory) {
   const hwdesc::MemoryLevel& own = level(found("access-waves"), "local");
-  EXPECT_EQ(own.banks.count.value->v, 16);
+  expect_told(own.banks.count, 16);
   EXPECT_EQ(own.backed_by, "");
   EXPECT_EQ(level(found("access-emulated"), "local").backed_by, "dram");
 }

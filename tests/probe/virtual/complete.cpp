@@ -39,19 +39,32 @@ void fill(MemoryLevel& l, const simulated::Level& from, double hz) {
   const double read = from.read.at(hz), write = from.write.at(hz);
   const double apart = std::max(1 / read, 1 / write), turns = (1 / read + 1 / write) * from.copy_share;
   fill(l.bandwidth.copy, Bandwidth{2 / std::max(apart, turns) * hz, ""});
+  const double both = (2 / read + 1 / write) * from.copy_share + (1 / read + 1 / write) * from.turn;  // a turn per pair
+  if (from.memory) fill(l.bandwidth.triad, Bandwidth{3 / std::max({2 / read, 1 / write, both}) * hz, ""});
+}
+
+// By stores: a victim cache has what others gave up, and what they do not bring in they do not give up.
+bool passed_by(const std::vector<simulated::Level>& levels, const simulated::Level& l) {
+  const auto gives = [&](const simulated::Level& before) { return &before < &l && before.allocates && !before.victim; };
+  return l.victim && std::none_of(levels.begin(), levels.end(), gives);
 }
 
 }  // namespace
 
-Profile completed(Profile profile) {
-  const auto chip = simulated::make_chip(profile, {});
+Profile completed(Profile profile, const std::string& effects) {
+  const auto parsed = simulated::parse_effects("schema: assay/virtual/1\nprofile: it\n" + effects, "effects");
+  if (!parsed) throw std::runtime_error(render(parsed.diags()));
+  const auto chip = simulated::make_chip(profile, *parsed);
   if (!chip) throw std::runtime_error(render(chip.diags()));
   if (profile.clocks.empty()) profile.clocks.push_back({kCore, {}, {}});
   fill(profile.clocks[0].max, Hertz{chip->clock});
   std::vector<MemoryLevel> kept;
   for (MemoryLevel& l : profile.memory) {
     const auto level = std::find_if(chip->levels.begin(), chip->levels.end(), [&](const simulated::Level& s) { return s.name == l.name; });
-    if (level != chip->levels.end()) fill(l, *level, chip->clock);
+    if (level != chip->levels.end()) {
+      if (passed_by(chip->levels, *level)) l.write = WritePolicy::through;
+      fill(l, *level, chip->clock);
+    }
     else if (!chip->scratch.exists || l.managed != Managed::explicit_ || l.per == "device" || l.per == "host") continue;
     else if (l.backed_by.empty()) fill(l.latency, chip->scratch.latency);  // of other memory it is what the caches make of it
     kept.push_back(std::move(l));

@@ -7,7 +7,7 @@
 
 #include "complete.h"
 #include "made_of.h"
-#include "probe/probe.h"
+#include "probed.h"
 #include "probe/report.h"
 #include "truth.h"
 #include "with_effects.h"
@@ -40,9 +40,9 @@ class Effects : public ::testing::TestWithParam<Effect> {};
 TEST_P(Effects, NothingWrongIsSaidWithoutDoubt) {
   const Effect& e = GetParam();
   const testing::WithEffects chip(testing::chip_file(e.chip), std::string("noise: 0.03\n") + e.text);
-  const auto result = probe(chip.device(), small());
+  const auto result = testing::probed(e.name, chip.device(), small());
   ASSERT_TRUE(result.ok()) << render(result.diags());
-  const std::string wrong = lines_of(testing::contradictions(testing::completed(testing::made_of(e.chip)), result->profile, 0.05));
+  const std::string wrong = lines_of(testing::contradictions(testing::completed(testing::made_of(e.chip), e.text), result->profile, 0.05));
   EXPECT_TRUE(wrong.empty()) << wrong;
 }
 

@@ -7,7 +7,7 @@
 
 #include "complete.h"
 #include "hwdesc/library.h"
-#include "probe/probe.h"
+#include "probed.h"
 #include "truth.h"
 #include "with_effects.h"
 
@@ -36,13 +36,19 @@ TEST(Library, EveryProfileIsProbedOrThereIsAReason) {
   EXPECT_EQ(named, there);
 }
 
+std::string name_of(std::string profile) {
+  for (char& c : profile)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  return profile;
+}
+
 class LibraryChips : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(LibraryChips, AreFoundAsTheyAre) {
   const auto profile = hwdesc::load_from_library(GetParam());
   ASSERT_TRUE(profile.ok()) << render(profile.diags());
   const testing::WithEffects chip(GetParam(), "noise: 0.03\n");
-  const auto result = probe(chip.device(), {});
+  const auto result = testing::probed(name_of(GetParam()), chip.device(), {});
   ASSERT_TRUE(result.ok()) << render(result.diags());
   EXPECT_TRUE(result->warnings.empty()) << render(result->warnings);
   std::string all;
@@ -50,14 +56,7 @@ TEST_P(LibraryChips, AreFoundAsTheyAre) {
   EXPECT_TRUE(all.empty()) << all;
 }
 
-std::string name_of(const ::testing::TestParamInfo<const char*>& info) {
-  std::string name = info.param;
-  for (char& c : name)
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(All, LibraryChips, ::testing::ValuesIn(kSuitable), name_of);
+INSTANTIATE_TEST_SUITE_P(All, LibraryChips, ::testing::ValuesIn(kSuitable), [](const auto& i) { return name_of(i.param); });
 
 }  // namespace
 }  // namespace assay::probe

@@ -103,6 +103,12 @@ class Comparison {
     return out;
   }
 
+  // What stores to this level reach: itself, or the first one farther out that takes them.
+  static size_t taken_by(const std::vector<const MemoryLevel*>& truth, size_t i) {
+    while (i + 1 < truth.size() && truth[i]->write != WritePolicy::allocate) ++i;
+    return i;
+  }
+
   void compare_memory() {
     const auto truth = path(truth_), found = path(found_);
     if (by_interval_ && truth.size() > found.size()) return compare_joined(truth, found);
@@ -110,7 +116,13 @@ class Comparison {
       out_.push_back(fmt::format("memory: {} levels, found {}", truth.size(), found.size()));
       return;
     }
-    for (size_t i = 0; i < truth.size(); ++i) compare_level({truth.begin(), truth.begin() + static_cast<std::ptrdiff_t>(i) + 1}, *found[i], i + 1 == truth.size());
+    const auto up_to = [&](size_t i) { return std::vector<const MemoryLevel*>{truth.begin(), truth.begin() + static_cast<std::ptrdiff_t>(i) + 1}; };
+    for (size_t i = 0; i < truth.size(); ++i) {
+      compare_level(up_to(i), *found[i], i + 1 == truth.size());
+      compare_bandwidth("write", &MemoryBandwidth::write, up_to(taken_by(truth, i)), *found[i]);
+      if (taken_by(truth, i) == i) compare_bandwidth("copy", &MemoryBandwidth::copy, up_to(i), *found[i]);
+    }
+    compare_bandwidth("triad", &MemoryBandwidth::triad, up_to(truth.size() - 1), *found.back());
   }
 
   // Fewer levels than there are: each of them lies in the knee of one that says it is smeared.
@@ -136,18 +148,17 @@ class Comparison {
     if (t.line.known() && f.line.known() && !last) same(t.name + " line", t.line.value->v, f.line.value->v);
     if (t.transaction.known() && f.transaction.known() && !last) same(t.name + " transaction", t.transaction.value->v, f.transaction.value->v);
     close(t.name + " latency", in_seconds(truth_, t.latency), in_seconds(found_, f.latency));
-    const auto compare = [&](const char* what, const Value<Bandwidth> MemoryBandwidth::*of) {
-      Range least = total(truth_, t, t.bandwidth.*of);
-      const Range through = rate(truth_, "lsu");  // one pipe for loads and stores
-      if (const double most = through.value * 4 * units(truth_); most > 0 && most < least.value) least = {most, most, most};
-      for (const MemoryLevel* l : way)
-        if (const Range r = total(truth_, *l, l->bandwidth.*of); r.value > 0 && r.value < least.value) least = r;
-      close(t.name + " " + what, least, total(found_, f, f.bandwidth.*of));
-    };
-    compare("read", &MemoryBandwidth::read);
-    if (!last && t.write != WritePolicy::allocate) return;  // stores pass such caches by
-    compare("write", &MemoryBandwidth::write);
-    compare("copy", &MemoryBandwidth::copy);
+    compare_bandwidth("read", &MemoryBandwidth::read, way, f);
+  }
+
+  // No more than the levels on the way pass on, and the one pipe for loads and stores.
+  void compare_bandwidth(const char* what, const Value<Bandwidth> MemoryBandwidth::*of, const std::vector<const MemoryLevel*>& way, const MemoryLevel& f) {
+    Range least = total(truth_, *way.back(), way.back()->bandwidth.*of);
+    const Range through = rate(truth_, "lsu");
+    if (const double most = through.value * 4 * units(truth_); most > 0 && most < least.value) least = {most, most, most};
+    for (const MemoryLevel* l : way)
+      if (const Range r = total(truth_, *l, l->bandwidth.*of); r.value > 0 && r.value < least.value) least = r;
+    close(fmt::format("{} {}", f.name, what), least, total(found_, f, f.bandwidth.*of));
   }
 
   static const MemoryLevel* own_memory(const Profile& p) {

@@ -2,8 +2,9 @@
 #include <gtest/gtest.h>
 #include <algorithm>
 
+#include "complete.h"
 #include "made_of.h"
-#include "probe/probe.h"
+#include "probed.h"
 #include "truth.h"
 #include "with_effects.h"
 
@@ -16,10 +17,10 @@ TEST_P(Chips, AreFoundAsTheyAre) {
   const testing::WithEffects chip(testing::chip_file(GetParam()), "noise: 0.03\n");
   ProbeOptions options;
   options.max_bytes = int64_t{24} << 20;
-  const auto result = probe(chip.device(), options);
+  const auto result = testing::probed(GetParam(), chip.device(), options);
   ASSERT_TRUE(result.ok()) << render(result.diags());
   EXPECT_TRUE(result->warnings.empty()) << render(result->warnings);
-  const std::vector<std::string> wrong = testing::differences(testing::made_of(GetParam()), result->profile, 0.05);
+  const std::vector<std::string> wrong = testing::differences(testing::completed(testing::made_of(GetParam())), result->profile, 0.05);
   std::string all;
   for (const std::string& w : wrong) all += "\n  " + w;
   EXPECT_TRUE(wrong.empty()) << all;
