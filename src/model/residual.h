@@ -1,12 +1,12 @@
 // How far the model has been from the clock, by what it knows of its own certainty: the part of an
 // estimate's interval that no profile can explain. Not fitted per chip.
 //
-//   -ln(measured / predicted) <= a + b ln(1 / efficiency) + c memory            + e narrow    nineteen times in twenty
-//    ln(measured / predicted) <= a + b ln(1 / efficiency) + c memory + d stores + e narrow    the same
+//   -ln(measured / predicted) <= a + b ln(1 / efficiency) + c far             + d stores + e halvings    93 times in a hundred
+//    ln(measured / predicted) <= a + b ln(1 / efficiency) + c near            + d stores + e halvings    the same
 //
-// Quantile regression (Koenker, Bassett 1978) over 1750 programs of 35 operators, half of them drawn uniformly from
-// the legal ones, on one x86 machine with 512-bit vectors. With coefficients from three of four operators, 88 % of the
-// programs of the others lie within; what the profile is uncertain of comes on top.
+// Quantile regression (Koenker, Bassett 1978) over 1600 programs of 40 operators, half of them drawn uniformly from
+// the legal ones, on one x86 machine with 512-bit vectors, through two kernel languages. With coefficients from seven of
+// eight operators, 88 % of the programs of the others lie within; what the profile is uncertain of comes on top.
 #pragma once
 
 namespace assay::model {
@@ -30,8 +30,8 @@ constexpr double hidden_part(double cycles) { return cycles <= kHiddenCycles ? 1
 
 struct Certainty {
   double efficiency = 0;     // what the chip could do at best / the estimate
-  bool narrow = false;       // vectors narrower than the unit's
-  double memory = 0;         // part of the time that lines take on their way
+  double halvings = 0;       // of the unit's vectors, to the width of the program's
+  double near = 0, far = 0;  // parts of the time that lines take on their way between a unit's own caches, and from memories that units share
   double stores = 0;         // part of the time in which the store pipe is busy
 };
 

@@ -51,13 +51,14 @@ TEST(Residual, WidensWithWhatTheModelIsLessSureOf) {
     return r.high - r.low;
   };
   for (double part : {0.0, 0.3, 0.7}) {
-    EXPECT_LT(width({0.9, false, part, 0}), width({0.3, false, part, 0})) << "far from the best";
-    EXPECT_LT(width({0.3, false, part, 0}), width({0.3, true, part, 0})) << "narrow vectors";
-    EXPECT_LT(width({0.3, false, part, 0}), width({0.3, false, part + 0.3, 0})) << "memory";
-    EXPECT_LT(width({0.3, false, 0, part}), width({0.3, false, 0, part + 0.3})) << "stores";
+    EXPECT_LT(width({0.9, 0, part, 0, 0}), width({0.3, 0, part, 0, 0})) << "far from the best";
+    EXPECT_LT(width({0.3, 0, part, 0, 0}), width({0.3, 1, part, 0, 0})) << "narrow vectors";
+    EXPECT_LT(width({0.3, 0, part, 0, 0}), width({0.3, 0, part + 0.3, 0, 0})) << "own caches";
+    EXPECT_LT(width({0.3, 0, 0, part, 0}), width({0.3, 0, 0, part + 0.3, 0})) << "shared memory";
+    EXPECT_LT(width({0.3, 0, 0, 0, part}), width({0.3, 0, 0, 0, part + 0.3})) << "stores";
   }
-  EXPECT_DOUBLE_EQ(width({0.3, false, 1, 1}), width({0.3, false, 9, 9})) << "parts of a whole";
-  EXPECT_DOUBLE_EQ(width({0, false, 0, 0}), width({1e-9, false, 0, 0})) << "bad is bad";
+  EXPECT_DOUBLE_EQ(width({0.3, 0, 1, 1, 1}), width({0.3, 0, 9, 9, 9})) << "parts of a whole";
+  EXPECT_DOUBLE_EQ(width({0, 0, 0, 0, 0}), width({1e-9, 0, 0, 0, 0})) << "bad is bad";
 }
 
 TEST(Machine, AProfileWithoutUnitsOrMemoryIsRefusedWithAHint) {
