@@ -43,13 +43,17 @@ std::vector<int64_t> sweep(int64_t least, int64_t line, int64_t most) {
 
 // One block at one footprint: a new cycle, one warm pass where affordable, samples.
 void chase_block(Session& s, const std::string& experiment, const ChaseArea& area, int64_t bytes) {
+  // What comes in larger pieces than nodes is found again later in a block: where a pass can not be whole, blocks are, and
+  // samples are taken from the beginning of one.
+  const bool whole_blocks = s.device.threads && bytes > kWarmUpTo;
+  if (whole_blocks) bytes = bytes / kMostLocalBytes * kMostLocalBytes;
   const Cycle cycle = dense_cycle(bytes, static_cast<int64_t>(s.known.line));
   area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, cycle, s.random));
   Job job = chase_job(area, 1, 0.4e-3);
   if (bytes > kDenseUpTo) job.samples = 8;
   // What a processor writes it has in its caches, but they may still hold lines of an earlier cycle, too. Of a large one a
-  // part of a pass drives those out; it ends where a block of the cycle does.
-  const runtime::Launch pass = s.bench.launch(job, std::min(cycle.nodes, kWarmUpTo / cycle.stride) / kChaseSteps + 1);
+  // part of a pass drives those out.
+  const runtime::Launch pass = s.bench.launch(job, std::min(cycle.nodes, kWarmUpTo / cycle.stride) / kChaseSteps + (whole_blocks ? 0 : 1));
   if (bytes <= kWarmUpTo) s.warm_up(pass);
   else if (s.device.threads) s.bench.run({&pass, 1});
   s.emit(s.bench.measure(experiment, "chase", {{"bytes", static_cast<double>(bytes)}}, job));

@@ -99,6 +99,14 @@ TEST(VirtualMemory, a_victim_cache_keeps_what_is_written_in_it) {
   expect_near(written("victim: l2\n"), written(""), kBandwidth);
 }
 
+// A far cache of whole lines asks memory for all of one, though a nearer one takes it in parts: its other part is there then.
+TEST(VirtualMemory, what_fills_a_line_of_one_cache_comes_whole) {
+  std::string profile = testing::kSmallWaves;
+  profile.insert(profile.find("  - {name: dram"), "  - {name: l2, per: device, managed: automatic, capacity: 64 KiB, latency: 100 cycles@core, line: 64 B, transaction: 64 B, bandwidth: {read: 64 B/cycle@core}}\n");
+  Chip chip(profile);
+  expect_near(chip.chase(512 << 10, 64, 1, 32), (300 + 30) / 2.0, kBandwidth);
+}
+
 // Rows of eight words: every lane of a wave in a bank of its own, or all of them in one.
 TEST(VirtualMemory, lanes_that_meet_in_a_bank_take_turns) {
   const auto kernel = [](int64_t stride) {

@@ -64,6 +64,8 @@ Profile completed(Profile profile, const std::string& effects) {
     if (level != chip->levels.end()) {
       if (passed_by(chip->levels, *level)) l.write = WritePolicy::through;
       fill(l, *level, chip->clock);
+      // Cores that foresee nothing wait for three streams' lines: what is reached then nobody says.
+      if (!chip->threads && !parsed->prefetch) l.bandwidth.triad = {};
     }
     else if (!chip->scratch.exists || l.managed != Managed::explicit_ || l.per == "device" || l.per == "host") continue;
     else if (l.backed_by.empty()) fill(l.latency, chip->scratch.latency);  // of other memory it is what the caches make of it
