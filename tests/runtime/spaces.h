@@ -67,7 +67,9 @@ inline std::string told_of(Device& device, const ir::Kernel& k, const hwdesc::Ta
     std::vector<std::byte> bytes(wanted.size());
     m.read(launch->arguments[b], bytes);
     const bool right = k.buffers[b].written ? agree(ir::doubles_of(k.buffers[b].dtype, bytes), expected[b], stored) : bytes == wanted;
-    if (!right) return fmt::format("buffer {} is not what the interpreter has, of\n{}", b, ir::print_kernel(k));
+    if (!right)
+      return fmt::format("buffer {} of images stored as {} holds {}, ..., and behind the interpreter {}, ..., of\n{}", b, static_cast<int>(stored),
+                         ir::doubles_of(k.buffers[b].dtype, bytes)[0], expected[b][0], ir::print_kernel(k));
   }
   return "right";
 }

@@ -66,6 +66,19 @@ cl_channel_type channel_of(const ImageShape& shape) {
   return numbers ? CL_FLOAT : shape.dtype == ir::DType::i32 ? CL_SIGNED_INT32 : 0;
 }
 
+// That a driver makes an image does not say that it reads it.
+bool is_supported(const Session& session, const cl_image_format& format) {
+  cl_uint count = 0;
+  const auto list = [&](cl_uint room, cl_image_format* to) {
+    return session.api.clGetSupportedImageFormats(session.context.get(), CL_MEM_READ_ONLY, CL_MEM_OBJECT_IMAGE2D, room, to, &count) == CL_SUCCESS;
+  };
+  if (!list(0, nullptr)) return false;
+  std::vector<cl_image_format> all(count);
+  return list(count, all.data()) && std::any_of(all.begin(), all.end(), [&](const cl_image_format& f) {
+    return f.image_channel_order == format.image_channel_order && f.image_channel_data_type == format.image_channel_data_type;
+  });
+}
+
 Result<Buffer> make_image(const Session& session, const ImageShape& shape) {
   const cl_channel_order order = shape.texel == 1 ? CL_R : shape.texel == 2 ? CL_RG : CL_RGBA;
   const cl_image_format format{order, channel_of(shape)};
@@ -80,6 +93,9 @@ Result<Buffer> make_image(const Session& session, const ImageShape& shape) {
     return error(fmt::format("{} makes no image of {} x {} texels {}: {}", session.id, shape.width, shape.height, format_name(shape), why));
   };
   if (format.image_channel_data_type == 0) return refused("there is no such format");
+  // PoCL lists single halves, and reads them wrongly.
+  if (shape.stored != Stored::as_type && shape.texel != 4) return refused("of such numbers only texels of four are what every driver has");
+  if (!is_supported(session, format)) return refused("the driver does not list this format");
   if (desc.image_width > number_of<size_t>(session.api, session.place.device, CL_DEVICE_IMAGE2D_MAX_WIDTH) ||
       desc.image_height > number_of<size_t>(session.api, session.place.device, CL_DEVICE_IMAGE2D_MAX_HEIGHT) ||
       static_cast<size_t>(b.bytes) > session.limits.buffer_bytes)
