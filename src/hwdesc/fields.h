@@ -197,6 +197,7 @@ template <class V> void fields(V& v, Is<AccessPath> auto& x) {
   v("latency", x.latency, "load to use, of what its first memory holds", Need::optional);
   v("bandwidth", x.bandwidth, "all users reading what its first memory holds", Need::optional);
   v("divergent", x.divergent, "load to use where lanes want a line each, over that where they want the same element", Need::optional);
+  v("formats", x.formats, "the same by what a texel is made of: r32f, rgba32f, rgba16f, rgba8", Need::optional);
   v("block", x.block, "texels that are fetched together", Need::optional);
   v("border", x.border, "what a read outside the image gives", Need::optional);
 }

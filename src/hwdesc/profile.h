@@ -210,6 +210,7 @@ struct AccessPath {           // another way to read memory (texture)
   Value<Latency> latency;     // load to use, of what its first memory holds
   Value<Bandwidth> bandwidth; // of that, all users
   Value<Ratio> divergent;     // load to use where lanes want a line each, over that where they want the same element
+  std::vector<std::pair<std::string, Value<Bandwidth>>> formats;  // the same by what a texel is made of: r32f, rgba16f, rgba8
   Block block;
   Border border = Border::unknown;
   bool operator==(const AccessPath&) const = default;

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -7,6 +9,7 @@
 #include "probe/infer.h"
 #include "probe/stats.h"
 #include "probe/values.h"
+#include "runtime/device.h"
 
 namespace assay::probe {
 namespace {
@@ -202,6 +205,25 @@ void add_reads(const Observations& all, AccessPath& path) {
     path.bandwidth.note = fmt::format("plain memory of the same size: {:.3g} GB/s", 1e-9 / plain->value);
 }
 
+// What a texel is made of, as conditions say it.
+std::string format_at(const Observation& o) {
+  const auto number = static_cast<int>(o.value_at("number"));
+  return runtime::format_name({ir::DType::f32, static_cast<int>(o.value_at("texel")), 1, 1,
+                               number == 2 ? runtime::Stored::f16 : number == 1 ? runtime::Stored::unorm8 : runtime::Stored::as_type});
+}
+
+// By what a texel is made of; those that the driver does not have, with its word for it.
+void add_formats(const Observations& all, AccessPath& path) {
+  std::map<std::string, std::vector<Observation>> by_format;
+  for (const char* what : {"read", "read_small"})
+    for (Observation& o : select(all, "image", what)) by_format[format_at(o)].push_back(std::move(o));
+  for (const auto& [format, blocks] : by_format)
+    if (const auto s = summarize(blocks, Estimator::throughput)) path.formats.emplace_back(format, bandwidth_value(inverse(*s, 1), "", "all users reading the same 16 KiB of texels"));
+  constexpr std::string_view kNone = "no_image.";
+  for (const auto& [name, why] : all.facts)
+    if (name.starts_with(kNone)) path.formats.emplace_back(name.substr(kNone.size()), unknown_value<Bandwidth>(why));
+}
+
 void add_images(const Observations& all, const Known& known, Profile& to) {
   constexpr Named kImages{"image", "texture", "image_width", "images"};
   if (!tried(all, kImages.experiment)) return;
@@ -215,6 +237,7 @@ void add_images(const Observations& all, const Known& known, Profile& to) {
   path.max_height = said<Count>(all, "image_height");
   add_block(all, path, to);
   add_reads(all, path);
+  add_formats(all, path);
   to.paths.push_back(std::move(path));
 }
 

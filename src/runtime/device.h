@@ -66,13 +66,25 @@ struct BufferRange {
   int64_t offset = 0;  // bytes
 };
 
+// How the numbers of an image lie in memory: as their type; f32 as f16, or as bytes of which 255 is 1.
+enum class Stored { as_type, f16, unorm8 };
+
 // Of ir::Space::image: texels of `texel` numbers, a row below the other.
 struct ImageShape {
-  ir::DType dtype = ir::DType::f32;
+  ir::DType dtype = ir::DType::f32;  // that kernels read
   int texel = 1;
   int64_t width = 1, height = 1;
-  int64_t row_bytes() const { return width * texel * ir::bytes_of(dtype); }
+  Stored stored = Stored::as_type;
+  int64_t number_bytes() const { return stored == Stored::f16 ? 2 : stored == Stored::unorm8 ? 1 : ir::bytes_of(dtype); }
+  int64_t row_bytes() const { return width * texel * number_bytes(); }
+  int64_t bytes() const { return row_bytes() * height; }
+  // As kernels count them, of whose type a number is.
+  int64_t counted_bytes() const { return width * height * texel * ir::bytes_of(dtype); }
+  bool operator==(const ImageShape&) const = default;
 };
+
+// What it is made of, as graphics has it: rgba16f, r32i. For messages, and in profiles.
+std::string format_name(const ImageShape& shape);
 
 struct Launch {
   int kernel = -1;                     // position in load()'s list

@@ -2,6 +2,7 @@
 #include "probe/access_path.h"
 
 #include <gmock/gmock.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -103,6 +104,8 @@ TEST(Paths, images_that_go_through_the_caches_of_plain_memory) {
       Observations o;
       o.facts = {{"image_width", "16384"}};
       add_curve(o, "image", "chase", path, 256, 64 << 20, noise);
+      for (size_t i = 2; i < o.points.size(); i += 4)  // somebody else, for a while each time
+        for (double& seconds : o.points[i].samples) seconds *= o.points[i].value_at("bytes") > 100e3 ? 5 : 1;
       add_curve(o, "image", "plain", plain, 256, 64 << 20, noise);
       Known k;
       k.levels = {{{1 << 10, 40 << 10, 1.5e-9}, {80 << 10, 700 << 10, 4e-9}, {3 << 20, 20 << 20, 20e-9}, {100 << 20, 400 << 20, 110e-9}},
@@ -206,9 +209,14 @@ TEST(Paths, blocks_of_texels_are_lines) {
   for (const char* what : {"across", "down"})
     for (const double d : {1, 2, 4, 8, 16}) o.points.push_back({"image", what, {{"distance", d}}, "s", {d < 4 ? 80e-9 : 150e-9}, {0}, 0, {}});
   for (const double texel : {1, 2, 4}) o.points.push_back({"image", "read", {{"texel", texel}}, "s", {1 / (texel * 20e9)}, {0}, 0, {}});
+  o.points.push_back({"image", "read_small", {{"texel", 4}, {"number", 2}}, "s", {1 / 50e9}, {0}, 0, {}});
+  o.facts.emplace_back("no_image.rg8", "the driver said why");
   hwdesc::Profile p = plain_memory();
   infer_paths(o, known(), p);
   EXPECT_EQ(p.paths.at(0).block.width.value->v, 4);
+  std::vector<std::string> formats;
+  for (const auto& [format, rate] : p.paths[0].formats) formats.push_back(fmt::format("{}: {}", format, rate.known() ? fmt::format("{:.0f}", rate.value->v / 1e9) : rate.note));
+  EXPECT_THAT(formats, ElementsAre("r32f: 20", "rg32f: 40", "rgba16f: 50", "rgba32f: 80", "rg8: the driver said why"));
   EXPECT_EQ(p.paths[0].block.height.value->v, 4);
   EXPECT_EQ(p.paths[0].texel.value->v, 4);
   EXPECT_NEAR(p.paths[0].bandwidth.value->v, 80e9, 1e9);

@@ -102,6 +102,34 @@ TEST(Spaces, images) { check({Space::image}, true); }
 
 TEST(Spaces, all_side_by_side) { check({Space::image, Space::constant, Space::plain}, true); }
 
+// Texels whose numbers lie as halves, or as bytes from 0 to 1: kernels read f32.
+TEST(Spaces, images_of_smaller_numbers) {
+  Host host;
+  if (!has(host.device(), Space::image)) GTEST_SKIP() << "of drivers that know images";
+  host.options().one_by_one = true;
+  std::mt19937 rng(9);
+  for (const Stored stored : {Stored::f16, Stored::unorm8})
+    for (int ran = 0, i = 0; ran < 3; ++i) {
+      const Kernel k = random_reading(rng, {Space::image}, DType::f32, kThreads);
+      const std::string told = told_of(host.device(), k, lanes_are_threads(), host.options(), rng, stored);
+      if (host.device().info().simulated) {
+        EXPECT_THAT(told, HasSubstr("keeps numbers as their type: no "));
+        break;
+      }
+      ASSERT_LT(i, 300);
+      if (told.find("only texels of four") != std::string::npos || is_lack(k, told)) continue;
+      ASSERT_EQ(told, "right");
+      ++ran;
+    }
+}
+
+TEST(Spaces, formats_have_names_that_people_know) {
+  EXPECT_EQ(format_name({DType::f32, 4, 1, 1, Stored::f16}), "rgba16f");
+  EXPECT_EQ(format_name({DType::f32, 1, 1, 1, Stored::as_type}), "r32f");
+  EXPECT_EQ(format_name({DType::i32, 2, 1, 1, Stored::as_type}), "rg32i");
+  EXPECT_EQ(format_name({DType::f32, 4, 1, 1, Stored::unorm8}), "rgba8");
+}
+
 // What a run of these launches says.
 std::string failure(Module& m, const std::vector<BufferRange>& arguments) {
   const auto times = m.run(std::vector{Launch{0, arguments, {}}}, {});
@@ -117,10 +145,11 @@ TEST(Spaces, an_image_where_there_should_be_none_is_an_error) {
   EXPECT_EQ(failure(*m, {{image, 0}, {out, 0}}), "it ran");
   EXPECT_THAT(failure(*m, {{plain, 0}, {out, 0}}), HasSubstr("argument 'x' of kernel 'reading' is an image"));
   EXPECT_THAT(failure(*m, {{image, 0}, {image, 0}}), HasSubstr("argument 'y' of kernel 'reading' is no image"));
-  for (const ImageShape& other : {ImageShape{DType::f32, 4, 32, 16}, ImageShape{DType::i32, 4, 64, 8}, ImageShape{DType::f32, 1, 64, 32}})
+  for (const ImageShape& other : {ImageShape{DType::f32, 4, 32, 16}, {DType::i32, 4, 64, 8}, {DType::f32, 1, 64, 32}})
     EXPECT_THAT(failure(*m, {{m->allocate_image(other).value(), 0}, {out, 0}}), HasSubstr("has rows of 64 texels of 4 f32"));
   EXPECT_FALSE(m->allocate_image({DType::f32, 4, int64_t{1} << 30, 1}).ok());
   EXPECT_FALSE(m->allocate_image({DType::f64, 4, 64, 8}).ok());
+  EXPECT_FALSE(m->allocate_image({DType::i32, 4, 64, 8, Stored::unorm8}).ok());
 }
 
 TEST(Spaces, rows_of_an_image_are_written_and_read_on_their_own) {

@@ -44,7 +44,7 @@ enum FunctionAttribute : int { kLocalBytes = 3, kRegisters = 4, kMostGroupMemory
 
 // Images. Each struct is laid out as the driver's: CUDA_ARRAY_DESCRIPTOR, CUDA_RESOURCE_DESC of an array,
 // CUDA_TEXTURE_DESC, CUDA_MEMCPY2D.
-enum class ArrayFormat : unsigned { i32 = 0x0a, f32 = 0x20 };
+enum class ArrayFormat : unsigned { u8 = 0x01, i32 = 0x0a, f16 = 0x10, f32 = 0x20 };
 struct ArrayShape {
   size_t width = 0, height = 0;
   ArrayFormat format = ArrayFormat::f32;

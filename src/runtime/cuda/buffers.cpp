@@ -28,7 +28,7 @@ Result<int> Buffers::allocate_image(const ImageShape& shape) {
   auto image = make_image(session_, shape);
   if (!image) return image.diags();
   Buffer b;
-  b.bytes = shape.row_bytes() * shape.height;
+  b.bytes = shape.bytes();
   b.image = std::move(image).value();
   const std::vector<std::byte> zeros(static_cast<size_t>(b.bytes));
   if (const Status s = write_to(b, 0, zeros)) return failure(session_.api, "cuMemcpy2DAsync", s);
@@ -74,7 +74,7 @@ Status Buffers::read_of(const Buffer& b, int64_t offset, std::span<std::byte> da
 
 void Buffers::write(BufferRange to, std::span<const std::byte> data) {
   if (data.empty()) return;
-  ASSAY_CHECK(to.offset >= 0 && to.offset + static_cast<int64_t>(data.size()) <= bytes_of(to.buffer));
+  ASSAY_CHECK(to.offset >= 0 && to.offset + static_cast<int64_t>(data.size()) <= at(to.buffer).bytes);
   if (const Status s = write_to(at(to.buffer), to.offset, data)) lost_.push_back(failure(session_.api, "cuMemcpyHtoDAsync", s));
 }
 
@@ -91,7 +91,7 @@ void Buffers::write_words(int buffer, std::span<const Word> words) {
 
 void Buffers::read(BufferRange from, std::span<std::byte> data) const {
   if (data.empty()) return;
-  ASSAY_CHECK(from.offset >= 0 && from.offset + static_cast<int64_t>(data.size()) <= bytes_of(from.buffer));
+  ASSAY_CHECK(from.offset >= 0 && from.offset + static_cast<int64_t>(data.size()) <= at(from.buffer).bytes);
   const Status s = read_of(at(from.buffer), from.offset, data);
   if (s == kSuccess) return;
   std::fill(data.begin(), data.end(), std::byte{0xFF});  // NaN: never a value that looks right

@@ -30,7 +30,7 @@ class Buffers {  // invariant: what went wrong in a call that returns nothing is
   void read(BufferRange from, std::span<std::byte> data) const;
 
   size_t size() const { return all_.size(); }
-  int64_t bytes_of(int buffer) const { return at(buffer).bytes; }
+  int64_t bytes_of(int buffer) const { return at(buffer).image ? at(buffer).image->shape.counted_bytes() : at(buffer).bytes; }
   Address address_of(BufferRange r) const { return start(at(r.buffer)) + static_cast<Address>(r.offset); }
   const Image* image_of(int buffer) const { return at(buffer).image ? &*at(buffer).image : nullptr; }
   // What a kernel is handed: an address, or the object through which an image is read.

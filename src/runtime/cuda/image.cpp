@@ -9,9 +9,11 @@ namespace {
 
 std::optional<ArrayFormat> format_of(const ImageShape& shape) {
   if (shape.texel != 1 && shape.texel != 2 && shape.texel != 4) return std::nullopt;
-  if (shape.dtype == ir::DType::f32) return ArrayFormat::f32;
-  if (shape.dtype == ir::DType::i32) return ArrayFormat::i32;
-  return std::nullopt;
+  const bool numbers = shape.dtype == ir::DType::f32;
+  if (shape.stored == Stored::f16 && numbers) return ArrayFormat::f16;
+  if (shape.stored == Stored::unorm8 && numbers) return ArrayFormat::u8;  // read as numbers from 0 to 1, since nothing else is asked for
+  if (shape.stored != Stored::as_type || (!numbers && shape.dtype != ir::DType::i32)) return std::nullopt;
+  return numbers ? ArrayFormat::f32 : ArrayFormat::i32;
 }
 
 // All of a copy but where the host's side lies.
@@ -29,7 +31,7 @@ BlockCopy rows_of(const Image& image, int64_t offset, int64_t bytes) {
 Result<Image> make_image(const Session& session, const ImageShape& shape) {
   const Api& api = session.api;
   const auto refused = [&](const std::string& why) {
-    return error(fmt::format("{} makes no image of {} x {} texels of {} {}: {}", session.id, shape.width, shape.height, shape.texel, ir::name_of(shape.dtype), why));
+    return error(fmt::format("{} makes no image of {} x {} texels {}: {}", session.id, shape.width, shape.height, format_name(shape), why));
   };
   const auto format = format_of(shape);
   if (!format) return refused("there is no such format");

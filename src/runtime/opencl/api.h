@@ -23,7 +23,7 @@ namespace assay::runtime::opencl {
   X(clReleaseKernel) X(clSetKernelArg) X(clGetKernelWorkGroupInfo) X(clCreateBuffer)              \
   X(clReleaseMemObject) X(clEnqueueMapBuffer) X(clEnqueueUnmapMemObject) X(clEnqueueReadBuffer) X(clEnqueueWriteBuffer) X(clEnqueueNDRangeKernel)  \
   X(clFlush) X(clFinish) X(clGetEventProfilingInfo) X(clGetEventInfo) X(clReleaseEvent)           \
-  X(clWaitForEvents) X(clCreateImage) X(clEnqueueReadImage) X(clEnqueueWriteImage)
+  X(clWaitForEvents) X(clCreateImage) X(clGetSupportedImageFormats) X(clEnqueueReadImage) X(clEnqueueWriteImage)
 
 struct Api {
 #define ASSAY_DECLARE(name) decltype(&::name) name = nullptr;

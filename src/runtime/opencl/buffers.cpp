@@ -55,20 +55,47 @@ cl_int move_rows(const Session& session, const Buffer& image, int64_t offset, in
   return session.api.clEnqueueReadImage(session.queue.get(), image.memory.get(), CL_TRUE, origin, region, 0, 0, to, 0, nullptr, nullptr);
 }
 
+// 0: there is none.
+cl_channel_type channel_of(const ImageShape& shape) {
+  const bool numbers = shape.dtype == ir::DType::f32;
+  switch (shape.stored) {
+    case Stored::f16: return numbers ? CL_HALF_FLOAT : 0;
+    case Stored::unorm8: return numbers ? CL_UNORM_INT8 : 0;
+    case Stored::as_type: break;
+  }
+  return numbers ? CL_FLOAT : shape.dtype == ir::DType::i32 ? CL_SIGNED_INT32 : 0;
+}
+
+// That a driver makes an image does not say that it reads it.
+bool is_supported(const Session& session, const cl_image_format& format) {
+  cl_uint count = 0;
+  const auto list = [&](cl_uint room, cl_image_format* to) {
+    return session.api.clGetSupportedImageFormats(session.context.get(), CL_MEM_READ_ONLY, CL_MEM_OBJECT_IMAGE2D, room, to, &count) == CL_SUCCESS;
+  };
+  if (!list(0, nullptr)) return false;
+  std::vector<cl_image_format> all(count);
+  return list(count, all.data()) && std::any_of(all.begin(), all.end(), [&](const cl_image_format& f) {
+    return f.image_channel_order == format.image_channel_order && f.image_channel_data_type == format.image_channel_data_type;
+  });
+}
+
 Result<Buffer> make_image(const Session& session, const ImageShape& shape) {
   const cl_channel_order order = shape.texel == 1 ? CL_R : shape.texel == 2 ? CL_RG : CL_RGBA;
-  const cl_image_format format{order, static_cast<cl_channel_type>(shape.dtype == ir::DType::f32 ? CL_FLOAT : CL_SIGNED_INT32)};
+  const cl_image_format format{order, channel_of(shape)};
   cl_image_desc desc{};
   desc.image_type = CL_MEM_OBJECT_IMAGE2D;
   desc.image_width = static_cast<size_t>(shape.width);
   desc.image_height = static_cast<size_t>(shape.height);
   Buffer b;
   b.image = shape;
-  b.bytes = shape.row_bytes() * shape.height;
+  b.bytes = shape.bytes();
   const auto refused = [&](const std::string& why) {
-    return error(fmt::format("{} makes no image of {} x {} texels of {} {}: {}", session.id, shape.width, shape.height, shape.texel, ir::name_of(shape.dtype), why));
+    return error(fmt::format("{} makes no image of {} x {} texels {}: {}", session.id, shape.width, shape.height, format_name(shape), why));
   };
-  if (shape.dtype != ir::DType::f32 && shape.dtype != ir::DType::i32) return refused("there is no such format");
+  if (format.image_channel_data_type == 0) return refused("there is no such format");
+  // PoCL lists single halves, and reads them wrongly.
+  if (shape.stored != Stored::as_type && shape.texel != 4) return refused("of such numbers only texels of four are what every driver has");
+  if (!is_supported(session, format)) return refused("the driver does not list this format");
   if (desc.image_width > number_of<size_t>(session.api, session.place.device, CL_DEVICE_IMAGE2D_MAX_WIDTH) ||
       desc.image_height > number_of<size_t>(session.api, session.place.device, CL_DEVICE_IMAGE2D_MAX_HEIGHT) ||
       static_cast<size_t>(b.bytes) > session.limits.buffer_bytes)

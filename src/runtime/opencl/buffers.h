@@ -36,7 +36,7 @@ class Buffers {  // invariant: what went wrong in a call that returns nothing is
   std::optional<double> map(BufferRange range, int64_t bytes);
 
   size_t size() const { return all_.size(); }
-  int64_t bytes_of(int buffer) const { return at(buffer).bytes; }
+  int64_t bytes_of(int buffer) const { return at(buffer).image ? at(buffer).image->counted_bytes() : at(buffer).bytes; }
   const ImageShape* image_of(int buffer) const { return at(buffer).image ? &*at(buffer).image : nullptr; }
   cl_mem memory_of(int buffer) const { return at(buffer).memory.get(); }
   // Where a range begins in its cl_mem, and as an address, where the device shares the host's memory.

@@ -89,7 +89,7 @@ Result<int> Buffers::allocate_image(const ImageShape& shape) {
   auto image = make_image(session_, shape);
   if (!image) return image.diags();
   Buffer b;
-  b.bytes = shape.row_bytes() * shape.height;
+  b.bytes = shape.bytes();
   b.image = std::move(image).value();
   const std::vector<std::byte> zeros(static_cast<size_t>(b.bytes));
   if (Diags faults = copy_in(b, 0, zeros); has_error(faults)) return faults;

@@ -39,7 +39,7 @@ class Buffers {  // invariant: what went wrong in a call that returns nothing is
   void read(BufferRange from, std::span<std::byte> data) const;
 
   size_t size() const { return all_.size(); }
-  int64_t bytes_of(int buffer) const { return at(buffer).bytes; }
+  int64_t bytes_of(int buffer) const { return at(buffer).image ? at(buffer).image->shape.counted_bytes() : at(buffer).bytes; }
   const Image* image_of(int buffer) const { return at(buffer).image ? &*at(buffer).image : nullptr; }
 
   // What a kernel is shown of a buffer, from the device's alignment on, and where in it the range begins.

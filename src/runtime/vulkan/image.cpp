@@ -11,16 +11,22 @@ constexpr VkImageLayout kReadable = VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL;
 constexpr VkImageUsageFlags kUses = VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
 constexpr VkImageSubresourceRange kWhole = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
 
+struct Format {
+  ir::DType dtype;
+  Stored stored;
+  VkFormat of_1, of_2, of_4;  // numbers
+};
+constexpr Format kFormats[] = {
+    {ir::DType::f32, Stored::as_type, VK_FORMAT_R32_SFLOAT, VK_FORMAT_R32G32_SFLOAT, VK_FORMAT_R32G32B32A32_SFLOAT},
+    {ir::DType::i32, Stored::as_type, VK_FORMAT_R32_SINT, VK_FORMAT_R32G32_SINT, VK_FORMAT_R32G32B32A32_SINT},
+    {ir::DType::f32, Stored::f16, VK_FORMAT_R16_SFLOAT, VK_FORMAT_R16G16_SFLOAT, VK_FORMAT_R16G16B16A16_SFLOAT},
+    {ir::DType::f32, Stored::unorm8, VK_FORMAT_R8_UNORM, VK_FORMAT_R8G8_UNORM, VK_FORMAT_R8G8B8A8_UNORM}};
+
 // VK_FORMAT_UNDEFINED: there is none.
 VkFormat format_of(const ImageShape& shape) {
-  const bool integers = shape.dtype == ir::DType::i32;
-  if (!integers && shape.dtype != ir::DType::f32) return VK_FORMAT_UNDEFINED;
-  switch (shape.texel) {
-    case 1: return integers ? VK_FORMAT_R32_SINT : VK_FORMAT_R32_SFLOAT;
-    case 2: return integers ? VK_FORMAT_R32G32_SINT : VK_FORMAT_R32G32_SFLOAT;
-    case 4: return integers ? VK_FORMAT_R32G32B32A32_SINT : VK_FORMAT_R32G32B32A32_SFLOAT;
-    default: return VK_FORMAT_UNDEFINED;
-  }
+  for (const Format& f : kFormats)
+    if (f.dtype == shape.dtype && f.stored == shape.stored) return shape.texel == 1 ? f.of_1 : shape.texel == 2 ? f.of_2 : shape.texel == 4 ? f.of_4 : VK_FORMAT_UNDEFINED;
+  return VK_FORMAT_UNDEFINED;
 }
 
 // What a device says it can not do; "": it can.
@@ -61,7 +67,7 @@ void change(const Api& api, VkCommandBuffer commands, VkImage image, const Use& 
 Result<Image> make_image(const Session& session, const ImageShape& shape) {
   const Api& api = session.api();
   const auto refused = [&](const std::string& why) {
-    return error(fmt::format("{} makes no image of {} x {} texels of {} {}: {}", session.id(), shape.width, shape.height, shape.texel, ir::name_of(shape.dtype), why));
+    return error(fmt::format("{} makes no image of {} x {} texels {}: {}", session.id(), shape.width, shape.height, format_name(shape), why));
   };
   auto wanted = made<VkImageCreateInfo>(VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO);
   wanted.imageType = VK_IMAGE_TYPE_2D;

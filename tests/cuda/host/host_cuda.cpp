@@ -106,7 +106,8 @@ struct Function {
 struct Shape {
   size_t width, height;
   unsigned format, numbers;
-  size_t row_bytes() const { return width * numbers * 4; }
+  size_t number_bytes() const { return format == 0x01 ? 1 : format == 0x10 ? 2 : 4; }
+  size_t row_bytes() const { return width * numbers * number_bytes(); }
 };
 struct Array {
   Shape shape;
@@ -114,6 +115,14 @@ struct Array {
 };
 std::set<Array*> arrays;
 std::set<Array**> textures;  // a CUtexObject is the address of one
+
+// A number that lies as f16, or as a byte of which 255 is 1.
+float number_at(const char* at, unsigned format) {
+  if (format == 0x01) return static_cast<float>(static_cast<unsigned char>(*at)) / 255.0f;
+  _Float16 half;
+  std::memcpy(&half, at, sizeof half);
+  return static_cast<float>(half);
+}
 
 // Four numbers of 4 bytes; poison where there is no texel, and where a texel has fewer.
 void read_texel(unsigned long long texture, float x, float y, void* to) {
@@ -123,7 +132,9 @@ void read_texel(unsigned long long texture, float x, float y, void* to) {
   const Array& a = **t;
   const auto column = static_cast<size_t>(x), row = static_cast<size_t>(y);
   if (column >= a.shape.width || row >= a.shape.height) return;
-  std::memcpy(to, a.bytes.data() + row * a.shape.row_bytes() + column * a.shape.numbers * 4, a.shape.numbers * 4);
+  const char* from = a.bytes.data() + row * a.shape.row_bytes() + column * a.shape.numbers * a.shape.number_bytes();
+  if (a.shape.number_bytes() == 4) std::memcpy(to, from, a.shape.numbers * 4);
+  else for (size_t i = 0; i < a.shape.numbers; ++i) static_cast<float*>(to)[i] = number_at(from + i * a.shape.number_bytes(), a.shape.format);
 }
 
 std::set<void*> memory;
@@ -400,7 +411,7 @@ API int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, siz
 }
 
 API int cuArrayCreate_v2(Array** array, const Shape* shape) {
-  if ((shape->format != 0x20 && shape->format != 0x0a) || (shape->numbers != 1 && shape->numbers != 2 && shape->numbers != 4)) return kInvalidValue;
+  if ((shape->format != 0x20 && shape->format != 0x0a && shape->format != 0x10 && shape->format != 0x01) || (shape->numbers != 1 && shape->numbers != 2 && shape->numbers != 4)) return kInvalidValue;
   *array = new Array{*shape, std::vector<char>(shape->row_bytes() * shape->height, 0x7F)};
   arrays.insert(*array);
   return 0;

@@ -1,40 +1,20 @@
 // How memory is accessed, found on simulated chips: what they were made of, or an interval around it, or unknown.
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
-
-#include "hwdesc/parse.h"
-#include "probe/probe.h"
+#include "found.h"
 
 namespace assay::probe {
 namespace {
 
-// The experiments on access, and what they need. One probe for all tests of a chip.
-const hwdesc::Profile& found(const std::string& name) {
-  static std::map<std::string, hwdesc::Profile> probed;
-  if (const auto it = probed.find(name); it != probed.end()) return it->second;
-  ProbeOptions options;
-  options.budget_s = 10;
-  options.max_bytes = int64_t{24} << 20;
-  options.only = {"checks", "clock", "line", "chase", "knees", "fma", "waves", "units", "sharing", "bandwidth", "far", "outstanding", "ways", "transfer", "scratch", "rewrite"};
-  const auto result = probe("virtual:" + std::string(ASSAY_SOURCE_DIR) + "/tests/probe/virtual/chips/" + name + ".yaml", options);
-  if (!result) throw std::runtime_error(render(result.diags()));
-  EXPECT_TRUE(result->warnings.empty()) << render(result->warnings);
-  return probed[name] = result->profile;
-}
+using testing::level;
 
-const hwdesc::MemoryLevel& level(const hwdesc::Profile& p, const std::string& name) {
-  for (const hwdesc::MemoryLevel& l : p.memory)
-    if (l.name == name) return l;
-  throw std::runtime_error(p.name + " has no " + name);
+// The experiments on access, and what they need.
+const hwdesc::Profile& found(const std::string& name) {
+  return testing::found_of(testing::chip_file(name), {"checks", "clock", "line", "chase", "knees", "fma", "waves", "units", "sharing", "bandwidth", "far", "outstanding", "ways", "transfer", "scratch", "rewrite"}, int64_t{24} << 20);
 }
 
 template <class Q>
-void expect_told(const hwdesc::Value<Q>& v, double truth) {
-  ASSERT_TRUE(v.known()) << v.note;
-  EXPECT_NEAR(v.value->v, truth, 0.03 * truth);
-}
+void expect_told(const hwdesc::Value<Q>& v, double truth) { testing::expect_told(v, truth, 0.03); }
 
 // Not told, but not ruled out either.
 template <class Q>

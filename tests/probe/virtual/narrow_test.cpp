@@ -3,25 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <map>
-
-#include "probe/probe.h"
+#include "found.h"
 
 namespace assay::probe {
 namespace {
 
-// One probe for all tests of a chip.
 const hwdesc::Profile& found(const std::string& name) {
-  static std::map<std::string, hwdesc::Profile> probed;
-  if (const auto it = probed.find(name); it != probed.end()) return it->second;
-  ProbeOptions options;
-  options.budget_s = 10;
-  options.max_bytes = int64_t{8} << 20;
-  options.only = {"checks", "clock", "fma", "units", "waves", "types", "matrix"};
-  const auto result = probe("virtual:" + std::string(ASSAY_SOURCE_DIR) + "/tests/probe/virtual/chips/" + name + ".yaml", options);
-  if (!result) throw std::runtime_error(render(result.diags()));
-  EXPECT_TRUE(result->warnings.empty()) << render(result->warnings);
-  return probed[name] = result->profile;
+  return testing::found_of(testing::chip_file(name), {"checks", "clock", "fma", "units", "waves", "types", "matrix"}, int64_t{8} << 20);
 }
 
 const hwdesc::ComputeOp& operation(const hwdesc::Profile& p, const std::string& op, const std::string& dtype) {
@@ -31,10 +19,7 @@ const hwdesc::ComputeOp& operation(const hwdesc::Profile& p, const std::string& 
 }
 
 template <class Q>
-void expect_told(const hwdesc::Value<Q>& v, double truth, double tolerance = 0.05) {
-  ASSERT_TRUE(v.known()) << v.note;
-  EXPECT_NEAR(v.value->v, truth, tolerance * truth);
-}
+void expect_told(const hwdesc::Value<Q>& v, double truth, double tolerance = 0.05) { testing::expect_told(v, truth, tolerance); }
 
 TEST(NarrowTypes, are_found_as_they_are) {
   const hwdesc::Profile& p = found("narrow-waves");

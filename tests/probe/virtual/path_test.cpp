@@ -2,10 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <map>
-
-#include "probe/probe.h"
-#include "made_of.h"
+#include "found.h"
 
 namespace assay::probe {
 namespace {
@@ -14,35 +11,17 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const hwdesc::Profile& found(const std::string& name) {
-  static std::map<std::string, hwdesc::Profile> probed;
-  if (const auto it = probed.find(name); it != probed.end()) return it->second;
-  ProbeOptions options;
-  options.budget_s = 10;
-  options.max_bytes = int64_t{24} << 20;
-  options.only = {"checks", "clock", "line", "chase", "knees", "fma", "waves", "units", "streamed", "latency", "sharing", "bandwidth", "far", "loaded", "constant", "image"};
-  const auto result = probe("virtual:" + testing::chip_file(name), options);
-  if (!result) throw std::runtime_error(render(result.diags()));
-  EXPECT_TRUE(result->warnings.empty()) << render(result->warnings);
-  return probed[name] = result->profile;
-}
+using testing::expect_told;
+using testing::level;
 
-const hwdesc::MemoryLevel& level(const hwdesc::Profile& p, const std::string& name) {
-  for (const hwdesc::MemoryLevel& l : p.memory)
-    if (l.name == name) return l;
-  throw std::runtime_error(p.name + " has no " + name);
+const hwdesc::Profile& found(const std::string& name) {
+  return testing::found_of(testing::chip_file(name), {"checks", "clock", "line", "chase", "knees", "fma", "waves", "units", "streamed", "latency", "sharing", "bandwidth", "far", "loaded", "constant", "image"}, int64_t{24} << 20);
 }
 
 const hwdesc::AccessPath& path(const hwdesc::Profile& p, const std::string& name) {
   for (const hwdesc::AccessPath& a : p.paths)
     if (a.name == name) return a;
   throw std::runtime_error(p.name + " has no path " + name);
-}
-
-template <class Q>
-void expect_told(const hwdesc::Value<Q>& v, double truth, double within) {
-  ASSERT_TRUE(v.known()) << v.note;
-  EXPECT_NEAR(v.value->v, truth, within * truth);
 }
 
 void expect_holds(const hwdesc::Value<hwdesc::Bytes>& v, double truth) {
@@ -73,17 +52,19 @@ TEST(PathsOfWaves, images) {
   expect_told(path(p, "texture").block.height, 4, 0);
   expect_told(path(p, "texture").max_width, 16384, 0);
   EXPECT_TRUE(path(p, "texture").bandwidth.known());
+  size_t told = 0;
+  for (const auto& [format, rate] : path(p, "texture").formats) {
+    told += rate.known() ? 1 : 0;
+    if (rate.known()) continue;
+    EXPECT_THAT(rate.note, HasSubstr("keeps numbers as their type: no " + format));
+  }
+  EXPECT_EQ(told, 3u);  // of f32
+  EXPECT_EQ(path(p, "texture").formats.size(), 9u);
 }
 
 // An Adreno 640: the cache of its texels is small, as fast as nothing else, and before the one of buffers.
 TEST(PathsOfWaves, a_real_chips_images) {
-  ProbeOptions options;
-  options.budget_s = 10;
-  options.max_bytes = int64_t{8} << 20;
-  options.only = {"checks", "clock", "line", "chase", "knees", "fma", "waves", "units", "image"};
-  const auto result = probe("virtual:qualcomm/adreno-640", options);
-  ASSERT_TRUE(result.ok()) << render(result.diags());
-  const hwdesc::Profile& p = result->profile;
+  const hwdesc::Profile& p = testing::found_of("qualcomm/adreno-640", {"checks", "clock", "line", "chase", "knees", "fma", "waves", "units", "image"}, int64_t{8} << 20);
   EXPECT_EQ(path(p, "texture").through.at(0), "texture_l1");
   expect_holds(level(p, "texture_l1").capacity, 1 << 10);
   expect_told(level(p, "texture_l1").line, 64, 0);
