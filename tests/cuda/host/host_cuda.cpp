@@ -258,7 +258,7 @@ size_t size_of_image(const void* image) {
 // The compiler.
 
 API const char* nvrtcGetErrorString(int status) { return status == 6 ? "NVRTC_ERROR_COMPILATION" : "NVRTC_ERROR"; }
-API int nvrtcVersion(int* major, int* minor) { *major = 0; *minor = 1; return 0; }
+API int nvrtcVersion(int* major, int* minor) { *major = 0; *minor = HOST_CUDA_VERSION; return 0; }
 API int nvrtcGetNumSupportedArchs(int* count) { *count = 2; return 0; }
 API int nvrtcGetSupportedArchs(int* all) { all[0] = 80; all[1] = 90; return 0; }
 
