@@ -72,23 +72,28 @@ void Launcher::bind(const Launch& launch, Bound& bound) {
   }
 }
 
-void Launcher::bind(VkDescriptorSet set, uint32_t binding, const VkDescriptorBufferInfo& shown, VkDescriptorType type) {
+namespace {
+
+VkWriteDescriptorSet one_descriptor(VkDescriptorSet set, uint32_t binding, VkDescriptorType type) {
   auto one = made<VkWriteDescriptorSet>(VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET);
   one.dstSet = set;
   one.dstBinding = binding;
   one.descriptorType = type;
   one.descriptorCount = 1;
+  return one;
+}
+
+}  // namespace
+
+void Launcher::bind(VkDescriptorSet set, uint32_t binding, const VkDescriptorBufferInfo& shown, VkDescriptorType type) {
+  VkWriteDescriptorSet one = one_descriptor(set, binding, type);
   one.pBufferInfo = &shown;
   session_.api().vkUpdateDescriptorSets(session_.device(), 1, &one, 0, nullptr);
 }
 
 void Launcher::bind(VkDescriptorSet set, uint32_t binding, const Image& image) {
   const VkDescriptorImageInfo shown{VK_NULL_HANDLE, image.view.get(), VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL};
-  auto one = made<VkWriteDescriptorSet>(VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET);
-  one.dstSet = set;
-  one.dstBinding = binding;
-  one.descriptorType = VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE;
-  one.descriptorCount = 1;
+  VkWriteDescriptorSet one = one_descriptor(set, binding, VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE);
   one.pImageInfo = &shown;
   session_.api().vkUpdateDescriptorSets(session_.device(), 1, &one, 0, nullptr);
 }
