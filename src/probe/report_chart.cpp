@@ -101,7 +101,8 @@ const std::vector<Row>& table() {
        "the line in one is where half is held."},
       {"Bandwidth", "Bandwidth of the caches", "bandwidth", "", "bytes", "units",
        {"bytes of each unit", Kind::bytes, true}, {"all units together", Kind::bytes_per_second, true}, Show::rate, kThroughput, nullptr,
-       "Streams inside each level, with one unit and with all. Copies count bytes read plus bytes written.", false, true},
+       "Streams inside each level, with one unit and with all. Copies count bytes read plus bytes written. "
+       "apart_: runs of 256 bytes, each in a row of its own.", false, true},
       {"Bandwidth", "Far memory against units", "far", "", "units", "",
        {"units at once", Kind::count, false}, {"all units together", Kind::bytes_per_second, false}, Show::rate, kThroughput, mark_power_mean,
        "A buffer far beyond the caches, shared out to the units and read chunk by chunk. "
@@ -153,6 +154,9 @@ const std::vector<Row>& table() {
       {"Arithmetic", "Straight-line code", "code", "straight", "steps", "",
        {"steps in a loop", Kind::count, true}, {"time of a step", Kind::seconds, false}, Show::time, kThroughput, nullptr,
        "A loop of ever more steps: where its code is fetched from further away, steps take longer."},
+      {"Arithmetic", "Scalar operations side by side", "joined", "neighbours", "run", "",
+       {"elements side by side", Kind::count, true}, {"time of an element", Kind::seconds, false}, Show::time, kThroughput, nullptr,
+       "Scalar multiply-adds of elements, so many of them side by side in memory: a compiler that joins neighbours needs less time for longer runs."},
       {"Arithmetic", "Power", "power", "idle fma", "", "",
        {"", Kind::count, false}, {"watts", Kind::count, false}, Show::time, kLatency, nullptr,
        "What the packages' energy counter says without work, and with multiply-adds on all units."},
