@@ -94,6 +94,18 @@ std::optional<int64_t> lane_stride(const ir::Layout& layout, std::span<const int
   return std::nullopt;
 }
 
+std::optional<int64_t> lane_stride(const ir::Layout& layout, std::span<const int64_t> shape, std::span<const ir::Index> index,
+                                   int axis, int width) {
+  int64_t stride = 0;
+  for (size_t d = 0; d < index.size(); ++d) {
+    if (!ir::depends_on(index[d], axis)) continue;
+    const std::optional<int64_t> c = ir::stride_of(index[d], axis), s = lane_stride(layout, shape, static_cast<int>(d), width);
+    if (!c || !s) return std::nullopt;
+    stride += *c * *s;
+  }
+  return stride;
+}
+
 int copy_vector_dim(const ir::Program& p, const ir::Staging& s) {
   const int w = p.vector_width;
   const ir::Read& r = p.graph.nodes[0].reads[static_cast<size_t>(s.read)];

@@ -56,6 +56,10 @@ int copy_vector_dim(const ir::Program& p, const ir::Staging& s);
 // `width` that start at multiples of it; nullopt: they are not equidistant.
 std::optional<int64_t> lane_stride(const ir::Layout& layout, std::span<const int64_t> shape, int dim, int width);
 
+// The same at an index, along an axis that may move several of its dimensions; 0: none of them.
+std::optional<int64_t> lane_stride(const ir::Layout& layout, std::span<const int64_t> shape, std::span<const ir::Index> index,
+                                   int axis, int width);
+
 // Reduce loops outside the accumulators' life: partial sums go through the output buffer.
 bool has_partial_sums(const Nest& nest);
 

@@ -110,18 +110,10 @@ class ClosedForm {
   void add_loads(int buffer, const ir::Layout& layout, std::span<const int64_t> shape,
                  const std::vector<ir::Index>& index, double n, double lanes) {
     AccessCount& a = out_.buffers[static_cast<size_t>(buffer)];
-    int64_t stride = 0;
-    bool equidistant = true;
-    for (size_t d = 0; d < index.size(); ++d) {
-      if (p_.vector_axis < 0 || !ir::depends_on(index[d], p_.vector_axis)) continue;
-      const std::optional<int64_t> c = ir::stride_of(index[d], p_.vector_axis);
-      const std::optional<int64_t> s = lower::lane_stride(layout, shape, static_cast<int>(d), p_.vector_width);
-      equidistant = equidistant && c && s;
-      stride += c.value_or(0) * s.value_or(0);
-    }
-    if (p_.vector_width == 1 || (equidistant && stride == 0))
+    const std::optional<int64_t> stride = p_.vector_axis < 0 ? 0 : lower::lane_stride(layout, shape, index, p_.vector_axis, p_.vector_width);
+    if (p_.vector_width == 1 || stride == 0)
       a.splats += n;
-    else if (equidistant && stride == 1)
+    else if (stride == 1)
       a.vector_loads += n;
     else
       a.gathered_lanes += lanes;

@@ -28,16 +28,8 @@ std::optional<int64_t> stride_along(const ir::Program& p, size_t read, int axis,
   const ir::Read& r = p.graph.nodes[0].reads[read];
   const auto staged = std::find_if(p.staging.begin(), p.staging.end(), [&](const ir::Staging& s) { return s.read == static_cast<int>(read); });
   const auto t = static_cast<size_t>(r.tensor);
-  const std::vector<int64_t> shape = staged != p.staging.end() ? lower::staged_shape(p, *staged) : p.graph.tensors[t].shape;
-  int64_t stride = 0;
-  for (size_t d = 0; d < r.index.size(); ++d) {
-    if (!ir::depends_on(r.index[d], axis)) continue;
-    const std::optional<int64_t> c = ir::stride_of(r.index[d], axis);
-    const std::optional<int64_t> s = lower::lane_stride(staged != p.staging.end() ? staged->layout : p.layouts[t], shape, static_cast<int>(d), lanes);
-    if (!c || !s) return std::nullopt;
-    stride += *c * *s;
-  }
-  return stride;
+  if (staged == p.staging.end()) return lower::lane_stride(p.layouts[t], p.graph.tensors[t].shape, r.index, axis, lanes);
+  return lower::lane_stride(staged->layout, lower::staged_shape(p, *staged), r.index, axis, lanes);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@
 namespace assay::probe {
 
 inline constexpr int kNeighbours = 16;                            // elements of a step
-inline constexpr std::array<int, 5> kRuns = {1, 2, 4, 8, 16};     // of so many
+inline constexpr std::array<int, 5> kNeighbourRuns = {1, 2, 4, 8, 16};     // of so many
 inline constexpr int64_t kNeighbourSteps = 16;                    // per iteration
 
 std::string neighbours_name(int run);

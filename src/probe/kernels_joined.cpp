@@ -44,7 +44,7 @@ std::string neighbours_name(int run) { return fmt::format("neighbours_{}", run);
 
 void add_neighbours_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) {
   if (shape.threads) return;  // lanes are threads: nothing is joined
-  for (const int run : kRuns) to.push_back(neighbours(run));
+  for (const int run : kNeighbourRuns) to.push_back(neighbours(run));
 }
 
 }  // namespace assay::probe

@@ -10,7 +10,7 @@ namespace {
 // Seconds per element where up to `lanes` are one operation.
 Observations runs(double lanes, double rest = 0) {
   Observations o;
-  for (const int run : kRuns) o.points.push_back(test::block("joined", "neighbours", {{"run", run}}, 1e-9 / std::min<double>(run, lanes) + rest));
+  for (const int run : kNeighbourRuns) o.points.push_back(test::block("joined", "neighbours", {{"run", run}}, 1e-9 / std::min<double>(run, lanes) + rest));
   return o;
 }
 
@@ -27,7 +27,7 @@ TEST(Joined, lanes_are_the_longest_run_that_gains) {
 TEST(Joined, a_step_that_gains_nothing_does_not_end_it) {
   Observations o;
   const double times[] = {1e-9, 0.5e-9, 0.48e-9, 0.2e-9, 0.2e-9};
-  for (size_t i = 0; i < kRuns.size(); ++i) o.points.push_back(test::block("joined", "neighbours", {{"run", kRuns[i]}}, times[i]));
+  for (size_t i = 0; i < kNeighbourRuns.size(); ++i) o.points.push_back(test::block("joined", "neighbours", {{"run", kNeighbourRuns[i]}}, times[i]));
   EXPECT_EQ(joined_lanes(o, 16).value->v, 8);
 }
 
