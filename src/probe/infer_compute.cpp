@@ -63,7 +63,7 @@ Value<Count> register_count(const Observations& all, int lanes) {
   for (const double chains : values_of(blocks, "chains")) {
     const double bytes = select(all, "fma", "stack", {{"lanes", lanes}, {"chains", chains}}).back().samples.at(0);
     if (base < 0) base = bytes;
-    if (bytes < base + lanes * 4) fits = chains;
+    if (bytes < base + lanes * 2) fits = chains;  // a frame is aligned: a vector more may take less than its bytes
     else if (spills == 0) spills = chains;
   }
   for (const Isa& isa : kIsas)

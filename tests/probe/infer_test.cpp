@@ -54,6 +54,18 @@ hwdesc::Profile inferred(const Observations& o) {
   return p.value();
 }
 
+// A frame of 8 bytes becomes one of 32 when a vector of 32 bytes joins it.
+TEST(Infer, AVectorOnTheStackIsOneWhateverStoodThereBefore) {
+  Observations o = made_machine();
+  std::erase_if(o.points, [](const Observation& b) { return b.at.contains("lanes") && b.value_at("lanes") == 16; });
+  for (Observation& b : o.points)
+    if (b.what == "stack") b.samples = {b.value_at("lanes") == 8 && b.value_at("chains") >= 30 ? 32.0 : 8.0};
+  const hwdesc::Profile p = inferred(o);
+  EXPECT_EQ(p.execution.registers.width.value->v, 32);
+  ASSERT_TRUE(p.execution.registers.count.known());
+  EXPECT_EQ(p.execution.registers.count.value->v, 32);
+}
+
 TEST(Infer, GivesTheMachineBack) {
   const hwdesc::Profile p = inferred(made_machine());
   EXPECT_EQ(p.name, "made-r-up");
