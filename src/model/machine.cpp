@@ -237,6 +237,8 @@ class Resolver {
     };
     m_.load_rate = or_lsu("load");
     m_.store_rate = or_lsu("store");
+    m_.narrow_arithmetic = narrow_rates(fma != nullptr ? fma->pipe : "fma");
+    for (NarrowRate& n : m_.narrow_arithmetic) n.rate /= instructions(q, 1.0).value;
     m_.narrow_loads = narrow_rates("load");
     m_.narrow_stores = narrow_rates("store");
     m_.gather_rate = lanes_apart("gather");

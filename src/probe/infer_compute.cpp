@@ -34,26 +34,15 @@ void add_lanes(const Observations& all, const Known& known, Profile& to) {
   Lanes& lanes = to.execution.lanes;
   if (known.threads) return add_waves(all, known, to);
   lanes.style = LaneStyle::simd;
-  double best = 0;
-  for (const LaneRate& r : lane_rates(all)) {
-    if (r.elements_per_second < best * kWider) continue;  // no faster than a narrower one: not native
-    best = r.elements_per_second;
+  for (const LaneRate& r : lane_modes(all)) {
     auto width = known_value(Count{double(r.lanes)}, Origin::measured, "throughput of multiply-adds by vector width",
-                             fmt::format("{:.0f} G multiply-adds/s with {} chains", best * 1e-9, r.chains));
+                             fmt::format("{:.0f} G multiply-adds/s with {} chains", r.elements_per_second * 1e-9, r.chains));
     LaneMode mode;
     mode.width = std::move(width);
     mode.name = fmt::format("v{}", r.lanes * 32);
     lanes.modes.push_back(std::move(mode));
   }
 }
-
-// Architectural vector registers by the name of the widest extension.
-struct Isa {
-  const char* name;
-  double registers;
-};
-constexpr std::array<Isa, 6> kIsas = {
-    {{"avx512f", 32}, {"avx2", 16}, {"avx", 16}, {"sse2", 16}, {"sve", 32}, {"asimd", 32}}};
 
 // The first number of chains whose kernel needs the stack tells how many vectors fit: chains and one
 // operand. A compiler may want one more for itself, so the extension's own number decides in between.
@@ -66,11 +55,9 @@ Value<Count> register_count(const Observations& all, int lanes) {
     if (bytes < base + lanes * 2) fits = chains;  // a frame is aligned: a vector more may take less than its bytes
     else if (spills == 0) spills = chains;
   }
-  for (const Isa& isa : kIsas)
-    if (all.fact("isa") == isa.name && isa.registers >= fits + 1 && (spills == 0 || isa.registers <= spills + 2))
-      return known_value(Count{isa.registers}, Origin::driver, std::string("instruction set: ") + isa.name,
-                         fits > 0 ? fmt::format("the compiler keeps {:.0f} accumulators and an operand in registers, "
-                                                "not {:.0f}", fits, spills) : "");
+  if (const std::optional<Isa> isa = isa_of(all); isa && isa->registers >= fits + 1 && (spills == 0 || isa->registers <= spills + 2))
+    return known_value(Count{double(isa->registers)}, Origin::driver, std::string("instruction set: ") + isa->name,
+                       fits > 0 ? fmt::format("the compiler keeps {:.0f} accumulators and an operand in registers, not {:.0f}", fits, spills) : "");
   if (fits <= 0) return unknown_value<Count>("the compiler does not report stack use");
   if (spills <= 0) return unknown_value<Count>(fmt::format("no spill up to {:.0f} vectors", fits + 1));
   auto v = known_value(Count{fits + 1}, Origin::driver, "the compiler's report of stack use",
@@ -116,14 +103,14 @@ double clock_for(const Observations& all, const std::string& load, double lanes,
 }
 
 Best best_rate(const Observations& all, const Known& known, const std::string& experiment, const std::string& what,
-               const std::string& load, double elements_per_sample) {
+               const std::string& load, double elements_per_sample, std::optional<double> width = {}) {
   Best best;
   const std::vector<Observation> blocks = select(all, experiment, what);
   std::vector<double> chains = values_of(blocks, "chains");
   if (chains.empty()) chains.push_back(0);
   std::vector<double> groups = values_of(blocks, "groups");
   if (groups.empty()) groups.push_back(0);
-  for (const double lanes : values_of(blocks, "lanes"))
+  for (const double lanes : width ? std::vector<double>{*width} : values_of(blocks, "lanes"))
     for (size_t i = 0; i < chains.size() * groups.size(); ++i) {
       const double c = chains[i % chains.size()], n = groups[i / chains.size()];
       Conditions at = {{"lanes", lanes}};
@@ -174,16 +161,16 @@ std::string pipe_of(const Observations& all, const std::string& op, const Known&
   return op;
 }
 
-// What narrower vectors do on a pipe, where that is not the same number of instructions.
-void add_narrow_rates(const Observations& all, const Known& known, const char* pipe, const std::string& access, const Best& best, Profile& to) {
-  if (!best.rate) return;
+// What narrower vectors do on a pipe, where that is not the same number of instructions. `of`: the best of a width.
+template <class Of>
+void add_narrow_rates(const Known& known, const char* pipe, const Best& whole, const Of& of, Profile& to) {
+  if (!whole.rate) return;
   for (LaneMode& mode : to.execution.lanes.modes) {
     const double lanes = mode.width.value->v;
-    const auto s = summarize(select(all, "access", access, {{"lanes", lanes}}), Estimator::throughput);
-    if (lanes >= known.lanes || !s) continue;
-    const Measured rate = inverse(*s, 0.25 / clock_for(all, access, lanes, *s));
-    if (rate.value < kWider * best.rate->value * lanes / known.lanes) continue;  // as many instructions as of whole vectors
-    mode.pipes.push_back({pipe, "unit", rate_value(rate, tick_name(known), fmt::format("vectors of {:.0f} in 16 KiB", lanes))});
+    if (lanes >= known.lanes) continue;
+    const Best narrow = of(lanes);
+    if (!narrow.rate || narrow.rate->value < kWider * whole.rate->value * lanes / known.lanes) continue;  // as many instructions as of whole vectors
+    mode.pipes.push_back({pipe, "unit", rate_value(*narrow.rate, tick_name(known), fmt::format("vectors of {:.0f}", lanes))});
   }
 }
 
@@ -246,16 +233,19 @@ void infer_compute(const Observations& all, const Known& known, Profile& to) {
   add_lanes(all, known, to);
   add_registers(all, known, to);
   add_issue(all, known, to);
-  const Best fma = best_rate(all, known, known.threads ? "waves" : "fma", "fma", "fma", 0);
-  const Best load = best_rate(all, known, "access", "read", "read", 0.25);   // samples are per byte
-  const Best store = best_rate(all, known, "access", "write", "write", 0.25);
+  using Width = std::optional<double>;
+  const auto fma_of = [&](Width w) { return best_rate(all, known, known.threads ? "waves" : "fma", "fma", "fma", 0, w); };
+  const auto load_of = [&](Width w) { return best_rate(all, known, "access", "read", "read", 0.25, w); };   // samples are per byte
+  const auto store_of = [&](Width w) { return best_rate(all, known, "access", "write", "write", 0.25, w); };
+  const Best fma = fma_of({}), load = load_of({}), store = store_of({});
   add_pipe(to, known, "fma", fma, fma.rate ? fmt::format("{:.0f} independent chains", fma.chains) : "");
   add_pipe(to, known, "load", load, "vector loads from 16 KiB");
   add_pipe(to, known, "store", store, "vector stores to 16 KiB");
   add_operation(all, known, "fma", fma, to);
   for (const std::string& op : op_names()) add_operation(all, known, op, fma, to);
-  add_narrow_rates(all, known, "load", "read", load, to);
-  add_narrow_rates(all, known, "store", "write", store, to);
+  add_narrow_rates(known, "fma", fma, fma_of, to);
+  add_narrow_rates(known, "load", load, load_of, to);
+  add_narrow_rates(known, "store", store, store_of, to);
   add_apart(all, known, "gather", "load", load, to);
   add_apart(all, known, "scatter", "store", store, to);
 }

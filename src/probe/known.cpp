@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -16,7 +17,11 @@ namespace {
 constexpr int kWaiting = 4;          // times the groups that keep arithmetic busy
 constexpr double kSecondRound = 1.5;  // times as long as one group: some unit ran two, one after the other
 constexpr double kNearlyAll = 1.03;   // times the shortest time per operation
-constexpr double kWiderPays = 1.15;  // a wider vector counts as better from this ratio on
+constexpr double kWiderPays = 1.15;  // a wider vector counts as better from this ratio on,
+constexpr double kAsFast = 0.97;     // and as no worse from this
+constexpr double kFilled = 0.75;     // of the registers, which vectors that are split would overflow
+constexpr std::array<Isa, 6> kIsas = {
+    {{"avx512f", 32, 64}, {"avx2", 16, 32}, {"avx", 16, 32}, {"sse2", 16, 16}, {"sve", 32, 0}, {"asimd", 32, 16}}};
 
 double line_from(const Observations& all) {
   const std::vector<Observation> pairs = select(all, "line", "pair");
@@ -48,6 +53,27 @@ std::vector<LaneRate> lane_rates(const Observations& all) {
         best = {static_cast<int>(lanes), static_cast<int>(chains), lanes / s->value};
     }
     out.push_back(best);
+  }
+  return out;
+}
+
+std::optional<Isa> isa_of(const Observations& all) {
+  const auto isa = std::find_if(kIsas.begin(), kIsas.end(), [&](const Isa& i) { return all.fact("isa") == i.name; });
+  return isa == kIsas.end() ? std::nullopt : std::optional(*isa);
+}
+
+std::vector<LaneRate> lane_modes(const Observations& all) {
+  std::vector<LaneRate> out;
+  const std::optional<Isa> isa = isa_of(all);
+  for (const LaneRate& r : lane_rates(all)) {
+    const double best = out.empty() ? 0 : out.back().elements_per_second;
+    if (r.elements_per_second >= best * kWiderPays) {
+      out.push_back(r);
+      continue;
+    }
+    if (!isa || r.lanes * 4 != isa->bytes) continue;
+    const auto filled = summarize(select(all, "fma", "fma", {{"lanes", r.lanes}, {"chains", kFilled * isa->registers}}), Estimator::throughput);
+    if (filled && r.lanes / filled->value >= best * kAsFast) out.push_back(r);
   }
   return out;
 }
@@ -176,12 +202,9 @@ Known known_from(const Observations& all) {
   }
   const auto clock = summarize(select(all, "clock", "sentinel"), Estimator::latency);
   k.clock_hz = clock ? 1 / clock->value : clock_of(all.points);  // of the sentinels beside the others: ticks are counted by them
-  double best = 0;
-  for (const LaneRate& r : lane_rates(all)) {
-    if (r.elements_per_second < best * kWiderPays) continue;
-    best = r.elements_per_second;
-    k.lanes = r.lanes;
-    k.chains = r.chains;
+  if (const std::vector<LaneRate> modes = lane_modes(all); !modes.empty()) {
+    k.lanes = modes.back().lanes;
+    k.chains = modes.back().chains;
   }
   if (const double line = line_from(all); line > 0) k.line = line;
   k.levels = levels_from(all);

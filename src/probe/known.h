@@ -66,6 +66,17 @@ struct LaneRate {
 };
 std::vector<LaneRate> lane_rates(const Observations& all);
 
+// Of these, ascending, the widths that pay: each faster than the one before, and last the instruction set's whole
+// registers, if they are as fast: they take half as many instructions.
+std::vector<LaneRate> lane_modes(const Observations& all);
+
+// Architectural vector registers of the widest extension.
+struct Isa {
+  const char* name;
+  int registers, bytes;  // of each; 0: the implementation's choice
+};
+std::optional<Isa> isa_of(const Observations& all);
+
 // The curve of the chase: every node a line, random single cycle. All strides but the line's left out.
 std::vector<Observation> chase_blocks(const Observations& all);
 

@@ -101,12 +101,22 @@ class Estimator {
     return lanes * share_ / rate;
   }
 
+  // Vectors narrower than an instruction's may go through a pipe in less time.
+  double arithmetic(double instructions, const Quantity& rate, int width) const {
+    double times = 1;
+    for (auto n = m_.narrow_arithmetic.rbegin(); n != m_.narrow_arithmetic.rend(); ++n)
+      if (width <= n->lanes) times = n->rate;
+    return at_rate(instructions, rate) / times;
+  }
+
   // Operations of one pipe wait for each other, pipes work side by side. Functions that have no pipe of their own
   // are made of multiply-adds and additions alike.
   double busiest_pipe(double moved_lanes) const {
     const std::array<std::pair<const std::string*, double>, 4> parts = {{
-        {&m_.fma_pipe, at_rate(counts_.fma + moved_lanes, m_.fma_rate)}, {&m_.alu_pipe, at_rate(counts_.simple, m_.alu_rate)},
-        {&m_.divide_pipe, at_rate(counts_.divide, m_.divide_rate)}, {&m_.math_pipe, at_rate(counts_.math, m_.math_rate)}}};
+        {&m_.fma_pipe, arithmetic(counts_.fma, m_.fma_rate, width_) + arithmetic(moved_lanes, m_.fma_rate, 1)},
+        {&m_.alu_pipe, arithmetic(counts_.simple, m_.alu_rate, width_)},
+        {&m_.divide_pipe, arithmetic(counts_.divide, m_.divide_rate, width_)},
+        {&m_.math_pipe, arithmetic(counts_.math, m_.math_rate, width_)}}};
     double most = 0;
     for (const auto& [pipe, ignored] : parts) {
       double sum = 0;

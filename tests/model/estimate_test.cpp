@@ -97,6 +97,18 @@ TEST(Estimate, NarrowVectorsHaveTheRateOfTheirWidth) {
   EXPECT_NEAR(term(simulator::estimate(p, m, {}, {}), "store"), before, 1e-15) << "vectors of 4 are wider than 2";
 }
 
+TEST(Estimate, NarrowVectorsMayGoThroughPipesInLessTime) {
+  const ir::Program p = walk(64, 1, 4, "j"), gathers = walk(64, 1, 4, "j", "j, i");
+  model::Machine m = machine(small_cpu(8, 1));
+  const double before = term(simulator::estimate(p, m, {}, {}), "vector");
+  const double moved = term(simulator::estimate(gathers, m, {}, {}), "vector") - before;
+  m.narrow_arithmetic = {{2, 4}, {4, 2}};
+  EXPECT_NEAR(term(simulator::estimate(p, m, {}, {}), "vector"), before / 2, 1e-15);
+  EXPECT_NEAR(term(simulator::estimate(gathers, m, {}, {}), "vector"), before / 2 + moved / 4, 1e-15) << "lanes are moved one by one";
+  m.narrow_arithmetic = {{2, 4}};
+  EXPECT_NEAR(term(simulator::estimate(p, m, {}, {}), "vector"), before, 1e-15) << "vectors of 4 are wider than 2";
+}
+
 TEST(Estimate, PipesWorkSideBySideAndFunctionsTakeBoth) {
   const ir::Program p = walk(64, 1, 4, "j");
   model::Machine m = machine(small_cpu(4, 1));

@@ -66,6 +66,42 @@ TEST(Infer, AVectorOnTheStackIsOneWhateverStoodThereBefore) {
   EXPECT_EQ(p.execution.registers.count.value->v, 32);
 }
 
+// A datapath of half an instruction's width: whole registers are as fast as their halves.
+Observations of_two_halves() {
+  Observations o = made_machine();
+  for (Observation& b : o.points)
+    if (b.what == "fma" && b.experiment == "fma" && b.value_at("lanes") == 16)
+      b.samples = block("fma", "fma", {}, std::max(1.0, 4.0 / b.value_at("chains")) / kClock).samples;
+    else if (b.experiment == "clock")
+      b.samples = block("clock", "fma", {}, 1 / kClock).samples;
+  return o;
+}
+
+TEST(Infer, WholeRegistersPayThoughTheyAreNoFaster) {
+  const hwdesc::Profile p = inferred(of_two_halves());
+  const auto& modes = p.execution.lanes.modes;
+  ASSERT_EQ(modes.size(), 3u);
+  EXPECT_EQ(modes[2].width.value->v, 16);
+  EXPECT_EQ(p.execution.registers.width.value->v, 64);
+  const auto fma = std::find_if(modes[1].pipes.begin(), modes[1].pipes.end(), [](const hwdesc::Pipe& x) { return x.name == "fma"; });
+  ASSERT_NE(fma, modes[1].pipes.end());  // twice as many instructions of halves
+  EXPECT_NEAR(fma->rate.value->v, 16, 0.5);
+}
+
+TEST(Infer, VectorsThatAreSplitOverflowTheRegisters) {
+  Observations o = of_two_halves();
+  for (Observation& b : o.points)
+    if (b.what == "fma" && b.experiment == "fma" && b.value_at("lanes") == 16 && b.value_at("chains") >= 16)
+      for (double& s : b.samples) s *= 1.5;
+  EXPECT_EQ(inferred(o).execution.lanes.modes.size(), 2u);
+}
+
+TEST(Infer, VectorsWiderThanTheRegistersDoNotPay) {
+  Observations o = of_two_halves();
+  o.facts.emplace_back("isa", "avx2");
+  EXPECT_EQ(inferred(o).execution.lanes.modes.size(), 2u);
+}
+
 TEST(Infer, GivesTheMachineBack) {
   const hwdesc::Profile p = inferred(made_machine());
   EXPECT_EQ(p.name, "made-r-up");
