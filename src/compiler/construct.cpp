@@ -39,7 +39,7 @@ std::vector<Choice> choices_for(const Space& s, bool printed) {
   if (s.machine.simt && printed) return wave_choices(s);
   const bool scratchpad = std::any_of(s.machine.levels.begin(), s.machine.levels.end(),
                                       [](const model::Level& l) { return l.on_chip_explicit; });
-  if (scratchpad) return scratchpad_choices(s);
+  if (scratchpad && !printed) return scratchpad_choices(s);  // of several workers, which vector code has not
   return s.dense ? dense_choices(s) : plain_choices(s);
 }
 

@@ -16,6 +16,8 @@ constexpr double kSame = 1.15, kSlower = 0.8;
 constexpr double kFromNext = 0.5;   // of the latency of the level beyond the one that answered
 constexpr double kNearly = 0.8;     // of a level's latency: it is that level, and no nearer one
 constexpr double kDoubt = 0.05;     // of the time of the sweep: nothing is known to less
+constexpr double kQuick = 0.25;     // quantile
+constexpr size_t kRounds = 4;       // that show how far differences scatter
 
 }  // namespace
 
@@ -70,15 +72,21 @@ size_t answers(const Levels& levels, double seconds) {
 std::optional<double> slowed_by_sweep(const Observations& all, const Levels& levels) {
   const std::vector<double> sweeps = values_of(select(all, "scratch", "after"), "bytes"), hops = values_of(select(all, "scratch", "after"), "hops");
   if (sweeps.size() != 2 || hops.size() != 2) return std::nullopt;
-  const auto time = [&](double sweep, double n) {
-    const auto s = summarize(select(all, "scratch", "after", {{"bytes", sweep}, {"hops", n}}), Estimator::latency);
-    return s ? *s : Summary{};
-  };
-  const Summary own = time(sweeps[0], hops[1]), none = time(sweeps[0], hops[0]), both = time(sweeps[1], hops[1]), swept = time(sweeps[1], hops[0]);
-  const double before = own.value - none.value, after = both.value - swept.value;
+  const auto blocks = [&](double sweep, double n) { return select(all, "scratch", "after", {{"bytes", sweep}, {"hops", n}}); };
+  const auto own = blocks(sweeps[0], hops[1]), none = blocks(sweeps[0], hops[0]), both = blocks(sweeps[1], hops[1]), swept = blocks(sweeps[1], hops[0]);
+  // Differences of what stands side by side: the machine may be slower for some rounds.
+  std::vector<double> before_each, after_each;
+  for (size_t i = 0; i < std::min({own.size(), none.size(), both.size(), swept.size()}); ++i) {
+    before_each.push_back(quantile(own[i].samples, kQuick) - quantile(none[i].samples, kQuick));
+    after_each.push_back(quantile(both[i].samples, kQuick) - quantile(swept[i].samples, kQuick));
+  }
+  const auto sweep = summarize(swept, Estimator::latency), with = summarize(both, Estimator::latency);
+  if (before_each.empty() || !sweep || !with) return std::nullopt;
+  const double before = quantile(before_each, 0.5), after = quantile(after_each, 0.5);
   if (before <= 0 || after <= 0 || after < kSlower * before) return std::nullopt;  // the difference was lost in noise
   // The hops are a small part of what takes long: it is slower where that is more than noise.
-  const double surely = std::min(both.low - swept.high, after - kDoubt * swept.value) / before;
+  const double low = after_each.size() < kRounds ? with->low - sweep->high : quantile(after_each, kQuick);
+  const double surely = std::min(low, after - kDoubt * sweep->value) / before;
   // And what was driven out comes from the next cache at best.
   const double per_hop = before / (hops[1] - hops[0]), next = beyond(levels, per_hop);
   const bool from_afar = after / (hops[1] - hops[0]) > kFromNext * next;

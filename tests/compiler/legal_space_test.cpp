@@ -1,5 +1,6 @@
 // Draws from the legal space: right values, the right frequencies, and steps that lead to neighbours.
 #include "compiler/legal_space.h"
+#include "compiler/space.h"
 
 #include <gtest/gtest.h>
 
@@ -137,6 +138,25 @@ std::set<int> widths_for(const std::string& op) {
 TEST(Construct, ConsidersNarrowVectorsWhereLanesAreGathered) {
   EXPECT_EQ(widths_for("reduce_sum rows=64 columns=63"), (std::set<int>{4, 8, 16}));
   EXPECT_EQ(widths_for("column_sum rows=64 columns=64"), (std::set<int>{16}));
+}
+
+// A memory of a group's own is for several workers, which no kernel of vectors has.
+TEST(Construct, KernelsOfVectorsArePrintedBesideAScratchpad) {
+  hwdesc::Target target = small_cpu(8, 2);
+  hwdesc::MemoryLevel own = target.profile.memory[0];
+  own.name = "local";
+  own.managed = hwdesc::Managed::explicit_;
+  target.profile.memory.insert(target.profile.memory.begin(), own);
+  const model::Machine machine = machine_of(target);
+  const auto problems = compiler::problems_of(*compiler::parse_operator("matmul m=64 n=64 k=64"), machine);
+  const compiler::Space space(problems.tile_graphs[0].problem, machine);
+  const auto with_waves = [&](bool printed) {
+    const std::vector<compiler::Choice> all = compiler::choices_for(space, printed);
+    EXPECT_FALSE(all.empty());
+    return std::count_if(all.begin(), all.end(), [](const compiler::Choice& c) { return c.wave_groups; });
+  };
+  EXPECT_EQ(with_waves(true), 0);
+  EXPECT_GT(with_waves(false), 0);
 }
 
 TEST(Construct, LeavesPrefetchingOutWhereRowsMayCrowdItOut) {
