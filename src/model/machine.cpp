@@ -226,6 +226,9 @@ class Resolver {
     m_.fma_latency = fma != nullptr && fma->latency.known()
                          ? Quantity{seconds(*fma->latency.value), spread_of(fma->latency), false, "compute.fma.f32.latency"}
                          : assume(4 / m_.clock, "compute.fma.f32.latency", "4 cycles");
+    const hwdesc::ComputeOp* update = op("update");
+    if (update != nullptr && update->latency.known())
+      m_.update_latency = {seconds(*update->latency.value), spread_of(update->latency), false, "compute.update.f32.latency"};
     const hwdesc::ComputeOp* add = op("add");
     m_.add_latency = add != nullptr && add->latency.known()
                          ? Quantity{seconds(*add->latency.value), spread_of(add->latency), false, "compute.add.f32.latency"}
@@ -333,7 +336,15 @@ class Resolver {
     if (l.outstanding.lines.known()) out.misses_in_flight = l.outstanding.lines.value->v * per_unit(l.outstanding.per);
     out.write_allocates = l.write == hwdesc::WritePolicy::allocate || l.write == hwdesc::WritePolicy::unknown;
     if (!out.shared) resolve_others(l.bandwidth, base + ".bandwidth.");
+    if (m_.levels.empty()) resolve_nearest(l.bandwidth, base + ".bandwidth.", out);
     m_.levels.push_back(std::move(out));
+  }
+
+  // Loads and stores side by side, and one after the other where what is loaded was just stored.
+  void resolve_nearest(const hwdesc::MemoryBandwidth& b, const std::string& base, const Level& nearest) {
+    const double copy = bandwidth(b.copy, base + "copy").value;
+    if (copy > 0) m_.together = std::clamp(2 / copy / (1 / nearest.read.value + 1 / nearest.write.value), 0.5, 1.0);
+    if (m_.update_latency.value <= 0) m_.update_latency = {nearest.latency.value + m_.fma_latency.value, nearest.latency.spread, true, "compute.update.f32.latency"};
   }
 
   void resolve_others(const hwdesc::MemoryBandwidth& b, const std::string& base) {

@@ -64,6 +64,8 @@ struct Machine {
   std::vector<NarrowRate> narrow_gathers, narrow_scatters;  // the same, of narrower vectors
   Quantity issue_rate;            // vector instr/s/unit
   Quantity fma_latency, add_latency;  // s
+  Quantity update_latency;        // s: from a multiply-add on a vector in memory to the next one on the same
+  double together = 0.5;          // of the sum of the times of loads and stores, what both take side by side at least
   // Bytes/s a unit reaches in lines that another one's own cache holds; 0: not known.
   Quantity handed, taken;        // reading and writing what it has modified
   Quantity reclaimed;            // writing what it has read

@@ -45,6 +45,9 @@ void run_registers(Session& s);
 // Branches that lanes disagree on, barriers (experiments_branches.cpp).
 void run_branches(Session& s);
 
+// A vector in memory, updated over and over (experiments_update.cpp).
+void run_update(Session& s);
+
 // Scalar operations on neighbours (experiments_joined.cpp).
 void run_joined(Session& s);
 

@@ -227,6 +227,15 @@ void add_operation(const Observations& all, const Known& known, const std::strin
   to.compute.push_back(std::move(c));
 }
 
+// A vector in memory, updated again and again: each update waits until the one before is stored.
+void add_update(const Observations& all, const Known& known, Profile& to) {
+  const auto chain = summarize(select(all, "update", "chain", {{"lanes", known.lanes}}), Estimator::latency);
+  if (!chain) return;
+  ComputeOp c{"update", "f32", "store", {}, {}};
+  c.latency = latency_value(scaled(*chain, clock_for(all, "fma", known.lanes, *chain)), tick_name(known), "multiply-adds on one vector in memory");
+  to.compute.push_back(std::move(c));
+}
+
 }  // namespace
 
 void infer_compute(const Observations& all, const Known& known, Profile& to) {
@@ -243,6 +252,7 @@ void infer_compute(const Observations& all, const Known& known, Profile& to) {
   add_pipe(to, known, "store", store, "vector stores to 16 KiB");
   add_operation(all, known, "fma", fma, to);
   for (const std::string& op : op_names()) add_operation(all, known, op, fma, to);
+  add_update(all, known, to);
   add_narrow_rates(known, "fma", fma, fma_of, to);
   add_narrow_rates(known, "load", load, load_of, to);
   add_narrow_rates(known, "store", store, store_of, to);

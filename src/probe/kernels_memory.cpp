@@ -10,6 +10,7 @@
 #include "probe/kernels.h"
 #include "probe/loaded.h"
 #include "probe/matrix.h"
+#include "probe/update.h"
 
 namespace assay::probe {
 namespace {
@@ -269,6 +270,7 @@ std::vector<ir::Kernel> all_kernels(const KernelShape& shape) {
   add_scratch_kernels(shape, out);
   add_straight_kernels(shape, out);
   add_neighbours_kernels(shape, out);
+  add_update_kernels(shape, out);
   return out;
 }
 

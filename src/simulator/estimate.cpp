@@ -205,10 +205,21 @@ class Estimator {
       else
         tiles *= static_cast<double>(ir::tile_count(p_, static_cast<int>(p_.tiles.size()) - 1, a));
     }
-    const double waves = m_.simt ? m_.resident_waves : tiles_in_flight(tiles, steps);
     const bool fused = anchor.combine == ir::Combiner::sum && anchor.body.op == ir::ScalarOp::mul;
     const double latency = (fused ? m_.fma_latency : m_.add_latency).value;
+    if (!m_.simt && lower::has_partial_sums(streams_.nest)) return taken_up_again(tiles, steps, latency);
+    const double waves = m_.simt ? m_.resident_waves : tiles_in_flight(tiles, steps);
     return tiles * steps * latency * share_ / waves;
+  }
+
+  // Accumulators that loops outside them store and load again: those of one tile wait for its last visit, and the tiles
+  // in between pass the time, as far as a core looks ahead.
+  double taken_up_again(double tiles, double steps, double latency) const {
+    double between = 1;
+    for (size_t i = streams_.nest.first_inner; i-- > 0 && !streams_.nest.loops[i].reduce;) between *= static_cast<double>(streams_.nest.loops[i].trips);
+    const double visits = tiles * passes(steps), inside = steps / passes(steps);
+    const double visit = m_.update_latency.value + (lower::adds_late(p_, streams_.nest) ? 0 : (inside - 1) * latency);
+    return visits * visit * share_ / std::min(between, tiles_in_flight(tiles, steps));
   }
 
   // A core looks ahead: chains of the tiles that follow begin before this tile's have ended, as far as
@@ -350,7 +361,8 @@ class Estimator {
   double compose_simd() {
     out_.rounds = std::ceil(groups_ / m_.units);
     const double overlapping = std::max({cost_.vector, cost_.issue, cost_.chain});
-    const double transfers = std::max({cost_.load - cost_.copied_load, cost_.store - cost_.copied_store, cost_.translation}) +
+    const double loads = cost_.load - cost_.copied_load, stores = cost_.store - cost_.copied_store;
+    const double transfers = std::max({loads, stores, m_.together * (loads + stores), cost_.translation}) +
                              cost_.near - cost_.copied_near;
     const double copying = std::max(cost_.copied_load, cost_.copied_store) + cost_.copied_near;
     const double p = model::kOverlapSharpness;

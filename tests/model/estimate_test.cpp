@@ -97,6 +97,37 @@ TEST(Estimate, NarrowVectorsHaveTheRateOfTheirWidth) {
   EXPECT_NEAR(term(simulator::estimate(p, m, {}, {}), "store"), before, 1e-15) << "vectors of 4 are wider than 2";
 }
 
+// One row and 16 columns at a time, their sums in memory while `depth` of 64 are added; the columns are walked in between.
+ir::Program partial_sums(int64_t columns, int64_t depth, int prefetch = 0) {
+  return parsed(fmt::format(R"yaml(schema: assay/program/1
+name: product
+graph:
+  name: product
+  tensors: {{t0: "f32 1x64", t1: "f32 64x{0}", t2: "f32 1x{0}"}}
+  inputs: [t0, t1]
+  outputs: [t2]
+  nodes:
+    - {{name: product, op: matmul, out: "t2[m, n]", axes: {{m: 1, n: {0}, k: 64}}, combine: sum, body: "t0[m, k] * t1[k, n]"}}
+layouts: {{t0: "[0, 1]", t1: "[0, 1]", t2: "[0, 1]"}}
+tiles:
+  - {{memory: l1, extent: {{m: 1, n: {0}, k: 64}}, order: [n]}}
+  - {{memory: registers, extent: {{m: 1, n: 16, k: {1}}}, order: [k, n]}}
+vector: {{axis: n, width: 8}}
+prefetch: {2}
+)yaml", columns, depth, prefetch));
+}
+
+TEST(Estimate, SumsInMemoryWaitForTheirLastUpdate) {
+  model::Machine m = machine(small_cpu(8, 1));
+  m.update_latency.value = 1e-6;  // so long that nothing else counts
+  const auto chain = [&](const ir::Program& p) { return term(simulator::estimate(p, m, {}, {}), "chain"); };
+  EXPECT_NEAR(chain(partial_sums(32, 1)), 64e-6, 1e-9) << "two tiles a step, which wait for their own last ones side by side";
+  EXPECT_NEAR(chain(partial_sums(32, 4)), 16 * (1e-6 + 3 * m.fma_latency.value), 1e-9);
+  EXPECT_NEAR(chain(partial_sums(32, 4, 16)), 16e-6, 1e-9) << "added at the end";
+  EXPECT_NEAR(chain(partial_sums(64, 1)), 64e-6, 1e-9);
+  EXPECT_GT(chain(partial_sums(4096, 1)), 2 * 64e-6) << "no core looks so far ahead";
+}
+
 TEST(Estimate, NarrowVectorsMayGoThroughPipesInLessTime) {
   const ir::Program p = walk(64, 1, 4, "j"), gathers = walk(64, 1, 4, "j", "j, i");
   model::Machine m = machine(small_cpu(8, 1));

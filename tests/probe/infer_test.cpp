@@ -102,6 +102,18 @@ TEST(Infer, VectorsWiderThanTheRegistersDoNotPay) {
   EXPECT_EQ(inferred(o).execution.lanes.modes.size(), 2u);
 }
 
+TEST(Infer, UpdatesInMemoryHaveALatency) {
+  Observations o = made_machine();
+  const auto update = [&] {
+    const hwdesc::Profile p = inferred(o);
+    const auto c = std::find_if(p.compute.begin(), p.compute.end(), [](const hwdesc::ComputeOp& x) { return x.op == "update"; });
+    return c == p.compute.end() ? 0 : c->latency.value->v;
+  };
+  EXPECT_EQ(update(), 0);
+  o.points.push_back(block("update", "chain", {{"lanes", 16}}, 16 / 2.5e9));
+  EXPECT_NEAR(update(), 16, 0.1);
+}
+
 TEST(Infer, GivesTheMachineBack) {
   const hwdesc::Profile p = inferred(made_machine());
   EXPECT_EQ(p.name, "made-r-up");
