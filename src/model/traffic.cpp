@@ -13,6 +13,7 @@ namespace {
 constexpr double kCrowdedEnd = 2;        // times the capacity
 constexpr double kLongRun = 8192;        // bytes: prefetchers of units' own caches have caught up; two pages, as seen on one machine
 constexpr double kCloseLines = 4;        // between rows that are walked as one
+constexpr double kNothing = 1e-6;       // a part that does not count
 constexpr double kStreamsFollowed = 16;  // by a core's prefetchers; assumed, designs have 16 to 32
 
 // Footprints per stream and depth, and trips per loop, seen by one unit or by the whole device.
@@ -105,21 +106,33 @@ class Traffic {
     return mine ? v.shrink : 1;
   }
 
-  // Capacity that everything inside a depth takes in a cache.
-  double working_set(const View& v, size_t depth, const Level& cache) const {
+  // Bytes that everything inside a depth touches.
+  double touched(const View& v, size_t depth) const {
     double sum = 0;
     for (size_t i = 0; i < s_.streams.size(); ++i)
-      if (depth <= s_.streams[i].until) sum += (depth == 0 ? v.whole[i] : shapes_[i][depth]).occupied(line_, cache.sets);
+      if (depth <= s_.streams[i].until) sum += v.footprint[i][depth];
     return sum;
   }
+
+  // Capacity that a stream needs in a cache beside the others inside a depth. Rows that meet in a few sets stand in each
+  // other's way: its own, and those of streams that go along with it, since arrays begin at the same place of a page.
+  double needed(const View& v, size_t i, size_t depth, const Level& cache) const {
+    double sum = touched(v, depth);
+    if (depth > s_.streams[i].until) return sum;
+    for (size_t k = 0; k < s_.streams.size(); ++k) {
+      if (depth > s_.streams[k].until || s_.streams[k].moves != s_.streams[i].moves) continue;
+      const Footprint &own = rows_at(v, i, depth), &other = rows_at(v, k, depth);
+      if (k == i || other.stride == own.stride) sum += std::max(0.0, other.occupied(line_, cache.sets) - other.bytes(line_));
+    }
+    return sum;
+  }
+
+  const Footprint& rows_at(const View& v, size_t i, size_t depth) const { return depth == 0 ? v.whole[i] : shapes_[i][depth]; }
 
   // Rows that crowd a few sets of a cache with room elsewhere go little by little, since which line has to
   // leave a set is not the one longest unused: the last have gone at twice what fits.
   double crowded_end(const View& v, size_t depth, const Level& cache, double instances) const {
-    double plain = 0;
-    for (size_t i = 0; i < s_.streams.size(); ++i)
-      if (depth <= s_.streams[i].until) plain += v.footprint[i][depth];
-    return plain / instances <= cache.capacity.value ? std::max(cache.end, kCrowdedEnd * cache.capacity.value) : cache.end;
+    return touched(v, depth) / instances <= cache.capacity.value ? std::max(cache.end, kCrowdedEnd * cache.capacity.value) : cache.end;
   }
 
   // Bytes that a stream touches one behind the other as the nest walks, before it jumps. Rows that are
@@ -210,25 +223,28 @@ class Traffic {
     std::vector<double> bytes(s_.streams.size(), 0);
     LevelTraffic out;
     const double units = shared ? 1 : std::min(m_.units, static_cast<double>(ir::group_count(p_)));
-    double left = 1;  // weight of the cases in which no outer depth fitted
-    for (size_t j = 0; j < depths && left > 1e-6; ++j) {
-      const double size = working_set(v, j, cache) / instances;
-      const double h = held(cache, size, crowded_end(v, j, cache, instances));
-      if (h <= 0) continue;
-      if (out.working_set == 0) out.working_set = size;
-      for (size_t i = 0; i < bytes.size(); ++i) bytes[i] += left * h * reused(v, i, j);
-      left *= 1 - h;
+    std::vector<double> left(bytes.size(), 1);  // weight of the cases in which no outer depth fitted
+    for (size_t j = 0; j < depths; ++j) {
+      const double size = touched(v, j) / instances, end = crowded_end(v, j, cache, instances);
+      if (held(cache, size, end) > 0 && out.working_set == 0) out.working_set = size;
+      for (size_t i = 0; i < bytes.size(); ++i) {
+        const double h = left[i] > kNothing ? held(cache, needed(v, i, j, cache) / instances, end) : 0;
+        bytes[i] += left[i] * h * (h > 0 ? reused(v, i, j) : 0);
+        left[i] *= 1 - h;
+      }
     }
     // Not even one register tile's rows stay, since they crowd a few sets: each access fetches its line.
     for (size_t i = 0; i < bytes.size(); ++i) {
       const double all = crowds(i, cache) && i < most_.size() ? most_[i] * v.shrink : 0;
-      bytes[i] += left * std::max(all, unreused(v, i));
+      bytes[i] += left[i] * std::max(all, unreused(v, i));
       if (l == 0 && prefetched(i)) bytes[i] *= 1 + in_vain(i, cache);
-      if (s_.streams[i].written) out.stores_held += left * all / line_ * units;
+      if (s_.streams[i].written) out.stores_held += left[i] * all / line_ * units;
     }
     // What was written is written back once the program's other operands have driven it out; it stays where all fit.
-    const double stays = held(cache, working_set(v, 0, cache) / instances, cache.end);
-    for (size_t i = 0; i < bytes.size(); ++i) out.streams.push_back(split(i, bytes[i] * units, l, v.footprint[i][0] * units, stays));
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      const double stays = held(cache, needed(v, i, 0, cache) / instances, cache.end);
+      out.streams.push_back(split(i, bytes[i] * units, l, v.footprint[i][0] * units, stays));
+    }
     total(out);
     for (size_t i = 0; i < bytes.size(); ++i) {
       if (!lies_apart(i)) continue;
