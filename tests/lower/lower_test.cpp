@@ -5,6 +5,7 @@
 #include "lower/count.h"
 #include "lower/legal.h"
 #include "lower/lower.h"
+#include "lower/nest.h"
 #include "model/closed_form.h"
 #include "problems.h"
 
@@ -23,6 +24,37 @@ TEST(Lower, RandomProgramsComputeWhatTheReferenceComputes) {
     ASSERT_EQ(c.fault, "") << "program " << i << "\n" << ir::print_program(p);
     ASSERT_LT(c.difference, 1e-4) << "program " << i << "\n" << ir::print_program(p);
   }
+}
+
+// A program's waves, and whether they share what is staged and reach past the end of an axis.
+struct Seen {
+  int of_waves = 0, shared = 0, past_the_end = 0;
+  void add(const ir::Program& p) {
+    int waves = 1;
+    bool past = false;
+    for (const int w : p.workers) waves *= w;
+    for (int a = 0; a < static_cast<int>(p.workers.size()); ++a) past = past || lower::computed_extent(p, a) > p.graph.nodes[0].axes[static_cast<size_t>(a)].extent;
+    of_waves += waves > 1;
+    shared += waves > 1 && !p.staging.empty();
+    past_the_end += waves > 1 && past;
+  }
+};
+
+TEST(Lower, RandomProgramsOfWavesComputeWhatTheReferenceComputes) {
+  std::mt19937 rng(11);
+  Seen seen;
+  for (int i = 0; i < kPrograms; ++i) {
+    const int width = i % 3 == 0 ? 4 : i % 3 == 1 ? 8 : 16;
+    const hwdesc::Target target = small_gpu(width);
+    const ir::Program p = random_wave_program(random_problem(rng, width), target, rng);
+    const Comparison c = compare(p, target, rng);
+    ASSERT_EQ(c.fault, "") << "program " << i << "\n" << ir::print_program(p);
+    ASSERT_LT(c.difference, 1e-4) << "program " << i << "\n" << ir::print_program(p);
+    seen.add(p);
+  }
+  EXPECT_GT(seen.of_waves, kPrograms / 4);
+  EXPECT_GT(seen.shared, kPrograms / 8);
+  EXPECT_GT(seen.past_the_end, kPrograms / 20);
 }
 
 // Instructions by kind and accesses per buffer; iterations, branches and prefetches are not part of
@@ -53,6 +85,23 @@ TEST(Lower, ClosedFormEqualsCountOnRandomPrograms) {
     ASSERT_EQ(text(comparable(lower::count(*kernel))), text(comparable(model::closed_form(p))))
         << "program " << i << "\n" << ir::print_program(p) << ir::print_kernel(*kernel);
   }
+}
+
+TEST(Lower, ClosedFormEqualsCountOnRandomProgramsOfWaves) {
+  std::mt19937 rng(12);
+  Seen seen;
+  for (int i = 0; i < kPrograms; ++i) {
+    const int width = i % 3 == 0 ? 4 : i % 3 == 1 ? 8 : 16;
+    const hwdesc::Target target = small_gpu(width);
+    const ir::Program p = random_wave_program(random_problem(rng, width), target, rng);
+    const Result<ir::Kernel> kernel = lower::lower(p, target);
+    ASSERT_TRUE(kernel.ok()) << render(kernel.diags());
+    ASSERT_EQ(text(comparable(lower::count(*kernel))), text(comparable(model::closed_form(p))))
+        << "program " << i << "\n" << ir::print_program(p) << ir::print_kernel(*kernel);
+    seen.add(p);
+  }
+  EXPECT_GT(seen.shared, kPrograms / 8);
+  EXPECT_GT(seen.past_the_end, kPrograms / 20);
 }
 
 int64_t longest_loop(const ir::Block& block) {
