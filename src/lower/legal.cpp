@@ -1,6 +1,7 @@
 #include "lower/legal.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "lower/nest.h"
 
@@ -24,19 +25,30 @@ void check_staging(const ir::Program& p, Diags& out) {
   }
 }
 
-// The staged copies of a group lie in its own memory, where the api has such a thing.
+// What the api allows a group; else what a unit has, where lanes are threads: its groups' copies lie in memory that code fills.
+std::optional<double> group_bytes(const hwdesc::Target& target) {
+  if (target.api.limits.group_memory.known()) return target.api.limits.group_memory.value->v;
+  std::optional<double> least;
+  if (hwdesc::threads_of(target) == 1) return least;
+  for (const hwdesc::MemoryLevel& l : target.profile.memory)
+    if (l.managed == hwdesc::Managed::explicit_ && l.per != "device" && l.per != "host" && l.capacity.known())
+      least = std::min(least.value_or(l.capacity.value->v), l.capacity.value->v);
+  return least;
+}
+
+// The staged copies of a group lie in its own memory, where there is such a thing.
 void check_group_memory(const ir::Program& p, const hwdesc::Target& target, Diags& out) {
-  const auto& limit = target.api.limits.group_memory;
-  if (!limit.known() || !out.empty()) return;
+  const std::optional<double> limit = group_bytes(target);
+  if (!limit || !out.empty()) return;
   int64_t bytes = 0;
   for (const ir::Staging& s : p.staging) {
     const ir::Tensor& t = p.graph.tensors[static_cast<size_t>(
         p.graph.nodes[0].reads[static_cast<size_t>(s.read)].tensor)];
     bytes += ir::physical_elements(s.layout, staged_shape(p, s)) * ir::bytes_of(t.dtype);
   }
-  if (static_cast<double>(bytes) > limit.value->v)
+  if (static_cast<double>(bytes) > *limit)
     out.push_back(error(p.name + ": staged copies of " + std::to_string(bytes) + " B exceed the " +
-                        std::to_string(static_cast<int64_t>(limit.value->v)) + " B of group memory"));
+                        std::to_string(static_cast<int64_t>(*limit)) + " B of group memory"));
 }
 
 // A driver may end loops without a word: one that is longer would give wrong results.

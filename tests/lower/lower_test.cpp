@@ -180,6 +180,44 @@ ir::Program plain(const std::string& graph, std::vector<ir::TileLevel> tiles) {
   return p;
 }
 
+TEST(Lower, GroupsOfWavesKeepToTheLimits) {
+  const auto product = [](const std::string& m) {
+    ir::Program p = plain("inputs: {a: f32 " + m + "x32, b: f32 32x64}\nnodes:\n  - {op: matmul, out: \"c[m, n]\", axes: {m: " + m +
+                              ", n: 64, k: 32}, body: \"a[m, k] * b[k, n]\"}\noutputs: [c]\n",
+                          {{"l1", {32, 16, 32}, {0, 1}}, {"shared", {32, 16, 8}, {2, 0, 1}}, {"registers", {8, 8, 1}, {0, 1, 2}}});
+    p.vector_axis = 1;
+    p.vector_width = 8;
+    p.staging = {{0, 1, ir::row_major(2)}, {1, 1, ir::row_major(2)}};
+    p.workers = {4, 2, 1};
+    return p;
+  };
+  const auto faults = [](const ir::Program& p, const hwdesc::Target& t) { return render(lower::legal(p, t)); };
+  const auto has = [](const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; };
+  const ir::Program p = product("64");
+  hwdesc::Target gpu = small_gpu(8);
+  EXPECT_EQ(faults(p, gpu), "");
+  EXPECT_TRUE(has(faults(p, small_cpu(8, 2)), "groups of several waves are for chips whose lanes are threads"));
+  gpu.profile.execution.threads_per_group_max.value = hwdesc::Count{63};
+  EXPECT_TRUE(has(faults(p, gpu), "64 threads in a group, of 63 at most"));
+  gpu.api.limits.threads_per_group.value = hwdesc::Count{64};
+  EXPECT_EQ(faults(p, gpu), "");
+  gpu.api.limits.group_memory = {};
+  gpu.profile.memory[0].capacity.value = hwdesc::Bytes{4 * (32 * 8 + 8 * 16)};
+  EXPECT_EQ(faults(p, gpu), "");
+  gpu.profile.memory[0].capacity.value = hwdesc::Bytes{4 * (32 * 8 + 8 * 16) - 1};
+  EXPECT_TRUE(has(faults(p, gpu), "staged copies of 1536 B exceed the 1535 B of group memory"));
+  ir::Program other = p;
+  other.workers = {2, 2, 1};
+  EXPECT_TRUE(has(faults(other, small_gpu(8)), "as many waves as register tiles"));
+  other = product("60");
+  EXPECT_EQ(faults(other, small_gpu(8)), "");
+  other.staging.erase(other.staging.begin());
+  EXPECT_TRUE(has(faults(other, small_gpu(8)), "a would be read past the end of an axis"));
+  other = p;
+  other.staging[0].level = 2;
+  EXPECT_TRUE(has(faults(other, small_gpu(8)), "an operand is staged inside of a wave's tile"));
+}
+
 double loads_of(const ir::Program& p, size_t buffer) {
   const Result<ir::Kernel> kernel = lower::lower(p, small_cpu(4, 1));
   EXPECT_TRUE(kernel.ok()) << render(kernel.diags());
