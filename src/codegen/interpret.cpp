@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 
 #include "codegen/scalar_op.h"
 #include "ir/element.h"
@@ -27,10 +28,37 @@ struct Machine {
   std::span<std::vector<double>> arguments;
   ExecutedCounts counts{};
   std::vector<std::vector<double>> scratch{};  // per buffer; empty for arguments
-  std::vector<Lanes> registers{};
+  std::vector<Lanes> registers{};  // of the wave that runs
   std::vector<int64_t> indices{};
+  // The first wave of a group runs ahead of the others from barrier to barrier, so that what they have not stored yet is
+  // missed, and what they have not read yet is lost.
+  struct Wave {
+    std::vector<Lanes> registers;
+    std::vector<int64_t> indices;
+  };
+  struct Step {  // statements of a block, or a loop's variable
+    const ir::Block* block = nullptr;
+    size_t begin = 0, end = 0;
+    int var = -1;
+    int64_t value = 0;
+  };
+  std::vector<Wave> others{};
+  std::vector<Step> behind{};  // what the others have yet to do
+  std::map<const ir::Stmt*, bool> meets{};
 
   void run_group(int64_t group);
+  void run_waves(const ir::Block& block);
+  void step(const Step& s);
+  void step_ahead(const Step& s) {
+    step(s);
+    behind.push_back(s);
+  }
+  void catch_up();
+  bool has_barrier(const ir::Stmt& s);
+  bool has_barrier(const ir::Block& b) {
+    return std::any_of(b.begin(), b.end(), [&](const ir::Stmt& s) { return has_barrier(s); });
+  }
+  int64_t trips(const ir::For& s) const;
   void run(const ir::Block& block);
   void run(const ir::For& s);
   void run(const ir::If& s) { run(hold(s.conditions) ? s.then_body : s.else_body); }
@@ -64,7 +92,64 @@ void Machine::run_group(int64_t group) {
       scratch[i].assign(static_cast<size_t>(kernel.buffers[i].elements),
                         kUnwritten);
   indices[0] = group;
-  run(kernel.body);
+  if (kernel.waves == 1) return run(kernel.body);
+  others.assign(static_cast<size_t>(kernel.waves) - 1, {registers, indices});
+  for (size_t w = 0; w < others.size(); ++w) others[w].indices[static_cast<size_t>(kernel.wave)] = static_cast<int64_t>(w) + 1;
+  indices[static_cast<size_t>(kernel.wave)] = 0;
+  run_waves(kernel.body);
+  catch_up();
+}
+
+void Machine::step(const Step& s) {
+  if (s.block == nullptr) indices[static_cast<size_t>(s.var)] = s.value;
+  for (size_t i = s.begin; i < s.end; ++i) std::visit([&](const auto& node) { run(node); }, (*s.block)[i].node);
+}
+
+void Machine::catch_up() {
+  for (Wave& w : others) {
+    std::swap(registers, w.registers);
+    std::swap(indices, w.indices);
+    for (const Step& s : behind) step(s);
+    std::swap(registers, w.registers);
+    std::swap(indices, w.indices);
+  }
+  behind.clear();
+}
+
+bool Machine::has_barrier(const ir::Stmt& s) {
+  if (const auto known = meets.find(&s); known != meets.end()) return known->second;
+  bool has = std::holds_alternative<ir::Barrier>(s.node);
+  if (const auto* loop = std::get_if<ir::For>(&s.node)) has = has_barrier(loop->body);
+  if (const auto* branch = std::get_if<ir::If>(&s.node)) has = has_barrier(branch->then_body) || has_barrier(branch->else_body);
+  return meets[&s] = has;
+}
+
+// What leads to a barrier is the same for all waves: verify() has seen to it.
+void Machine::run_waves(const ir::Block& block) {
+  for (size_t i = 0; i < block.size(); ++i) {
+    size_t end = i;
+    while (end < block.size() && !has_barrier(block[end])) ++end;
+    step_ahead({&block, i, end});
+    if ((i = end) == block.size()) return;
+    if (const auto* branch = std::get_if<ir::If>(&block[i].node)) {
+      run_waves(hold(branch->conditions) ? branch->then_body : branch->else_body);
+    } else if (const auto* loop = std::get_if<ir::For>(&block[i].node)) {
+      const int64_t n = trips(*loop);
+      counts.iterations += std::max<int64_t>(0, n) * kernel.waves;
+      for (int64_t t = 0; t < n; ++t) {
+        step_ahead({nullptr, 0, 0, loop->var, t});
+        run_waves(loop->body);
+      }
+    } else {
+      catch_up();
+    }
+  }
+}
+
+int64_t Machine::trips(const ir::For& s) const {
+  int64_t n = s.limit;
+  for (const ir::Index& b : s.bounds) n = std::min(n, ir::evaluate(b, indices));
+  return n;
 }
 
 void Machine::run(const ir::Block& block) {
@@ -72,8 +157,7 @@ void Machine::run(const ir::Block& block) {
 }
 
 void Machine::run(const ir::For& s) {
-  int64_t end = s.limit;
-  for (const ir::Index& b : s.bounds) end = std::min(end, ir::evaluate(b, indices));
+  const int64_t end = trips(s);
   for (int64_t i = 0; i < end; ++i) {
     indices[static_cast<size_t>(s.var)] = i;
     ++counts.iterations;

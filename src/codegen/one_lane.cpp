@@ -16,9 +16,12 @@ using ir::ValueOp;
 class OneLane final : public SplitVectors {
  public:
   OneLane(const ir::Kernel& kernel, int width) : SplitVectors(kernel), width_(width) {
-    out_.lane = static_cast<int>(out_.index_names.size());
-    out_.index_names.emplace_back("lane");
+    lane_ = out_.lane = new_index("lane");
+    if (kernel.waves == 1) return;
+    out_.lane = new_index("thread");
+    out_.wave = -1;
   }
+  ir::Kernel run();
   const std::set<int>& unsupported() const { return unsupported_; }
 
  private:
@@ -31,15 +34,31 @@ class OneLane final : public SplitVectors {
   }
   ir::Block block(const ir::Block& b) override;
 
-  ir::Condition lane_below(int count) const { return {ir::variable(out_.lane), 0, count - 1}; }
-  ir::Index lane(int piece, int64_t stride) const { return ir::variable(out_.lane, stride) + piece * width_ * stride; }
+  int new_index(const char* name) {
+    out_.index_names.emplace_back(name);
+    return static_cast<int>(out_.index_names.size()) - 1;
+  }
+  ir::Condition lane_below(int count) const { return {ir::variable(lane_), 0, count - 1}; }
+  ir::Index lane(int piece, int64_t stride) const { return ir::variable(lane_, stride) + piece * width_ * stride; }
   Value element(const Value& v, const ir::Index& index, int piece) const;
   bool is_copy(const ir::Block& b) const;
   bool is_copy(const ir::Stmt& s) const;
 
   const int width_;
+  int lane_ = -1;  // of a wave
   std::set<int> unsupported_;
 };
+
+// Threads are numbered wave by wave.
+ir::Kernel OneLane::run() {
+  ir::Kernel out = SplitVectors::run();
+  if (kernel_.waves == 1) return out;
+  std::vector<ir::Range> ranges(out.index_names.size());
+  ranges[static_cast<size_t>(out.lane)] = {0, int64_t{width_} * kernel_.waves - 1};
+  const ir::Index thread = ir::variable(out.lane);
+  out.body.insert(out.body.begin(), {ir::Stmt{ir::LetIndex{lane_, ir::modulo(thread, width_, ranges)}}, ir::Stmt{ir::LetIndex{kernel_.wave, ir::divide(thread, width_, ranges)}}});
+  return out;
+}
 
 // A thread has one value of so many lanes.
 OneLane::Shape OneLane::shape_of(int lanes, ir::DType) {
@@ -109,9 +128,9 @@ bool OneLane::is_copy(const ir::Stmt& s) const {
 }
 
 // Conditions and bounds hold the group and loops, never the lane: all threads meet at every barrier. Inside a copy
-// there is nobody to wait for.
+// there is nobody to wait for. Kernels of several waves have barriers of their own.
 ir::Block OneLane::block(const ir::Block& b) {
-  if (is_copy(b)) return SplitVectors::block(b);
+  if (kernel_.waves > 1 || is_copy(b)) return SplitVectors::block(b);
   ir::Block to;
   bool copying = false;
   for (const ir::Stmt& s : b) {

@@ -123,7 +123,9 @@ void print(Printer& p, const ir::Keep& s) {
              .text);
 }
 
-void print(Printer& p, const ir::Barrier&) { p.line(p.spell("barrier", {}).text); }
+void print(Printer& p, const ir::Barrier&) {
+  p.line(p.spell(p.kernel.waves > 1 && p.has("barrier_of_waves") ? "barrier_of_waves" : "barrier", {}).text);
+}
 
 // As the instruction's own file spells it in this dialect.
 void print(Printer& p, const ir::MatrixMultiply& s) {

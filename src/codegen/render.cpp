@@ -137,7 +137,7 @@ void print_entry(Printer& p, const FrameText& frame, const std::string& body, in
                                   {"body", {body}},
                                   {"entry_parameters", {frame.entry_parameters}},
                                   {"arguments", {frame.arguments}},
-                                  {"lanes", {std::to_string(threads)}}})
+                                  {"lanes", {std::to_string(threads * p.kernel.waves)}}})
                  .text;
     return;
   }
@@ -208,6 +208,10 @@ void Unit::add(const ir::Kernel& kernel, size_t number) {
   }
   Diags faults = verify(kernel);
   if (has_error(faults)) return append(diags, std::move(faults));
+  if (kernel.waves > 1 && threads == 1) {
+    diags.push_back(error(fmt::format("kernel '{}': groups of {} waves, where lanes are no threads", kernel.name, kernel.waves)));
+    return;
+  }
   const auto scalars = threads > 1 ? one_lane(kernel, threads) : Result<ir::Kernel>(kernel);
   if (!scalars) return append(diags, scalars.diags());
   const auto legal = legalise(*scalars, dialect);
@@ -238,7 +242,7 @@ Printer::Printer(const ir::Kernel& k, const Dialect& d, Used& u, int threads)
       buffer_names(identifiers('p', names_of(k.buffers))),
       register_names(identifiers('r', names_of(k.registers))) {
   ranges[0] = {0, std::max<int64_t>(0, k.groups - 1)};
-  if (k.lane >= 0) ranges[static_cast<size_t>(k.lane)] = {0, threads - 1};
+  if (k.lane >= 0) ranges[static_cast<size_t>(k.lane)] = {0, int64_t{threads} * k.waves - 1};
 }
 
 void Printer::line(const std::string& text) {

@@ -21,7 +21,7 @@ struct Dialect;  // codegen/dialect.h
 // group_begin, int64_t group_end)  that runs the body for a range of groups (cpp; other dialects:
 // their own entry around the same body). Errors: what the dialect can not spell, naming kernel and
 // operation.
-// `threads` above 1: lanes are threads, so many to a group; a body then takes its lane too.
+// `threads` above 1: lanes are threads, so many to a wave; a body then takes its thread's number too.
 Result<std::string> render(std::span<const ir::Kernel> kernels, const Dialect& dialect, int threads = 1);
 
 // One kernel `name` that runs launch after launch of any of `kernels` (launch rows name them by position),

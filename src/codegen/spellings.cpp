@@ -49,6 +49,7 @@ constexpr SpellingRow kRows[] = {
     // Kernels of one lane per thread.
     {"entry_simt", {"name", "body", "entry_parameters", "arguments", "lanes"}, kOptional},
     {"parameter_lane", {"name"}, kOptional}, {"barrier", {}, kOptional},
+    {"barrier_of_waves", {}, kOptional},  // of a group of several; without it as any
     // One kernel that runs launch after launch, and what runs one launch's groups in it.
     {"sequence", {"name", "cases"}, kOptional},
     {"sequence_case", {"number", "body", "arguments"}, kOptional},

@@ -1,6 +1,8 @@
 #include "compiler/construct.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "compiler/space.h"
 #include "lower/count.h"
@@ -14,7 +16,7 @@ namespace {
 // Exact counts when the program lowers; without a known dialect the closed form stands.
 bool rescore(Candidate& c, const hwdesc::Target& target, const model::Machine& m, const simulator::CacheState& before,
              std::span<const simulator::Range> where, Diags& why) {
-  if (!c.program.workers.empty()) return true;  // predicted only: the closed form stands
+  if (!c.program.workers.empty() && !target.dialect.known) return true;  // predicted only
   const Result<ir::Kernel> kernel = lower::lower(c.program, target);
   if (!kernel.ok()) {
     why = kernel.diags();
@@ -25,9 +27,11 @@ bool rescore(Candidate& c, const hwdesc::Target& target, const model::Machine& m
   return true;
 }
 
-// Are there more vectors alive in the innermost loop than registers, if only by what a compiler puts there?
+// Are there more vectors alive in the innermost loop than registers, if only by what a compiler puts there? The waves of
+// a group have them all at once.
 bool spills(const ir::Program& p, const model::Machine& m) {
-  if (m.simt || !p.workers.empty() || p.graph.nodes[0].combine == ir::Combiner::none) return false;
+  if (m.simt) return std::accumulate(p.workers.begin(), p.workers.end(), 1.0, std::multiplies<>()) * simulator::registers_of_wave(p) > m.vector_registers;
+  if (!p.workers.empty() || p.graph.nodes[0].combine == ir::Combiner::none) return false;
   return static_cast<double>(lower::live_vectors(p) + lower::hoisted_vectors(p)) > m.vector_registers;
 }
 
@@ -36,10 +40,16 @@ bool faster(const Candidate& a, const Candidate& b) { return a.estimate.seconds 
 }  // namespace
 
 std::vector<Choice> choices_for(const Space& s, bool printed) {
-  if (s.machine.simt && printed) return wave_choices(s);
   const bool scratchpad = std::any_of(s.machine.levels.begin(), s.machine.levels.end(),
                                       [](const model::Level& l) { return l.on_chip_explicit; });
-  if (scratchpad && !printed) return scratchpad_choices(s);  // of several workers, which vector code has not
+  if (s.machine.simt && printed) {
+    std::vector<Choice> all = wave_choices(s);
+    if (!scratchpad || !s.dense) return all;
+    std::vector<Choice> shared = scratchpad_choices(s, 1);
+    std::move(shared.begin(), shared.end(), std::back_inserter(all));
+    return all;
+  }
+  if (scratchpad && !printed) return scratchpad_choices(s, 2);  // of several workers, which vector code has not
   return s.dense ? dense_choices(s) : plain_choices(s);
 }
 
@@ -55,7 +65,8 @@ Result<Constructed> construct(const Problem& problem, const hwdesc::Target& targ
       ++out.pruned;
       continue;
     }
-    if (Diags over = lower::over_limits(candidate.program, target); candidate.program.workers.empty() && !over.empty()) {
+    const bool printed = target.dialect.known || candidate.program.workers.empty();
+    if (Diags over = printed ? lower::over_limits(candidate.program, target) : Diags{}; !over.empty()) {
       why = std::move(over);
       ++out.pruned;
       continue;

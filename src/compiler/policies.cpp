@@ -1,6 +1,6 @@
 // The policies of construction: dense (sums of products with reuse, on vector units with caches), plain
-// (everything else), scratchpad (explicit memories, many waves per group; predicted), wave (lanes are threads and
-// kernels are printed: a wave per group).
+// (everything else), scratchpad (explicit memories, many waves per group that share what is staged), wave (lanes are
+// threads and kernels are printed: a wave per group).
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -242,18 +242,20 @@ Choice scalar_choice(const Space& s) {
   return c;
 }
 
-std::vector<Choice> scratchpad_choices(const Space& s) {
+std::vector<Choice> scratchpad_choices(const Space& s, int stages) {
   std::vector<Choice> out;
   if (!s.dense) return plain_choices(s);
   std::vector<int> staged;
   for (int r = 0; r < static_cast<int>(s.anchor.reads.size()); ++r)
     if (s.stageable(r)) staged.push_back(r);
+  // Whole vectors of an operand that is stored along the reduction are copied where a step is as long as they are.
+  const std::set<int64_t> depths{8, 16, 32, s.machine.native_width};
   for (const VectorChoice& v : vector_choices(s)) {
     for (int64_t vectors : {1, 2, 4}) {
       for (const std::vector<int64_t>& rows : row_tiles(s, v.axis, 16)) {
         for (int64_t waves_v : {1, 2, 4}) {
           for (int64_t waves_r : {1, 2, 4, 8}) {
-            for (int64_t depth : {8, 16, 32}) {
+            for (int64_t depth : depths) {
               Choice c = unit_choice(s);
               c.vector_axis = v.axis;
               c.vector_width = v.width;
@@ -271,7 +273,7 @@ std::vector<Choice> scratchpad_choices(const Space& s) {
                 if (s.extent(a) > s.extent(longest)) longest = a;
               c.block_tile[static_cast<size_t>(longest)] = std::min(depth, s.extent(longest));
               c.staged = staged;
-              c.pipeline_stages = 2;
+              c.pipeline_stages = stages;
               c.wave_groups = true;
               out.push_back(std::move(c));
             }

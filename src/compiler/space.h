@@ -56,7 +56,7 @@ Choice unit_choice(const Space& s);
 // Candidates of each policy.
 std::vector<Choice> dense_choices(const Space& s);
 std::vector<Choice> plain_choices(const Space& s);
-std::vector<Choice> scratchpad_choices(const Space& s);
+std::vector<Choice> scratchpad_choices(const Space& s, int stages);
 std::vector<Choice> wave_choices(const Space& s);
 Choice scalar_choice(const Space& s);
 

@@ -30,7 +30,7 @@ struct Target {
   DialectCapabilities dialect;
 };
 
-// Threads that a group's vectors are dealt to: the lanes of the narrowest mode where lanes are threads, else 1.
+// Threads that a wave's vectors are dealt to: the lanes of the narrowest mode where lanes are threads, else 1.
 int threads_of(const Target& target);
 
 // Text of a dialect file by name; nullptr-like empty string when there is none.

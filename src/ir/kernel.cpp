@@ -152,7 +152,7 @@ std::string space_of(const Buffer& b) {
 
 std::string print_kernel(const Kernel& k) {
   Lister l{k, {}, 0};
-  l.line(fmt::format("kernel {}, {} groups", k.name, k.groups));
+  l.line(fmt::format("kernel {}, {} groups{}", k.name, k.groups, k.waves > 1 ? fmt::format(" of {} waves", k.waves) : ""));
   ++l.depth;
   for (const Buffer& b : k.buffers)
     l.line(fmt::format("{}{} {}: {}[{}]{}", space_of(b), b.scope == Scope::scratch ? "scratch" : "buffer", b.name,

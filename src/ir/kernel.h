@@ -4,7 +4,8 @@
 // Values are vectors of `lanes` elements held in named registers (never arrays). Addresses are
 // element offsets given as ir::Index over the kernel's index variables. A kernel is run once per
 // group; group id is index variable 0. Statements execute in order; group scratch is private to the
-// running group.
+// running group. A group may be several waves, each of which runs the whole body, knows its number and has registers
+// of its own; they share the scratch and meet at barriers.
 #pragma once
 
 #include <cstdint>
@@ -154,7 +155,7 @@ struct Keep {      // the value counts as used: the compiler must compute it her
   bool operator==(const Keep&) const = default;
 };
 
-struct Barrier {   // every lane of the group arrives, then all see what the others stored in scratch
+struct Barrier {   // every lane and wave of the group arrives, then all see what the others stored in scratch
   bool operator==(const Barrier&) const = default;
 };
 
@@ -197,12 +198,15 @@ struct Kernel {
   std::vector<Register> registers;
   std::vector<MatrixInstruction> instructions;  // that its statements use
   int64_t groups = 1;
-  int lane = -1;  // index variable that holds the lane's number, where a lane has a thread of its own
+  int waves = 1;  // of a group
+  int wave = -1;  // index variable that holds the wave's number, where there are several
+  int lane = -1;  // index variable that holds the thread's number in its group, where a lane has a thread of its own
   Block body;
   bool operator==(const Kernel&) const = default;
 };
 
-// Ids in range, registers declared before use, lanes match, loop variables bound once.
+// Ids in range, registers declared before use, lanes match, loop variables bound once, barriers where all waves and
+// lanes of a group come.
 Diags verify(const Kernel& k);
 
 // A readable listing, for golden tests and `--explain`; not parsed.

@@ -13,12 +13,15 @@ struct Checker {
   const Kernel& k;
   Diags diags;
   std::vector<bool> var_bound, var_visible, reg_visible;
+  std::vector<bool> var_own;  // a wave's or a lane's: others of the group may have another value
+  int apart = 0;              // conditions around that not all of a group share
 
   explicit Checker(const Kernel& kernel)
       : k(kernel),
         var_bound(k.index_names.size(), false),
         var_visible(k.index_names.size(), false),
-        reg_visible(k.registers.size(), false) {}
+        reg_visible(k.registers.size(), false),
+        var_own(k.index_names.size(), false) {}
 
   void fail(const std::string& what) {
     diags.push_back(error(fmt::format("kernel '{}': {}", k.name, what)));
@@ -41,6 +44,7 @@ struct Checker {
     return false;
   }
 
+  bool is_own(const Index& index) const;
   void check_index(const Index& index);
   void check_conditions(const std::vector<Condition>& conditions);
   void check_value(const Value& v);
@@ -58,7 +62,9 @@ struct Checker {
   void check(const Store& s);
   void check(const Prefetch& s);
   void check(const Keep& s) { register_ok(s.reg); }
-  void check(const Barrier&) {}
+  void check(const Barrier&) {
+    if (apart > 0) fail("a barrier stands where not all of a group come");
+  }
   void check(const AtomicAdd& s);
   void check(const MatrixMultiply& s);
   void check_fragment(const MatrixInstruction& i, const char* operand, const std::vector<int>& regs, const Fragment& f);
@@ -84,6 +90,13 @@ bool has_pairs(ValueOp op) {
     case constant: case reg: case load: case splat: case gather: case indirect: case add: case sub: case mul: case fma: case neg: case opaque: return true;
     default: return false;
   }
+}
+
+bool Checker::is_own(const Index& index) const {
+  return std::any_of(index.terms.begin(), index.terms.end(), [&](const Term& t) {
+    if (t.var < 0) return t.of.size() == 1 && is_own(t.of[0]);
+    return in_range(t.var, var_own.size()) && var_own[static_cast<size_t>(t.var)];
+  });
 }
 
 void Checker::check_index(const Index& index) {
@@ -173,20 +186,27 @@ void Checker::check(const For& s) {
   for (const Index& b : s.bounds) check_index(b);
   if (s.unroll < 0) fail(fmt::format("a loop is unrolled {} times", s.unroll));
   const auto vars = var_visible;
+  const bool own = std::any_of(s.bounds.begin(), s.bounds.end(), [&](const Index& b) { return is_own(b); });
   bind(s.var);
+  apart += own ? 1 : 0;
   check_block(s.body);
+  apart -= own ? 1 : 0;
   var_visible = vars;
 }
 
 void Checker::check(const If& s) {
   check_conditions(s.conditions);
+  const bool own = std::any_of(s.conditions.begin(), s.conditions.end(), [&](const Condition& c) { return is_own(c.index); });
+  apart += own ? 1 : 0;
   check_block(s.then_body);
   check_block(s.else_body);
+  apart -= own ? 1 : 0;
 }
 
 void Checker::check(const LetIndex& s) {
   check_index(s.value);
   bind(s.var);
+  if (in_range(s.var, var_own.size())) var_own[static_cast<size_t>(s.var)] = is_own(s.value);
 }
 
 void Checker::check(const Locate& s) {
@@ -194,6 +214,7 @@ void Checker::check(const Locate& s) {
   buffer_ok(s.id);
   if (s.extent < 1) fail(fmt::format("a position among {}", s.extent));
   bind(s.var);
+  if (in_range(s.var, var_own.size())) var_own[static_cast<size_t>(s.var)] = is_own(s.index);
 }
 
 void Checker::check(const Assign& s) {
@@ -290,8 +311,12 @@ Diags verify(const Kernel& k) {
     c.fail("index variable 0, the group, is missing");
   else
     c.var_bound[0] = c.var_visible[0] = true;
-  if (k.lane >= 0 && c.in_range(k.lane, k.index_names.size())) c.var_bound[static_cast<size_t>(k.lane)] = c.var_visible[static_cast<size_t>(k.lane)] = true;
-  else if (k.lane >= 0) c.fail(fmt::format("there is no index variable {} for the lane", k.lane));
+  if (k.waves < 1 || (k.waves > 1 && k.wave < 0 && k.lane < 0)) c.fail(fmt::format("a group of {} waves, which have no numbers", k.waves));
+  for (const auto& [var, whose] : {std::pair{k.wave, "wave"}, {k.lane, "lane"}}) {
+    const auto i = static_cast<size_t>(var);
+    if (var >= 0 && c.in_range(var, k.index_names.size())) c.var_bound[i] = c.var_visible[i] = c.var_own[i] = true;
+    else if (var >= 0) c.fail(fmt::format("there is no index variable {} for the {}", var, whose));
+  }
   c.check_block(k.body);
   return std::move(c.diags);
 }

@@ -1,5 +1,5 @@
 // Copies of staged operands: the region one tile needs, from the tensor's layout into the scratch
-// buffer's own layout. Vectors run along the dimension that is contiguous in the source; when it is
+// buffer's own layout, each element once, whichever of a group's waves copies it. Vectors run along the dimension that is contiguous in the source; when it is
 // contiguous in the copy too, whole vectors are stored, else their lanes are scattered.
 #include <algorithm>
 
@@ -17,6 +17,7 @@ struct Copy {
   std::vector<int64_t> shape;          // of the tensor
   std::vector<ir::Index> origin;       // of the region, per dimension
   int vector_dim = -1;                 // contiguous in the source; -1: scalar copy
+  int dealt_dim = -1;                  // whose elements, or vectors, the waves of a group share out
 
   const ir::Layout& source_layout() const { return s.p.layouts[static_cast<size_t>(tensor)]; }
 };
@@ -26,15 +27,34 @@ struct Copy {
 std::vector<ir::Index> region_origin(const Lowering& s, const StagedBuffer& staged, const Place& place) {
   const ir::Read& r = s.anchor.reads[static_cast<size_t>(staged.staging.read)];
   const auto level = static_cast<size_t>(staged.staging.level);
-  std::vector<ir::Range> tile_ranges;
-  for (int64_t e : s.p.tiles[level].extent) tile_ranges.push_back({0, e - 1});
+  const std::vector<ir::Range> inside = tile_ranges(s.p, staged.staging.level);
   std::vector<ir::Index> out;
   for (const ir::Index& i : r.index) {
-    const int64_t low = ir::range_of(i, tile_ranges).low - i.offset;
+    const int64_t low = ir::range_of(i, inside).low - i.offset;
     ir::Index at = ir::substitute(i, [&](int a) { return place.level[level][static_cast<size_t>(a)]; });
     out.push_back(ir::simplify(at + low, s.ranges));
   }
   return out;
+}
+
+// `n` positions from `first` on in a loop of their own; or each wave's part of them, where the waves share them out.
+// Returns the loop, and the position it stands at.
+std::pair<ir::For, ir::Index> walk(const Copy& c, int dim, const char* name, int64_t n) {
+  Lowering& s = c.s;
+  const bool dealt = dim == c.dealt_dim;
+  ir::For loop;
+  loop.limit = dealt ? (n + s.kernel.waves - 1) / s.kernel.waves : n;
+  loop.var = s.new_index(name + std::to_string(s.ranges.size()), loop.limit);
+  if (!dealt) return {std::move(loop), ir::variable(loop.var)};
+  const ir::Index first = ir::variable(s.kernel.wave, loop.limit);
+  if (loop.limit * s.kernel.waves > n) loop.bounds.push_back(ir::constant(n) + first * -1);
+  const ir::Index at = first + ir::variable(loop.var);
+  return {std::move(loop), at};
+}
+
+// Ends such a loop before position `end`.
+void clip(const Copy& c, int dim, const ir::Index& end, ir::For& loop) {
+  loop.bounds.push_back(dim == c.dealt_dim ? end + ir::variable(c.s.kernel.wave, -loop.limit) : end);
 }
 
 ir::Value copied_vector(const Copy& c, const ir::Index& from, int count) {
@@ -81,12 +101,10 @@ void emit_vector_dim(const Copy& c, const std::vector<ir::Index>& local, ir::Blo
   const ir::Index origin_vectors = ir::divide(c.origin[d], w, s.ranges);
   const bool clipped = ir::range_of(c.origin[d], s.ranges).high + region > size;
   if (full > 0) {
-    ir::For loop;
-    loop.limit = full;
-    loop.var = s.new_index("v" + std::to_string(s.ranges.size()), full);
-    if (clipped) loop.bounds.push_back(ir::constant(size / w) + origin_vectors * -1);
+    auto [loop, at] = walk(c, c.vector_dim, "v", full);
+    if (clipped) clip(c, c.vector_dim, ir::constant(size / w) + origin_vectors * -1, loop);
     std::vector<ir::Index> inner = local;
-    inner[d] = ir::variable(loop.var, w);
+    inner[d] = at * w;
     emit_element(c, std::move(inner), static_cast<int>(w), loop.body);
     append(out, std::move(loop));
   }
@@ -94,6 +112,7 @@ void emit_vector_dim(const Copy& c, const std::vector<ir::Index>& local, ir::Blo
   const auto partial = [&](const ir::Index& at, int64_t count, std::vector<ir::Condition> when) {
     ir::If cond;
     cond.conditions = std::move(when);
+    if (c.vector_dim == c.dealt_dim) cond.conditions.push_back({ir::variable(s.kernel.wave), 0, 0});
     std::vector<ir::Index> inner = local;
     inner[d] = at;
     ir::Block body;
@@ -132,20 +151,32 @@ void emit_dims(const Copy& c, size_t next, const std::vector<int>& dims, std::ve
     emit_dims(c, next + 1, dims, std::move(local), out);
     return;
   }
-  ir::For loop;
-  loop.limit = region;
-  loop.var = s.new_index("c" + std::to_string(s.ranges.size()), region);
+  auto [loop, at] = walk(c, dims[next], "c", region);
   if (ir::range_of(c.origin[d], s.ranges).high + region > c.shape[d])
-    loop.bounds.push_back(ir::constant(c.shape[d]) + c.origin[d] * -1);
-  local[d] = ir::variable(loop.var);
+    clip(c, dims[next], ir::constant(c.shape[d]) + c.origin[d] * -1, loop);
+  local[d] = at;
   emit_dims(c, next + 1, dims, std::move(local), loop.body);
   append(out, std::move(loop));
+}
+
+// The outermost dimension with a turn for every wave; else that with the most. -1: there is but one of everything.
+int dealt_dim(const Copy& c, const std::vector<int>& dims) {
+  int best = -1;
+  int64_t most = 1;
+  const auto consider = [&](int dim, int64_t n) {
+    if (n <= most || most >= c.s.kernel.waves) return;
+    most = n;
+    best = dim;
+  };
+  for (const int d : dims) consider(d, c.staged.shape[static_cast<size_t>(d)]);
+  if (c.vector_dim >= 0) consider(c.vector_dim, c.staged.shape[static_cast<size_t>(c.vector_dim)] / c.s.width());
+  return best;
 }
 
 }  // namespace
 
 void emit_copy(Lowering& s, const StagedBuffer& staged, const Place& place, ir::Block& out) {
-  Copy c{s, staged, s.anchor.reads[static_cast<size_t>(staged.staging.read)].tensor, {}, {}, -1};
+  Copy c{s, staged, s.anchor.reads[static_cast<size_t>(staged.staging.read)].tensor, {}, {}};
   c.shape = s.p.graph.tensors[static_cast<size_t>(c.tensor)].shape;
   c.origin = region_origin(s, staged, place);
   c.vector_dim = copy_vector_dim(s.p, staged.staging);
@@ -153,7 +184,12 @@ void emit_copy(Lowering& s, const StagedBuffer& staged, const Place& place, ir::
   for (const ir::PhysicalDim& d : c.source_layout().dims)
     if (d.dim != c.vector_dim && std::find(dims.begin(), dims.end(), d.dim) == dims.end()) dims.push_back(d.dim);
   std::vector<ir::Index> local(c.shape.size(), ir::constant(0));
-  emit_dims(c, 0, dims, std::move(local), out);
+  if (s.kernel.waves > 1) c.dealt_dim = dealt_dim(c, dims);
+  if (s.kernel.waves == 1 || c.dealt_dim >= 0) return emit_dims(c, 0, dims, std::move(local), out);
+  ir::If first;
+  first.conditions.push_back({ir::variable(s.kernel.wave), 0, 0});
+  emit_dims(c, 0, dims, std::move(local), first.then_body);
+  append(out, std::move(first));
 }
 
 }  // namespace assay::lower

@@ -133,6 +133,22 @@ class Counter {
     return out;
   }
 
+  Counts all(const ir::Kernel& k) {
+    Counts out = empty();
+    if (k.waves == 1) {
+      repeat(0, k.groups, k.body, out);
+      return out;
+    }
+    const bool alike = !deciding_in(k.body).contains(0);
+    int64_t& group = values_[0];
+    for (group = 0; group < (alike ? std::min<int64_t>(1, k.groups) : k.groups); ++group) repeat(k.wave, k.waves, k.body, out);
+    if (!alike) return out;
+    Counts times = empty();
+    add_scaled(times, out, static_cast<double>(k.groups));
+    return times;
+  }
+
+ private:
   // Runs `body` with `var` = 0..trips-1; once and scaled when nothing inside depends on it.
   void repeat(int var, int64_t trips, const ir::Block& body, Counts& out) {
     if (trips <= 0) return;
@@ -146,7 +162,6 @@ class Counter {
     for (value = 0; value < trips; ++value) add_scaled(out, block(body), 1);
   }
 
- private:
   // What decides inside a block, and the count of a block in which nothing does: the same each time.
   const std::set<int>& deciding_in(const ir::Block& b) {
     const auto [it, fresh] = deciding_.try_emplace(&b);
@@ -230,10 +245,7 @@ double Counts::stores() const {
 }
 
 Counts count(const ir::Kernel& kernel) {
-  Counter counter(kernel);
-  Counts out = counter.empty();
-  counter.repeat(0, kernel.groups, kernel.body, out);
-  return out;
+  return Counter(kernel).all(kernel);
 }
 
 }  // namespace assay::lower

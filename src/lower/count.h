@@ -1,5 +1,5 @@
 // What a loop kernel executes, counted from the kernel itself: vector instructions by kind and
-// element accesses per buffer, over all groups. Exact, partial tiles included; a guarded load counts
+// element accesses per buffer, over all groups and their waves. Exact, partial tiles included; a guarded load counts
 // as executed, and one that compilers make unnecessary (lower/kept.h) does not.
 #pragma once
 

@@ -1,6 +1,7 @@
 #include "lower/legal.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "lower/nest.h"
 
@@ -24,19 +25,30 @@ void check_staging(const ir::Program& p, Diags& out) {
   }
 }
 
-// The staged copies of a group lie in its own memory, where the api has such a thing.
+// What the api allows a group; else what a unit has, where lanes are threads: its groups' copies lie in memory that code fills.
+std::optional<double> group_bytes(const hwdesc::Target& target) {
+  if (target.api.limits.group_memory.known()) return target.api.limits.group_memory.value->v;
+  std::optional<double> least;
+  if (hwdesc::threads_of(target) == 1) return least;
+  for (const hwdesc::MemoryLevel& l : target.profile.memory)
+    if (l.managed == hwdesc::Managed::explicit_ && l.per != "device" && l.per != "host" && l.capacity.known())
+      least = std::min(least.value_or(l.capacity.value->v), l.capacity.value->v);
+  return least;
+}
+
+// The staged copies of a group lie in its own memory, where there is such a thing.
 void check_group_memory(const ir::Program& p, const hwdesc::Target& target, Diags& out) {
-  const auto& limit = target.api.limits.group_memory;
-  if (!limit.known() || !out.empty()) return;
+  const std::optional<double> limit = group_bytes(target);
+  if (!limit || !out.empty()) return;
   int64_t bytes = 0;
   for (const ir::Staging& s : p.staging) {
     const ir::Tensor& t = p.graph.tensors[static_cast<size_t>(
         p.graph.nodes[0].reads[static_cast<size_t>(s.read)].tensor)];
     bytes += ir::physical_elements(s.layout, staged_shape(p, s)) * ir::bytes_of(t.dtype);
   }
-  if (static_cast<double>(bytes) > limit.value->v)
+  if (static_cast<double>(bytes) > *limit)
     out.push_back(error(p.name + ": staged copies of " + std::to_string(bytes) + " B exceed the " +
-                        std::to_string(static_cast<int64_t>(limit.value->v)) + " B of group memory"));
+                        std::to_string(static_cast<int64_t>(*limit)) + " B of group memory"));
 }
 
 // A driver may end loops without a word: one that is longer would give wrong results.
@@ -45,7 +57,7 @@ void check_iterations(const ir::Program& p, const hwdesc::Target& target, Diags&
   if (!limit.known() || !out.empty()) return;
   int64_t most = 0;
   for (const Loop& l : nest_of(p).loops)
-    if (!l.group) most = std::max(most, l.trips);
+    if (l.is_walked()) most = std::max(most, l.trips);
   for (const ir::Staging& s : p.staging) {
     const std::vector<int64_t> shape = staged_shape(p, s);
     const int vectors = copy_vector_dim(p, s);
@@ -104,6 +116,53 @@ void check_lookups(const ir::Program& p, Diags& out) {
   }
 }
 
+// Every wave has one register tile of the group's.
+bool is_shared_out(const ir::Program& p, const Nest& nest) {
+  for (int a = 0; a < static_cast<int>(p.workers.size()); ++a) {
+    const int64_t workers = p.workers[static_cast<size_t>(a)], inner = p.tiles.back().extent[static_cast<size_t>(a)];
+    const auto loops = std::count_if(nest.loops.begin(), nest.loops.end(), [&](const Loop& l) { return l.wave && l.axis == a; });
+    if (workers < 1 || (workers > 1 && (ir::is_reduce(p.graph, p.graph.nodes[0], a) || loops != 1))) return false;
+    if (workers > 1 && (p.tiles[0].extent[static_cast<size_t>(a)] + inner - 1) / inner != workers) return false;
+  }
+  return p.workers.size() == p.graph.nodes[0].axes.size();
+}
+
+// Waves that meet around copies compute whole register tiles: what they read past the end of an axis is in a copy.
+void check_whole_tiles(const ir::Program& p, const Nest& nest, Diags& out) {
+  const ir::Node& anchor = p.graph.nodes[0];
+  if (anchor.combine == ir::Combiner::none) out.push_back(error(p.name + ": waves stage operands of reductions only"));
+  if (has_partial_sums(nest)) out.push_back(error(p.name + ": waves that share staged operands keep their sums; here they would pass through the output"));
+  for (const ir::Staging& s : p.staging)
+    for (const Loop& l : nest.loops)
+      if (l.wave && l.level <= s.level) out.push_back(error(p.name + ": an operand is staged inside of a wave's tile"));
+  for (int a = 0; a < static_cast<int>(anchor.axes.size()); ++a) {
+    if (computed_extent(p, a) == anchor.axes[static_cast<size_t>(a)].extent) continue;
+    for (int r = 0; r < static_cast<int>(anchor.reads.size()); ++r) {
+      const std::string& name = p.graph.tensors[static_cast<size_t>(anchor.reads[static_cast<size_t>(r)].tensor)].name;
+      const bool staged = std::any_of(p.staging.begin(), p.staging.end(), [&](const ir::Staging& s) { return s.read == r; });
+      if (!staged && reads_axis(p, r, a)) out.push_back(error(p.name + ": " + name + " would be read past the end of an axis; it can be staged"));
+      for (const ir::Index& i : anchor.reads[static_cast<size_t>(r)].index)
+        if (staged && affine(i) && ir::stride_of(i, a).value_or(0) < 0) out.push_back(error(p.name + ": " + name + " is read backwards, past its beginning"));
+    }
+  }
+}
+
+void check_waves(const ir::Program& p, const hwdesc::Target& target, Diags& out) {
+  if (p.workers.empty() || !out.empty()) return;
+  const int threads = hwdesc::threads_of(target);
+  const Nest nest = nest_of(p);
+  if (!is_shared_out(p, nest)) out.push_back(error(p.name + ": a group has as many waves as register tiles, in one loop for each axis"));
+  if (threads == 1) out.push_back(error(p.name + ": groups of several waves are for chips whose lanes are threads"));
+  if (target.dialect.known && !target.dialect.group_barrier) out.push_back(error(p.name + ": dialect " + target.dialect.name + " has no barriers"));
+  if (!p.staging.empty() && out.empty()) check_whole_tiles(p, nest, out);
+  int64_t all = threads;
+  for (const int w : p.workers) all *= w;
+  const auto& own = target.api.limits.threads_per_group;
+  const auto& limit = own.known() ? own : target.profile.execution.threads_per_group_max;
+  if (limit.known() && static_cast<double>(all) > limit.value->v)
+    out.push_back(error(p.name + ": " + std::to_string(all) + " threads in a group, of " + std::to_string(static_cast<int64_t>(limit.value->v)) + " at most"));
+}
+
 }  // namespace
 
 Diags legal(const ir::Program& p, const hwdesc::Target& target) {
@@ -117,7 +176,7 @@ Diags legal(const ir::Program& p, const hwdesc::Target& target) {
 
 int64_t hoisted_vectors(const ir::Program& p) {
   const Nest nest = nest_of(p);
-  if (nest.first_inner == 0 || nest.loops[nest.first_inner - 1].group || nest.loops[nest.first_inner - 1].reduce) return 0;
+  if (nest.first_inner == 0 || !nest.loops[nest.first_inner - 1].is_walked() || nest.loops[nest.first_inner - 1].reduce) return 0;
   const int around = nest.loops[nest.first_inner - 1].axis;
   const auto& tile = p.tiles.back().extent;
   int64_t sum = 0;
@@ -154,7 +213,7 @@ Diags over_limits(const ir::Program& p, const hwdesc::Target& target) {
   if (simd && registers.count.known() && static_cast<double>(live_vectors(p)) > registers.count.value->v)
     out.push_back(error(p.name + ": " + std::to_string(live_vectors(p)) + " live vectors exceed the " +
                         std::to_string(static_cast<int64_t>(registers.count.value->v)) + " registers"));
-  if (!p.workers.empty()) out.push_back(error(p.name + ": groups of several workers are predicted, not yet printed"));
+  check_waves(p, target, out);
   if (p.split_k != 1) out.push_back(error(p.name + ": split-k is not supported"));
   return out;
 }

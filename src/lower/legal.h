@@ -9,7 +9,7 @@ namespace assay::lower {
 
 // Why a program can not be lowered for a target; empty: it can. Structure (ir::verify), element
 // types, vector widths the dialect can spell, live vectors against the register file, staging of
-// guarded or non-affine reads.
+// guarded or non-affine reads, waves of a group.
 Diags legal(const ir::Program& p, const hwdesc::Target& target);
 
 // Vector registers alive in the register tile's body: accumulators, row-invariant operands, one

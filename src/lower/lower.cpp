@@ -12,6 +12,8 @@ namespace {
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+constexpr int kStepsTogether = 4;  // of a reduction over copies: what lies side by side in a row is one load, in threads' code
+
 class Emitter {  // invariant: emits the nest's loops in order, copies at their places
  public:
   explicit Emitter(Lowering& s) : s_(s) {}
@@ -34,8 +36,11 @@ class Emitter {  // invariant: emits the nest's loops in order, copies at their 
   }
 
   void emit_copies(int after_loop, const Place& place, ir::Block& out) {
+    const bool meet = s_.kernel.waves > 1 && std::any_of(s_.staged.begin(), s_.staged.end(), [&](const auto& s) { return s.second.place == after_loop; });
+    if (meet) append(out, ir::Barrier{});
     for (const auto& [read, staged] : s_.staged)
       if (staged.place == after_loop) emit_copy(s_, staged, place, out);
+    if (meet) append(out, ir::Barrier{});
   }
 
   static void move_to(Place& place, const Loop& l, ir::Index at) {
@@ -55,39 +60,67 @@ class Emitter {  // invariant: emits the nest's loops in order, copies at their 
       TileBody tile_body(s_, tile, place);
       tile_body.emit_begin(out);
       if (s_.anchor.combine != ir::Combiner::none) emit(i, place, tile, out, &tile_body);
-      tile_body.emit_end(place, out);
+      emit_ends(0, place, tile, tile_body, out);
       return;
     }
     if (i == s_.nest.loops.size()) {
       body->emit_reduce_point(place, tile, out);
       return;
     }
-    if (loop(i).group)
-      emit_group(i, place, tile, out, body);
-    else
+    if (loop(i).is_walked())
       emit_loop(i, place, tile, out, body);
+    else
+      emit_dealt(i, place, tile, out, body);
   }
 
-  // A group loop: its variable is decoded from the group id.
-  void emit_group(size_t i, Place place, const TileClass& tile, ir::Block& out, TileBody* body) {
+  // The end of a register tile: a body for each part of it that may lie inside of the tensors, from axis `a` on.
+  void emit_ends(size_t a, const Place& place, const TileClass& tile, TileBody& body, ir::Block& out) {
+    if (a == place.at.size()) return body.emit_end(place, tile, out);
+    const int64_t whole = s_.anchor.axes[a].extent;
+    if (computed_extent(s_.p, static_cast<int>(a)) == whole) return emit_ends(a + 1, place, tile, body, out);
+    TileClass partial = tile;
+    partial[a] = whole % tile[a];
+    split_tiles(
+        ir::divide(place.at[a], tile[a], s_.ranges), computed_extent(s_.p, static_cast<int>(a)) / tile[a], whole, tile[a], out,
+        [&](ir::Block& to) { emit_ends(a + 1, place, tile, body, to); }, [&](ir::Block& to) { emit_ends(a + 1, place, partial, body, to); });
+  }
+
+  // A loop whose variable is decoded from the number of the group, or of the wave.
+  void emit_dealt(size_t i, Place place, const TileClass& tile, ir::Block& out, TileBody* body) {
     const Loop& l = loop(i);
     int64_t stride = 1;
     for (size_t j = i + 1; j < s_.nest.loops.size(); ++j)
-      if (loop(j).group) stride *= loop(j).trips;
-    const int var = s_.new_index("g" + s_.anchor.axes[static_cast<size_t>(l.axis)].name, l.trips);
-    ir::Index value = ir::divide(ir::variable(0), stride, s_.ranges);
-    if (i > 0) value = ir::modulo(value, l.trips, s_.ranges);
+      if (loop(j).group == l.group && loop(j).wave == l.wave) stride *= loop(j).trips;
+    const int var = s_.new_index((l.wave ? "w" : "g") + s_.anchor.axes[static_cast<size_t>(l.axis)].name, l.trips);
+    ir::Index value = ir::divide(ir::variable(l.wave ? s_.kernel.wave : 0), stride, s_.ranges);
+    if (i > 0 && loop(i - 1).wave == l.wave) value = ir::modulo(value, l.trips, s_.ranges);
     append(out, ir::LetIndex{var, ir::simplify(value, s_.ranges)});
-    move_to(place, l, ir::variable(var, l.tile));
-    const int64_t full = extent(l) / l.tile, rest = extent(l) % l.tile;
-    if (rest == 0 || !last_of_axis(i)) {
+    move_to(place, l, place.at[static_cast<size_t>(l.axis)] + ir::variable(var, l.tile));
+    const int64_t tiles = l.wave ? ir::tile_count(s_.p, 0, l.axis) * l.trips : l.trips;
+    if (tiles * l.tile == extent(l) || !last_of_axis(i) || (l.wave && computes_whole_tiles(s_.p))) {
       emit_inside(i, place, tile, out, body);
       return;
     }
-    ir::If split;
-    split.conditions.push_back({ir::variable(var), 0, full - 1});
-    emit_inside(i, place, tile, split.then_body, body);
-    emit_rest(i, place, tile, split.else_body, body);
+    const ir::Index number = ir::divide(place.at[static_cast<size_t>(l.axis)], l.tile, s_.ranges);
+    split_tiles(
+        number, tiles, extent(l), l.tile, out, [&](ir::Block& to) { emit_inside(i, place, tile, to, body); },
+        [&](ir::Block& to) { emit_rest(i, place, tile, to, body); });
+  }
+
+  // `full` for the tiles of a number that lie inside an extent, `partial` for the last one where it does not fill its tile;
+  // nothing for those behind it.
+  template <class Full, class Partial>
+  static void split_tiles(const ir::Index& number, int64_t tiles, int64_t whole, int64_t tile, ir::Block& out, const Full& full, const Partial& partial) {
+    const int64_t inside = whole / tile;
+    ir::If split{{{number, 0, inside - 1}}, {}, {}};
+    full(split.then_body);
+    if (whole % tile != 0 && tiles == inside + 1) {
+      partial(split.else_body);
+    } else if (whole % tile != 0) {
+      ir::If last{{{number, inside, inside}}, {}, {}};
+      partial(last.then_body);
+      append(split.else_body, std::move(last));
+    }
     append(out, std::move(split));
   }
 
@@ -111,6 +144,7 @@ class Emitter {  // invariant: emits the nest's loops in order, copies at their 
     f.limit = std::min(tiles, last ? enclosing / l.tile : ceil_div(enclosing, l.tile));
     f.var = s_.new_index(s_.anchor.axes[static_cast<size_t>(l.axis)].name + std::to_string(l.level), f.limit);
     if (clipped) f.bounds.push_back(ir::constant(tiles) + base * -1);
+    if (s_.kernel.waves > 1 && !s_.staged.empty() && l.reduce && i + 1 == s_.nest.loops.size()) f.unroll = kStepsTogether;
     if (f.limit > 0) {
       Place inner = place;
       move_to(inner, l, place.at[static_cast<size_t>(l.axis)] + ir::variable(f.var, l.tile));

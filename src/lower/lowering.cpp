@@ -22,6 +22,9 @@ Lowering::Lowering(const ir::Program& program) : p(program), anchor(program.grap
   kernel.groups = ir::group_count(p);
   new_index("group", kernel.groups);
   lane = new_index("lane", p.vector_width);
+  for (const Loop& l : nest.loops)
+    if (l.wave) kernel.waves *= static_cast<int>(l.trips);
+  if (kernel.waves > 1) kernel.wave = new_index("wave", kernel.waves);
   for (int t : ir::arguments_of(p)) {
     buffer_of[t] = static_cast<int>(kernel.buffers.size());
     kernel.buffers.push_back(argument(p.graph.tensors[static_cast<size_t>(t)], p.layouts[static_cast<size_t>(t)],

@@ -69,7 +69,8 @@ class TileBody {  // invariant: accumulators stand for one tile class at one pla
   TileBody(Lowering& s, TileClass tile, const Place& place);
   void emit_begin(ir::Block& out);
   void emit_reduce_point(const Place& place, const TileClass& tile, ir::Block& out);
-  void emit_end(const Place& place, ir::Block& out);
+  // `tile`: what of the tile lies inside of the tensors.
+  void emit_end(const Place& place, const TileClass& tile, ir::Block& out);
 
  private:
   struct Point {                   // one accumulator
@@ -78,6 +79,7 @@ class TileBody {  // invariant: accumulators stand for one tile class at one pla
     int count = 1;                 // lanes inside the tensor
     int reg = -1;
   };
+  Point inside(Point pt, const TileClass& tile) const;
   std::vector<ir::Index> position(const Place& place, const std::vector<int64_t>& offset) const;
   ir::Value load(int tensor, const ir::Layout& layout, std::vector<int64_t> shape, int buffer,
                  const std::vector<ir::Index>& index, int count, double fill) const;

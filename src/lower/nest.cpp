@@ -31,10 +31,41 @@ bool is_condition(const ir::Program& p, const Nest& nest, size_t loop) {
   const int64_t whole = extent(p, l.axis), around = enclosing_extent(p, l.level, l.axis);
   const bool last = std::none_of(nest.loops.begin() + static_cast<ptrdiff_t>(loop) + 1, nest.loops.end(),
                                  [&](const Loop& other) { return other.axis == l.axis; });
-  return last && !l.group && around < whole && whole % around != 0 && std::min(whole, around) / l.tile == 1;
+  return last && l.is_walked() && around < whole && whole % around != 0 && std::min(whole, around) / l.tile == 1;
 }
 
-Nest nest_of(const ir::Program& p) {
+bool computes_whole_tiles(const ir::Program& p) { return !p.workers.empty() && !p.staging.empty(); }
+
+namespace {
+
+bool is_shared_out(const ir::Program& p, int axis) { return !p.workers.empty() && p.workers[static_cast<size_t>(axis)] > 1; }
+
+// The extent of a tile as it is computed: its waves' register tiles, though the axis may end before.
+int64_t computed_tile(const ir::Program& p, int level, int axis) {
+  const int64_t t = tile(p, level, axis), inner = p.tiles.back().extent[static_cast<size_t>(axis)];
+  if (!computes_whole_tiles(p) || !is_shared_out(p, axis) || t <= inner) return t;
+  return std::max(t, inner * p.workers[static_cast<size_t>(axis)]);
+}
+
+void find_first_inner(Nest& nest) {
+  nest.first_inner = nest.loops.size();
+  while (nest.first_inner > 0 && nest.loops[nest.first_inner - 1].reduce) --nest.first_inner;
+}
+
+}  // namespace
+
+int64_t computed_extent(const ir::Program& p, int axis) {
+  if (!computes_whole_tiles(p) || !is_shared_out(p, axis)) return extent(p, axis);
+  return ir::tile_count(p, 0, axis) * computed_tile(p, 0, axis);
+}
+
+std::vector<ir::Range> tile_ranges(const ir::Program& p, int level) {
+  std::vector<ir::Range> out;
+  for (int a = 0; a < static_cast<int>(p.graph.nodes[0].axes.size()); ++a) out.push_back({0, computed_tile(p, level, a) - 1});
+  return out;
+}
+
+Nest walk_of(const ir::Program& p) {
   Nest nest;
   const ir::Node& anchor = p.graph.nodes[0];
   for (int level = 0; level < static_cast<int>(p.tiles.size()); ++level) {
@@ -46,13 +77,22 @@ Nest nest_of(const ir::Program& p) {
       loop.trips = ceil_div(enclosing_extent(p, level, axis), loop.tile);
       loop.reduce = ir::is_reduce(p.graph, anchor, axis);
       loop.group = level == 0 && !loop.reduce;
+      loop.wave = level > 0 && is_shared_out(p, axis);
       if (loop.trips > 1) nest.loops.push_back(loop);
     }
   }
   // Group loops come first, whatever stands between them: they are not loops of the kernel.
   std::stable_partition(nest.loops.begin(), nest.loops.end(), [](const Loop& l) { return l.group; });
-  nest.first_inner = nest.loops.size();
-  while (nest.first_inner > 0 && nest.loops[nest.first_inner - 1].reduce) --nest.first_inner;
+  find_first_inner(nest);
+  return nest;
+}
+
+Nest nest_of(const ir::Program& p) {
+  Nest nest = walk_of(p);
+  if (p.workers.empty()) return nest;
+  std::stable_partition(nest.loops.begin(), nest.loops.end(), [](const Loop& l) { return l.group || l.wave; });
+  std::stable_partition(nest.loops.begin(), nest.loops.end(), [](const Loop& l) { return l.group; });
+  find_first_inner(nest);
   return nest;
 }
 
@@ -67,13 +107,10 @@ int staging_place(const ir::Program& p, const Nest& nest, const ir::Staging& s) 
 }
 
 std::vector<int64_t> staged_shape(const ir::Program& p, const ir::Staging& s) {
-  const ir::Node& anchor = p.graph.nodes[0];
-  std::vector<ir::Range> tile_ranges;
-  for (int a = 0; a < static_cast<int>(anchor.axes.size()); ++a)
-    tile_ranges.push_back({0, tile(p, s.level, a) - 1});
+  const std::vector<ir::Range> ranges = tile_ranges(p, s.level);
   std::vector<int64_t> shape;
-  for (const ir::Index& i : anchor.reads[static_cast<size_t>(s.read)].index) {
-    const ir::Range r = ir::range_of(i, tile_ranges);
+  for (const ir::Index& i : p.graph.nodes[0].reads[static_cast<size_t>(s.read)].index) {
+    const ir::Range r = ir::range_of(i, ranges);
     shape.push_back(r.high - r.low + 1);
   }
   return shape;
@@ -113,16 +150,14 @@ int copy_vector_dim(const ir::Program& p, const ir::Staging& s) {
   if (w == 1 || source.dims.empty() || source.dims.back().div != 1) return -1;
   const ir::PhysicalDim& inner = source.dims.back();
   const auto d = static_cast<size_t>(inner.dim);
-  std::vector<ir::Range> tile_ranges;
   bool aligned = true, moves = false;
   for (int a = 0; a < static_cast<int>(p.graph.nodes[0].axes.size()); ++a) {
-    tile_ranges.push_back({0, tile(p, s.level, a) - 1});
     if (!ir::depends_on(r.index[d], a) || ir::tile_count(p, s.level, a) == 1) continue;
     moves = true;
     const std::optional<int64_t> c = ir::stride_of(r.index[d], a);
     if (!c || (*c * tile(p, s.level, a)) % w != 0) aligned = false;
   }
-  const ir::Range range = ir::range_of(r.index[d], tile_ranges);
+  const ir::Range range = ir::range_of(r.index[d], tile_ranges(p, s.level));
   const int64_t region = range.high - range.low + 1;
   if (moves && (!aligned || range.low % w != 0 || region % w != 0)) return -1;
   if (!moves && inner.mod > 0 && range.low % w != 0) return -1;

@@ -19,6 +19,8 @@ struct Loop {
   int64_t trips = 1;    // tiles in a full enclosing tile, the partial one included
   bool reduce = false;
   bool group = false;   // decoded from the group id instead of being a loop
+  bool wave = false;    // decoded from the wave's number: the waves of a group walk its tiles side by side
+  bool is_walked() const { return !group && !wave; }
   bool operator==(const Loop&) const = default;
 };
 
@@ -30,6 +32,17 @@ struct Nest {
 };
 
 Nest nest_of(const ir::Program& p);
+
+// The same as one worker would walk it, and as memories see it: the loops that a group's waves share out stand where the
+// program orders them, since what one wave brings near is there for the others.
+Nest walk_of(const ir::Program& p);
+
+// Do waves compute whole register tiles, past the end of an axis as well? They meet around copies, so all of them take
+// the same way; what lies past the end is not stored.
+bool computes_whole_tiles(const ir::Program& p);
+
+// The extent of an axis as register tiles are computed along it: up to the last wave's tile, where they are whole.
+int64_t computed_extent(const ir::Program& p, int axis);
 
 // The tile that encloses level `level` along `axis`: the whole axis for level 0.
 int64_t enclosing_extent(const ir::Program& p, int level, int axis);
@@ -43,6 +56,9 @@ bool reads_axis(const ir::Program& p, int read, int axis);
 // After which loop (position in Nest::loops, -1: before all) the copy of a staging stands: the last
 // loop of its level or further out that moves the operand's region.
 int staging_place(const ir::Program& p, const Nest& nest, const ir::Staging& s);
+
+// Positions inside a tile of a level, per axis, as it is computed.
+std::vector<ir::Range> tile_ranges(const ir::Program& p, int level);
 
 // Extents of the region of the operand that one tile of the staging's level needs, per dimension.
 std::vector<int64_t> staged_shape(const ir::Program& p, const ir::Staging& s);

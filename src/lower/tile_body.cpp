@@ -210,11 +210,10 @@ ir::Value TileBody::read_anchor(int read, const Place& place, const std::vector<
   if (it == s_.staged.end()) return read_external(r, at, count);
   const StagedBuffer& staged = it->second;
   const auto level = static_cast<size_t>(staged.staging.level);
-  std::vector<ir::Range> tile_ranges;
-  for (int64_t e : s_.p.tiles[level].extent) tile_ranges.push_back({0, e - 1});
+  const std::vector<ir::Range> tile = tile_ranges(s_.p, staged.staging.level);
   std::vector<ir::Index> local;
   for (const ir::Index& i : r.index) {
-    const int64_t low = ir::range_of(i, tile_ranges).low;
+    const int64_t low = ir::range_of(i, tile).low;
     ir::Index inside = ir::substitute(i, [&](int a) {
       const auto ax = static_cast<size_t>(a);
       return at[ax] + place.level[level][ax] * -1;
@@ -414,12 +413,24 @@ void TileBody::store(const Place& place, const Point& pt, ir::Value value, ir::B
   append(out, std::move(st));
 }
 
-void TileBody::emit_end(const Place& place, ir::Block& out) {
+// What of a point lies in a part of the tile; of a count of 0: nothing.
+TileBody::Point TileBody::inside(Point pt, const TileClass& tile) const {
+  for (int a = 0; a < ir::spatial_count(s_.p.graph, s_.anchor); ++a) {
+    const int64_t left = tile[static_cast<size_t>(a)] - pt.offset[static_cast<size_t>(a)];
+    if (left <= 0) pt.count = 0;
+    else if (a == s_.p.vector_axis) pt.count = static_cast<int>(std::min<int64_t>(pt.count, left));
+  }
+  return pt;
+}
+
+void TileBody::emit_end(const Place& place, const TileClass& tile, ir::Block& out) {
   const bool partial = has_partial_sums(s_.nest);
   ir::Block finish, pass_on;
   located_.clear();
   if (adds_late(s_.p, s_.nest)) add_partial_sums(place, out);
-  for (const Point& pt : points_) {
+  for (const Point& whole : points_) {
+    const Point pt = inside(whole, tile);
+    if (pt.count <= 0) continue;
     ir::Value value;
     if (s_.anchor.combine == ir::Combiner::none) {
       std::vector<ir::Value> reads;

@@ -51,7 +51,12 @@ class ClosedForm {
     out_.buffers.resize(arguments.size() + p_.staging.size());
     buffer_of_.assign(p_.graph.tensors.size(), -1);
     for (size_t i = 0; i < arguments.size(); ++i) buffer_of_[static_cast<size_t>(arguments[i])] = static_cast<int>(i);
-    for (size_t a = 0; a < anchor_.axes.size(); ++a) steps_.push_back(steps_along(static_cast<int>(a)));
+    for (size_t a = 0; a < anchor_.axes.size(); ++a) {
+      whole_.push_back(anchor_.axes[a].extent);
+      computed_.push_back(lower::computed_extent(p_, static_cast<int>(a)));
+      steps_.push_back(steps_along(static_cast<int>(a), computed_[a]));
+      ends_.push_back(steps_along(static_cast<int>(a), whole_[a]));
+    }
     for (size_t i = 0; i < p_.staging.size(); ++i) count_copy(p_.staging[i], static_cast<int>(arguments.size() + i));
     count_anchor();
     count_output();
@@ -68,9 +73,8 @@ class ClosedForm {
     int64_t in_tile = 1;  // points of one full register tile
   };
 
-  Steps steps_along(int axis) const {
+  Steps steps_along(int axis, int64_t extent) const {
     Steps s;
-    const int64_t extent = anchor_.axes[static_cast<size_t>(axis)].extent;
     const int64_t t = p_.tiles.back().extent[static_cast<size_t>(axis)];
     s.elements = s.points = static_cast<double>(extent);
     s.tiles = static_cast<double>(ceil_div(extent, t));
@@ -83,9 +87,9 @@ class ClosedForm {
     return s;
   }
 
-  double spatial_points() const {
+  double spatial_points(const std::vector<Steps>& along) const {
     double n = 1;
-    for (int a = 0; a < spatial_; ++a) n *= steps_[static_cast<size_t>(a)].points;
+    for (int a = 0; a < spatial_; ++a) n *= along[static_cast<size_t>(a)].points;
     return n;
   }
   double reduce_points() const {
@@ -96,7 +100,6 @@ class ClosedForm {
   // Tiles of the reduce axes that loops outside the accumulators walk: passes over the output.
   double output_passes() const {
     double n = 1;
-    if (!p_.workers.empty()) return n;  // every worker keeps its accumulators
     for (size_t a = static_cast<size_t>(spatial_); a < steps_.size(); ++a) {
       int level = -1;
       for (size_t i = 0; i < nest_.first_inner; ++i)
@@ -120,7 +123,7 @@ class ClosedForm {
   }
 
   void count_anchor() {
-    const double points = spatial_points() * reduce_points();
+    const double points = spatial_points(steps_) * reduce_points();
     const bool reduces = anchor_.combine != ir::Combiner::none;
     const bool fused = anchor_.combine == ir::Combiner::sum && anchor_.body.op == ir::ScalarOp::mul;
     if (fused) {
@@ -173,8 +176,8 @@ class ClosedForm {
 
   // What stays in registers (lower/kept.h): an element is read once per tile, outside all loops that do
   // not move it. `loops`: how many stand around the place; `fixed`: the last of them that the load must
-  // stay inside, -1: none. Axes from `axes` on are not walked.
-  Loads kept(const ir::Read& r, size_t axes, size_t loops, int fixed) const {
+  // stay inside, -1: none. Axes from `axes` on are not walked, the others as far as `extents`.
+  Loads kept(const ir::Read& r, const std::vector<int64_t>& extents, size_t axes, size_t loops, int fixed) const {
     std::vector<bool> moves(axes);
     std::vector<size_t> moving;
     for (size_t a = 0; a < axes; ++a) {
@@ -183,11 +186,11 @@ class ClosedForm {
     }
     Loads out{0, 0};
     for (size_t choice = 0; choice < size_t{1} << moving.size(); ++choice) {
-      TileClass c{1, std::vector<Positions>(steps_.size()), std::vector<bool>(steps_.size())};
+      TileClass c{extents, 1, std::vector<Positions>(steps_.size()), std::vector<bool>(steps_.size())};
       for (size_t k = 0; k < moving.size(); ++k) c.last[moving[k]] = (choice >> k & 1) != 0;
       for (size_t k = 0; k < moving.size() && c.tiles > 0; ++k) place(c, moving[k], moves, loops, fixed);
       if (c.tiles == 0) continue;
-      const double passes = c.tiles * passes_over(moves, inside(moves, c, loops, fixed));
+      const double passes = c.tiles * passes_over(moves, extents, inside(moves, c, loops, fixed));
       Loads l;
       for (size_t a : moving) {
         const std::vector<size_t> together = moved_together(r, a, moves);
@@ -208,6 +211,7 @@ class ClosedForm {
   using Positions = std::vector<Position>;
 
   struct TileClass {  // full register tiles, or the last along some axes
+    const std::vector<int64_t>& extents;  // of the axes
     double tiles = 1;
     std::vector<Positions> at;  // per axis
     std::vector<bool> last;
@@ -219,7 +223,7 @@ class ClosedForm {
   }
 
   void place(TileClass& c, size_t axis, const std::vector<bool>& moves, size_t loops, int fixed) const {
-    const int64_t whole = anchor_.axes[axis].extent, t = p_.tiles.back().extent[axis], rest = whole % t;
+    const int64_t whole = c.extents[axis], t = p_.tiles.back().extent[axis], rest = whole % t;
     const bool together = rest > 0 && whole / t == 1 && one_body(c, axis, moves, loops, fixed);
     c.tiles *= !c.last[axis] ? static_cast<double>(whole / t) : rest > 0 && !together ? 1.0 : 0.0;
     add_positions(c.at[axis], axis, 0, c.last[axis] ? rest : t);
@@ -230,7 +234,7 @@ class ClosedForm {
   bool walks_alone(size_t loop) const {
     const lower::Loop& l = nest_.loops[loop];
     const auto a = static_cast<size_t>(l.axis);
-    return !l.group && lower::enclosing_extent(p_, l.level, l.axis) == anchor_.axes[a].extent && l.tile == p_.tiles.back().extent[a];
+    return l.is_walked() && lower::enclosing_extent(p_, l.level, l.axis) == anchor_.axes[a].extent && l.tile == p_.tiles.back().extent[a];
   }
 
   // Does a loop move a load in tiles of a class? The only full tile and the last one lie where they lie.
@@ -253,18 +257,18 @@ class ClosedForm {
   // The last loop that moves a load in tiles of a class, or that it can not leave.
   int inside(const std::vector<bool>& moves, const TileClass& c, size_t loops, int fixed) const {
     for (size_t i = 0; i < loops; ++i)
-      if (nest_.loops[i].group || moved_by(i, moves, c) || lower::is_condition(p_, nest_, i)) fixed = std::max(fixed, static_cast<int>(i));
+      if (!nest_.loops[i].is_walked() || moved_by(i, moves, c) || lower::is_condition(p_, nest_, i)) fixed = std::max(fixed, static_cast<int>(i));
     return fixed;
   }
 
   // How often loops up to `place` walk the axes that do not move a load.
-  double passes_over(const std::vector<bool>& moves, int place) const {
+  double passes_over(const std::vector<bool>& moves, const std::vector<int64_t>& extents, int place) const {
     double n = 1;
     for (size_t a = 0; a < moves.size(); ++a) {
-      int level = -1;
+      int64_t tile = 0;
       for (int i = 0; i <= place; ++i)
-        if (nest_.loops[static_cast<size_t>(i)].axis == static_cast<int>(a)) level = nest_.loops[static_cast<size_t>(i)].level;
-      if (!moves[a] && level >= 0) n *= static_cast<double>(ir::tile_count(p_, level, static_cast<int>(a)));
+        if (nest_.loops[static_cast<size_t>(i)].axis == static_cast<int>(a)) tile = nest_.loops[static_cast<size_t>(i)].tile;
+      if (!moves[a] && tile > 0) n *= static_cast<double>(ceil_div(extents[a], tile));
     }
     return n;
   }
@@ -328,21 +332,21 @@ class ClosedForm {
     const auto t = static_cast<size_t>(r.tensor);
     for (size_t i = 0; i < p_.staging.size(); ++i) {
       if (p_.staging[i].read != read) continue;
-      const Loads l = kept(r, steps_.size(), nest_.loops.size(), lower::staging_place(p_, nest_, p_.staging[i]));
+      const Loads l = kept(r, computed_, steps_.size(), nest_.loops.size(), lower::staging_place(p_, nest_, p_.staging[i]));
       add_loads(static_cast<int>(out_.buffers.size() - p_.staging.size() + i), p_.staging[i].layout,
                 lower::staged_shape(p_, p_.staging[i]), r.index, l.n, l.lanes);
       return;
     }
-    const Loads l = r.lookup ? repeated(read, reduces) : kept(r, steps_.size(), nest_.loops.size(), -1);
+    const Loads l = r.lookup ? repeated(read, reduces) : kept(r, computed_, steps_.size(), nest_.loops.size(), -1);
     add_loads(buffer_of_[t], p_.layouts[t], p_.graph.tensors[t].shape, r.index, l.n, l.lanes);
   }
 
   void count_output() {
     const auto t = static_cast<size_t>(p_.graph.outputs[0]);
     AccessCount& a = out_.buffers[static_cast<size_t>(buffer_of_[t])];
-    const double n = spatial_points(), passes = output_passes();
+    const double n = spatial_points(ends_), passes = output_passes();
     double lanes = 1;
-    for (int i = 0; i < spatial_; ++i) lanes *= steps_[static_cast<size_t>(i)].elements;
+    for (int i = 0; i < spatial_; ++i) lanes *= ends_[static_cast<size_t>(i)].elements;
     std::optional<int64_t> stride = 1;
     if (p_.vector_width > 1)
       stride = lower::lane_stride(p_.layouts[t], p_.graph.tensors[t].shape, p_.vector_axis, p_.vector_width);
@@ -360,9 +364,9 @@ class ClosedForm {
   }
 
   void count_epilogue() {
-    const double n = spatial_points();
+    const double n = spatial_points(ends_);
     double lanes = 1;
-    for (int i = 0; i < spatial_; ++i) lanes *= steps_[static_cast<size_t>(i)].elements;
+    for (int i = 0; i < spatial_; ++i) lanes *= ends_[static_cast<size_t>(i)].elements;
     for (size_t k = 1; k < p_.graph.nodes.size(); ++k) {
       const ir::Node& node = p_.graph.nodes[k];
       count_body(node.body, n, out_);
@@ -371,7 +375,7 @@ class ClosedForm {
         const auto t = static_cast<size_t>(r.tensor);
         Loads l{n, lanes};
         if (!r.lookup)  // between partial sums it stands under a condition
-          l = kept(r, static_cast<size_t>(spatial_), nest_.first_inner,
+          l = kept(r, whole_, static_cast<size_t>(spatial_), nest_.first_inner,
                    lower::has_partial_sums(nest_) ? static_cast<int>(nest_.first_inner) - 1 : -1);
         add_loads(buffer_of_[t], p_.layouts[t], p_.graph.tensors[t].shape, r.index, l.n, l.lanes);
       }
@@ -406,7 +410,7 @@ class ClosedForm {
       if (lower::reads_axis(p_, s.read, a)) continue;
       for (int i = place; i >= 0; --i) {
         const lower::Loop& l = nest_.loops[static_cast<size_t>(i)];
-        if (l.axis != a) continue;
+        if (l.axis != a || l.wave) continue;  // waves copy together
         repeats *= static_cast<double>(ir::tile_count(p_, l.level, a));
         break;
       }
@@ -432,7 +436,7 @@ class ClosedForm {
       positions[a] = static_cast<double>(ir::tile_count(p_, l.level, l.axis));
       double n = 1;
       for (double x : positions) n *= x;
-      if (!l.group) out_.iterations += n;
+      if (l.is_walked()) out_.iterations += n;
     }
   }
 
@@ -440,7 +444,9 @@ class ClosedForm {
   const ir::Node& anchor_;
   const lower::Nest nest_;
   const int spatial_;
+  std::vector<int64_t> whole_, computed_;  // extents of the axes, and as far as register tiles are computed
   std::vector<Steps> steps_;
+  std::vector<Steps> ends_;  // of what is stored
   std::vector<int> buffer_of_;
   Counts out_;
 };

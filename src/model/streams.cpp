@@ -100,7 +100,7 @@ std::vector<int64_t> covered(const ir::Program& p, const lower::Nest& nest, size
 
 Streams streams_of(const ir::Program& p) {
   Streams out;
-  out.nest = lower::nest_of(p);
+  out.nest = lower::walk_of(p);
   const size_t all = out.nest.loops.size();
   const ir::Node& anchor = p.graph.nodes[0];
   for (int r = 0; r < static_cast<int>(anchor.reads.size()); ++r) {

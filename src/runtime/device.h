@@ -26,7 +26,7 @@ struct DeviceInfo {
   std::string dialect;  // of its kernels; "": named as the api
   int units = 1;     // units this process may use
   int64_t memory_bytes = 0;
-  bool threads = false;      // lanes are threads: a group is one wave of them, and the driver deals groups to units
+  bool threads = false;      // lanes are threads, and the driver deals groups to units
   std::vector<int> widths;   // lanes of f32 that a vector, or a wave, may have; empty: not known
   double clock_hz = 0;       // of the units, as the driver says; 0: it does not
   bool simulated = false;    // its time is not this machine's: nobody else disturbs it

@@ -39,6 +39,14 @@ Result<std::vector<Source>> sources_of(std::span<const ir::Kernel> kernels, cons
   return out;
 }
 
+Diags check_waves(const std::string& device, std::span<const ir::Kernel> kernels, int threads, int64_t most) {
+  Diags diags;
+  for (const ir::Kernel& k : kernels)
+    if (int64_t{threads} * k.waves > most)
+      diags.push_back(error(fmt::format("kernel '{}' has {} waves of {} threads in a group, {} allows {} threads", k.name, k.waves, threads, device, most)));
+  return diags;
+}
+
 Diags check_types(const DeviceInfo& device, std::span<const ir::Kernel> kernels) {
   std::string has;
   for (const auto& [fact, text] : device.facts)

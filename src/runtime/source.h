@@ -26,6 +26,9 @@ Result<std::vector<Source>> sources_of(std::span<const ir::Kernel> kernels, cons
 std::string symbol_of(const Source& s);
 ir::Kernel named(const ir::Kernel& k, std::string name);
 
+// Groups of more threads than a device has for them; `threads`: of a wave.
+Diags check_waves(const std::string& device, std::span<const ir::Kernel> kernels, int threads, int64_t most);
+
 // What kernels compute on that the device does not, by its fact "types".
 Diags check_types(const DeviceInfo& device, std::span<const ir::Kernel> kernels);
 

@@ -26,6 +26,8 @@ using model::Machine;
 using model::Quantity;
 using model::Term;
 
+constexpr double kWaveReserve = 16;  // registers for addresses, operands and loop state, beside the accumulators
+
 // Everything that one unit pays, in seconds of the busiest unit.
 struct UnitCost {
   double vector = 0, load = 0, store = 0, issue = 0, chain = 0;
@@ -151,7 +153,7 @@ class Estimator {
     copied_alone_ = copied.alone / std::max(1.0, copied.executed);
     const double counted = counts_.fma + counts_.simple + counts_.divide + 10 * counts_.math + loads + stores +
                            counts_.prefetches + (gathered / 2 + scattered) * (p_.vector_width - 1) / p_.vector_width;
-    const double all = counted * model::kSlotsPerInstruction[lower::has_partial_sums(streams_.nest)] + model::control_slots(counts_.iterations, counts_.branches, m_.issue_rate.value / m_.clock);
+    const double all = counted * model::kSlotsPerInstruction[lower::has_partial_sums(lower::nest_of(p_))] + model::control_slots(counts_.iterations, counts_.branches, m_.issue_rate.value / m_.clock);
     cost_.issue = at_rate(all, m_.issue_rate);
     cost_.chain = chain();
     note_assumed(m_.alu_rate, counts_.simple);
@@ -384,7 +386,7 @@ class Estimator {
       if (l.on_chip_explicit && staged > 0) r = std::min(r, std::floor(l.capacity.value / staged));
     const double waves = waves_per_group();
     r = std::min(r, std::floor(m_.resident_waves / waves));
-    r = std::min(r, std::floor(m_.vector_registers / (waves * register_vectors())));
+    r = std::min(r, std::floor(m_.vector_registers / (waves * registers_of_wave(p_))));
     return std::max(1.0, r);
   }
   double waves_per_group() const {
@@ -395,15 +397,6 @@ class Estimator {
       tiles *= std::ceil(static_cast<double>(p_.tiles[0].extent[i]) / static_cast<double>(p_.tiles.back().extent[i]));
     }
     return tiles;
-  }
-  double register_vectors() const {
-    double n = 1;
-    const ir::Node& anchor = p_.graph.nodes[0];
-    for (int a = 0; a < ir::spatial_count(p_.graph, anchor); ++a) {
-      const double t = static_cast<double>(p_.tiles.back().extent[static_cast<size_t>(a)]);
-      n *= a == p_.vector_axis ? std::ceil(t / p_.vector_width) : t;
-    }
-    return n + 16;  // addresses, operands and loop state beside the accumulators
   }
 
   // Steps of a group: load a stage, compute on it (DESIGN: S = 1 and S > 1).
@@ -489,6 +482,15 @@ class Estimator {
 };
 
 }  // namespace
+
+double registers_of_wave(const ir::Program& p) {
+  double n = 1;
+  for (int a = 0; a < ir::spatial_count(p.graph, p.graph.nodes[0]); ++a) {
+    const double t = static_cast<double>(p.tiles.back().extent[static_cast<size_t>(a)]);
+    n *= a == p.vector_axis ? std::ceil(t / p.vector_width) : t;
+  }
+  return n + kWaveReserve;
+}
 
 Estimate estimate(const ir::Program& p, const Machine& m, const CacheState& before, std::span<const Range> where,
                   const lower::Counts* counts, Words words) {

@@ -83,6 +83,33 @@ Kernel one(Value value, int64_t groups = 1) {
   return k;
 }
 
+// Of the rows that the waves of a group stage each sees the next one's, when all have stored theirs.
+TEST(Interpret, waves_meet_at_barriers) {
+  constexpr int64_t kSteps = 4, kGroups = 2;
+  const auto run = [](const Kernel& k) {
+    std::vector<std::vector<float>> buffers{std::vector<float>(48 * kSteps * kGroups), std::vector<float>(48 * kGroups)};
+    for (size_t i = 0; i < buffers[0].size(); ++i) buffers[0][i] = static_cast<float>(i * i % 101);
+    EXPECT_TRUE(interpret(k, buffers).ok());
+    int wrong = 0;
+    for (size_t g = 0; g < kGroups; ++g)
+      for (size_t w = 0; w < 3; ++w)
+        for (size_t l = 0; l < 16; ++l) {
+          float sum = 0;
+          for (size_t s = 0; s < kSteps; ++s) sum += 0.5F * buffers[0][(g * kSteps + s) * 48 + (w + 1) % 3 * 16 + 15 - l];
+          wrong += buffers[1][g * 48 + w * 16 + l] != sum;
+        }
+    return wrong;
+  };
+  const Kernel k = rotate(kSteps, kGroups);
+  EXPECT_EQ(run(k), 0);
+  for (const ptrdiff_t at : {1, 3}) {
+    Kernel without = k;
+    Block& steps = std::get<For>(without.body[2].node).body;
+    steps.erase(steps.begin() + at);
+    EXPECT_GT(run(without), 0) << "without the barrier at " << at;
+  }
+}
+
 TEST(Interpret, names_an_access_outside_its_buffer) {
   const Buffers b{numbers(20), numbers(20)};
   EXPECT_EQ(fault_of(one(load(0, variable(0, 3), 16), 3), b),

@@ -109,6 +109,26 @@ inline Kernel elementwise(std::string name, int64_t n, const std::function<Value
   return k;
 }
 
+// Three waves to a group, over and over: each stages a row of x, then adds up the next one's, backwards.
+inline Kernel rotate(int64_t steps, int64_t groups) {
+  Kernel k;
+  k.name = "rotate";
+  k.buffers = {input("x", 48 * steps * groups), output("y", 48 * groups), scratch("rows", 48)};
+  k.index_names = {"group", "wave", "i"};
+  k.registers = {{"sum", DType::f32, 16}};
+  k.groups = groups;
+  k.waves = 3;
+  k.wave = 1;
+  const std::vector<Range> ranges{{0, groups - 1}, {0, 2}, {0, steps - 1}};
+  const Index own = variable(1, 16), next = modulo(variable(1) + 1, 3, ranges) * 16;
+  const Stmt meet{Barrier{}};
+  k.body = {declare({0}), assign(0, constant_of(0, 16)),
+            loop(2, steps, {store(2, own, load(0, variable(0, 48 * steps) + variable(2, 48) + own, 16)), meet,
+                            assign(0, op(ValueOp::fma, {gather(2, next + 15, -1, 16), constant_of(0.5, 16), reg(0, 16)})), meet}),
+            store(1, variable(0, 48) + own, reg(0, 16))};
+  return k;
+}
+
 inline Kernel copy(int64_t n) {
   return elementwise("copy", n, [](Value v) { return v; });
 }

@@ -276,15 +276,17 @@ TEST_F(Nvrtc, knows_every_random_operator) {
   for (int i = 0; i < kOperators; i += every) {
     std::seed_seq seed{2026, i};  // as tests/conformance draws them
     std::mt19937 rng(seed);
-    auto made = compiler::construct(test::random_problem(rng, 32), target, m, {}, {}, 2);
+    const compiler::Problem problem = test::random_problem(rng, 32);
+    auto made = compiler::construct(problem, target, m, {}, {}, 2);
     ASSERT_TRUE(made.ok()) << render(made.diags());
-    ir::Program& p = made->best.front().program;
-    p.name = "operator_" + std::to_string(i);
-    const auto kernel = lower::lower(p, target);
-    ASSERT_TRUE(kernel.ok()) << render(kernel.diags());
-    compiled += static_cast<int>(compile(*kernel, 32).size());
+    for (ir::Program p : {made->best.front().program, test::random_wave_program(problem, target, rng)}) {
+      p.name = "operator_" + std::to_string(i);
+      const auto kernel = lower::lower(p, target);
+      ASSERT_TRUE(kernel.ok()) << render(kernel.diags());
+      compiled += static_cast<int>(compile(*kernel, 32).size());
+    }
   }
-  EXPECT_EQ(compiled, 2 * ((kOperators + every - 1) / every));
+  EXPECT_EQ(compiled, 2 * 2 * ((kOperators + every - 1) / every));
 }
 
 // What the compiler chooses first must stay in registers.
@@ -300,6 +302,9 @@ TEST_F(Nvrtc, first_choices_do_not_spill) {
       for (const ir::Program& p : compiled->plan.programs) {
         const auto kernel = lower::lower(p, target);
         ASSERT_TRUE(kernel.ok()) << render(kernel.diags());
+        if (text.starts_with("matmul m=2048")) {
+          EXPECT_GT(kernel->waves, 1) << profile;
+        }
         for (const Resources& r : compile(*kernel, 32)) {
           EXPECT_EQ(r.spill_bytes, 0) << profile << " " << text << " " << kernel->name << ": " << r.registers << " registers";
           RecordProperty((kernel->name + "_registers").c_str(), r.registers);

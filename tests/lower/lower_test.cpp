@@ -5,6 +5,7 @@
 #include "lower/count.h"
 #include "lower/legal.h"
 #include "lower/lower.h"
+#include "lower/nest.h"
 #include "model/closed_form.h"
 #include "problems.h"
 
@@ -23,6 +24,37 @@ TEST(Lower, RandomProgramsComputeWhatTheReferenceComputes) {
     ASSERT_EQ(c.fault, "") << "program " << i << "\n" << ir::print_program(p);
     ASSERT_LT(c.difference, 1e-4) << "program " << i << "\n" << ir::print_program(p);
   }
+}
+
+// A program's waves, and whether they share what is staged and reach past the end of an axis.
+struct Seen {
+  int of_waves = 0, shared = 0, past_the_end = 0;
+  void add(const ir::Program& p) {
+    int waves = 1;
+    bool past = false;
+    for (const int w : p.workers) waves *= w;
+    for (int a = 0; a < static_cast<int>(p.workers.size()); ++a) past = past || lower::computed_extent(p, a) > p.graph.nodes[0].axes[static_cast<size_t>(a)].extent;
+    of_waves += waves > 1;
+    shared += waves > 1 && !p.staging.empty();
+    past_the_end += waves > 1 && past;
+  }
+};
+
+TEST(Lower, RandomProgramsOfWavesComputeWhatTheReferenceComputes) {
+  std::mt19937 rng(11);
+  Seen seen;
+  for (int i = 0; i < kPrograms; ++i) {
+    const int width = i % 3 == 0 ? 4 : i % 3 == 1 ? 8 : 16;
+    const hwdesc::Target target = small_gpu(width);
+    const ir::Program p = random_wave_program(random_problem(rng, width), target, rng);
+    const Comparison c = compare(p, target, rng);
+    ASSERT_EQ(c.fault, "") << "program " << i << "\n" << ir::print_program(p);
+    ASSERT_LT(c.difference, 1e-4) << "program " << i << "\n" << ir::print_program(p);
+    seen.add(p);
+  }
+  EXPECT_GT(seen.of_waves, kPrograms / 4);
+  EXPECT_GT(seen.shared, kPrograms / 8);
+  EXPECT_GT(seen.past_the_end, kPrograms / 20);
 }
 
 // Instructions by kind and accesses per buffer; iterations, branches and prefetches are not part of
@@ -53,6 +85,23 @@ TEST(Lower, ClosedFormEqualsCountOnRandomPrograms) {
     ASSERT_EQ(text(comparable(lower::count(*kernel))), text(comparable(model::closed_form(p))))
         << "program " << i << "\n" << ir::print_program(p) << ir::print_kernel(*kernel);
   }
+}
+
+TEST(Lower, ClosedFormEqualsCountOnRandomProgramsOfWaves) {
+  std::mt19937 rng(12);
+  Seen seen;
+  for (int i = 0; i < kPrograms; ++i) {
+    const int width = i % 3 == 0 ? 4 : i % 3 == 1 ? 8 : 16;
+    const hwdesc::Target target = small_gpu(width);
+    const ir::Program p = random_wave_program(random_problem(rng, width), target, rng);
+    const Result<ir::Kernel> kernel = lower::lower(p, target);
+    ASSERT_TRUE(kernel.ok()) << render(kernel.diags());
+    ASSERT_EQ(text(comparable(lower::count(*kernel))), text(comparable(model::closed_form(p))))
+        << "program " << i << "\n" << ir::print_program(p) << ir::print_kernel(*kernel);
+    seen.add(p);
+  }
+  EXPECT_GT(seen.shared, kPrograms / 8);
+  EXPECT_GT(seen.past_the_end, kPrograms / 20);
 }
 
 int64_t longest_loop(const ir::Block& block) {
@@ -129,6 +178,44 @@ ir::Program plain(const std::string& graph, std::vector<ir::TileLevel> tiles) {
   p.tiles = std::move(tiles);
   EXPECT_EQ(render(ir::verify(p)), "");
   return p;
+}
+
+TEST(Lower, GroupsOfWavesKeepToTheLimits) {
+  const auto product = [](const std::string& m) {
+    ir::Program p = plain("inputs: {a: f32 " + m + "x32, b: f32 32x64}\nnodes:\n  - {op: matmul, out: \"c[m, n]\", axes: {m: " + m +
+                              ", n: 64, k: 32}, body: \"a[m, k] * b[k, n]\"}\noutputs: [c]\n",
+                          {{"l1", {32, 16, 32}, {0, 1}}, {"shared", {32, 16, 8}, {2, 0, 1}}, {"registers", {8, 8, 1}, {0, 1, 2}}});
+    p.vector_axis = 1;
+    p.vector_width = 8;
+    p.staging = {{0, 1, ir::row_major(2)}, {1, 1, ir::row_major(2)}};
+    p.workers = {4, 2, 1};
+    return p;
+  };
+  const auto faults = [](const ir::Program& p, const hwdesc::Target& t) { return render(lower::legal(p, t)); };
+  const auto has = [](const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; };
+  const ir::Program p = product("64");
+  hwdesc::Target gpu = small_gpu(8);
+  EXPECT_EQ(faults(p, gpu), "");
+  EXPECT_TRUE(has(faults(p, small_cpu(8, 2)), "groups of several waves are for chips whose lanes are threads"));
+  gpu.profile.execution.threads_per_group_max.value = hwdesc::Count{63};
+  EXPECT_TRUE(has(faults(p, gpu), "64 threads in a group, of 63 at most"));
+  gpu.api.limits.threads_per_group.value = hwdesc::Count{64};
+  EXPECT_EQ(faults(p, gpu), "");
+  gpu.api.limits.group_memory = {};
+  gpu.profile.memory[0].capacity.value = hwdesc::Bytes{4 * (32 * 8 + 8 * 16)};
+  EXPECT_EQ(faults(p, gpu), "");
+  gpu.profile.memory[0].capacity.value = hwdesc::Bytes{4 * (32 * 8 + 8 * 16) - 1};
+  EXPECT_TRUE(has(faults(p, gpu), "staged copies of 1536 B exceed the 1535 B of group memory"));
+  ir::Program other = p;
+  other.workers = {2, 2, 1};
+  EXPECT_TRUE(has(faults(other, small_gpu(8)), "as many waves as register tiles"));
+  other = product("60");
+  EXPECT_EQ(faults(other, small_gpu(8)), "");
+  other.staging.erase(other.staging.begin());
+  EXPECT_TRUE(has(faults(other, small_gpu(8)), "a would be read past the end of an axis"));
+  other = p;
+  other.staging[0].level = 2;
+  EXPECT_TRUE(has(faults(other, small_gpu(8)), "an operand is staged inside of a wave's tile"));
 }
 
 double loads_of(const ir::Program& p, size_t buffer) {

@@ -211,6 +211,20 @@ hwdesc::Target small_cpu(int width, int units) {
   return t;
 }
 
+hwdesc::Target small_gpu(int width) {
+  hwdesc::Target t = small_cpu(width, 4);
+  hwdesc::Profile& p = t.profile;
+  p.name = "small-gpu";
+  p.execution.lanes.style = hwdesc::LaneStyle::simt;
+  p.execution.registers.count = count(256.0 * 16 * width);
+  p.execution.threads_per_group_max = count(32.0 * width);
+  p.memory[0].name = "shared";
+  p.memory[0].managed = hwdesc::Managed::explicit_;
+  p.memory[0].capacity.value = hwdesc::Bytes{65536};
+  t.api.limits.group_memory.value = hwdesc::Bytes{32768};
+  return t;
+}
+
 compiler::Problem random_problem(std::mt19937& rng, int width) {
   ir::Graph g = random_operator(rng);
   const bool free_io = pick(rng, {0, 1}) == 1;
@@ -242,6 +256,32 @@ ir::Program random_program(const compiler::Problem& problem, const hwdesc::Targe
       ir::Program other = shaken(p, rng);
       if (lower::legal(other, target).empty()) return other;
     }
+    if (lower::legal(p, target).empty()) return p;
+    choices.erase(choices.begin() + static_cast<ptrdiff_t>(i));
+  }
+}
+
+ir::Program random_wave_program(const compiler::Problem& problem, const hwdesc::Target& target, std::mt19937& rng) {
+  const Result<model::Machine> m = model::prepare(target);
+  if (!m.ok()) throw std::runtime_error(render(m.diags()));
+  const compiler::Space space(problem, *m);
+  std::vector<compiler::Choice> choices = compiler::choices_for(space, true);
+  choices.push_back(compiler::scalar_choice(space));
+  const auto share_out = [](ir::Program p) {
+    for (size_t a = 0; a < p.workers.size(); ++a) {
+      const int64_t inner = p.tiles.back().extent[a];
+      p.workers[a] = ir::is_reduce(p.graph, p.graph.nodes[0], static_cast<int>(a)) ? 1 : static_cast<int>((p.tiles[0].extent[a] + inner - 1) / inner);
+    }
+    return p;
+  };
+  for (;;) {
+    const auto i = std::uniform_int_distribution<size_t>(0, choices.size() - 1)(rng);
+    ir::Program p = compiler::build(space, choices[i]);
+    if (p.workers.empty()) p.workers.assign(space.anchor.axes.size(), 1);
+    ir::Program other = pick(rng, {0, 1}) == 1 ? shaken(p, rng) : p;
+    if (pick(rng, {0, 1, 1, 1}) == 0 && !other.staging.empty()) other.staging.erase(other.staging.begin() + pick(rng, {0, 1}) % static_cast<int64_t>(other.staging.size()));
+    other = share_out(std::move(other));
+    if (lower::legal(other, target).empty()) return other;
     if (lower::legal(p, target).empty()) return p;
     choices.erase(choices.begin() + static_cast<ptrdiff_t>(i));
   }

@@ -99,6 +99,24 @@ TEST_F(Threads, meet_before_and_after_copies_into_scratch) {
   expect_agreement(k, {host.random(16 * 7 * 5), host.poison(80)});
 }
 
+TEST_F(Threads, waves_of_a_group_share_what_they_stage) {
+  Host host;
+  if (host.device().info().simulated) GTEST_SKIP() << "groups of several waves are not simulated";
+  const Kernel k = rotate(7, 5);
+  expect_agreement(k, {host.random(48 * 7 * 5), host.poison(48 * 5)});
+}
+
+TEST_F(Threads, groups_of_more_threads_than_the_device_allows_are_refused) {
+  Host host;
+  if (host.device().info().simulated) GTEST_SKIP() << "groups of several waves are not simulated";
+  Kernel k = rotate(7, 5);
+  k.waves = 1 << 20;
+  const std::vector<Kernel> one{k};
+  const auto module = host.device().load(one, lanes_are_threads(), host.options());
+  ASSERT_FALSE(module.ok());
+  EXPECT_THAT(render(module.diags()), HasSubstr("kernel 'rotate' has 1048576 waves of 16 threads in a group"));
+}
+
 TEST_F(Threads, run_the_groups_that_queues_name) {
   Host host;
   const Kernel k = elementwise("double", 64 * 6, [](Value v) { return op(ValueOp::add, {v, v}); });

@@ -30,7 +30,7 @@ struct BuildRequest {
   const codegen::Dialect& dialect;
   const LoadOptions& options;
   int architecture = 0;  // 80: sm_80
-  int threads = 1;       // of a group
+  int threads = 1;       // of a wave
 };
 
 // Needs no device. Errors: no NVRTC; what the dialect can not spell; a kernel that does not compile (the log, with

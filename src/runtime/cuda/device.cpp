@@ -65,7 +65,8 @@ Result<std::vector<int>> list_devices(const Api& api) {
 
 Result<Session> start(const Api& api, int device, const std::string& id) {
   Session s{api, device, id, capability_of(api, device)};
-  s.limits.group_threads = attribute_of(api, device, kWaveLanes);
+  s.limits.wave_lanes = attribute_of(api, device, kWaveLanes);
+  s.limits.group_threads = attribute_of(api, device, kGroupThreads);
   s.limits.group_bytes = std::max(attribute_of(api, device, kGroupMemory), attribute_of(api, device, kGroupMemoryAsked));
   s.limits.constant_bytes = attribute_of(api, device, kConstantMemory);
   Context context = nullptr;
@@ -92,8 +93,9 @@ class CudaDevice final : public Device {  // invariant: session_ is open
     if (const Diags lacking = check_types(info_, kernels); has_error(lacking)) return lacking;
     if (const Diags many = check_constants(*session_, kernels); has_error(many)) return many;
     const int threads = hwdesc::threads_of(target);
-    if (threads > session_->limits.group_threads)
-      return error(fmt::format("a wave of {} has {} lanes, the target has {}", info_.id, session_->limits.group_threads, threads));
+    if (threads > session_->limits.wave_lanes)
+      return error(fmt::format("a wave of {} has {} lanes, the target has {}", info_.id, session_->limits.wave_lanes, threads));
+    if (const Diags many = check_waves(info_.id, kernels, threads, session_->limits.group_threads); has_error(many)) return many;
     const auto compiler = Compiler::load();
     if (!compiler) return compiler.diags();
     const auto architecture = (*compiler)->architecture_for(session_->capability);

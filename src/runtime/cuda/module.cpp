@@ -129,14 +129,14 @@ Status CudaModule::hand_over(const Launch& launch) {
   std::vector<void*> arguments;
   for (unsigned long long& a : addresses) arguments.push_back(&a);
   const auto group_bytes = static_cast<unsigned>(codegen::scratch_bytes(definitions_[k]));
+  const auto threads = static_cast<unsigned>(threads_ * definitions_[k].waves);
   for (const GroupRange& r : ranges_of(launch, definitions_[k].groups))
     for (int64_t begin = r.begin; begin < r.end; begin += kMostGroups) {
       long long first = begin;
       std::vector<void*> all = arguments;
       all.push_back(&first);
       const auto groups = static_cast<unsigned>(std::min(kMostGroups, r.end - begin));
-      if (const Status s = session_->api.launch(functions_[k], groups, 1, 1, static_cast<unsigned>(threads_), 1, 1, group_bytes,
-                                                session_->stream.get(), all.data(), nullptr))
+      if (const Status s = session_->api.launch(functions_[k], groups, 1, 1, threads, 1, 1, group_bytes, session_->stream.get(), all.data(), nullptr))
         return s;
     }
   return kSuccess;

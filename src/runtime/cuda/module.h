@@ -16,7 +16,7 @@ Diags check_constants(const Session& session, std::span<const ir::Kernel> kernel
 
 class CudaModule final : public Module {  // invariant: functions_[i] runs definitions_[i]
  public:
-  // `threads`: of a group. Errors: a kernel that needs more group memory than the device has; code the driver refuses.
+  // `threads`: of a wave. Errors: a kernel that needs more group memory than the device has; code the driver refuses.
   static Result<std::unique_ptr<Module>> make(std::shared_ptr<Session> session, std::span<const ir::Kernel> kernels,
                                               const Build& build, int threads, bool guarded, Diags warnings);
   CudaModule(std::shared_ptr<Session> session, bool guarded) : session_(std::move(session)), buffers_(*session_, guarded) {}

@@ -10,7 +10,8 @@
 namespace assay::runtime::cuda {
 
 struct Limits {
-  int group_threads = 0;  // of a wave: groups are one
+  int wave_lanes = 0;
+  int group_threads = 0;
   int64_t group_bytes = 0;
   int64_t constant_bytes = 0;  // of one kernel
 };

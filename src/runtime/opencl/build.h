@@ -32,7 +32,7 @@ struct BuildRequest {
   const codegen::Dialect& dialect;
   const Session& session;
   const LoadOptions& options;
-  int threads = 1;         // of a group, where lanes are threads
+  int threads = 1;         // of a wave, where lanes are threads
   bool sequences = false;  // kernels that run through launches, instead of one for each
 };
 

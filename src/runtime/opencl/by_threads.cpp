@@ -21,7 +21,7 @@ class ByThreads final : public Launcher {
 
   Loaded& loaded_;
   const Session& session_;
-  size_t threads_;
+  size_t threads_;  // of a wave
 };
 
 cl_int ByThreads::enqueue(const Launch& launch, std::vector<Owned<cl_event>>& events, const char*& call) {
@@ -34,11 +34,12 @@ cl_int ByThreads::enqueue(const Launch& launch, std::vector<Owned<cl_event>>& ev
     const cl_long first = r.begin;
     call = "clSetKernelArg";
     if (const cl_int s = session_.api.clSetKernelArg(kernel, position, sizeof first, &first)) return s;
-    const size_t items = static_cast<size_t>(r.end - r.begin) * threads_;
+    const size_t threads = threads_ * static_cast<size_t>(loaded_.definitions[k].waves);
+    const size_t items = static_cast<size_t>(r.end - r.begin) * threads;
     cl_event event = nullptr;
     call = "clEnqueueNDRangeKernel";
     if (const cl_int s = session_.api.clEnqueueNDRangeKernel(session_.queue.get(), kernel, 1, nullptr, &items,
-                                                             &threads_, 0, nullptr, &event))
+                                                             &threads, 0, nullptr, &event))
       return s;
     events.push_back({event, session_.api.clReleaseEvent});
   }

@@ -131,6 +131,7 @@ class OpenclDevice final : public Device {  // invariant: session_ is open
     if (static_cast<size_t>(how.threads) > session_->limits.group_threads)
       return error(fmt::format("{} allows {} threads in a group, the target has {} lanes", info_.id,
                                session_->limits.group_threads, how.threads));
+    if (const Diags many = check_waves(info_.id, kernels, how.threads, static_cast<int64_t>(session_->limits.group_threads)); has_error(many)) return many;
     how.in_sequence = info_.in_sequence && !options.one_by_one && how.threads == 1;
     auto built = build({kernels, dialect_, *session_, options, how.threads, how.in_sequence}, *cache);
     if (!built) return built.diags();

@@ -10,7 +10,7 @@ namespace assay::runtime::opencl {
 
 // How launches are handed to the driver.
 struct Handing {
-  int threads = 1;           // of a group, where lanes are threads
+  int threads = 1;           // of a wave, where lanes are threads
   bool in_sequence = false;  // one kernel for many launches
 };
 

@@ -335,6 +335,7 @@ void Translator::add(const ir::If& s) {
 
 Result<Code> make_code(const ir::Kernel& kernel, int width) {
   if (Diags faults = ir::verify(kernel); has_error(faults)) return faults;
+  if (kernel.waves > 1) return error("kernel '" + kernel.name + "': groups of several waves are not simulated");
   if (width <= 1) return Translator(kernel, 1).run();
   if (kernel.lane >= 0) return Translator(kernel, width).run();
   const auto threads = codegen::one_lane(kernel, width);

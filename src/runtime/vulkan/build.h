@@ -33,7 +33,7 @@ struct BuildRequest {
   const codegen::Dialect& dialect;
   const Session& session;
   const LoadOptions& options;
-  int threads = 1;  // of a group
+  int threads = 1;  // of a wave
 };
 
 // What every launch hands its kernel (the dialect's `Launch`): 128 bytes are what every device takes.

@@ -91,6 +91,7 @@ class VulkanDevice final : public Device {  // invariant: session_ is open
     const int threads = hwdesc::threads_of(target);
     if (threads > session_->limits().group_threads)
       return error(fmt::format("{} allows {} threads in a group, the target has {} lanes", info_.id, session_->limits().group_threads, threads));
+    if (const Diags many = check_waves(info_.id, kernels, threads, session_->limits().group_threads); has_error(many)) return many;
     if (const Diags faults = check_kernels(*session_, kernels); has_error(faults)) return faults;
     Diags warnings;
     auto cache = KernelCache::open(options.cache_dir, warnings);

@@ -57,6 +57,7 @@ struct float4 { float x, y, z, w; };
 struct int4 { int x, y, z, w; };
 template <class V> V tex2D(unsigned long long t, float x, float y) { V v; host_texel(t, x, y, &v); return v; }
 inline void __syncwarp() { host_barrier(); }
+inline void __syncthreads() { host_barrier(); }
 inline void __trap() { __builtin_trap(); }
 inline int atomicAdd(int* to, int by) { return __atomic_fetch_add(to, by, __ATOMIC_RELAXED); }
 inline float __int_as_float(int bits) { return __builtin_bit_cast(float, bits); }
