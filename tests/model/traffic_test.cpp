@@ -94,6 +94,20 @@ TEST(Traffic, StoresToRowsThatCrowdASetWaitForTheirLines) {
               64 * 64 * s.levels[1].latency.value, 1e-3 * 64 * 64 * s.levels[1].latency.value);
 }
 
+// Twelve rows in one of two sets of eight lines each, read where they are written: the ones push the others out. What all rows
+// read from a row of its own lies elsewhere.
+TEST(Traffic, RowsThatCrowdASetStandInTheWayOfThoseThatGoAlongWithThem) {
+  const model::Machine m = machine(small_cpu(4, 1));
+  const auto held = [&](const char* read) {
+    const ir::Program p = walk(256, 12, 4, "j", read);
+    const model::Streams s = model::streams_of(p);
+    return model::traffic(p, s, m, {}, model::accessed_bytes(p, s, model::closed_form(p), 64))[0].stores_held;
+  };
+  EXPECT_DOUBLE_EQ(held("i, j"), 64 * 64) << "each store";
+  EXPECT_GT(held("0, j"), 0);
+  EXPECT_LT(held("0, j"), 0.7 * 64 * 64);
+}
+
 TEST(Traffic, ALineThatIsWrittenAgainLaterIsReadAgain) {
   hwdesc::Target target = small_cpu(4, 1);
   const ir::Program p = walk(256, 64, 4, "j");
