@@ -45,6 +45,9 @@ void run_registers(Session& s);
 // Branches that lanes disagree on, barriers (experiments_branches.cpp).
 void run_branches(Session& s);
 
+// A barrier among all groups (experiments_barrier.cpp).
+void run_barrier(Session& s);
+
 // Scalar operations on neighbours (experiments_joined.cpp).
 void run_joined(Session& s);
 
