@@ -73,6 +73,7 @@ struct Machine {
   void run(const ir::Keep&) {}
   void run(const ir::Barrier&) {}
   void run(const ir::AtomicAdd& s);
+  void run(const ir::DeviceBarrier& s);
   void run(const ir::MatrixMultiply& s);
 
   bool hold(const std::vector<ir::Condition>& conditions) const;
@@ -196,6 +197,17 @@ void Machine::run(const ir::AtomicAdd& s) {
     held = apply_scalar(ValueOp::add, s.value.dtype, before[l], lanes[l], 0);
   }
   if (s.reg >= 0) registers[static_cast<size_t>(s.reg)] = std::move(before);
+  ++counts.arithmetic;
+}
+
+// Nobody comes while a group looks: it sees all of them at once, or never. Where others gave up all may have come before.
+void Machine::run(const ir::DeviceBarrier& s) {
+  const double all = value(s.all).front();
+  double& come = element(s.id, ir::evaluate(s.index, indices), "addition to", &s.index);
+  double& looks = registers[static_cast<size_t>(s.looks)].front();
+  const double found = come;
+  come += 1;
+  if (found < all) looks = come < all || looks < 1 ? 0 : looks - 1;
   ++counts.arithmetic;
 }
 

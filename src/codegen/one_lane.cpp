@@ -29,6 +29,7 @@ class OneLane final : public SplitVectors {
   Value value(const Value& v, int piece) override;
   void add_store(ir::Block& to, const ir::Store& s) override;
   void add_atomic(ir::Block& to, const ir::AtomicAdd& s) override;
+  void add_device_barrier(ir::Block& to, const ir::DeviceBarrier& s) override;
   void check_matrix(const ir::MatrixInstruction& i) override {
     if (i.workers() != width_) unsupported_.insert(i.workers());
   }
@@ -175,6 +176,15 @@ void OneLane::add_atomic(ir::Block& to, const ir::AtomicAdd& s) {
     first.then_body.push_back({std::move(one)});
     to.push_back({std::move(first)});
   }
+}
+
+// All threads have come before the first one says so, and go on when it has seen the others.
+void OneLane::add_device_barrier(ir::Block& to, const ir::DeviceBarrier& s) {
+  ir::If first{{lane_below(1)}, {}, {}};
+  SplitVectors::add_device_barrier(first.then_body, s);
+  to.push_back({ir::Barrier{}});
+  to.push_back({std::move(first)});
+  to.push_back({ir::Barrier{}});
 }
 
 }  // namespace

@@ -123,9 +123,7 @@ void print(Printer& p, const ir::Keep& s) {
              .text);
 }
 
-void print(Printer& p, const ir::Barrier&) {
-  p.line(p.spell(p.kernel.waves > 1 && p.has("barrier_of_waves") ? "barrier_of_waves" : "barrier", {}).text);
-}
+void print(Printer& p, const ir::Barrier&) { p.line(p.spell("barrier", {{"lanes", {std::to_string(p.threads * p.kernel.waves)}}}).text); }
 
 // As the instruction's own file spells it in this dialect.
 void print(Printer& p, const ir::MatrixMultiply& s) {
@@ -164,6 +162,21 @@ void print(Printer& p, const ir::AtomicAdd& s) {
     const std::string target = to.empty() || lanes == 1 ? to : print_lane(p, {to}, l).text;
     p.line((target.empty() ? "" : target + " = ") + added.text + ";");
   }
+}
+
+// What is found to be added to is less than `all`, unless somebody gave up: everybody looks at least once.
+void print(Printer& p, const ir::DeviceBarrier& s) {
+  const std::string found = fmt::format("t{}", p.temporaries++), &looks = p.register_names[static_cast<size_t>(s.looks)];
+  const std::string all = print_value(p, s.all).text;
+  const auto added = [&](const char* value) {
+    return p.spell("atomic_add", {{"buffer", {p.buffer_name(s.id)}}, {"index", print_index(p, s.index)}, {"value", {value}}}).text;
+  };
+  const std::string fence = p.spell("device_fence", {}).text;
+  p.line(fence);
+  p.line(fmt::format("{} {} = {};", p.type_name(ir::DType::i32, 1), found, added("1")));
+  p.line(fmt::format("for (; {} < ({}) && {} > 0; --{}) {} = {};", found, all, looks, looks, found, added("0")));
+  p.line(fmt::format("if ({} < ({})) {} = 0;", found, all, looks));
+  p.line(fence);
 }
 
 }  // namespace

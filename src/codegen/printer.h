@@ -22,6 +22,7 @@ struct Printer {
   const ir::Kernel& kernel;
   const Dialect& dialect;
   Used& used;
+  int threads;                    // of a group; 1: lanes are vectors
   std::vector<ir::Range> ranges;  // of the index variables bound so far
   std::vector<std::string> index_names, buffer_names, register_names;
   std::string out;
@@ -29,7 +30,7 @@ struct Printer {
   int temporaries = 0;
   std::set<std::string> unsupported;  // what the dialect can not spell
 
-  Printer(const ir::Kernel& k, const Dialect& d, Used& u, int threads);
+  Printer(const ir::Kernel& k, const Dialect& d, Used& u, int threads_of_group);
 
   void line(const std::string& text);
   bool has(std::string_view spelling) const { return dialect.find(spelling) != nullptr; }

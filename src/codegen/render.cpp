@@ -233,10 +233,11 @@ void Unit::add(const ir::Kernel& kernel, size_t number) {
 
 }  // namespace
 
-Printer::Printer(const ir::Kernel& k, const Dialect& d, Used& u, int threads)
+Printer::Printer(const ir::Kernel& k, const Dialect& d, Used& u, int threads_of_group)
     : kernel(k),
       dialect(d),
       used(u),
+      threads(threads_of_group),
       ranges(k.index_names.size()),
       index_names(identifiers('i', k.index_names)),
       buffer_names(identifiers('p', names_of(k.buffers))),

@@ -28,6 +28,7 @@ constexpr SpellingRow kRows[] = {
     {"store_stream", {"pointer", "value", "type"}, kOptional}, {"stream_fence", {}, kOptional},
     {"prefetch", {"pointer"}, kOptional},
     {"atomic_add", {"buffer", "index", "value"}, kOptional},  // of int: what it held before
+    {"device_fence", {}, kOptional},  // other groups see what was stored before it no later than what is stored after it
     // Integers.
     {"index_to_number", {"index", "scalar"}}, {"index_min", {"a", "b"}},
     {"index_divide", {"a", "d"}}, {"index_modulo", {"a", "d"}},
@@ -48,8 +49,7 @@ constexpr SpellingRow kRows[] = {
     {"entry", {"name", "body", "entry_parameters", "arguments", "group", "fence"}},
     // Kernels of one lane per thread.
     {"entry_simt", {"name", "body", "entry_parameters", "arguments", "lanes"}, kOptional},
-    {"parameter_lane", {"name"}, kOptional}, {"barrier", {}, kOptional},
-    {"barrier_of_waves", {}, kOptional},  // of a group of several; without it as any
+    {"parameter_lane", {"name"}, kOptional}, {"barrier", {"lanes"}, kOptional},
     // One kernel that runs launch after launch, and what runs one launch's groups in it.
     {"sequence", {"name", "cases"}, kOptional},
     {"sequence_case", {"number", "body", "arguments"}, kOptional},

@@ -63,6 +63,10 @@ void SplitVectors::add_atomic(ir::Block& to, const ir::AtomicAdd& s) {
     to.push_back({ir::AtomicAdd{s.reg < 0 ? -1 : piece_of(s.reg, p), s.id, s.index + p * shape.lanes * s.stride, s.stride, value(s.value, p)}});
 }
 
+void SplitVectors::add_device_barrier(ir::Block& to, const ir::DeviceBarrier& s) {
+  to.push_back({ir::DeviceBarrier{s.id, s.index, value(s.all, 0), piece_of(s.looks, 0)}});
+}
+
 // Its registers are taken as they are: whoever splits them has to leave them whole.
 void SplitVectors::add(ir::Block& to, const ir::MatrixMultiply& s) {
   const ir::MatrixInstruction& i = kernel_.instructions[static_cast<size_t>(s.instruction)];

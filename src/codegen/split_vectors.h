@@ -27,6 +27,7 @@ class SplitVectors {  // invariant: pieces_of_[r] are registers of out_
   virtual ir::Value value(const ir::Value& v, int piece) = 0;
   virtual void add_store(ir::Block& to, const ir::Store& s) = 0;
   virtual void add_atomic(ir::Block& to, const ir::AtomicAdd& s);
+  virtual void add_device_barrier(ir::Block& to, const ir::DeviceBarrier& s);
   // Notes a matrix instruction whose registers would not stay whole.
   virtual void check_matrix(const ir::MatrixInstruction& i) = 0;
   virtual ir::Block block(const ir::Block& b);
@@ -51,6 +52,7 @@ class SplitVectors {  // invariant: pieces_of_[r] are registers of out_
   void add(ir::Block& to, const ir::Keep& s);
   void add(ir::Block& to, const ir::Barrier& s) { to.push_back({s}); }
   void add(ir::Block& to, const ir::AtomicAdd& s) { add_atomic(to, s); }
+  void add(ir::Block& to, const ir::DeviceBarrier& s) { add_device_barrier(to, s); }
   void add(ir::Block& to, const ir::MatrixMultiply& s);
 
   std::vector<std::vector<int>> pieces_of_;  // per register of kernel_

@@ -237,6 +237,11 @@ template <class V> void fields(V& v, Is<ApiLimits> auto& x) {
   v("iterations", x.iterations, "of one loop, after which the driver ends it without a word", Need::optional);
 }
 
+template <class V> void fields(V& v, Is<BarrierPoint> auto& x) {
+  v("groups", x.groups, "of one wave, that run at once", Need::required);
+  v("time", x.time, "from one of their barriers to the next, with nothing between", Need::optional);
+}
+
 template <class V> void fields(V& v, Is<Api> auto& x) {
   v("dialect", x.dialect, "kernel language, a file of dialects/", Need::required);
   v("launch", x.launch, "cost per kernel by mode", Need::optional);
@@ -244,6 +249,7 @@ template <class V> void fields(V& v, Is<Api> auto& x) {
   v("unit_join", x.unit_join, "until all units take part in a launch, after the first of them began", Need::optional);
   v("group_barrier", x.group_barrier, "of a group that is one wave", Need::optional);
   v("device_barrier", x.device_barrier, "between the steps of a schedule that runs inside one launch; where it is not known, every step is a launch", Need::optional);
+  v("coresident_barrier", x.coresident_barrier, "among groups inside one kernel, by how many; says nothing of plans: a schedule of one launch is what `device_barrier` stands for", Need::optional);
   v("map", x.map, "making a small buffer visible to the host and giving it back", Need::optional);
   v("joined_lanes", x.joined_lanes, "lanes of the vectors that its compiler makes of the same operation on neighbouring elements; 1: it makes none", Need::optional);
   v("coresident_groups", x.coresident_groups, "whether all groups up to residency run at once", Need::optional);

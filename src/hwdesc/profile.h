@@ -254,6 +254,12 @@ struct ApiLimits {            // where the way in allows less than the chip has
   bool operator==(const ApiLimits&) const = default;
 };
 
+struct BarrierPoint {         // a barrier among so many groups that run at once, inside one kernel
+  Value<Count> groups;
+  Value<Seconds> time;
+  bool operator==(const BarrierPoint&) const = default;
+};
+
 struct Api {
   std::string name;           // cpp, opencl, cuda, ...
   std::string dialect;        // file dialects/<dialect>.yaml
@@ -262,6 +268,7 @@ struct Api {
   Value<Seconds> unit_join;       // until all units take part in a launch, after the first began
   Value<Seconds> group_barrier;   // of one wave's group
   Value<Seconds> device_barrier;  // between steps of one schedule
+  std::vector<BarrierPoint> coresident_barrier;
   Value<Seconds> map;             // a buffer made visible to the host and given back
   Value<Count> joined_lanes;      // of the vectors that its compiler makes of neighbouring operations
   Fact coresident_groups = Fact::unknown;

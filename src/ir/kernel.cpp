@@ -45,6 +45,9 @@ struct Lister {
   void list(const Prefetch& s) { line(fmt::format("prefetch {}[{}]", buffer(s.id), at(s.index))); }
   void list(const Keep& s) { line(fmt::format("keep {}", reg(s.reg))); }
   void list(const Barrier&) { line("barrier"); }
+  void list(const DeviceBarrier& s) {
+    line(fmt::format("barrier of all groups at {}[{}] until {}, looks {}", buffer(s.id), at(s.index), value(s.all), reg(s.looks)));
+  }
   void list(const MatrixMultiply& s) {
     line(fmt::format("{} = {}({} x {} + {})", regs(s.d), k.instructions.at(static_cast<size_t>(s.instruction)).name, regs(s.a), regs(s.b), regs(s.c)));
   }

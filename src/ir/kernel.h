@@ -171,6 +171,18 @@ struct AtomicAdd {
   bool operator==(const AtomicAdd&) const = default;
 };
 
+// All groups of a launch meet, if they run at once: each adds one to the number at `index` of buffer `id`, then looks until
+// it is `all` or more, and goes on. So that it ends in any case, there are as many looks as the register holds; each makes
+// it one less, and it is 0 where not all have come. Behind it a group sees what the others stored before. i32 of one lane;
+// where lanes are threads, the first thread does it between two barriers.
+struct DeviceBarrier {
+  int id = -1;
+  Index index;
+  Value all;
+  int looks = -1;
+  bool operator==(const DeviceBarrier&) const = default;
+};
+
 // d = a b + c by one matrix instruction of all lanes together: register i of an operand holds, in lane w, what its
 // fragment gives worker w. The registers of d and of c are distinct, or the same.
 struct MatrixMultiply {
@@ -180,7 +192,7 @@ struct MatrixMultiply {
 };
 
 struct Stmt {
-  std::variant<For, If, LetIndex, Locate, Assign, Declare, Store, Prefetch, Keep, Barrier, AtomicAdd, MatrixMultiply> node;
+  std::variant<For, If, LetIndex, Locate, Assign, Declare, Store, Prefetch, Keep, Barrier, AtomicAdd, DeviceBarrier, MatrixMultiply> node;
   bool operator==(const Stmt&) const = default;
 };
 

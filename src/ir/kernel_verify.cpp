@@ -66,6 +66,8 @@ struct Checker {
     if (apart > 0) fail("a barrier stands where not all of a group come");
   }
   void check(const AtomicAdd& s);
+  void check(const DeviceBarrier& s);
+  void check_added_to(int id, DType added);
   void check(const MatrixMultiply& s);
   void check_fragment(const MatrixInstruction& i, const char* operand, const std::vector<int>& regs, const Fragment& f);
 };
@@ -260,10 +262,26 @@ void Checker::check(const AtomicAdd& s) {
     if (r.lanes != s.value.lanes || r.dtype != s.value.dtype)
       fail(fmt::format("register '{}' has {} lanes and takes {}, or another type", r.name, r.lanes, s.value.lanes));
   }
-  if (!buffer_ok(s.id)) return;
-  const Buffer& b = k.buffers[static_cast<size_t>(s.id)];
-  if (b.dtype != s.value.dtype) fail(fmt::format("what is added to '{}' has another type than the buffer", b.name));
+  check_added_to(s.id, s.value.dtype);
+}
+
+void Checker::check_added_to(int id, DType added) {
+  if (!buffer_ok(id)) return;
+  const Buffer& b = k.buffers[static_cast<size_t>(id)];
+  if (b.dtype != added) fail(fmt::format("what is added to '{}' has another type than the buffer", b.name));
   if (b.scope == Scope::global && !b.written) fail(fmt::format("buffer '{}' is added to but not marked written", b.name));
+}
+
+void Checker::check(const DeviceBarrier& s) {
+  check_index(s.index);
+  check_value(s.all);
+  if (s.all.dtype != DType::i32 || s.all.lanes != 1) fail("how many groups have to come is one number of type i32");
+  if (register_ok(s.looks)) {
+    const Register& r = k.registers[static_cast<size_t>(s.looks)];
+    if (r.lanes != 1 || r.dtype != DType::i32) fail(fmt::format("register '{}' counts looks: one number of type i32", r.name));
+  }
+  check_added_to(s.id, DType::i32);
+  if (buffer_ok(s.id) && k.buffers[static_cast<size_t>(s.id)].scope != Scope::global) fail("groups meet in memory that all of them reach");
 }
 
 void Checker::check_fragment(const MatrixInstruction& i, const char* operand, const std::vector<int>& regs, const Fragment& f) {

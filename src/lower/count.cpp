@@ -215,7 +215,8 @@ class Counter {
   void visit(const ir::Prefetch&, Counts& out) { out.prefetches += 1; }
   void visit(const ir::Keep&, Counts&) {}
   void visit(const ir::Barrier&, Counts&) {}
-  void visit(const ir::MatrixMultiply&, Counts&) {}  // lowering makes none
+  void visit(const ir::MatrixMultiply&, Counts&) {}  // lowering makes none, nor
+  void visit(const ir::DeviceBarrier&, Counts&) {}
   void visit(const ir::AtomicAdd& s, Counts& out) {
     count_value(s.value, kept_.free, asked_, out);
     out.buffers[static_cast<size_t>(s.id)].gathered_lanes += s.value.lanes;

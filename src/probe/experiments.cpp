@@ -42,6 +42,7 @@ constexpr auto kExperiments = std::to_array<Experiment>({
     {"constant", "knees fma", "constants", 0.5, run_constant},
     {"image", "knees fma", "images", 0.8, run_image},
     {"branches", "waves", "branches that lanes disagree on, barriers of a group", 0.6, run_branches},
+    {"barrier", "waves residency", "a barrier among groups that run at once", 0.4, run_barrier},
     {"joined", "", "scalar operations on neighbours, which compilers join", 0.2, run_joined},
      {"update", "fma", "a vector in memory, updated again and again", 0.2, run_update},
     {"code", "", "straight-line code", 0.4, run_code},

@@ -48,6 +48,9 @@ void run_branches(Session& s);
 // A vector in memory, updated over and over (experiments_update.cpp).
 void run_update(Session& s);
 
+// A barrier among all groups (experiments_barrier.cpp).
+void run_barrier(Session& s);
+
 // Scalar operations on neighbours (experiments_joined.cpp).
 void run_joined(Session& s);
 

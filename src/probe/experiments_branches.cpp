@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -16,6 +17,7 @@ namespace assay::probe {
 namespace {
 
 constexpr int kWaves = 4;  // of a group: a wave twice as wide as the driver says would show
+constexpr int kLargestGroup = 1024;
 constexpr int64_t kCheckedIterations = 10;
 
 int most_threads(const Session& s) {
@@ -46,6 +48,13 @@ void check(Bench& bench, int alternate, int out) {
   if (static_cast<double>(found) != expected) fail({error(fmt::format("{} counted {} steps, expected {}", branch_name(alternate), found, expected))});
 }
 
+// One wave, two, four: as many as a group may have.
+std::vector<int> group_sizes(const Session& s) {
+  std::vector<int> out = {s.known.lanes};
+  for (int n = 2 * s.known.lanes; n <= std::min(most_threads(s), kLargestGroup); n *= 2) out.push_back(n);
+  return out;
+}
+
 void measure_barrier(Session& s, Bench& bench, int threads) {
   Job job;
   job.kernel = "barriers";
@@ -60,16 +69,22 @@ void measure_barrier(Session& s, Bench& bench, int threads) {
 void run_branches(Session& s) {
   if (!s.device.threads) return;
   const int wide = static_cast<int>(std::min<int64_t>({kWaves * int64_t{s.known.lanes}, kMostThreads, most_threads(s)}));
-  OwnKernels several(s, branch_kernels(wide), wide), one(s, {barrier_kernel()}, s.known.lanes);
+  OwnKernels several(s, branch_kernels(wide), wide);
   several.bench.limit_loops(s.known.most_iterations / (2 * (kWayRounds + 1)));
   const int groups = std::max(1, (s.known.groups * s.known.lanes + wide - 1) / wide), out = several.bench.allocate(int64_t{groups} * kMostThreads * 4);
   const std::vector<int> by = alternations(wide);
   for (const int k : {by.front(), by.back()}) check(several.bench, k, out);
-  s.rounds(by.size() + 2, [&](size_t i) {
+  std::vector<int> sizes;
+  std::vector<std::unique_ptr<OwnKernels>> meeting;
+  for (const int n : group_sizes(s)) {
+    if (!sizes.empty() && out_of_time(s)) break;
+    sizes.push_back(n);
+    meeting.push_back(std::make_unique<OwnKernels>(s, std::vector<ir::Kernel>{barrier_kernel()}, n));
+  }
+  s.rounds(by.size() + sizes.size(), [&](size_t i) {
     if (i < by.size())
       s.emit(several.bench.measure("branches", "branch", {{"alternate", by[i]}, {"threads", wide}}, branch_job(by[i], out, groups)));
-    else if (i == by.size()) measure_barrier(s, several.bench, wide);
-    else measure_barrier(s, one.bench, s.known.lanes);
+    else measure_barrier(s, meeting[i - by.size()]->bench, sizes[i - by.size()]);
   });
 }
 

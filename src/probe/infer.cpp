@@ -43,6 +43,7 @@ Result<hwdesc::Profile> infer(const Observations& raw) {
   infer_atomics(all, known, p);
   infer_residency(all, known, p);
   infer_branches(all, known, p);
+  infer_barrier(all, known, p);
   infer_code(all, p);
   infer_power(all, p);
   infer_memory(all, known, p);

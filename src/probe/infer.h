@@ -27,6 +27,8 @@ void infer_atomics(const Observations& all, const Known& known, hwdesc::Profile&
 void infer_residency(const Observations& all, const Known& known, hwdesc::Profile& to);
 // how wide waves are, by branches; barriers of a group
 void infer_branches(const Observations& all, const Known& known, hwdesc::Profile& to);
+// barriers among groups
+void infer_barrier(const Observations& all, const Known& known, hwdesc::Profile& to);
 // how much code runs at full speed
 void infer_code(const Observations& all, hwdesc::Profile& to);
 // power and energy

@@ -72,7 +72,6 @@ std::vector<int> alternations(int threads) {
 std::vector<ir::Kernel> branch_kernels(int threads) {
   std::vector<ir::Kernel> out;
   for (const int k : alternations(threads)) out.push_back(branch(k));
-  out.push_back(barrier_kernel());
   return out;
 }
 

@@ -68,6 +68,33 @@ TEST(Interpret, adds_in_one_step) {
   EXPECT_THAT(render(verify(k)), HasSubstr("'sums' is added to but not marked written"));
 }
 
+// Whoever has seen all come has looked once for it; whoever can not has no look left, and waits no more.
+TEST(Interpret, groups_that_look_for_each_other_end) {
+  const auto left = [](const Kernel& k) {
+    Buffers b{std::vector<float>(static_cast<size_t>(k.groups)), std::vector<float>(1)};
+    const auto counts = interpret(k, b);
+    EXPECT_TRUE(counts.ok()) << render(counts.diags());
+    EXPECT_EQ(b[1][0], static_cast<float>(k.groups * 5)) << "all have come each time";
+    return b[0];
+  };
+  EXPECT_THAT(left(testing::barriers_of_all(1, 5, 1, 100)), ::testing::ElementsAre(95));
+  EXPECT_THAT(left(testing::barriers_of_all(1, 5, 1, 5)), ::testing::ElementsAre(0));
+  EXPECT_THAT(left(testing::barriers_of_all(1, 5, 2, 100)), ::testing::ElementsAre(0));
+  EXPECT_THAT(left(testing::barriers_of_all(2, 5, 2, 100)), ::testing::ElementsAre(0, 99)) << "one after the other: only the last finds that all have come";
+}
+
+TEST(Interpret, groups_meet_at_a_number_that_all_of_them_reach) {
+  Kernel k = testing::barriers_of_all(1, 5, 1, 100);
+  k.buffers[1].written = false;
+  EXPECT_THAT(render(verify(k)), HasSubstr("'come' is added to but not marked written"));
+  k = testing::barriers_of_all(1, 5, 1, 100);
+  k.registers[1].dtype = DType::f32;
+  EXPECT_THAT(render(verify(k)), HasSubstr("register 'looks' counts looks: one number of type i32"));
+  k = testing::barriers_of_all(1, 5, 1, 100);
+  k.buffers[1].scope = Scope::scratch;
+  EXPECT_THAT(render(verify(k)), HasSubstr("groups meet in memory that all of them reach"));
+}
+
 std::string fault_of(const Kernel& k, Buffers b) {
   const auto r = interpret(k, b);
   return r.ok() ? "" : render(r.diags());

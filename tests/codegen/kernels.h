@@ -170,4 +170,29 @@ inline Kernel matmul_tile(int rows, int vectors, int64_t k, int64_t groups) {
   return kernel;
 }
 
+// So many barriers of all groups, of which `all` have to come each time; what is left of its looks goes to left[group].
+// Buffers of i32: left, come.
+inline Kernel barriers_of_all(int64_t groups, int64_t barriers, int all, int looks) {
+  Kernel k;
+  k.name = "barriers_of_all";
+  k.buffers = {{"left", DType::i32, groups, Scope::global, true}, {"come", DType::i32, 1, Scope::global, true}};
+  k.index_names = {"group", "i"};
+  k.groups = groups;
+  k.registers = {{"until", DType::i32, 1}, {"looks", DType::i32, 1}};
+  const auto number = [](double v) {
+    Value c = constant_of(v, 1);
+    c.dtype = DType::i32;
+    return c;
+  };
+  const auto held = [](int id) {
+    Value r = reg(id, 1);
+    r.dtype = DType::i32;
+    return r;
+  };
+  k.body = {declare({0, 1}), assign(0, number(0)), assign(1, number(looks)),
+            loop(1, barriers, {assign(0, op(ValueOp::add, {held(0), number(all)})), {DeviceBarrier{1, {}, held(0), 1}}}, 1),
+            store(0, variable(0), held(1))};
+  return k;
+}
+
 }  // namespace assay::testing

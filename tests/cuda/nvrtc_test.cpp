@@ -23,6 +23,7 @@
 #include "lower/lower.h"
 #include "lower/problems.h"
 #include "probe/access_path.h"
+#include "probe/barrier.h"
 #include "probe/branches.h"
 #include "probe/kernels.h"
 #include "probe/matrix.h"
@@ -127,7 +128,9 @@ TEST_F(Nvrtc, knows_what_the_probe_runs) {
   const std::vector<ir::Kernel> all = probe::all_kernels(shape);
   for (const ir::Kernel& k : all) compile(k, 32);
   for (const ir::Kernel& k : probe::branch_kernels(128)) compile(k, 128);
+  for (const int threads : {32, 1024}) compile(probe::barrier_kernel(), threads);
   compile(probe::meet_memory_kernel(32, 2, int64_t{48} << 10), 32);
+  compile(probe::device_barrier_kernel(), 32);
 }
 
 TEST_F(Nvrtc, knows_constants_and_images) {

@@ -272,6 +272,27 @@ TEST(Infer, AStepInOneKernelIsABarrierAndALaunchAStep) {
   EXPECT_NEAR(api.device_barrier.value->v, 2e-7, 1e-9);
 }
 
+// Of so many groups as met; of those that did not, why nothing is known. No plan is priced by it.
+TEST(Infer, ABarrierInsideAKernelIsToldByHowManyGroupsMeet) {
+  Observations o = made_machine();
+  o.facts.insert(o.facts.end(), {{"lanes", "threads"}, {"widths", "8"}, {"class", "gpu"}});
+  EXPECT_NE(inferred(o).apis.at(0).device_barrier.note.find("did not run"), std::string::npos);
+  o.points.push_back(block("barrier", "device", {{"groups", 8}}, 3e-6));
+  o.points.push_back(block("barrier", "device", {{"groups", 4}}, 2e-6));
+  o.points.push_back(block("barrier", "gave_up", {{"groups", 64}}, 4096));
+  const hwdesc::Api api = inferred(o).apis.at(0);
+  ASSERT_EQ(api.coresident_barrier.size(), 3u);
+  EXPECT_EQ(api.coresident_barrier[0].groups.value->v, 4);
+  EXPECT_NEAR(api.coresident_barrier[0].time.value->v, 2e-6, 1e-8);
+  EXPECT_TRUE(api.coresident_barrier[0].time.low && api.coresident_barrier[0].time.high);
+  EXPECT_NEAR(api.coresident_barrier[1].time.value->v, 3e-6, 1e-8);
+  EXPECT_FALSE(api.coresident_barrier[2].time.known());
+  EXPECT_EQ(api.coresident_barrier[2].time.note, "not all groups had come when one had looked 4096 times");
+  EXPECT_FALSE(api.device_barrier.known()) << "every step of a plan is a launch";
+  o.points.back() = block("barrier", "device", {{"groups", 64}}, -1e-6);
+  EXPECT_FALSE(inferred(o).apis.at(0).coresident_barrier[2].time.known()) << "launches that differ by more than barriers take";
+}
+
 // Crowding seen only while others used the machine decides nothing: the declared sharing stands in.
 TEST(Infer, OthersDoNotMakeACacheShared) {
   Observations o = made_machine();

@@ -5,6 +5,7 @@
 #include "codegen/interpret.h"
 #include "codegen/kernels.h"
 #include "runtime/host.h"
+#include "runtime/meeting.h"
 
 namespace assay::runtime {
 namespace {
@@ -222,6 +223,11 @@ TEST(Agreement, adds_in_one_step) {
   std::vector<int32_t> got(5);
   module->read({sums, 0}, std::as_writable_bytes(std::span(got)));
   EXPECT_EQ(got, (std::vector<int32_t>{kGroups * 100 * 8, kGroups * 200, kGroups * 200, kGroups * 200, kGroups * 200}));
+}
+
+TEST(Agreement, groups_meet_or_end) {
+  Host host;
+  expect_meetings([&](const Kernel& k) { return host.load({k}); }, host.device().info().simulated && host.device().info().threads);
 }
 
 // Largest error in units of the last place of float, against libm in double.

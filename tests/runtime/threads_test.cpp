@@ -7,6 +7,7 @@
 #include "codegen/kernels.h"
 #include "hwdesc/target.h"
 #include "runtime/host.h"
+#include "runtime/meeting.h"
 
 namespace assay::runtime {
 namespace {
@@ -61,6 +62,15 @@ TEST_F(Threads, tails_touch_only_their_own_elements) {
     expect_agreement(elementwise("double", n, [](Value v) { return op(ValueOp::add, {v, v}); }),
                      {host.random(static_cast<size_t>(n)), host.poison(static_cast<size_t>(n))});
   }
+}
+
+TEST_F(Threads, groups_meet_or_end) {
+  Host host;
+  expect_meetings([&](const Kernel& k) {
+    auto module = host.device().load(std::vector{k}, lanes_are_threads(), host.options());
+    if (!module.ok()) ADD_FAILURE() << render(module.diags());
+    return module.ok() ? std::move(module).value() : nullptr;
+  }, host.device().info().simulated);
 }
 
 TEST_F(Threads, lanes_know_their_numbers_and_scatter) {

@@ -59,6 +59,14 @@ class Translator {
     code_.regs.push_back({v.dtype, lanes_of(v.lanes), true});
     return static_cast<int>(code_.regs.size()) - 1;
   }
+  // A number of type i32 that lies there already.
+  static Value register_of(int reg) {
+    Value v;
+    v.op = ValueOp::reg;
+    v.dtype = ir::DType::i32;
+    v.id = reg;
+    return v;
+  }
   int operand(const Value& v);
   void value(const Value& v, int dst);
   void read(const Value& v, int dst);
@@ -83,6 +91,7 @@ class Translator {
   void add(const ir::Keep&) {}
   void add(const ir::Barrier&) { emit(OpKind::barrier); }
   void add(const ir::AtomicAdd& s);
+  void add(const ir::DeviceBarrier& s);
   void add(const ir::MatrixMultiply& s);
   template <class Then, class Else>
   void branch(const std::vector<ir::Condition>& conditions, const Then& then, const Else& otherwise);
@@ -265,6 +274,27 @@ void Translator::add(const ir::AtomicAdd& s) {
   op.count = op.lanes;
   op.stride = code_.width > 1 ? at.lane_step : s.stride;
   op.at = at;
+}
+
+void Translator::add(const ir::DeviceBarrier& s) {
+  Value number = s.all;
+  number.op = ValueOp::constant;
+  const auto constant = [&](double v) {
+    number.number = v;
+    return operand(number);
+  };
+  const int all = operand(s.all), one = constant(1), none = constant(0), found = temporary(number);
+  add(ir::AtomicAdd{found, s.id, s.index, 0, register_of(one)});
+  const int first = here();
+  emit(OpKind::jump);
+  add(ir::AtomicAdd{found, s.id, s.index, 0, register_of(none)});
+  code_.ops[static_cast<size_t>(first)].target = here();
+  Op& op = emit(OpKind::again);
+  op.dtype = ir::DType::i32;
+  op.a = found;
+  op.b = all;
+  op.c = op.dst = s.looks;
+  op.target = first + 1;
 }
 
 void Translator::add(const ir::MatrixMultiply& s) {

@@ -24,6 +24,7 @@ enum class OpKind : uint8_t {
   indirect,     // dst = elements a[lane]
   store,        // a to `count` elements `stride` apart
   atomic,       // dst = `count` elements `stride` apart, which a is added to
+  again,        // go back to `target` if a < b and dst > 0, which goes down by one; on with dst = 0 if a < b
   locate,       // index variable var = the position that an element stands for
   let,          // index variable var = place + offset
   loop,         // var = 0, or go to `target` if it has no iteration

@@ -89,6 +89,7 @@ bool Executor::waits() {
       [[fallthrough]];
     case OpKind::apply:
     case OpKind::lane_index:
+    case OpKind::again:
       from = std::max({from, ready(op.a), ready(op.b), ready(op.c), core_.has_room()});
       break;
     default:
@@ -112,6 +113,8 @@ void Executor::step() {
       return store(op);
     case OpKind::atomic:
       return atomic(op);
+    case OpKind::again:
+      return again(op);
     case OpKind::next:
       return next(op);
     case OpKind::loop:
@@ -200,6 +203,18 @@ void Executor::compute(const Op& op) {
   if (!op.needed) return;
   if (op.kind == OpKind::lane_index) registers_.lane_index(op, index(op.at), op.stride, masked());
   else registers_.apply(op, masked());
+}
+
+// The first thread's numbers decide.
+void Executor::again(const Op& op) {
+  core_.wait_until(ready(op.a));
+  core_.control(op.issues);
+  if (registers_.integer(op.a, 0) >= registers_.integer(op.b, 0)) return;
+  const int64_t left = registers_.integer(op.dst, 0);
+  registers_.spread(op.dst);
+  registers_.set_value(op.dst, 0, static_cast<double>(std::max<int64_t>(0, left - 1)));
+  registers_.set_uniform(op.dst, false);
+  if (left > 0) pc_ = op.target;
 }
 
 void Executor::multiply(const Op& op) {

@@ -91,6 +91,7 @@ class Executor {  // invariant: pc_ is the operation that comes next
   void store(const Op& op);
   void locate(const Op& op);
   void atomic(const Op& op);
+  void again(const Op& op);
   bool positions(const Op& op);     // of all lanes, into at_; false: outside the buffer
   void transfer_values(const Op& op, bool storing);
   double access(const Op& op, AccessKind kind, double start);

@@ -39,12 +39,12 @@ void find_needed(Code& code) {
   for (bool changed = true; changed;) {
     changed = false;
     for (const Op& op : code.ops) {
-      const bool matters = op.kind == OpKind::store || op.kind == OpKind::atomic || op.kind == OpKind::indirect || is_needed(code, op);
+      const bool matters = op.kind == OpKind::store || op.kind == OpKind::atomic || op.kind == OpKind::again || op.kind == OpKind::indirect || is_needed(code, op);
       if (!matters) continue;
       for_operands(code, op, [&](int r) { changed |= !std::exchange(code.regs[static_cast<size_t>(r)].needed, true); });
     }
   }
-  for (Op& op : code.ops) op.needed = op.kind == OpKind::atomic || op.dst < 0 || is_needed(code, op);
+  for (Op& op : code.ops) op.needed = op.kind == OpKind::atomic || op.kind == OpKind::again || op.dst < 0 || is_needed(code, op);
 }
 
 struct Body {

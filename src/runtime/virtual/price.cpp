@@ -33,6 +33,7 @@ class Pricer {
         return;
       case OpKind::unless:
       case OpKind::mask:
+      case OpKind::again:
         op.issues = 1;
         return;
       case OpKind::barrier:

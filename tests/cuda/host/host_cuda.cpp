@@ -59,6 +59,7 @@ template <class V> V tex2D(unsigned long long t, float x, float y) { V v; host_t
 inline void __syncwarp() { host_barrier(); }
 inline void __syncthreads() { host_barrier(); }
 inline void __trap() { __builtin_trap(); }
+inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline int atomicAdd(int* to, int by) { return __atomic_fetch_add(to, by, __ATOMIC_RELAXED); }
 inline float __int_as_float(int bits) { return __builtin_bit_cast(float, bits); }
 inline double __longlong_as_double(long long bits) { return __builtin_bit_cast(double, bits); }

@@ -89,6 +89,44 @@ TEST_P(Operations, AreFetchedAtFullSpeedAsFarAsTheCacheOfCodeReaches) {
   EXPECT_GE(found.to.value->v, truth);
 }
 
+std::string changed(std::string text, const std::string& from, const std::string& to) {
+  const size_t at = text.find(from);
+  if (at == std::string::npos) throw std::runtime_error("the chip is not described by " + from);
+  return text.replace(at, from.size(), to);
+}
+
+const std::vector<std::string> kMeeting = {"clock", "fma", "waves", "units", "residency", "barrier"};
+
+// Each group adds and looks: either takes 220 ticks, or as long as the turns of 10 ticks that all groups take at the one
+// number. Twice 20 ns for their own lanes; and the loop, which is an addition and five issues.
+TEST(Barriers, AmongAllTakeWhatAddingAndLookingTake) {
+  const Chip chip(changed(text_of("waves"), "slots: 320", "slots: 1600"));
+  const hwdesc::Profile found = chip.found(kMeeting, 5);
+  const std::vector<hwdesc::BarrierPoint>& points = found.apis.at(0).coresident_barrier;
+  std::vector<double> groups;
+  for (const hwdesc::BarrierPoint& p : points) {
+    groups.push_back(p.groups.value->v);
+    ASSERT_TRUE(p.time.known()) << p.time.note;
+    EXPECT_NEAR(p.time.value->v / (2 * std::max(220.0, groups.back() * 10) + 40 + 4 + 2.5) * 1e9, 1, 0.05) << groups.back() << " groups";
+    EXPECT_LE(p.time.low->v, p.time.value->v);
+    EXPECT_GE(p.time.high->v, p.time.value->v);
+  }
+  EXPECT_EQ(groups, (std::vector<double>{5, 10, 20, 40, 80}));
+  EXPECT_FALSE(found.apis.at(0).device_barrier.known()) << "every step of a plan is a launch";
+}
+
+// The kernel of barriers takes a register more of a thread than the one that counts groups: two of 16 on a unit wait for
+// room, and those that look for them give up.
+TEST(Barriers, OfMoreGroupsThanRunAtOnceAreUnknownAndEnd) {
+  const Chip chip(changed(changed(text_of("waves"), "count: 32768", "count: 5120"), "granule: {regs: 8", "granule: {regs: 1"));
+  const std::vector<hwdesc::BarrierPoint> points = chip.found(kMeeting, 5).apis.at(0).coresident_barrier;
+  ASSERT_EQ(points.size(), 5u);
+  EXPECT_EQ(points[4].groups.value->v, 80);
+  EXPECT_FALSE(points[4].time.known());
+  EXPECT_EQ(points[4].time.note, "not all groups had come when one had looked 1024 times");
+  EXPECT_TRUE(points[3].time.known()) << points[3].time.note;
+}
+
 // As it is, and by another driver, which does not tell registers.
 class Waves : public ::testing::TestWithParam<const char*> {
  protected:
@@ -124,6 +162,7 @@ TEST_P(Waves, GoBothWaysAndMeet) {
   const hwdesc::Lanes& lanes = found.execution.lanes;
   EXPECT_EQ(lanes.modes.at(0).width.source, hwdesc::Origin::measured) << lanes.modes.at(0).width.note;
   EXPECT_NEAR(lanes.divergence.value->v, 2, 0.15);
+  EXPECT_NE(found.apis.at(0).group_barrier.note.find("in a group of 1024 threads"), std::string::npos) << found.apis.at(0).group_barrier.note;
   EXPECT_NEAR(found.apis.at(0).group_barrier.value->v / chip.truth.apis.at(0).group_barrier.value->v, 1, 0.05);
 }
 
