@@ -44,7 +44,7 @@ constexpr auto kExperiments = std::to_array<Experiment>({
     {"branches", "waves", "branches that lanes disagree on, barriers of a group", 0.6, run_branches},
     {"barrier", "waves residency", "a barrier among groups that run at once", 0.4, run_barrier},
     {"joined", "", "scalar operations on neighbours, which compilers join", 0.2, run_joined},
-     {"update", "fma", "a vector in memory, updated again and again", 0.2, run_update},
+    {"update", "fma", "a vector in memory, updated again and again", 0.2, run_update},
     {"code", "", "straight-line code", 0.4, run_code},
     {"power", "fma", "power and energy", 0.3, run_power},
     {"launch", "", "cost of a step, of a group, of a barrier", 1.0, run_launch},
