@@ -311,6 +311,7 @@ void infer_memory(const Observations& all, const Known& known, Profile& to) {
   const auto units = !to.topology.empty() && to.topology.back().count.known() ? to.topology.back().count.value->v : 1.0;
   const Sweep sweep = sweep_of(all);
   join_levels(to.memory, hertz, units, sweep, declared_caches(all), curve_of(chase_blocks(all), Estimator::latency));
+  settle_passed(to.memory, hertz, units);
   add_streamed(to.memory, sweep);
   for (size_t i = 0; i < to.memory.size(); ++i)
     if (!known.threads) settle_shared(all, to.memory[i], i);

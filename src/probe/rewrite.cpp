@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "probe/stats.h"
+#include "probe/values.h"
 
 namespace assay::probe {
 namespace {
@@ -27,6 +30,8 @@ std::optional<Reading> reading(const Observations& all, double level, const char
   return Reading{a->value - b->value, a->high - a->low + b->high - b->low};
 }
 
+bool passed_by(const hwdesc::MemoryLevel& l) { return l.write == WritePolicy::through || l.write == WritePolicy::around; }
+
 }  // namespace
 
 WritePolicy write_policy_of(const Observations& all, size_t level) {
@@ -42,6 +47,26 @@ WritePolicy write_policy_of(const Observations& all, size_t level) {
   if (part(*written) < kCold) return WritePolicy::unknown;
   if (part(*updated) < kWarm) return WritePolicy::through;
   return part(*updated) > kCold ? WritePolicy::around : WritePolicy::unknown;
+}
+
+void settle_passed(std::vector<hwdesc::MemoryLevel>& memory, double core_hz, double units) {
+  using hwdesc::Bandwidth;
+  const auto of_all = [&](const hwdesc::MemoryLevel& l, const Bandwidth& b) { return (b.clock.empty() ? 1 : core_hz) * (l.per == "unit" ? units : 1); };
+  for (size_t i = memory.size(); i-- > 1;) {  // the farther one first: what passes it is settled
+    const hwdesc::MemoryLevel& next = memory[i];
+    hwdesc::MemoryLevel& l = memory[i - 1];
+    hwdesc::Value<Bandwidth> taken = next.bandwidth.write;
+    if (!passed_by(l) || !taken.known() || !l.bandwidth.write.known()) continue;
+    const Bandwidth own = *l.bandwidth.write.value;
+    if (of_all(l, own) <= 0) continue;
+    const double factor = of_all(next, *taken.value) / of_all(l, own);
+    if (factor * taken.value->v <= own.v) continue;
+    for (std::optional<Bandwidth>* v : {&taken.value, &taken.low, &taken.high})
+      if (*v) *v = Bandwidth{rounded_to((*v)->v * factor, 4), own.clock};
+    taken.source = hwdesc::Origin::derived;
+    taken.method = fmt::format("stores pass it by: what {} takes", next.name);
+    l.bandwidth.write = std::move(taken);
+  }
 }
 
 }  // namespace assay::probe

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <vector>
 
 #include "hwdesc/profile.h"
 #include "probe/observation.h"
@@ -24,5 +25,9 @@ inline constexpr std::array<Rewrite, 7> kRewrites = {{{"others", false, false, f
 
 // `level`: position in known.levels. unknown: not told.
 hwdesc::WritePolicy write_policy_of(const Observations& all, size_t level);
+
+// Stores that pass a cache by are as fast as with more bytes, which go to the same place: in so few as the cache holds few
+// groups write. `memory`: near to far; `core_hz`: of what goes by ticks; `units`: of the device.
+void settle_passed(std::vector<hwdesc::MemoryLevel>& memory, double core_hz, double units);
 
 }  // namespace assay::probe
