@@ -10,6 +10,7 @@
 #include "hwdesc/print.h"
 #include "probe/code.h"
 #include "probe/kernels.h"
+#include "probe/ticks.h"
 #include "synthetic.h"
 
 namespace assay::probe {
@@ -269,6 +270,20 @@ TEST(Infer, RatesAreInTicksAlsoWhereTheClockExperimentIsMissing) {
   EXPECT_NEAR(p.clocks.at(0).max.value->v, kClock, 1e7);
   EXPECT_EQ(p.pipes.at(0).rate.value->clock, "core");
   EXPECT_NEAR(p.pipes.at(0).rate.value->v, 16 / 0.5 * 2.5 / 3, 0.5);
+}
+
+// Of threads the driver names the highest clock: the chip may run below it, not above.
+TEST(Infer, AdditionsTakeWholeTicksOfAClockNoHigherThanTheDriverSays) {
+  const auto clock = [](double additions) {
+    Observations o;
+    o.facts = {{"lanes", "threads"}, {"clock_hz", "1200000000"}};
+    o.points.push_back(block("clock", "sentinel", {}, 1 / additions));
+    o.points.back().clock_hz = additions;
+    return *with_ticks(o).points.at(0).clock_hz;
+  };
+  EXPECT_DOUBLE_EQ(clock(291e6), 4 * 291e6);
+  EXPECT_DOUBLE_EQ(clock(302e6), 4 * 302e6) << "measured not quite right";
+  EXPECT_DOUBLE_EQ(clock(1200e6 / 3.9), 1200e6) << "of operands that come sooner now and then";
 }
 
 TEST(Infer, WhatIsMissingIsUnknownAndSaysWhy) {
