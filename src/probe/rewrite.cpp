@@ -30,8 +30,6 @@ std::optional<Reading> reading(const Observations& all, double level, const char
   return Reading{a->value - b->value, a->high - a->low + b->high - b->low};
 }
 
-bool passed_by(const hwdesc::MemoryLevel& l) { return l.write == WritePolicy::through || l.write == WritePolicy::around; }
-
 }  // namespace
 
 WritePolicy write_policy_of(const Observations& all, size_t level) {
@@ -52,11 +50,11 @@ WritePolicy write_policy_of(const Observations& all, size_t level) {
 void settle_passed(std::vector<hwdesc::MemoryLevel>& memory, double core_hz, double units) {
   using hwdesc::Bandwidth;
   const auto of_all = [&](const hwdesc::MemoryLevel& l, const Bandwidth& b) { return (b.clock.empty() ? 1 : core_hz) * (l.per == "unit" ? units : 1); };
-  for (size_t i = memory.size(); i-- > 1;) {  // the farther one first: what passes it is settled
+  for (size_t i = memory.size(); i-- > 1;) {  // the farther one first: it is settled then
     const hwdesc::MemoryLevel& next = memory[i];
     hwdesc::MemoryLevel& l = memory[i - 1];
     hwdesc::Value<Bandwidth> taken = next.bandwidth.write;
-    if (!passed_by(l) || !taken.known() || !l.bandwidth.write.known()) continue;
+    if (l.write == WritePolicy::allocate || !taken.known() || !l.bandwidth.write.known()) continue;
     const Bandwidth own = *l.bandwidth.write.value;
     if (of_all(l, own) <= 0) continue;
     const double factor = of_all(next, *taken.value) / of_all(l, own);
@@ -64,7 +62,7 @@ void settle_passed(std::vector<hwdesc::MemoryLevel>& memory, double core_hz, dou
     for (std::optional<Bandwidth>* v : {&taken.value, &taken.low, &taken.high})
       if (*v) *v = Bandwidth{rounded_to((*v)->v * factor, 4), own.clock};
     taken.source = hwdesc::Origin::derived;
-    taken.method = fmt::format("stores pass it by: what {} takes", next.name);
+    taken.method = fmt::format("what {} takes: such stores pass it, too", next.name);
     l.bandwidth.write = std::move(taken);
   }
 }

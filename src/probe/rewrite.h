@@ -26,8 +26,9 @@ inline constexpr std::array<Rewrite, 7> kRewrites = {{{"others", false, false, f
 // `level`: position in known.levels. unknown: not told.
 hwdesc::WritePolicy write_policy_of(const Observations& all, size_t level);
 
-// Stores that pass a cache by are as fast as with more bytes, which go to the same place: in so few as the cache holds few
-// groups write. `memory`: near to far; `core_hz`: of what goes by ticks; `units`: of the device.
+// Stores that go on to farther memory pass every cache on the way: one that is not known to keep them is no slower than what
+// lies behind it, though in so few bytes as it holds few groups write. `memory`: near to far; `core_hz`: of what goes by
+// ticks; `units`: of the device.
 void settle_passed(std::vector<hwdesc::MemoryLevel>& memory, double core_hz, double units);
 
 }  // namespace assay::probe
