@@ -261,6 +261,17 @@ TEST(Infer, OfCachesTheGroupsThatAreFastestCount) {
   EXPECT_NEAR(inferred(o).memory.at(2).bandwidth.copy.value->v, 100e9, 1e9);
 }
 
+TEST(Infer, OfFarMemoryNearlyAsManyGroupsCountAsTheMost) {
+  Observations o = made_machine();
+  o.facts.insert(o.facts.end(), {{"lanes", "threads"}, {"widths", "8"}});
+  const double far = static_cast<double>(inferred(o).memory.size() - 1);
+  for (const auto& [groups, rate] : {std::pair{400.0, 90e9}, std::pair{390.0, 100e9}, std::pair{380.0, 110e9}, std::pair{200.0, 300e9}}) {
+    o.points.push_back(block("far", "copy", {{"level", far}, {"units", groups}, {"bytes", 65536}}, 1 / rate));
+    o.points.back().foreign = kNobody;
+  }
+  EXPECT_NEAR(inferred(o).memory.back().bandwidth.copy.value->v, 100e9, 1e9);
+}
+
 // Ticks are counted by the additions beside each block: without the experiment they are the same ticks.
 TEST(Infer, RatesAreInTicksAlsoWhereTheClockExperimentIsMissing) {
   Observations o = made_machine();
