@@ -26,7 +26,7 @@ constexpr int kOverheadRuns = 20, kTimesOfNone = 9;
 constexpr double kSimulatedShorter = 10;
 constexpr int kSimulatedTimes = 8;
 constexpr int kFewSamples = 3;
-constexpr int64_t kLittleWork = 200'000, kMuchWork = 400'000;  // operations
+constexpr int64_t kLittleWork = 1'000'000, kMuchWork = 400'000;  // operations
 constexpr int kAgain = 3;           // times that a doubtful sample is taken again
 constexpr double kOverheads = 10;   // a sample is at least that many times what launching it takes,
 constexpr double kShortest = 1e-9;  // and never nothing

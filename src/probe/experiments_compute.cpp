@@ -91,7 +91,7 @@ Job tick_job(const std::string& load, int lanes, int data, int units, double tar
   job.kernel = tick_name(load, lanes);
   job.arguments = {{data, 0}};
   job.groups = units;
-  job.work = kSentinelSteps;
+  job.work = kTickSteps;
   job.most = kMaxIterations;
   job.target_s = target_s;
   return job;

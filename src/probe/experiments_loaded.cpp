@@ -22,7 +22,7 @@ constexpr int kTries = 6;           // or is made longer
 constexpr int64_t kRests = 64;      // that show what one takes
 constexpr int kSamples = 5, kSimulatedSamples = 2;
 // Operations of a launch without rests beyond which simulating those with rests, which waves spend counting, takes minutes.
-constexpr int64_t kMostSimulated = 200'000;
+constexpr int64_t kMostSimulated = 100'000;
 
 struct Load {                       // of every group that streams
   int64_t passes = 0, blocks = 0, rest = 0;

@@ -51,7 +51,10 @@ void run_rewrite(Session& s) {
   s.rounds(points.size(), [&](size_t i) {
     const Point& p = points[i];
     const Conditions at = {{"level", double(p.level)}, {"bytes", double(p.blocks * kBlockBytes)}};
-    if (const Job job = job_of(s, from, to, p); s.bench.most_of(job) > 0) s.emit(s.bench.measure("rewrite", p.what.name, at, job));
+    Job job = job_of(s, from, to, p);
+    if (s.bench.most_of(job) == 0) return;
+    if (s.device.threads) job.before = s.bench.time_of_none(job);  // waves wait for their parameters
+    s.emit(s.bench.measure("rewrite", p.what.name, at, job));
   });
 }
 

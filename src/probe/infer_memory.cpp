@@ -27,6 +27,7 @@ using namespace hwdesc;
 constexpr double kCrowding = 1.7;     // what others leave of a cache that units share differs by so much between runs
 constexpr double kOwnLines = 1.04;    // a kernel's own lines lie in a cache too, which looks the smaller
 constexpr double kAllocates = 1.25;   // streamed stores over plain ones: plain ones read the line first
+constexpr double kAsMany = 0.9;       // of the most groups
 constexpr const char* kChase = "random single-cycle chase in the middle of the level";
 
 struct Context {
@@ -157,12 +158,21 @@ std::optional<StreamTime> stream_time(const Context& c, const std::string& what,
   return best;
 }
 
+// Of groups that wait for far memory: a few more or less of them, of turns that knew less of the caches, reach as much.
+std::optional<StreamTime> far_time_of_groups(const Context& c, const std::string& what, double most) {
+  std::vector<Observation> blocks = select(c.all, "far", what, {{"level", double(c.index)}});
+  std::erase_if(blocks, [&](const Observation& o) { return o.value_at("units") < kAsMany * most; });
+  const auto s = summarize(blocks, Estimator::throughput);
+  return s ? std::optional(StreamTime{*s, blocks.front().value_at("bytes")}) : std::nullopt;
+}
+
 // The same with the number of units, or of groups where lanes are threads. Of a cache there may be several numbers of those:
 // some leave a part of a unit with more of them than another.
 std::pair<double, std::optional<StreamTime>> best_stream(const Context& c, const std::string& what, bool all_units) {
   const double most = c.units(c.far ? "far" : "bandwidth", what, all_units);
+  if (c.known.threads && c.far && most > 0) return {most, far_time_of_groups(c, what, most)};
   std::pair<double, std::optional<StreamTime>> best{most, most > 0 ? stream_time(c, what, most) : std::nullopt};
-  if (!c.known.threads || c.far) return best;
+  if (!c.known.threads) return best;
   for (const double n : values_of(select(c.all, "bandwidth", what, {{"level", double(c.index)}}), "units"))
     if (const auto s = stream_time(c, what, n); s && (!best.second || s->value < best.second->value)) best = {n, s};
   return best;
@@ -311,6 +321,7 @@ void infer_memory(const Observations& all, const Known& known, Profile& to) {
   const auto units = !to.topology.empty() && to.topology.back().count.known() ? to.topology.back().count.value->v : 1.0;
   const Sweep sweep = sweep_of(all);
   join_levels(to.memory, hertz, units, sweep, declared_caches(all), curve_of(chase_blocks(all), Estimator::latency));
+  settle_passed(to.memory, hertz, units);
   add_streamed(to.memory, sweep);
   for (size_t i = 0; i < to.memory.size(); ++i)
     if (!known.threads) settle_shared(all, to.memory[i], i);

@@ -41,8 +41,9 @@ namespace assay::probe {
 
 inline constexpr std::array<int, 9> kFmaChains = {1, 4, 8, 12, 15, 16, 24, 30, 32};
 inline constexpr std::array<int, 2> kOpChains = {1, 10};
-inline constexpr int kSentinelSteps = 64;                          // additions per iteration
-inline constexpr std::array<const char*, 3> kTickLoads = {"fma", "read", "write"};  // beside them
+inline constexpr int kSentinelSteps = 192;                         // additions per iteration: a loop costs slots that waves may have none to spare of
+inline constexpr int kTickSteps = 64;                              // the same, with something else beside them:
+inline constexpr std::array<const char*, 3> kTickLoads = {"fma", "read", "write"};
 inline constexpr int kChaseSteps = 16;                             // hops per iteration
 inline constexpr int kSplatsPerBlock = 64;
 inline constexpr int kGathersPerBlock = 32;

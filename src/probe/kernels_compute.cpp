@@ -12,10 +12,10 @@ namespace {
 using ir::DType;
 using ir::ValueOp;
 
-// x += y, kSentinelSteps times.
-ir::Block additions(const ir::Kernel& k, int x, int y) {
+// x += y, so many times.
+ir::Block additions(const ir::Kernel& k, int x, int y, int steps) {
   ir::Block body;
-  code::repeat(body, kSentinelSteps,
+  code::repeat(body, steps,
                {code::set(x, code::opaque(code::apply(ValueOp::add, {code::reg(k, x), code::reg(k, y)})))});
   return body;
 }
@@ -31,7 +31,7 @@ int add_chain_registers(ir::Kernel& k) {
 ir::Kernel sentinel() {
   ir::Kernel k = code::empty("sentinel");
   const int x = add_chain_registers(k);
-  code::counted_loop(k, additions(k, x, x + 1));
+  code::counted_loop(k, additions(k, x, x + 1, kSentinelSteps));
   k.body.push_back(code::keep(x));
   return k;
 }
@@ -42,7 +42,7 @@ ir::Kernel alone(int64_t group_bytes) {
   const int out = code::add_buffer(k, "out", DType::f32, true);
   const int x = add_chain_registers(k);
   const int seen = code::add_register(k, "seen", DType::f32, 1);
-  code::counted_loop(k, additions(k, x, x + 1));
+  code::counted_loop(k, additions(k, x, x + 1, kSentinelSteps));
   const int own = code::add_buffer(k, "own", DType::f32, false);
   ir::Buffer& all = k.buffers[static_cast<size_t>(own)];
   all.scope = ir::Scope::scratch;
@@ -72,11 +72,11 @@ ir::Kernel tick(const std::string& load, int lanes) {
   const int turn = 2;  // index variables: group, count, i
   ir::Block body;
   int next = 0;
-  for (ir::Stmt& step : additions(k, x, x + 1)) {
+  for (ir::Stmt& step : additions(k, x, x + 1, kTickSteps)) {
     body.push_back(std::move(step));
     if (++next % kTickSpacing != 0) continue;
     const int at = next / kTickSpacing, acc = a + 1 + at % kTickAccumulators;
-    const ir::Index place = code::part_of(turn, 1, 8) * (int64_t{kSentinelSteps} * lanes) + int64_t{at} * lanes;
+    const ir::Index place = code::part_of(turn, 1, 8) * (int64_t{kTickSteps} * lanes) + int64_t{at} * lanes;
     if (load == "write") body.push_back(code::store(data, place, code::reg(k, a)));
     else if (load == "read") body.push_back(code::set(acc, code::load(data, place, DType::f32, lanes)));
     else body.push_back(code::set(acc, code::apply(ValueOp::fma, {code::reg(k, acc), code::reg(k, a), code::reg(k, a)})));

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "probe/stats.h"
+#include "probe/values.h"
 
 namespace assay::probe {
 namespace {
@@ -42,6 +45,26 @@ WritePolicy write_policy_of(const Observations& all, size_t level) {
   if (part(*written) < kCold) return WritePolicy::unknown;
   if (part(*updated) < kWarm) return WritePolicy::through;
   return part(*updated) > kCold ? WritePolicy::around : WritePolicy::unknown;
+}
+
+void settle_passed(std::vector<hwdesc::MemoryLevel>& memory, double core_hz, double units) {
+  using hwdesc::Bandwidth;
+  const auto of_all = [&](const hwdesc::MemoryLevel& l, const Bandwidth& b) { return (b.clock.empty() ? 1 : core_hz) * (l.per == "unit" ? units : 1); };
+  for (size_t i = memory.size(); i-- > 1;) {  // the farther one first: it is settled then
+    const hwdesc::MemoryLevel& next = memory[i];
+    hwdesc::MemoryLevel& l = memory[i - 1];
+    hwdesc::Value<Bandwidth> taken = next.bandwidth.write;
+    if (l.write == WritePolicy::allocate || !taken.known() || !l.bandwidth.write.known()) continue;
+    const Bandwidth own = *l.bandwidth.write.value;
+    if (of_all(l, own) <= 0) continue;
+    const double factor = of_all(next, *taken.value) / of_all(l, own);
+    if (factor * taken.value->v <= own.v) continue;
+    for (std::optional<Bandwidth>* v : {&taken.value, &taken.low, &taken.high})
+      if (*v) *v = Bandwidth{rounded_to((*v)->v * factor, 4), own.clock};
+    taken.source = hwdesc::Origin::derived;
+    taken.method = fmt::format("what {} takes: such stores pass it, too", next.name);
+    l.bandwidth.write = std::move(taken);
+  }
 }
 
 }  // namespace assay::probe

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <vector>
 
 #include "hwdesc/profile.h"
 #include "probe/observation.h"
@@ -24,5 +25,10 @@ inline constexpr std::array<Rewrite, 7> kRewrites = {{{"others", false, false, f
 
 // `level`: position in known.levels. unknown: not told.
 hwdesc::WritePolicy write_policy_of(const Observations& all, size_t level);
+
+// Stores that go on to farther memory pass every cache on the way: one that is not known to keep them is no slower than what
+// lies behind it, though in so few bytes as it holds few groups write. `memory`: near to far; `core_hz`: of what goes by
+// ticks; `units`: of the device.
+void settle_passed(std::vector<hwdesc::MemoryLevel>& memory, double core_hz, double units);
 
 }  // namespace assay::probe

@@ -198,6 +198,31 @@ TEST(Access, what_stores_do) {
   EXPECT_EQ(policy(2.5e-6, 1e-6), hwdesc::WritePolicy::unknown);
 }
 
+TEST(Access, a_cache_takes_stores_as_fast_as_what_lies_behind_it) {
+  const auto first = [](hwdesc::WritePolicy policy, double own) {
+    std::vector<hwdesc::MemoryLevel> memory(3);
+    for (hwdesc::MemoryLevel& l : memory) l.per = "device";
+    memory[0].per = "unit";
+    memory[0].write = policy;
+    memory[0].bandwidth.write.value = hwdesc::Bandwidth{own, "core"};
+    memory[1].name = "l2";
+    memory[1].write = hwdesc::WritePolicy::allocate;
+    memory[1].bandwidth.write.value = hwdesc::Bandwidth{640e9, ""};
+    memory[1].bandwidth.write.low = hwdesc::Bandwidth{600e9, ""};
+    settle_passed(memory, 1e9, 8);
+    EXPECT_EQ(memory[1].bandwidth.write.value->v, 640e9);
+    return memory[0].bandwidth.write;
+  };
+  for (const auto policy : {hwdesc::WritePolicy::through, hwdesc::WritePolicy::around, hwdesc::WritePolicy::unknown}) {
+    const auto write = first(policy, 70);
+    EXPECT_EQ(*write.value, (hwdesc::Bandwidth{80, "core"}));
+    EXPECT_EQ(*write.low, (hwdesc::Bandwidth{75, "core"}));
+    EXPECT_EQ(write.source, hwdesc::Origin::derived);
+  }
+  EXPECT_EQ(first(hwdesc::WritePolicy::through, 90).value->v, 90);
+  EXPECT_EQ(first(hwdesc::WritePolicy::allocate, 70).value->v, 70);
+}
+
 TEST(Access, the_hosts_memory) {
   EXPECT_FALSE(host_memory({}));
   Observations o;

@@ -10,6 +10,7 @@
 #include "hwdesc/print.h"
 #include "probe/code.h"
 #include "probe/kernels.h"
+#include "probe/ticks.h"
 #include "synthetic.h"
 
 namespace assay::probe {
@@ -341,6 +342,17 @@ TEST(Infer, OfCachesTheGroupsThatAreFastestCount) {
   EXPECT_NEAR(inferred(o).memory.at(2).bandwidth.copy.value->v, 100e9, 1e9);
 }
 
+TEST(Infer, OfFarMemoryNearlyAsManyGroupsCountAsTheMost) {
+  Observations o = made_machine();
+  o.facts.insert(o.facts.end(), {{"lanes", "threads"}, {"widths", "8"}});
+  const double far = static_cast<double>(inferred(o).memory.size() - 1);
+  for (const auto& [groups, rate] : {std::pair{400.0, 90e9}, std::pair{390.0, 100e9}, std::pair{380.0, 110e9}, std::pair{200.0, 300e9}}) {
+    o.points.push_back(block("far", "copy", {{"level", far}, {"units", groups}, {"bytes", 65536}}, 1 / rate));
+    o.points.back().foreign = kNobody;
+  }
+  EXPECT_NEAR(inferred(o).memory.back().bandwidth.copy.value->v, 100e9, 1e9);
+}
+
 // Ticks are counted by the additions beside each block: without the experiment they are the same ticks.
 TEST(Infer, RatesAreInTicksAlsoWhereTheClockExperimentIsMissing) {
   Observations o = made_machine();
@@ -350,6 +362,20 @@ TEST(Infer, RatesAreInTicksAlsoWhereTheClockExperimentIsMissing) {
   EXPECT_NEAR(p.clocks.at(0).max.value->v, kClock, 1e7);
   EXPECT_EQ(p.pipes.at(0).rate.value->clock, "core");
   EXPECT_NEAR(p.pipes.at(0).rate.value->v, 16 / 0.5 * 2.5 / 3, 0.5);
+}
+
+// Of threads the driver names the highest clock: the chip may run below it, not above.
+TEST(Infer, AdditionsTakeWholeTicksOfAClockNoHigherThanTheDriverSays) {
+  const auto clock = [](double additions) {
+    Observations o;
+    o.facts = {{"lanes", "threads"}, {"clock_hz", "1200000000"}};
+    o.points.push_back(block("clock", "sentinel", {}, 1 / additions));
+    o.points.back().clock_hz = additions;
+    return *with_ticks(o).points.at(0).clock_hz;
+  };
+  EXPECT_DOUBLE_EQ(clock(291e6), 4 * 291e6);
+  EXPECT_DOUBLE_EQ(clock(302e6), 4 * 302e6) << "measured not quite right";
+  EXPECT_DOUBLE_EQ(clock(1200e6 / 3.9), 1200e6) << "of operands that come sooner now and then";
 }
 
 TEST(Infer, WhatIsMissingIsUnknownAndSaysWhy) {

@@ -17,9 +17,10 @@ namespace {
 using ::testing::HasSubstr;
 using testing::Chip;
 
+// Ticks of 64 additions.
 std::vector<double> samples(Chip& chip, int n) {
   std::vector<double> out;
-  for (int i = 0; i < n; ++i) out.push_back(chip.counted("sentinel", 1000));
+  for (int i = 0; i < n; ++i) out.push_back(chip.counted("sentinel", 1000) * 64 / probe::kSentinelSteps);
   return out;
 }
 

@@ -132,6 +132,30 @@ TEST(VirtualMemory, lanes_that_meet_in_a_bank_take_turns) {
   expect_near(time(2), 2, 0.2);
 }
 
+// Two launches in turn, three times: operations carried out and ticks of each turn.
+std::vector<std::pair<int64_t, double>> turns_of(bool same_buffer) {
+  Chip chip;
+  constexpr int64_t kBlocks = 6;
+  const int read = chip.buffer(kBlocks * probe::kBlockBytes), other = chip.buffer(kBlocks * probe::kBlockBytes);
+  const BufferRange asked = chip.parameters({4, kBlocks, 0});
+  const std::vector<Launch> turn = {chip.launch("read_16", {{read, 0}, asked}, {{0, 0, 1}}), chip.launch("write_16", {{same_buffer ? read : other, 0}, asked}, {{0, 0, 1}})};
+  std::vector<std::pair<int64_t, double>> out;
+  for (int i = 0; i < 4; ++i) {
+    const auto times = chip.module().run(turn, {});
+    if (!times.ok()) throw std::runtime_error(render(times.diags()));
+    out.emplace_back(times->executed, times->busy[0][0] + times->busy[0][1]);
+  }
+  return out;
+}
+
+TEST(VirtualMemory, turns_that_take_the_same_times_are_remembered) {
+  const auto turns = turns_of(false);
+  EXPECT_GT(turns[1].first, 0);
+  EXPECT_EQ(turns[3].first, 0);
+  EXPECT_DOUBLE_EQ(turns[3].second, turns[2].second);
+  EXPECT_GT(turns_of(true)[3].first, 0) << "one writes what the other reads";
+}
+
 TEST(VirtualMemory, an_access_outside_a_buffer_is_an_error) {
   Chip chip;
   const int small = chip.buffer(64);

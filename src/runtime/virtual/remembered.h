@@ -1,9 +1,12 @@
-// A launch that runs again, and what it touched was touched by nothing else meanwhile: once it has taken the same time
-// twice, the caches are as they were before it, and simulating it again would change neither values nor times.
+// Launches that run again and again in turn, and what they touch is touched by nothing else meanwhile: once two turns in
+// a row have taken the same times, the caches are as they were before them, and simulating a third one would change
+// neither values nor times.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "runtime/device.h"
@@ -11,43 +14,78 @@
 
 namespace assay::runtime::simulated {
 
-class Remembered {  // invariant: `ticks_` were taken by the last launch that touched memory, `same_` times in a row
+class Remembered {  // invariant: `last_` are the launches that touched memory, in order, none of which changes what it would do again
  public:
-  void forget() { same_ = 0; }
+  void forget() { last_.clear(); }
 
-  std::optional<double> look_up(const Launch& launch, double hz) const {
-    if (same_ < 2 || !is_last(launch, hz)) return std::nullopt;
-    return ticks_;
+  // What this launch takes, being the next one of a turn.
+  std::optional<double> look_up(const Launch& launch, double hz) {
+    for (size_t turn = 1; 2 * turn <= last_.size(); ++turn) {
+      Entry before = last_[last_.size() - turn];
+      if (!before.is(launch, hz) || !repeats(turn) || !apart(turn)) continue;
+      const double ticks = before.ticks;
+      append(std::move(before));
+      return ticks;
+    }
+    return std::nullopt;
   }
   void note(const Launch& launch, const Code& code, double hz, double ticks) {
     if (!code.touches_memory) return;  // caches do not know of it
     if (!code.repeatable || aliases(launch)) return forget();
-    const bool again = same_ > 0 && is_last(launch, hz) && std::abs(ticks - ticks_) <= kSame * ticks;
-    same_ = again ? same_ + 1 : 1;
-    launch_ = launch;
-    hz_ = hz;
-    ticks_ = ticks;
+    Entry e{launch, hz, ticks, {}};
+    for (const ir::Buffer& b : code.buffers)
+      if (b.scope == ir::Scope::global) e.writes.push_back(b.written);
+    append(std::move(e));
   }
 
  private:
   static constexpr double kSame = 2e-3;
+  static constexpr size_t kLongestTurn = 8;
 
+  struct Entry {
+    Launch launch;
+    double hz = 0, ticks = 0;
+    std::vector<bool> writes;  // its arguments
+
+    bool is(const Launch& l, double at) const {
+      const auto same = [](const BufferRange& a, const BufferRange& b) { return a.buffer == b.buffer && a.offset == b.offset; };
+      return l.kernel == launch.kernel && at == hz && l.queues == launch.queues && std::ranges::equal(l.arguments, launch.arguments, same);
+    }
+    bool writes_what(const Entry& other) const {
+      for (size_t i = 0; i < launch.arguments.size(); ++i)
+        for (const BufferRange& b : other.launch.arguments)
+          if (writes[i] && b.buffer == launch.arguments[i].buffer) return true;
+      return false;
+    }
+  };
+
+  void append(Entry e) {
+    last_.push_back(std::move(e));
+    if (last_.size() > 2 * kLongestTurn) last_.erase(last_.begin());
+  }
+  // The last launches, as many as are a turn, did what those before them did.
+  bool repeats(size_t turn) const {
+    for (size_t i = last_.size() - turn; i < last_.size(); ++i) {
+      const Entry &now = last_[i], &before = last_[i - turn];
+      if (!before.is(now.launch, now.hz) || std::abs(now.ticks - before.ticks) > kSame * now.ticks) return false;
+    }
+    return true;
+  }
+  // None of them writes what another one touches.
+  bool apart(size_t turn) const {
+    for (size_t i = last_.size() - turn; i < last_.size(); ++i)
+      for (size_t j = last_.size() - turn; j < last_.size(); ++j)
+        if (!last_[i].is(last_[j].launch, last_[j].hz) && last_[i].writes_what(last_[j])) return false;
+    return true;
+  }
   static bool aliases(const Launch& launch) {
     for (size_t i = 0; i < launch.arguments.size(); ++i)
       for (size_t j = 0; j < i; ++j)
         if (launch.arguments[i].buffer == launch.arguments[j].buffer) return true;
     return false;
   }
-  bool is_last(const Launch& l, double hz) const {
-    if (l.kernel != launch_.kernel || hz != hz_ || l.queues != launch_.queues || l.arguments.size() != launch_.arguments.size()) return false;
-    for (size_t i = 0; i < l.arguments.size(); ++i)
-      if (l.arguments[i].buffer != launch_.arguments[i].buffer || l.arguments[i].offset != launch_.arguments[i].offset) return false;
-    return true;
-  }
 
-  Launch launch_;
-  double hz_ = 0, ticks_ = 0;
-  int same_ = 0;
+  std::vector<Entry> last_;
 };
 
 }  // namespace assay::runtime::simulated

@@ -119,8 +119,7 @@ class Comparison {
     const auto up_to = [&](size_t i) { return std::vector<const MemoryLevel*>{truth.begin(), truth.begin() + static_cast<std::ptrdiff_t>(i) + 1}; };
     for (size_t i = 0; i < truth.size(); ++i) {
       compare_level(up_to(i), *found[i], i + 1 == truth.size());
-      // Of a first cache that stores pass by, few groups write so little: not all that the next one takes.
-      if (i > 0 || taken_by(truth, i) == i) compare_bandwidth("write", &MemoryBandwidth::write, up_to(taken_by(truth, i)), *found[i]);
+      compare_bandwidth("write", &MemoryBandwidth::write, up_to(taken_by(truth, i)), *found[i]);
       if (taken_by(truth, i) == i) compare_bandwidth("copy", &MemoryBandwidth::copy, up_to(i), *found[i]);
     }
     compare_bandwidth("triad", &MemoryBandwidth::triad, up_to(truth.size() - 1), *found.back());
