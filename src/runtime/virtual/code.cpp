@@ -101,6 +101,7 @@ class Translator {
   Diags diags_;
   std::vector<ir::Index> meaning_;  // empty: the variable itself
   std::map<std::string, int> places_;
+  std::vector<std::string> names_;  // of the variables: those of the kernel may stand for several
   int declared_ = 0;
 };
 
@@ -114,7 +115,8 @@ void Translator::check_types() {
 }
 
 int Translator::place_of(const ir::Index& index) {
-  const std::string text = ir::print(index, k_.index_names);
+  while (names_.size() < static_cast<size_t>(code_.vars)) names_.push_back(fmt::format("v{}", names_.size()));
+  const std::string text = ir::print(index, names_);
   if (const auto known = places_.find(text); known != places_.end()) return known->second;
   Place p;
   std::vector<bool> uses(static_cast<size_t>(code_.vars), false);
@@ -365,12 +367,11 @@ void Translator::add(const ir::If& s) {
 
 Result<Code> make_code(const ir::Kernel& kernel, int width) {
   if (Diags faults = ir::verify(kernel); has_error(faults)) return faults;
-  if (kernel.waves > 1) return error("kernel '" + kernel.name + "': groups of several waves are not simulated");
   if (width <= 1) return Translator(kernel, 1).run();
   if (kernel.lane >= 0) return Translator(kernel, width).run();
   const auto threads = codegen::one_lane(kernel, width);
   if (!threads) return threads.diags();
-  return Translator(*threads, width).run();
+  return Translator(*threads, width * kernel.waves).run();
 }
 
 }  // namespace assay::runtime::simulated

@@ -9,6 +9,7 @@
 #include "base/yaml.h"
 #include "hwdesc/library.h"
 #include "hwdesc/parse.h"
+#include "runtime/source.h"
 #include "runtime/virtual/module.h"
 
 namespace assay::runtime::simulated {
@@ -114,6 +115,8 @@ class VirtualDevice final : public Device {
   // Nothing is printed: a kernel for any target runs as it stands, by as many threads as the target has lanes.
   Result<std::unique_ptr<Module>> load(std::span<const ir::Kernel> kernels, const hwdesc::Target& target, const LoadOptions& options) override {
     const int threads = hwdesc::threads_of(target);
+    if (const int most = on_->chip.group_threads; on_->chip.threads && most > 0)
+      if (Diags many = check_waves(info_.id, kernels, threads, most); has_error(many)) return many;
     return VirtualModule::make(on_, kernels, threads > 1 ? threads : info_.widths.front(), info_.in_sequence && !options.one_by_one);
   }
 
