@@ -1,5 +1,6 @@
 // A made-up machine's observations give its numbers back; what is missing becomes unknown.
 #include "probe/infer.h"
+#include "probe/known.h"
 
 #include <gtest/gtest.h>
 
@@ -113,6 +114,21 @@ TEST(Infer, UpdatesInMemoryHaveALatency) {
   EXPECT_EQ(update(), 0);
   o.points.push_back(block("update", "chain", {{"lanes", 16}}, 16 / 2.5e9));
   EXPECT_NEAR(update(), 16, 0.1);
+}
+
+TEST(Infer, TheChaseIsReadAtTheClockOfMostOfIt) {
+  Observations o = made_machine();
+  const size_t blocks = chase_blocks(o).size();
+  for (Observation& b : o.points) b.clock_hz = kClock;
+  EXPECT_EQ(chase_blocks(o).size(), blocks);
+  size_t slow = 0;  // throttled after a third, which takes longer by as much as a level nearer does
+  for (Observation& b : o.points)
+    if (b.what == "chase" && ++slow <= blocks / 3) {
+      b.clock_hz = 0.6 * kClock;
+      for (double& s : b.samples) s /= 0.6;
+    }
+  EXPECT_EQ(chase_blocks(o).size(), blocks - blocks / 3);
+  for (const Observation& b : chase_blocks(o)) EXPECT_EQ(b.clock_hz, kClock);
 }
 
 TEST(Infer, GivesTheMachineBack) {

@@ -69,7 +69,7 @@ double drift(const Observations& all, const std::string& experiment) {
 
 TEST(Heat, AChipThatThrottlesInMidRunIsFoundAndTheReportShowsIt) {
   const testing::WithEffects chip(testing::chip_file("two-levels"), "noise: 0.03\nthrottle: {after: 30 ms, to: 0.6}\n");
-  const auto result = probe(chip.device(), small());
+  const auto result = testing::probed("heat", chip.device(), small());
   ASSERT_TRUE(result.ok()) << render(result.diags());
   const std::string wrong = lines_of(testing::contradictions(testing::completed(testing::made_of("two-levels")), result->profile, 0.05));
   EXPECT_TRUE(wrong.empty()) << wrong;
