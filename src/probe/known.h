@@ -77,7 +77,8 @@ struct Isa {
 };
 std::optional<Isa> isa_of(const Observations& all);
 
-// The curve of the chase: every node a line, random single cycle. All strides but the line's left out.
+// The curve of the chase: every node a line, random single cycle. All strides but the line's left out, and where the clock
+// changed on the way, the blocks at another one than most.
 std::vector<Observation> chase_blocks(const Observations& all);
 
 }  // namespace assay::probe
