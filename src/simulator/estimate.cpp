@@ -89,26 +89,25 @@ class Estimator {
     return rate.value > 0 ? instructions * passes * share_ / rate.value : 0;
   }
 
+  // What vectors so wide have for themselves, else `whole`.
+  static double of_width(std::span<const model::NarrowRate> narrow, int width, double whole) {
+    const auto own = std::find_if(narrow.begin(), narrow.end(), [&](const model::NarrowRate& n) { return width <= n.lanes; });
+    return own == narrow.end() ? whole : own->rate;
+  }
+
   // Loads or stores: those of narrower vectors may have a rate of their own, lanes that lie apart do.
   double moving(double instructions, const Quantity& whole, std::span<const model::NarrowRate> narrow) const {
     Quantity rate = whole;
-    for (auto n = narrow.rbegin(); n != narrow.rend(); ++n)
-      if (width_ <= n->lanes) rate.value = n->rate;
+    rate.value = of_width(narrow, width_, whole.value);
     return at_rate(instructions, rate);
   }
   double moving_apart(double lanes, const Quantity& apart, std::span<const model::NarrowRate> narrow, const Quantity& otherwise) const {
-    double rate = apart.value > 0 ? apart.value : otherwise.value;
-    for (auto n = narrow.rbegin(); n != narrow.rend(); ++n)
-      if (width_ <= n->lanes) rate = n->rate;
-    return lanes * share_ / rate;
+    return lanes * share_ / of_width(narrow, width_, apart.value > 0 ? apart.value : otherwise.value);
   }
 
   // Vectors narrower than an instruction's may go through a pipe in less time.
   double arithmetic(double instructions, const Quantity& rate, int width) const {
-    double times = 1;
-    for (auto n = m_.narrow_arithmetic.rbegin(); n != m_.narrow_arithmetic.rend(); ++n)
-      if (width <= n->lanes) times = n->rate;
-    return at_rate(instructions, rate) / times;
+    return at_rate(instructions, rate) / of_width(m_.narrow_arithmetic, width, 1);
   }
 
   // Operations of one pipe wait for each other, pipes work side by side. Functions that have no pipe of their own
