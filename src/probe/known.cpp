@@ -66,13 +66,15 @@ std::optional<Isa> isa_of(const Observations& all) {
 std::vector<LaneRate> lane_modes(const Observations& all) {
   std::vector<LaneRate> out;
   const std::optional<Isa> isa = isa_of(all);
+  const int decided = std::atoi(all.fact(kVectorLanes).c_str());
   for (const LaneRate& r : lane_rates(all)) {
+    if (decided > 0 && r.lanes > decided) break;
     const double best = out.empty() ? 0 : out.back().elements_per_second;
-    if (r.elements_per_second >= best * kWiderPays) {
+    if (r.lanes == decided || r.elements_per_second >= best * kWiderPays) {
       out.push_back(r);
       continue;
     }
-    if (!isa || r.lanes * 4 != isa->bytes) continue;
+    if (decided > 0 || !isa || r.lanes * 4 != isa->bytes) continue;
     const auto filled = summarize(select(all, "fma", "fma", {{"lanes", r.lanes}, {"chains", kFilled * isa->registers}}), Estimator::throughput);
     if (filled && r.lanes / filled->value >= best * kAsFast) out.push_back(r);
   }

@@ -67,7 +67,9 @@ struct LaneRate {
 std::vector<LaneRate> lane_rates(const Observations& all);
 
 // Of these, ascending, the widths that pay: each faster than the one before, and last the instruction set's whole
-// registers, if they are as fast: they take half as many instructions.
+// registers, if they are as fast: they take half as many instructions. What the first rounds decided stays (kVectorLanes):
+// later experiments measure at that width alone.
+inline constexpr const char* kVectorLanes = "vector_lanes";  // a fact of the journal
 std::vector<LaneRate> lane_modes(const Observations& all);
 
 // Architectural vector registers of the widest extension.

@@ -229,6 +229,7 @@ std::string Prober::work(const Experiment& e, double seconds, const Send& send) 
   Session s{bench, info, observations_, known_from(whole(observations_)), seconds, turns_of(e, info, options_.budget_s), started, most, shape_of(info).lanes, kernels_, one_by_one, send,
             std::mt19937_64(turn + 1)};
   bench.limit_loops(s.known.most_iterations);
+  if (!s.known.threads && observations_.finished("fma") && observations_.fact(kVectorLanes).empty()) s.fact(kVectorLanes, std::to_string(s.known.lanes));
   s.in_groups_of = [&](std::span<const ir::Kernel> kernels, int threads) {
     runtime::DeviceInfo wide = info;
     wide.widths = {threads};

@@ -98,6 +98,17 @@ TEST(Infer, VectorsThatAreSplitOverflowTheRegisters) {
   EXPECT_EQ(inferred(o).execution.lanes.modes.size(), 2u);
 }
 
+TEST(Infer, WhatTheFirstRoundsDecidedOfTheWidthStays) {
+  Observations o = of_two_halves();
+  o.facts.emplace_back(kVectorLanes, "8");
+  EXPECT_EQ(inferred(o).execution.lanes.modes.size(), 2u) << "though whole registers pay";
+  o.facts.emplace_back(kVectorLanes, "16");
+  for (Observation& b : o.points)
+    if (b.what == "fma" && b.experiment == "fma" && b.value_at("lanes") == 16 && b.value_at("chains") >= 16)
+      for (double& s : b.samples) s *= 1.5;
+  EXPECT_EQ(inferred(o).execution.lanes.modes.size(), 3u) << "though neighbours held them up later";
+}
+
 TEST(Infer, VectorsWiderThanTheRegistersDoNotPay) {
   Observations o = of_two_halves();
   o.facts.emplace_back("isa", "avx2");

@@ -13,6 +13,7 @@
 
 #include "hwdesc/check.h"
 #include "probe/journal.h"
+#include "probe/known.h"
 #include "probe/stats.h"
 
 namespace assay::probe {
@@ -63,6 +64,7 @@ TEST(Probe, AShortOneIsPlausible) {
   ASSERT_TRUE(result.ok()) << render(result.diags());
   expect_plausible(result->profile);
   EXPECT_TRUE(result->observations.finished("streamed"));
+  EXPECT_EQ(result->observations.fact(kVectorLanes), std::to_string(int(result->profile.execution.lanes.modes.back().width.value->v)));
   EXPECT_EQ(result->observations.times_done("mixes"), 2) << "rates are taken at two times";
   EXPECT_EQ(result->observations.times_done("sharing"), 1);
   EXPECT_GT(values_of(select(result->observations, "streamed", "read"), "bytes").size(), 8u);
