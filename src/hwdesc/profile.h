@@ -168,6 +168,7 @@ struct MemoryLevel {          // near to far in Profile::memory
   MemoryBandwidth bandwidth;  // per instance
   Value<Latency> latency;     // load to use
   Loaded loaded;
+  Value<Latency> false_sharing;  // of a cache per unit: for each end of a written run behind which another unit writes
   Value<Bytes> line, transaction;
   Value<Count> ways;
   Banks banks;

@@ -336,6 +336,7 @@ class Resolver {
     if (l.outstanding.lines.known()) out.misses_in_flight = l.outstanding.lines.value->v * per_unit(l.outstanding.per);
     out.write_allocates = l.write == hwdesc::WritePolicy::allocate || l.write == hwdesc::WritePolicy::unknown;
     if (!out.shared) resolve_others(l.bandwidth, base + ".bandwidth.");
+    if (!out.shared && l.false_sharing.known()) m_.false_sharing = {seconds(*l.false_sharing.value), spread_of(l.false_sharing), false, base + ".false_sharing"};
     if (m_.levels.empty()) resolve_nearest(l.bandwidth, base + ".bandwidth.", out);
     m_.levels.push_back(std::move(out));
   }

@@ -233,10 +233,10 @@ std::vector<double> accessed_bytes(const ir::Program& p, const Streams& s, const
   return out;
 }
 
-double shared_ends(const ir::Program& p, const Streams& s, double units) {
-  if (s.nest.loops.empty() || !s.nest.loops[0].group || units <= 1) return 0;
+SharedEnds shared_ends(const ir::Program& p, const Streams& s, double units) {
+  if (s.nest.loops.empty() || !s.nest.loops[0].group || units <= 1) return {};
   const Footprint f = part_of_unit(p, s, s.streams.back(), units);
-  return f.rows > 1 ? f.rows : 0;
+  return f.rows > 1 ? SharedEnds{f.rows, f.run} : SharedEnds{};
 }
 
 }  // namespace assay::model

@@ -58,7 +58,11 @@ std::vector<double> accessed_bytes(const ir::Program& p, const Streams& s, const
 
 // Runs of the output that one of `units` units writes and that end where another unit's begin: 0 where each
 // unit has one contiguous part, as many as there are rows where the units share the columns out.
-double shared_ends(const ir::Program& p, const Streams& s, double units);
+struct SharedEnds {
+  double count = 0, run = 0;  // bytes of one run
+};
+inline constexpr double kSharedRun = 1024;  // bytes of those whose cost a profile gives; shorter ones have fewer lines to lose
+SharedEnds shared_ends(const ir::Program& p, const Streams& s, double units);
 
 // Extent of the tile per axis that loops [depth..) cover.
 std::vector<int64_t> covered(const ir::Program& p, const lower::Nest& nest, size_t depth);

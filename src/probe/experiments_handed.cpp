@@ -1,4 +1,4 @@
-// What a unit reads of another one's cache.
+// What a unit reads of another one's cache, and what it loses to another one's prefetches.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -24,6 +24,9 @@ const KneePoint* own_cache(const Known& known, size_t& level) {
   return out;
 }
 
+// Simulated caches know nothing of each other.
+bool has_others(const Session& s) { return !s.device.threads && !s.device.simulated && s.device.units > 1; }
+
 // One pass of every unit over its own blocks.
 Job pass_over(const Session& s, const char* access, int buffer, int64_t blocks) {
   Job job;
@@ -46,7 +49,7 @@ void run_handed(Session& s) {
   size_t level = 0;
   const KneePoint* cache = own_cache(s.known, level);
   const int units = s.device.units;
-  if (s.device.threads || s.device.simulated || units < 2 || cache == nullptr) return;  // simulated caches know nothing of each other
+  if (!has_others(s) || cache == nullptr) return;
   const int64_t blocks = std::max<int64_t>(1, static_cast<int64_t>(kHeld * cache->from) / kBlockBytes);
   const int buffer = s.bench.allocate(units * blocks * kBlockBytes);
   const auto launch = [&](const char* access, size_t over) {
@@ -77,6 +80,33 @@ void run_handed(Session& s) {
     };
     sample(observation(reads ? "handed" : "taken"), 1);
     if (reads) sample(observation("reclaimed"), 0);
+  });
+}
+
+// Every unit writes runs, all at once: those of two units one behind the other, and each unit's in rows of its own, with as
+// much between them that nobody touches. Seconds per run.
+void run_ends(Session& s) {
+  size_t level = 0;
+  const KneePoint* cache = own_cache(s.known, level);
+  const int units = s.device.units;
+  if (!has_others(s) || cache == nullptr) return;
+  const int64_t rows = std::max<int64_t>(16, static_cast<int64_t>(kHeld * cache->from) / (2 * kEndBytes));
+  const int64_t part = rows * 2 * kEndBytes + kBlockBytes;
+  const int buffer = s.bench.allocate(units * part);
+  s.rounds(2, [&](size_t turn) {
+    const bool side_by_side = turn == 0;
+    Job job;
+    job.kernel = access_name("ends_write", s.lanes.back());
+    job.arguments = {{buffer, 0}};
+    job.groups = units;
+    job.work = static_cast<double>(rows);
+    job.most = kMaxPasses;
+    job.parameters = [=](int64_t passes) {
+      std::vector<double> out = {static_cast<double>(passes), static_cast<double>(rows)};
+      for (int64_t u = 0; u < units; ++u) out.push_back(static_cast<double>((side_by_side ? u / 2 * part + u % 2 * kEndBytes : u * part) / kPlaceBytes));
+      return out;
+    };
+    s.emit(s.bench.measure("ends", side_by_side ? "between" : "own", {{"level", double(level)}}, job));
   });
 }
 

@@ -86,4 +86,16 @@ void add_handed(const Observations& all, size_t level, MemoryLevel& to) {
   add("reclaimed", to.bandwidth.reclaimed, "writes", "every unit writes what the next one has read since it wrote it, half of what a cache holds");
 }
 
+void add_false_sharing(const Observations& all, size_t level, MemoryLevel& to) {
+  const auto between = summarize(select(all, "ends", "between", {{"level", double(level)}}), Estimator::latency);
+  const auto own = summarize(select(all, "ends", "own", {{"level", double(level)}}), Estimator::latency);
+  if (!between || !own) return;
+  if (between->low <= own->high) {
+    to.false_sharing = unknown_value<Latency>("runs that end in front of another unit's take no longer");
+    return;
+  }
+  to.false_sharing = latency_value({between->value - own->value, between->low - own->high, between->high - own->low, between->n + own->n, ""}, "",
+                                   fmt::format("two units writing runs of {} B by turns, all at once, less the same in memory of their own", kEndBytes));
+}
+
 }  // namespace assay::probe

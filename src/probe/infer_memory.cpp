@@ -275,6 +275,7 @@ MemoryLevel level_of(Context c, const Profile& p) {
   add_bandwidth(c, l);
   add_outstanding(c, l);
   add_handed(c.all, c.index, l);
+  add_false_sharing(c.all, c.index, l);
   add_loaded(c.all, c.known, c.index, l);
   l.line = select(c.all, "line", "pair").empty()
                ? unknown_value<Bytes>("not measured")

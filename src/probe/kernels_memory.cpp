@@ -154,11 +154,21 @@ ir::Kernel around(int lanes, bool threads) {
   return k;
 }
 
-// Runs of a few lines, each in a row of its own: for pass < passes: for run of a row: for row < rows. Rows lie a block and a
-// line apart, so that they do not meet in a few sets.
-ir::Kernel apart(const std::string& access, int lanes) {
-  const bool reads = access == "apart_read";
-  ir::Kernel k = code::empty(access_name(access, lanes));
+// Runs of a few lines in rows: for pass < passes: for run of a row: for row < rows; or one row after the other. Rows a block
+// and a line apart do not meet in a few sets.
+struct Rows {
+  const char* access;
+  bool reads;
+  int64_t apart, runs;  // bytes from row to row, runs in each
+  bool row_by_row;
+};
+constexpr std::array<Rows, 3> kRows = {{{"apart_read", true, kRowBytes, kBlockBytes / kRunBytes, false},
+                                        {"apart_write", false, kRowBytes, kBlockBytes / kRunBytes, false},
+                                        {"ends_write", false, 2 * kEndBytes, kEndBytes / kRunBytes, true}}};
+
+ir::Kernel in_rows(const Rows& shape, int lanes) {
+  const bool reads = shape.reads;
+  ir::Kernel k = code::empty(access_name(shape.access, lanes));
   const int buffer = code::add_buffer(k, reads ? "from" : "to", DType::f32, !reads), value = code::add_register(k, "value", DType::f32, lanes);
   k.body.push_back(code::declare(value, 1));
   k.body.push_back(code::set(value, code::opaque(code::number(1.37, DType::f32, lanes))));
@@ -167,16 +177,16 @@ ir::Kernel apart(const std::string& access, int lanes) {
   const int rows = code::parameter(k, "rows", parameters, ir::constant(1), kBlocks);
   const int first = code::parameter(k, "first", parameters, ir::variable(0) + 2, kBlocks * (kBlockBytes / kPlaceBytes));
   const int pass = code::add_index(k, "pass"), run = code::add_index(k, "run"), row = code::add_index(k, "row");
-  const ir::Index base = ir::variable(first, kPlaceBytes / 4) + ir::variable(row, kRowBytes / 4) + ir::variable(run, kRunBytes / 4);
+  const ir::Index base = ir::variable(first, kPlaceBytes / 4) + ir::variable(row, shape.apart / 4) + ir::variable(run, kRunBytes / 4);
   ir::Block body;
   for (int64_t e = 0; e < kRunBytes / 4; e += lanes) {
     if (reads) body.insert(body.end(), {code::set(value, code::load(buffer, base + e, DType::f32, lanes)), code::keep(value)});
     else body.push_back(code::store(buffer, base + e, code::reg(k, value)));
   }
-  constexpr int64_t kRuns = kBlockBytes / kRunBytes;
-  ir::Block rows_of_run = {code::loop(row, kBlocks, ir::variable(rows), std::move(body))};
-  ir::Block runs = {code::loop(run, kRuns, ir::constant(kRuns), std::move(rows_of_run))};
-  k.body.push_back(code::loop(pass, kMaxPasses, ir::variable(passes), std::move(runs)));
+  const auto over_rows = [&](ir::Block inner) { return ir::Block{code::loop(row, kBlocks, ir::variable(rows), std::move(inner))}; };
+  const auto over_runs = [&](ir::Block inner) { return ir::Block{code::loop(run, shape.runs, ir::constant(shape.runs), std::move(inner))}; };
+  body = shape.row_by_row ? over_rows(over_runs(std::move(body))) : over_runs(over_rows(std::move(body)));
+  k.body.push_back(code::loop(pass, kMaxPasses, ir::variable(passes), std::move(body)));
   return k;
 }
 
@@ -244,7 +254,7 @@ void add_memory_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) {
   for (const std::string& access : kAccesses)
     for (const int lanes : shape.lanes) to.push_back(streaming(access, lanes, shape.threads));
   if (shape.threads) return;  // who goes where when is the device's choice
-  for (const char* access : {"apart_read", "apart_write"}) to.push_back(apart(access, shape.lanes.back()));
+  for (const Rows& rows : kRows) to.push_back(in_rows(rows, shape.lanes.back()));
 }
 
 KernelShape shape_of(const runtime::DeviceInfo& info) {

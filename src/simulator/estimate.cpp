@@ -14,6 +14,7 @@
 #include "model/copies.h"
 #include "model/joined.h"
 #include "model/residual.h"
+#include "model/retention.h"
 #include "simulator/balance.h"
 #include "simulator/residency.h"
 
@@ -58,7 +59,7 @@ class Estimator {
     handing_over();
     taking_over();
     translating();
-    const double body = m_.simt ? compose_simt() : compose_simd();
+    const double body = std::max(m_.simt ? compose_simt() : compose_simd(), contended_);
     overhead();
     const double late = joining(body);
     out_.seconds = body + fixed_ + late;
@@ -325,15 +326,28 @@ class Estimator {
     add_term("translation", seconds, [&] { return fmt::format("{:.4g} pages anew", seconds * active_ / m_.translation.value); }, m_.translation.spread);
   }
 
-  // A prefetcher that runs on behind the end of a run takes a line which another unit is about to write: it
-  // goes over and comes back by way of the last cache, as other misses do.
+  // A prefetcher that runs on behind the end of a run takes lines which another unit is about to write: they go over and
+  // come back, one after the other, while a unit that has other things to do goes on. Not measured: one, by way of the last
+  // cache, as other misses do. What no cache holds comes from the far memory anyway.
   void handing_over() {
     if (m_.simt || m_.levels.size() < 2) return;
+    const model::SharedEnds ends = model::shared_ends(p_, streams_, active_);
+    if (ends.count <= 0) return;
     const model::Level& last = m_.levels[m_.levels.size() - 2];
-    const double ends = model::shared_ends(p_, streams_, active_), seconds = 2 * ends * last.latency.value / last.misses_in_flight;
-    if (seconds <= 0) return;
-    cost_.far += seconds;
-    add_term("sharing", seconds, [&] { return fmt::format("{:.0f} runs of the output end in another unit's", ends); }, last.latency.spread);
+    const bool measured = m_.false_sharing.value > 0;
+    const double passing = 2 * ends.count * last.latency.value / last.misses_in_flight;
+    const double waiting = ends.count * m_.false_sharing.value * std::min(1.0, ends.run / model::kSharedRun) * model::held(last, held_bytes(last), last.end);
+    (measured ? contended_ : cost_.far) += measured ? waiting : passing;
+    add_term("sharing", measured ? waiting : passing, [&] { return fmt::format("{:.0f} runs of the output end in another unit's", ends.count); },
+             measured ? m_.false_sharing.spread : last.latency.spread);
+  }
+
+  // What an instance of the level is to hold of all arguments.
+  double held_bytes(const model::Level& level) const {
+    double bytes = 0;
+    for (const model::Stream& s : streams_.streams)
+      if (s.staging < 0) bytes += model::part_of_unit(p_, streams_, s, active_).bytes(m_.levels[0].line);
+    return bytes * std::max(1.0, active_ / level.instances);
   }
 
   // Lines in another unit's own cache come out of it, and lines that it has read are taken from it before they are
@@ -475,6 +489,7 @@ class Estimator {
   HeldByOthers others_;
   double copied_alone_ = 0;  // the part of copies that overlaps with no arithmetic
   double groups_ = 1, active_ = 1, share_ = 1, fixed_ = 0;
+  double contended_ = 0;      // lines that units take from each other in turn
   UnitCost cost_;
   std::vector<double> spreads_;
   Estimate out_;

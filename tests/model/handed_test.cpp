@@ -91,6 +91,28 @@ TEST(Handed, AMemoryWithNothingBehindItHandsNothingOver) {
   EXPECT_DOUBLE_EQ(seconds(machine(t), left(true)), silent);
 }
 
+// Rows whose halves are two units', or which are one unit's each.
+TEST(Handed, EndsInFrontOfAnotherUnitsRunCostWhatWasMeasured) {
+  constexpr double kEach = 1e-6;
+  hwdesc::Target t = small_cpu(8, 2);
+  const model::Machine silent = machine(t);
+  for (hwdesc::MemoryLevel& l : t.profile.memory)
+    if (l.name == "l2") l.false_sharing.value = hwdesc::Latency{kEach, ""};
+  const model::Machine m = machine(t);
+  const auto sharing = [](const model::Machine& of, const ir::Program& p) {
+    for (const model::Term& term : simulator::estimate(p, of, {}, {}).terms)
+      if (term.name == "sharing") return term.seconds;
+    return 0.0;
+  };
+  const ir::Program columns = product(8, 64, 128, 32), whole = product(8, 64, 128, 64), far = product(4096, 4096, 16, 2048);
+  EXPECT_NEAR(sharing(m, columns), 8 * kEach / 8, 1e-9) << "runs of 128 of 1024 bytes";
+  EXPECT_LT(sharing(silent, columns), 0.1 * kEach) << "one line each";
+  EXPECT_EQ(sharing(m, whole), 0) << "one group";
+  EXPECT_EQ(sharing(m, far), 0) << "no cache holds it";
+  const double rest = simulator::estimate(columns, silent, {}, {}).seconds, with = simulator::estimate(columns, m, {}, {}).seconds;
+  EXPECT_NEAR(with, std::max(rest, kEach), 0.2 * kEach) << "a unit goes on meanwhile";
+}
+
 TEST(Handed, AProgramLeavesWhatItWroteInTheCaches) {
   const ir::Program p = product(8, 64, 128, 32);
   const std::vector<simulator::Range> where = simulator::ranges_apart(p);

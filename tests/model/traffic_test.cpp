@@ -159,11 +159,11 @@ TEST(Sharing, EndsWhereUnitsShareTheColumnsOut) {
   const auto ends = [](const char* group) {
     ir::Program p = walk(256, 1, 16, "j");
     p.tiles[0].extent = group[0] == 'i' ? std::vector<int64_t>{16, 256} : std::vector<int64_t>{64, 64};
-    return model::shared_ends(p, model::streams_of(p), 2);
+    return model::shared_ends(p, model::streams_of(p), 2).count;
   };
   EXPECT_EQ(ends("i"), 0) << "16 of 64 rows are one run";
   EXPECT_EQ(ends("j"), 64) << "each row is shared";
-  EXPECT_EQ(model::shared_ends(walk(256, 1, 16, "j"), model::streams_of(walk(256, 1, 16, "j")), 2), 0) << "one group";
+  EXPECT_EQ(model::shared_ends(walk(256, 1, 16, "j"), model::streams_of(walk(256, 1, 16, "j")), 2).count, 0) << "one group";
 }
 
 TEST(Footprint, RowsCloserThanALineShareIt) {

@@ -71,6 +71,22 @@ TEST(Access, what_a_unit_reads_of_another_ones_cache) {
   EXPECT_FALSE(l.bandwidth.taken.known()) << "never measured";
 }
 
+TEST(Access, WhatAnEndInFrontOfAnotherUnitsRunCosts) {
+  Observations o;
+  o.points = {block("ends", "own", {{"level", 1}}, 16e-9), block("ends", "between", {{"level", 1}}, 316e-9)};
+  hwdesc::MemoryLevel l, nearer, none;
+  add_false_sharing(o, 1, l);
+  add_false_sharing(o, 0, nearer);
+  ASSERT_TRUE(l.false_sharing.known());
+  EXPECT_NEAR(l.false_sharing.value->v, 300e-9, 1e-9);
+  EXPECT_EQ(l.false_sharing.value->clock, "");
+  EXPECT_FALSE(nearer.false_sharing.known());
+  o.points[1] = block("ends", "between", {{"level", 1}}, 16e-9);
+  add_false_sharing(o, 1, none);
+  EXPECT_FALSE(none.false_sharing.known());
+  EXPECT_NE(none.false_sharing.note, "");
+}
+
 // A cache of so many sets and ways, indexed by address bits or by a hash.
 Observations lines(double sets, double ways, bool hash) {
   Observations o;
