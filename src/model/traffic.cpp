@@ -193,6 +193,13 @@ class Traffic {
     return 1 - held(cache, ahead.occupied(line_, cache.sets), kCrowdedEnd * cache.capacity.value);
   }
 
+  // The part of what prefetchers bring of rows that are walked side by side which has gone before its turn, since more of
+  // them meet in a set than it has ways.
+  double followed_in_vain(size_t i, const Level& cache) const {
+    if (m_.simt || s_.streams[i].written || prefetched(i) || straight_run(i) <= line_) return 0;
+    return 1 - held(cache, shapes_[i].back().occupied(line_, cache.sets), kCrowdedEnd * cache.capacity.value);
+  }
+
   bool crowds(size_t i, const Level& cache) const {
     const Footprint& f = shapes_[i].back();
     return f.occupied(line_, cache.sets) > f.bytes(line_);
@@ -238,6 +245,7 @@ class Traffic {
       const double all = crowds(i, cache) && i < most_.size() ? most_[i] * v.shrink : 0;
       bytes[i] += left[i] * std::max(all, unreused(v, i));
       if (l == 0 && prefetched(i)) bytes[i] *= 1 + in_vain(i, cache);
+      if (l == 0 && crowds(i, cache)) bytes[i] += followed_in_vain(i, cache) * unreused(v, i);
       if (s_.streams[i].written) out.stores_held += left[i] * all / line_ * units;
     }
     // What was written is written back once the program's other operands have driven it out; it stays where all fit.

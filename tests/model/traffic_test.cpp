@@ -155,6 +155,23 @@ TEST(Traffic, OnlyTheStartOfARunIsNotForeseen) {
   EXPECT_DOUBLE_EQ(starts(64, 16), 64 * 256 / 16) << "a column of lines: each jumps";
 }
 
+// Rows a page apart, walked side by side, a whole line of each: what prefetchers bring of the next lines has gone where more
+// rows meet in a set than it has ways.
+TEST(Traffic, WhatIsPrefetchedOfRowsThatCrowdASetComesTwice) {
+  model::Machine m = machine(small_cpu(4, 1));
+  m.levels[0].capacity.value = m.levels[0].end = 32768;
+  m.levels[0].sets = 64;  // of 8 ways
+  const auto read = [&](int64_t rows, const char* order) {
+    const ir::Program p = walk(1024, rows, 16, "j", "i, j", order);
+    return model::traffic(p, model::streams_of(p), m, {})[0].streams[0].read;
+  };
+  const double all = 64 * 1024 * 4;
+  EXPECT_DOUBLE_EQ(read(4, "i, j"), all);
+  EXPECT_DOUBLE_EQ(read(8, "i, j"), all) << "as many as ways";
+  EXPECT_NEAR(read(16, "i, j"), 2 * all, 0.1 * all) << "nearly all of them";
+  EXPECT_DOUBLE_EQ(read(16, "j, i"), all) << "down a column: nobody walks on along the rows";
+}
+
 TEST(Sharing, EndsWhereUnitsShareTheColumnsOut) {
   const auto ends = [](const char* group) {
     ir::Program p = walk(256, 1, 16, "j");
