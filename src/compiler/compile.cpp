@@ -78,48 +78,93 @@ std::string key_of(const Problem& p) {
   return key;
 }
 
+// A program for every part, each for the caches as the one before leaves them.
+class Chooser {  // invariant: refers to the parts of one compilation, which outlive it
+ public:
+  Chooser(const Problems& problems, const hwdesc::Target& target, const model::Machine& machine, const Options& options)
+      : parts_(problems.tile_graphs), target_(target), machine_(machine), options_(options) {
+    const std::vector<simulator::Range> ranges = ranges_of(problems);
+    for (const TileGraph& part : parts_) {
+      std::vector<simulator::Range>& where = where_.emplace_back();  // the chain's tensors
+      for (int t : part.chain.tensors) where.push_back(ranges[static_cast<size_t>(t)]);
+    }
+  }
+
+  // A plan runs again and again: where its operands stay, the first step finds what the last one left.
+  Diags run() {
+    if (Diags diags = choose_all(true); !diags.empty()) return diags;
+    if (!parts_.empty() && begins_warm()) return choose_all(false);
+    return {};
+  }
+
+  const std::vector<ir::Program>& programs() const { return programs_; }
+  int64_t evaluated() const { return evaluated_; }
+  int64_t pruned() const { return pruned_; }
+
+ private:
+  Diags choose_all(bool first) {
+    std::map<std::string, Constructed> known;
+    programs_.clear();
+    evaluated_ = pruned_ = 0;
+    for (size_t i = 0; i < parts_.size(); ++i) {
+      if (options_.cancel != nullptr && *options_.cancel) return {error("compilation was interrupted")};
+      const auto& [name, chain, problem] = parts_[i];
+      if (first && options_.progress) options_.progress(static_cast<int>(i), static_cast<int>(parts_.size()), name);
+      const std::string key = key_of(problem);
+      auto found = known.find(key);
+      if (found == known.end()) {
+        Result<Constructed> made = construct(problem, target_, machine_, caches_, where_[i], options_.keep);
+        if (!made.ok()) {
+          Diags diags = made.diags();
+          diags.insert(diags.begin(), error("no program can compute node " + name + " (" + problem.graph.nodes[0].op + ")"));
+          return diags;
+        }
+        evaluated_ += made->evaluated;
+        pruned_ += made->pruned;
+        found = known.emplace(key, std::move(*made)).first;
+      }
+      programs_.push_back(found->second.best.front().program);
+      caches_ = simulator::after(programs_.back(), machine_, std::move(caches_), where_[i]);
+    }
+    return {};
+  }
+
+  bool begins_warm() const {
+    const auto seconds = [&](const simulator::CacheState& before) { return simulator::estimate(programs_[0], machine_, before, where_[0]).seconds; };
+    return seconds(caches_) < kWarm * seconds({});
+  }
+
+  static constexpr double kWarm = 0.99;  // of the time with nothing in the caches
+
+  const std::vector<TileGraph>& parts_;
+  const hwdesc::Target& target_;
+  const model::Machine& machine_;
+  const Options& options_;
+  std::vector<std::vector<simulator::Range>> where_;
+  std::vector<ir::Program> programs_;
+  simulator::CacheState caches_;
+  int64_t evaluated_ = 0, pruned_ = 0;
+};
+
 }  // namespace
 
 Result<Compiled> compile(const ir::Graph& graph, const hwdesc::Target& target, const Options& options) {
   const Result<model::Machine> machine = model::prepare(target);
   if (!machine.ok()) return machine.diags();
   const Problems problems = problems_of(graph, *machine);
-  const std::vector<TileGraph>& parts = problems.tile_graphs;
-
-  const std::vector<simulator::Range> ranges = ranges_of(problems);
+  Chooser chooser(problems, target, *machine, options);
+  if (Diags diags = chooser.run(); !diags.empty()) return diags;
   PlanBuilder builder(problems.laid, problems.storage, *machine);
-  std::map<std::string, Constructed> known;
-  simulator::CacheState caches;
-  int64_t evaluated = 0, pruned = 0;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    if (options.cancel != nullptr && *options.cancel) return error("compilation was interrupted");
-    const auto& [name, chain, problem] = parts[i];
-    if (options.progress) options.progress(static_cast<int>(i), static_cast<int>(parts.size()), name);
-    const std::string key = key_of(problem);
-    std::vector<simulator::Range> where;  // the chain's tensors
-    for (int t : chain.tensors) where.push_back(ranges[static_cast<size_t>(t)]);
-    auto found = known.find(key);
-    if (found == known.end()) {
-      Result<Constructed> made = construct(problem, target, *machine, caches, where, options.keep);
-      if (!made.ok()) {
-        Diags diags = made.diags();
-        diags.insert(diags.begin(), error("no program can compute node " + name + " (" + problem.graph.nodes[0].op + ")"));
-        return diags;
-      }
-      evaluated += made->evaluated;
-      pruned += made->pruned;
-      found = known.emplace(key, std::move(*made)).first;
-    }
-    const ir::Program& program = found->second.best.front().program;
-    builder.add_step(chain, name, program);
-    caches = simulator::after(program, *machine, std::move(caches), where);
+  for (size_t i = 0; i < problems.tile_graphs.size(); ++i) {
+    const auto& [name, chain, problem] = problems.tile_graphs[i];
+    builder.add_step(chain, name, chooser.programs()[i]);
   }
   Compiled out = builder.finish();
   simulator::PlanEstimate estimate = simulator::simulate(out.plan, *machine);
   out.estimates = std::move(estimate.steps);
   out.total = std::move(estimate.total);
-  out.evaluated = evaluated;
-  out.pruned = pruned;
+  out.evaluated = chooser.evaluated();
+  out.pruned = chooser.pruned();
   return out;
 }
 

@@ -306,6 +306,13 @@ class Resolver {
     return std::any_of(behind, p_.memory.end(), [&](const hwdesc::MemoryLevel& m) { return m.name == l.backed_by; });
   }
 
+  // A power of two. Where nobody told the ways, they are at least 8.
+  static double sets_of(const hwdesc::MemoryLevel& l, const Level& level) {
+    const double bytes = l.capacity.known() ? l.capacity.value->v : level.capacity.value;
+    const double sets = std::log2(std::max(1.0, bytes / ((l.ways.known() ? l.ways.value->v : 8.0) * level.line)));
+    return std::exp2(l.ways.known() ? std::round(sets) : std::floor(sets));
+  }
+
   void resolve_level(const hwdesc::MemoryLevel& l) {
     if (l.per == "host" || !l.link.empty() || !l.path.empty()) return;  // programs load from buffers
     if (lies_farther_out(l)) return;  // a name for a part of another memory, as near as the caches make it
@@ -326,9 +333,7 @@ class Resolver {
     out.end = l.knee.to.known() ? l.knee.to.value->v : 1.5 * out.capacity.value;
     if (l.transaction.known()) out.line = l.transaction.value->v;
     else if (l.line.known()) out.line = l.line.value->v;
-    const double ways = l.ways.known() ? l.ways.value->v : 8.0;
-    if (l.managed == hwdesc::Managed::automatic)
-      out.sets = std::exp2(std::floor(std::log2(std::max(1.0, out.capacity.value / (ways * out.line)))));
+    if (l.managed == hwdesc::Managed::automatic) out.sets = sets_of(l, out);
     resolve_streamed(l, base, out);
     const double users = m_.units / out.instances;
     resolve_bandwidth(l, base, users, out);

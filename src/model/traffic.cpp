@@ -120,11 +120,15 @@ class Traffic {
     double sum = touched(v, depth);
     if (depth > s_.streams[i].until) return sum;
     for (size_t k = 0; k < s_.streams.size(); ++k) {
-      if (depth > s_.streams[k].until || s_.streams[k].moves != s_.streams[i].moves) continue;
+      if (depth > s_.streams[k].until) continue;
       const Footprint &own = rows_at(v, i, depth), &other = rows_at(v, k, depth);
-      if (k == i || other.stride == own.stride) sum += std::max(0.0, other.occupied(line_, cache.sets) - other.bytes(line_));
+      if (goes_along(other, k, own, i)) sum += std::max(0.0, other.occupied(line_, cache.sets) - other.bytes(line_));
     }
     return sum;
+  }
+
+  bool goes_along(const Footprint& other, size_t k, const Footprint& own, size_t i) const {
+    return k == i || (s_.streams[k].moves == s_.streams[i].moves && other.stride == own.stride);
   }
 
   const Footprint& rows_at(const View& v, size_t i, size_t depth) const { return depth == 0 ? v.whole[i] : shapes_[i][depth]; }
@@ -194,10 +198,13 @@ class Traffic {
   }
 
   // The part of what prefetchers bring of rows that are walked side by side which has gone before its turn, since more of
-  // them meet in a set than it has ways.
+  // them, and of those that go along, meet in a set than it has ways.
   double followed_in_vain(size_t i, const Level& cache) const {
     if (m_.simt || s_.streams[i].written || prefetched(i) || straight_run(i) <= line_) return 0;
-    return 1 - held(cache, shapes_[i].back().occupied(line_, cache.sets), kCrowdedEnd * cache.capacity.value);
+    double taken = 0;
+    for (size_t k = 0; k < s_.streams.size(); ++k)
+      if (goes_along(shapes_[k].back(), k, shapes_[i].back(), i)) taken += shapes_[k].back().occupied(line_, cache.sets);
+    return 1 - held(cache, taken, kCrowdedEnd * cache.capacity.value);
   }
 
   bool crowds(size_t i, const Level& cache) const {

@@ -26,7 +26,7 @@ constexpr auto kExperiments = std::to_array<Experiment>({
     {"mixes", "knees", "issue rate", 1.2, run_mixes, 2},
     {"bandwidth", "knees fma sharing", "bandwidth of the caches", 4.0, run_bandwidth, 2},
     {"handed", "knees fma sharing", "what a unit reads of another one's cache", 0.4, run_handed, 2},
-    {"ends", "knees fma sharing", "runs that end in front of another unit's", 0.2, run_ends, 2},
+    {"ends", "knees fma sharing", "runs that end in front of another unit's", 0.4, run_ends, 2},
     {"far", "knees fma streamed", "bandwidth of far memory by units", 4.0, run_far, 2},
     {"loaded", "knees fma streamed residency", "latency while others stream", 0.8, run_loaded},
     {"tlb", "line", "address translation", 2.0, run_tlb},

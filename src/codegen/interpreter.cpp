@@ -1,0 +1,204 @@
+// Statements and values, one lane after the other.
+#include "codegen/interpreter.h"
+
+#include <fmt/format.h>
+
+#include "codegen/scalar_op.h"
+#include "ir/element.h"
+#include "ir/graph.h"
+
+namespace assay::codegen {
+
+using ir::Value;
+using ir::ValueOp;
+
+int64_t Interpreter::trips(const ir::For& s) const {
+  int64_t n = s.limit;
+  for (const ir::Index& b : s.bounds) n = std::min(n, ir::evaluate(b, indices));
+  return n;
+}
+
+void Interpreter::run(const ir::Block& block) {
+  for (const ir::Stmt& s : block) std::visit([&](const auto& node) { run(node); }, s.node);
+}
+
+void Interpreter::run(const ir::For& s) {
+  const int64_t end = trips(s);
+  for (int64_t i = 0; i < end; ++i) {
+    indices[static_cast<size_t>(s.var)] = i;
+    ++counts.iterations;
+    run(s.body);
+  }
+}
+
+void Interpreter::run(const ir::Locate& s) {
+  const double value = found(s.id, ir::evaluate(s.index, indices), &s.index);
+  indices[static_cast<size_t>(s.var)] = ir::position_of(value, s.extent).value_or(-1);
+  ++counts.splats;
+}
+
+void Interpreter::run(const ir::Declare& s) {
+  for (const int id : s.regs)
+    registers[static_cast<size_t>(id)].assign(
+        static_cast<size_t>(kernel.registers[static_cast<size_t>(id)].lanes), kUnwritten);
+}
+
+void Interpreter::run(const ir::Store& s) {
+  const Lanes lanes = value(s.value);
+  const int64_t at = ir::evaluate(s.index, indices);
+  for (int l = 0; l < s.count; ++l)
+    element(s.id, at + l * s.stride, "store to", &s.index) = ir::rounded(s.value.dtype, lanes[static_cast<size_t>(l)]);
+  ++counts.vector_stores;
+}
+
+// One group after the other: every step is one of its own.
+void Interpreter::run(const ir::AtomicAdd& s) {
+  const Lanes lanes = value(s.value);
+  const int64_t at = ir::evaluate(s.index, indices);
+  Lanes before(lanes.size());
+  for (size_t l = 0; l < lanes.size(); ++l) {
+    double& held = element(s.id, at + static_cast<int64_t>(l) * s.stride, "addition to", &s.index);
+    before[l] = held;
+    held = apply_scalar(ValueOp::add, s.value.dtype, before[l], lanes[l], 0);
+  }
+  if (s.reg >= 0) registers[static_cast<size_t>(s.reg)] = std::move(before);
+  ++counts.arithmetic;
+}
+
+// Nobody comes while a group looks: it sees all of them at once, or never. Where others gave up all may have come before.
+void Interpreter::run(const ir::DeviceBarrier& s) {
+  const double all = value(s.all).front();
+  double& come = element(s.id, ir::evaluate(s.index, indices), "addition to", &s.index);
+  double& looks = registers[static_cast<size_t>(s.looks)].front();
+  const double found = come;
+  come += 1;
+  if (found < all) looks = come < all || looks < 1 ? 0 : looks - 1;
+  ++counts.arithmetic;
+}
+
+void Interpreter::run(const ir::MatrixMultiply& s) {
+  const ir::MatrixInstruction& i = kernel.instructions[static_cast<size_t>(s.instruction)];
+  const auto all = [&](const std::vector<int>& regs) {
+    Lanes out;
+    for (const int r : regs) out.insert(out.end(), registers[static_cast<size_t>(r)].begin(), registers[static_cast<size_t>(r)].end());
+    return out;
+  };
+  const Lanes d = ir::multiply(i, all(s.a), all(s.b), all(s.c));
+  const auto lanes = static_cast<std::ptrdiff_t>(i.workers());
+  for (size_t r = 0; r < s.d.size(); ++r) {
+    const auto first = d.begin() + static_cast<std::ptrdiff_t>(r) * lanes;
+    registers[static_cast<size_t>(s.d[r])].assign(first, first + lanes);
+  }
+  ++counts.matrix;
+}
+
+bool Interpreter::hold(const std::vector<ir::Condition>& conditions) const {
+  return std::all_of(conditions.begin(), conditions.end(), [&](const ir::Condition& c) {
+    const int64_t v = ir::evaluate(c.index, indices);
+    return c.low <= v && v <= c.high;
+  });
+}
+
+std::vector<double>& Interpreter::memory(int buffer) {
+  const auto b = static_cast<size_t>(buffer);
+  return kernel.buffers[b].scope == ir::Scope::scratch ? scratch[b] : arguments[b];
+}
+
+double& Interpreter::element(int buffer, int64_t at, const char* access, const ir::Index* index) {
+  auto& all = memory(buffer);
+  if (at >= 0 && at < static_cast<int64_t>(all.size())) return all[static_cast<size_t>(at)];
+  const std::string from =
+      index != nullptr ? ir::print(*index, kernel.index_names) : "an index that was read";
+  throw Fault{fmt::format("{} '{}' at element {} (from {} in group {}): the buffer has {}", access,
+                          kernel.buffers[static_cast<size_t>(buffer)].name, at, from, indices[0],
+                          all.size())};
+}
+
+// An element of an image is the sum of its texel, halves first.
+double Interpreter::found(int buffer, int64_t at, const ir::Index* index) {
+  const int64_t n = kernel.buffers[static_cast<size_t>(buffer)].texel;
+  if (n == 1) return element(buffer, at, "load from", index);
+  const bool rounds = kernel.buffers[static_cast<size_t>(buffer)].dtype == ir::DType::f32;
+  const auto sum = [&](double x, double y) { return rounds ? double{static_cast<float>(x + y)} : x + y; };
+  const auto number = [&](int64_t i) { return element(buffer, at * n + i, "load from", index); };
+  const double first = sum(number(0), number(1));
+  return n == 2 ? first : sum(first, sum(number(2), number(3)));
+}
+
+Lanes Interpreter::read(const Value& v) {
+  const bool splat = v.op == ValueOp::splat, gather = v.op == ValueOp::gather;
+  ++(splat ? counts.splats : gather ? counts.gathers : counts.vector_loads);
+  const int64_t at = ir::evaluate(v.index, indices), step = splat ? 0 : gather ? v.stride : 1;
+  Lanes out(static_cast<size_t>(v.lanes), v.number);
+  for (int l = 0; l < (splat ? v.lanes : v.count); ++l)
+    out[static_cast<size_t>(l)] = found(v.id, at + l * step, &v.index);
+  return out;
+}
+
+Lanes Interpreter::indirect(const Value& v) {
+  Lanes at = value(v.args[0]);
+  ++counts.gathers;
+  for (double& a : at) a = found(v.id, static_cast<int64_t>(a), nullptr);
+  return at;
+}
+
+Lanes Interpreter::operation(const Value& v) {
+  Lanes a = value(v.args[0]);
+  const Lanes b = v.args.size() > 1 ? value(v.args[1]) : Lanes(a.size());
+  const Lanes c = v.args.size() > 2 ? value(v.args[2]) : Lanes(a.size());
+  for (size_t l = 0; l < a.size(); ++l) a[l] = apply_scalar(v.op, v.dtype, a[l], b[l], c[l]);
+  count(v.op);
+  return a;
+}
+
+void Interpreter::count(ValueOp op) {
+  switch (op) {
+    case ValueOp::fma:
+      ++counts.fma;
+      break;
+    case ValueOp::opaque:
+      break;
+    case ValueOp::div:
+    case ValueOp::sqrt:
+      ++counts.divide;
+      break;
+    case ValueOp::exp:
+    case ValueOp::log:
+    case ValueOp::tanh:
+    case ValueOp::erf:
+    case ValueOp::pow:
+      ++counts.math;
+      break;
+    default:
+      ++counts.arithmetic;
+  }
+}
+
+Lanes Interpreter::value(const Value& v) {
+  const auto lanes = static_cast<size_t>(v.lanes);
+  switch (v.op) {
+    case ValueOp::constant:
+      return Lanes(lanes, number_in(v.dtype, v.number));
+    case ValueOp::reg:
+      return registers[static_cast<size_t>(v.id)];
+    case ValueOp::load:
+    case ValueOp::splat:
+    case ValueOp::gather:
+      return read(v);
+    case ValueOp::indirect:
+      return indirect(v);
+    case ValueOp::lane_index: {
+      Lanes out(lanes);
+      const int64_t first = ir::evaluate(v.index, indices);
+      for (size_t l = 0; l < lanes; ++l)
+        out[l] = number_in(v.dtype, static_cast<double>(first + static_cast<int64_t>(l) * v.stride));
+      return out;
+    }
+    case ValueOp::guard:
+      return value(v.args[hold(v.conditions) ? 0 : 1]);
+    default:
+      return operation(v);
+  }
+}
+
+}  // namespace assay::codegen
