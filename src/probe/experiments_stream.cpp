@@ -49,8 +49,7 @@ std::vector<double> stream_parameters(int64_t passes, int64_t blocks, int64_t pa
   return out;
 }
 
-// Passes over a few blocks each. Groups of a unit have none in common, whether it is dealt every n-th or some in a row: one
-// that goes a little behind another would find what that has left in the unit's own cache.
+// Passes over a few blocks each.
 Job window_job(const StreamPoint& p, int units, int from, double target_s) {
   Job job;
   job.kernel = access_name("read", p.lanes);
@@ -59,7 +58,7 @@ Job window_job(const StreamPoint& p, int units, int from, double target_s) {
   job.parameters = [p, units](int64_t passes) {
     std::vector<double> out = stream_parameters(passes, p.window, 0, 0, p.units);
     const int64_t windows = p.bytes / kBlockBytes / p.window;
-    for (int g = 0; g < p.units; ++g) out[static_cast<size_t>(g) + 2] = static_cast<double>((g % units + g / units) % windows * p.window * kPlaces);
+    for (int g = 0; g < p.units; ++g) out[static_cast<size_t>(g) + 2] = static_cast<double>(window_of_group(g, units, windows) * p.window * kPlaces);
     return out;
   };
   job.work = static_cast<double>(p.window * kBlockBytes) * p.units;
