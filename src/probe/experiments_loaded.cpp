@@ -48,13 +48,19 @@ class Loaded {
     Load l{1, far_ ? 1 : most, 0};
     int64_t& amount = far_ ? l.blocks : l.passes;
     const int64_t limit = far_ ? most : kMaxPasses;
-    const int64_t executed = s_.bench.executed();
-    double t = times({{0, l}}).at(0);
-    if (s_.bench.executed() - executed > kMostSimulated) return false;
-    while (t < target() / 2 && amount < limit) {
+    int64_t executed = 0;
+    const auto streams = [&] {
+      const int64_t before = s_.bench.executed();
+      const double t = times({{0, l}}).at(0);
+      executed = s_.bench.executed() - before;
+      return t;
+    };
+    double t = streams();
+    while (executed <= kMostSimulated && t < target() / 2 && amount < limit) {
       amount = std::min(limit, std::max(amount + 1, amount * static_cast<int64_t>(std::clamp(target() / t, 2.0, 16.0))));
-      t = times({{0, l}}).at(0);
+      t = streams();
     }
+    if (executed > kMostSimulated) return false;
     whole_ = l;
     Load resting = l;
     resting.rest = kRests;
@@ -173,7 +179,7 @@ void run_loaded(Session& s) {
   const size_t last = s.known.levels.knees.size();
   if (const auto each = s.device.threads ? std::nullopt : footprint_streamed(s.known, s.device.units); last > 0 && s.known.sharing[last - 1].shared && each)
     levels.emplace_back(s, last - 1, *each, *each * (s.device.units - 1));
-  if (!std::all_of(levels.begin(), levels.end(), [](Loaded& l) { return l.calibrate(); })) return s.fact("loaded_left_out", "too many units stream side by side to simulate it");
+  if (!std::all_of(levels.begin(), levels.end(), [](Loaded& l) { return l.calibrate(); })) return s.fact("loaded_left_out", "too much is streamed to simulate it");
   const size_t points = s.device.simulated ? kSimulatedSlower : kSlower.size();
   s.rounds(levels.size() * points, [&](size_t i) { levels[i / points].measure(kSlower[i % points]); });
 }
