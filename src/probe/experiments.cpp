@@ -28,7 +28,7 @@ constexpr auto kExperiments = std::to_array<Experiment>({
     {"handed", "knees fma sharing", "what a unit reads of another one's cache", 0.4, run_handed, 2},
     {"ends", "knees fma sharing", "runs that end in front of another unit's", 0.4, run_ends, 2},
     {"far", "knees fma streamed", "bandwidth of far memory by units", 4.0, run_far, 2},
-    {"loaded", "knees fma streamed residency", "latency while others stream", 0.8, run_loaded},
+    {"loaded", "knees fma streamed residency far", "latency while others stream", 0.8, run_loaded},
     {"tlb", "line", "address translation", 2.0, run_tlb},
     {"sustained", "fma", "clock under load", 1.2, run_sustained, 2},
     {"group_memory", "fma", "memory of a group's own", 1.0, run_group_memory},

@@ -15,7 +15,9 @@ namespace assay::probe {
 namespace {
 
 constexpr double kTarget = 0.7e-3, kSimulatedTarget = 15e-6;   // of a launch
-constexpr std::array<double, 6> kSlower = {1, 1.15, 1.4, 2, 3.5, 8};  // times that a block of a stream may take, rests included
+constexpr std::array<double, 6> kSlower = {1, 1.15, 1.4, 2, 3.5, 8};  // times that a block of a stream may take, rests included;
+constexpr size_t kSimulatedSlower = 5;  // of them: half of the bandwidth lies between, and rests are what costs
+constexpr int kSpare = 2;           // times the groups that reach all of far memory's bandwidth: others only wait in its queue
 constexpr double kLonger = 1.08;    // the chase outlasts the streams by so much,
 constexpr double kLeast = 1.03;     // at least,
 constexpr int kTries = 6;           // or is made longer
@@ -33,7 +35,8 @@ class Loaded {
   Loaded(Session& s, size_t level, int64_t nodes, int64_t area) : s_(s), level_(level), area_(area / kBlockBytes),
       chase_(ChaseArea::make(s.bench, nodes)), from_(s.bench.allocate(area)) {
     far_ = level + 1 == s.known.levels.plateaus.size();
-    others_ = (s.device.threads ? std::max(2, s.known.memory_groups) : s.device.units) - 1;
+    const int most = s.known.memory_groups, enough = s.known.streaming_groups > 0 ? std::min(most, kSpare * s.known.streaming_groups) : most;
+    others_ = (s.device.threads ? std::max(2, s.known.even(enough)) : s.device.units) - 1;
     others_ = static_cast<int>(std::clamp<int64_t>(others_, 1, area_));
     const Cycle cycle = sparse_cycle(nodes, static_cast<int64_t>(s.known.line));
     chase_.start_at(s.bench, 0, write_cycle(s.bench, chase_.nodes, cycle, s.random));
@@ -45,13 +48,19 @@ class Loaded {
     Load l{1, far_ ? 1 : most, 0};
     int64_t& amount = far_ ? l.blocks : l.passes;
     const int64_t limit = far_ ? most : kMaxPasses;
-    const int64_t executed = s_.bench.executed();
-    double t = times({{0, l}}).at(0);
-    if (s_.bench.executed() - executed > kMostSimulated) return false;
-    while (t < target() / 2 && amount < limit) {
+    int64_t executed = 0;
+    const auto streams = [&] {
+      const int64_t before = s_.bench.executed();
+      const double t = times({{0, l}}).at(0);
+      executed = s_.bench.executed() - before;
+      return t;
+    };
+    double t = streams();
+    while (executed <= kMostSimulated && t < target() / 2 && amount < limit) {
       amount = std::min(limit, std::max(amount + 1, amount * static_cast<int64_t>(std::clamp(target() / t, 2.0, 16.0))));
-      t = times({{0, l}}).at(0);
+      t = streams();
     }
+    if (executed > kMostSimulated) return false;
     whole_ = l;
     Load resting = l;
     resting.rest = kRests;
@@ -170,8 +179,9 @@ void run_loaded(Session& s) {
   const size_t last = s.known.levels.knees.size();
   if (const auto each = s.device.threads ? std::nullopt : footprint_streamed(s.known, s.device.units); last > 0 && s.known.sharing[last - 1].shared && each)
     levels.emplace_back(s, last - 1, *each, *each * (s.device.units - 1));
-  if (!std::all_of(levels.begin(), levels.end(), [](Loaded& l) { return l.calibrate(); })) return s.fact("loaded_left_out", "too many units stream side by side to simulate it");
-  s.rounds(levels.size() * kSlower.size(), [&](size_t i) { levels[i / kSlower.size()].measure(kSlower[i % kSlower.size()]); });
+  if (!std::all_of(levels.begin(), levels.end(), [](Loaded& l) { return l.calibrate(); })) return s.fact("loaded_left_out", "too much is streamed to simulate it");
+  const size_t points = s.device.simulated ? kSimulatedSlower : kSlower.size();
+  s.rounds(levels.size() * points, [&](size_t i) { levels[i / points].measure(kSlower[i % points]); });
 }
 
 }  // namespace assay::probe

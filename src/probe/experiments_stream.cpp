@@ -35,10 +35,10 @@ bool reads(const std::string& access) { return !access.starts_with("write") && a
 constexpr int64_t kPlaces = kBlockBytes / kPlaceBytes;  // of a block
 
 // Places spread evenly over a block, whatever parts of it groups take in step: multiples of the golden ratio.
-int64_t place_of(int64_t group, int64_t places = kPlaces) {
+int64_t place_of(int64_t group) {
   constexpr double kGolden = 0.6180339887498949;
   const double at = static_cast<double>(group) * kGolden;
-  return static_cast<int64_t>((at - std::floor(at)) * static_cast<double>(places));
+  return static_cast<int64_t>((at - std::floor(at)) * static_cast<double>(kPlaces));
 }
 
 // Passes over blocks; group g begins `part` blocks behind the one before, the first one at `first`. `apart`: and a place
@@ -49,15 +49,16 @@ std::vector<double> stream_parameters(int64_t passes, int64_t blocks, int64_t pa
   return out;
 }
 
-// Passes over a few blocks each, somewhere in all of them.
-Job window_job(const StreamPoint& p, int from, double target_s) {
+// Passes over a few blocks each.
+Job window_job(const StreamPoint& p, int units, int from, double target_s) {
   Job job;
   job.kernel = access_name("read", p.lanes);
   job.arguments = {{from, 0}};
   job.groups = p.units;
-  job.parameters = [p](int64_t passes) {
+  job.parameters = [p, units](int64_t passes) {
     std::vector<double> out = stream_parameters(passes, p.window, 0, 0, p.units);
-    for (int g = 0; g < p.units; ++g) out[static_cast<size_t>(g) + 2] = static_cast<double>(place_of(g, p.bytes / kBlockBytes - p.window + 1) * kPlaces);
+    const int64_t windows = p.bytes / kBlockBytes / p.window;
+    for (int g = 0; g < p.units; ++g) out[static_cast<size_t>(g) + 2] = static_cast<double>(window_of_group(g, units, windows) * p.window * kPlaces);
     return out;
   };
   job.work = static_cast<double>(p.window * kBlockBytes) * p.units;
@@ -93,7 +94,7 @@ Conditions conditions_of(const StreamPoint& p) {
 
 void measure_stream(Session& s, const std::string& experiment, const StreamPoint& p, int from, int to,
                     double target_s) {
-  Job job = p.window > 0 ? window_job(p, from, target_s) : stream_job(p, from, to, target_s);
+  Job job = p.window > 0 ? window_job(p, static_cast<int>(s.known.units), from, target_s) : stream_job(p, from, to, target_s);
   if (s.device.threads) job.before = s.bench.time_of_none(job);  // all waves begin at once, and wait for their parameters
   const runtime::Launch pass = s.bench.launch(job, 1);
   s.warm_up(pass);  // brings the footprint in

@@ -76,6 +76,8 @@ std::vector<int64_t> streamed_footprints(const Known& known, int units, int64_t 
   return out;
 }
 
+int64_t window_of_group(int64_t g, int units, int64_t windows) { return (g % units + g / units) % windows; }
+
 int64_t footprint_beyond(const Known& known, int64_t most) {
   return std::min<int64_t>(most, std::max<int64_t>(in_blocks(8 * known.cached), int64_t{64} << 20));
 }

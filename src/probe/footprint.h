@@ -32,6 +32,10 @@ int64_t footprint_of_latency(const Known& known, size_t i);
 // half of what it was seen to hold; nullopt: no sweep, or no room.
 std::optional<int64_t> footprint_streamed(const Known& known, int units);
 
+// Which of `windows` side by side the g-th group reads, where units are dealt groups by turns: those of a unit have windows of
+// their own, as long as there are enough. Who goes a little behind another finds what that has left in the unit's cache.
+int64_t window_of_group(int64_t g, int units, int64_t windows);
+
 // Bytes in total that no cache holds much of: eight times what the last one may hold, at least 64 MiB, at most `most`.
 int64_t footprint_beyond(const Known& known, int64_t most);
 

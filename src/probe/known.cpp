@@ -186,6 +186,16 @@ int saturating_groups(const Observations& all) {
   return 1;
 }
 
+int streaming_groups(const Observations& all) {
+  const std::vector<Observation> reads = select(all, "far", "read");
+  const auto time_of = [&](double n) { return summarize(select(all, "far", "read", {{"units", n}}), Estimator::throughput)->value; };
+  const std::vector<double> groups = values_of(reads, "units");
+  double best = 0;
+  for (const double n : groups) best = best == 0 ? time_of(n) : std::min(best, time_of(n));
+  const auto enough = std::find_if(groups.begin(), groups.end(), [&](double n) { return time_of(n) < best * kNearlyAll; });
+  return enough == groups.end() ? 0 : static_cast<int>(*enough);
+}
+
 int Known::even(int n) const {
   const int all = static_cast<int>(units), round = resident > 0 && n > resident ? resident : n > all ? all : 1;
   return n / round * round;
@@ -210,6 +220,7 @@ Known known_from(const Observations& all) {
     const int units = static_cast<int>(k.units), enough = (saturating_groups(all) + units - 1) / units * units;
     k.groups = k.even(k.resident >= units ? std::min(enough, k.resident) : enough);  // others would only wait
     k.memory_groups = k.even(kWaiting * enough);
+    k.streaming_groups = streaming_groups(all);
   }
   const auto clock = summarize(select(all, "clock", "sentinel"), Estimator::latency);
   k.clock_hz = clock ? 1 / clock->value : clock_of(all.points);  // of the sentinels beside the others: ticks are counted by them

@@ -18,6 +18,7 @@ struct Known {
   double units = 1;          // that share what is measured of all: 1 where units have queues
   int groups = 1;            // at a time that reach the highest multiply-add rate
   int memory_groups = 1;     // more of them where they wait for memory
+  int streaming_groups = 0;  // the fewest of those that were seen to read far memory as fast as any; 0: not measured
   int resident = 0;          // groups of one wave under way at once on all units; 0: not known, or more than anyone asks for
   int64_t most_iterations = int64_t{1} << 40;  // of a loop that the device runs to its end
   int lanes = 4;             // f32 lanes of the vectors with the highest multiply-add rate
