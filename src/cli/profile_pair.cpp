@@ -77,13 +77,16 @@ std::string with_origin(const std::string& value, const std::string& origin) {
   return origin.empty() ? value : value + " (" + origin + ")";
 }
 
+std::string spoken(const hwdesc::Conflict& c) {
+  if (c.first == "-") return fmt::format("{}: the first has none, the second has {}", c.path, with_origin(c.second, c.second_origin));
+  if (c.second == "-") return fmt::format("{}: the first has {}, the second has none", c.path, with_origin(c.first, c.first_origin));
+  return fmt::format("{}: the first says {}, the second {}", c.path, with_origin(c.first, c.first_origin), with_origin(c.second, c.second_origin));
+}
+
 Diags to_diags(const std::vector<hwdesc::Conflict>& conflicts, Severity severity) {
   Diags out;
   for (const hwdesc::Conflict& c : conflicts)
-    out.push_back({severity, "", 0, 0,
-                   fmt::format("{}: the first says {}, the second {}", c.path, with_origin(c.first, c.first_origin),
-                               with_origin(c.second, c.second_origin)),
-                   "", ""});
+    out.push_back({severity, "", 0, 0, spoken(c), "", ""});
   if (out.empty() || severity != Severity::error) return out;
   const bool styles = std::any_of(conflicts.begin(), conflicts.end(), [](const hwdesc::Conflict& c) { return c.path == "execution.lanes.style"; });
   out.back().hint = fmt::format("{}`--prefer first` or `--prefer second` decides",
@@ -106,6 +109,13 @@ void declare(Options& options, MergeRequest& r) {
   options.add_format({Format::yaml, Format::json});
 }
 
+std::string summary(const hwdesc::Merged& merged, const MergeRequest& r) {
+  std::string out = fmt::format("{} values and entries of {} added\n", merged.taken.size(), r.second);
+  if (!merged.conflicts.empty())
+    out += fmt::format("where both disagree ({}), {} stands\n", merged.conflicts.size(), r.prefer == "second" ? r.second : r.first);
+  return out;
+}
+
 // Where the profile goes, or what was done.
 ExitCode conclude(const hwdesc::Merged& merged, const MergeRequest& r, bool disputed, Format format, const Context& context) {
   if (format == Format::json) print_json(to_json(merged));
@@ -113,7 +123,7 @@ ExitCode conclude(const hwdesc::Merged& merged, const MergeRequest& r, bool disp
   const std::string text = toolkit::print_profile_text(merged.profile);
   if (!r.output.empty()) {
     if (const Diags unwritten = write_text(r.output, text); !unwritten.empty()) return failed(unwritten, context);
-    if (format != Format::json) fmt::print("{} values and entries of {} added\n-> {}\n", merged.taken.size(), r.second, r.output);
+    if (format != Format::json) fmt::print("{}-> {}\n", summary(merged, r), r.output);
   } else if (format != Format::json) {
     fmt::print("{}", text);
   }

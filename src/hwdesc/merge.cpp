@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "hwdesc/any_value.h"
 #include "hwdesc/walk.h"
@@ -178,7 +179,7 @@ class Merger : public AlongPaths<Merger> {  // what it visits is the first profi
   template <class M>
   void add_named(const std::string& path, M& mine, const M& theirs) {
     for (const auto& [name, item] : theirs) {
-      const auto it = std::find_if(mine.begin(), mine.end(), [&](const auto& m) { return m.first == name; });
+      const auto it = std::find_if(mine.begin(), mine.end(), [&name = name](const auto& m) { return m.first == name; });
       if (it != mine.end()) {
         if (!path.starts_with("identity")) leaf(path + "." + name, it->second, item);
         continue;
@@ -254,12 +255,47 @@ class Merger : public AlongPaths<Merger> {  // what it visits is the first profi
   Merged& out_;
 };
 
+bool has_reference(const Profile& p, const std::string& key) {
+  return std::any_of(p.references.begin(), p.references.end(), [&](const NamedText& r) { return r.first == key; });
+}
+
+template <class See>
+void each_citation(Profile& p, See&& see) {
+  const auto leaf = [&](const Path&, auto& member) {
+    if constexpr (AValue<std::remove_cvref_t<decltype(member)>>) see(member.ref);
+  };
+  Walk visitor(leaf);
+  fields(visitor, p);
+}
+
+// Keys of references are each profile's own: one that names another source in the first gets a key that is free.
+Profile with_keys_beside(Profile second, const Profile& first) {
+  std::map<std::string, std::string> keys;
+  for (auto& [key, text] : second.references) {
+    if (!has_reference(first, key) || std::find(first.references.begin(), first.references.end(), NamedText{key, text}) != first.references.end()) continue;
+    int n = 2;
+    while (has_reference(first, key + std::to_string(n)) || has_reference(second, key + std::to_string(n))) ++n;
+    keys[key] = key + std::to_string(n);
+    key = keys[key];
+  }
+  each_citation(second, [&](std::string& ref) { if (const auto it = keys.find(ref); it != keys.end()) ref = it->second; });
+  return second;
+}
+
+void drop_uncited(Profile& merged, const Profile& first) {
+  std::set<std::string> cited;
+  each_citation(merged, [&](const std::string& ref) { cited.insert(ref); });
+  std::erase_if(merged.references, [&](const NamedText& r) { return !cited.contains(r.first) && !has_reference(first, r.first); });
+}
+
 }  // namespace
 
 Merged merge(const Profile& first, const Profile& second, std::optional<Prefer> prefer) {
   Merged out{first, {}, {}};
-  Merger merger(second, first.source, prefer, out);
+  const Profile other = with_keys_beside(second, first);
+  Merger merger(other, first.source, prefer, out);
   fields(merger, out.profile);
+  drop_uncited(out.profile, first);
   return out;
 }
 

@@ -1,6 +1,7 @@
 // Two profiles of one chip, seen through different apis, as one: the first, and what only the second knows.
 //
 //   values      the first's stay; where it has none, or says unknown, the second's stand with their origin
+//   references  of values that were taken come along; where a key names another source in the first, under a key of their own
 //   entries     an api, pipe, operation, ... that only the second has is added
 //   conflicts   what both say of the chip's structure must agree: words, counts and sizes of topology, execution and
 //               memory (sizes beyond their intervals), the caches and levels there are. What was measured through another

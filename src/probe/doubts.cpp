@@ -31,8 +31,8 @@ Doubts counted(const Observations& all) {
 std::string doubts_of(const Observations& all) {
   std::string out;
   if (const Doubts d = counted(all); d.again > 0)
-    out = fmt::format("{} samples were taken again beside {} that count: the device's own times and a clock from outside disagreed{}",
-                      d.again, d.samples, all.fact("simulated").empty() ? " (as they do where others keep the host)" : "");
+    out = fmt::format("{} taken again beside {} that count: the device's own times and a clock from outside disagreed{}",
+                      d.again == 1 ? "1 sample was" : fmt::format("{} samples were", d.again), d.samples, all.fact("simulated").empty() ? " (as they do where others keep the host)" : "");
   std::vector<std::string> ended;
   for (const Ending& e : all.endings)
     if (e.outcome == Outcome::failed && e.reason.find(kNoTrust) != std::string::npos) ended.push_back(e.experiment);

@@ -150,6 +150,7 @@ TEST(ProfileMerge, StructureThatDiffersIsNamedAndNothingIsWritten) {
   EXPECT_FALSE(fs::exists(out));
   const Outcome decided = run_assay({"profile", "merge", two, other, "--prefer", "second", "-o", out});
   ASSERT_EQ(decided.code, 0) << decided.err;
+  EXPECT_THAT(decided.out, HasSubstr("where both disagree (1), " + other + " stands"));
   EXPECT_THAT(run_assay({"profile", "show", out, "--format", "json"}).out, HasSubstr("\"value\": \"8\""));
   EXPECT_EQ(run_assay({"profile", "merge", two, other, "--prefer", "third"}).code, 2);
 }

@@ -75,6 +75,25 @@ TEST(Merge, ValuesKeepTheirOrigin) {
   EXPECT_EQ(m.profile.pipes[1].rate.source, Origin::datasheet);
 }
 
+// One key stands for two sources: what is taken still cites its own, and what nothing cites stays away.
+TEST(Merge, ValuesKeepTheirReferences) {
+  const auto citing = [](const std::string& text, const std::string& pipe) {
+    Profile p = small();
+    p.references = {{"ds", text}, {"wp", text + ", whitepaper"}};
+    p.pipes[0].rate.ref = "ds";
+    p.pipes.push_back({pipe, "unit", {Rate{4, "core"}, {}, {}, {}, {}, "", "ds", ""}});
+    return p;
+  };
+  const Profile second = citing("sheet of B", "b");
+  const Merged m = merge(citing("sheet of A", "a"), second, Prefer::first);
+  EXPECT_TRUE(m.conflicts.empty());
+  EXPECT_THAT(m.profile.references, testing::ElementsAre(NamedText{"ds", "sheet of A"}, NamedText{"wp", "sheet of A, whitepaper"}, NamedText{"ds2", "sheet of B"}));
+  EXPECT_EQ(m.profile.pipes[0].rate.ref, "ds");
+  EXPECT_EQ(m.profile.pipes.back().name, "b");
+  EXPECT_EQ(m.profile.pipes.back().rate.ref, "ds2");
+  EXPECT_EQ(print_profile(merge(second, second).profile), print_profile(second));
+}
+
 TEST(Merge, StructureMustAgree) {
   const Merged count = merge(small(), changed(small(), "topology.unit.count=8"));
   ASSERT_EQ(count.conflicts.size(), 1U);

@@ -30,6 +30,8 @@ TEST(Belief, ASimulatedOneHasNoHostToWaitFor) {
 TEST(Doubts, AreSaidWithTheirNumbers) {
   Observations all;
   EXPECT_EQ(doubts_of(all), "");
+  all.facts = {{"doubted.clock", "1 of 40"}};
+  EXPECT_THAT(doubts_of(all), testing::StartsWith("1 sample was taken again beside 40 that count: "));
   all.facts = {{"simulated", "yes"}, {"doubted.clock", "2 of 40"}, {"doubted.chase", "1 of 60"}};
   EXPECT_EQ(doubts_of(all), "3 samples were taken again beside 100 that count: the device's own times and a clock from outside disagreed");
   all.endings.push_back({"fma", Outcome::failed, 1, std::string("error: ") + kNoTrust + ": the device says 1 us of what took 16 us"});
