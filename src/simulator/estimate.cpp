@@ -1,7 +1,6 @@
 #include "simulator/estimate.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
@@ -16,6 +15,7 @@
 #include "model/residual.h"
 #include "model/retention.h"
 #include "simulator/balance.h"
+#include "simulator/pipes.h"
 #include "simulator/residency.h"
 
 namespace assay::simulator {
@@ -42,12 +42,12 @@ class Estimator {
   Estimator(const ir::Program& p, const Machine& m, const CacheState& before, std::span<const Range> where,
             const lower::Counts* counts, Words words)
       : p_(p), m_(m), words_(words), streams_(model::streams_of(p)), joined_(model::joined_lanes(p, m.joined_lanes)),
-        width_(p.vector_width * joined_), counts_(model::joined(p, counts != nullptr ? *counts : model::closed_form(p), joined_)) {
+        width_(p.vector_width * joined_), counts_(model::joined(p, counts != nullptr ? *counts : model::closed_form(p), joined_)), share_(busiest_share(p, m)),
+        pipes_(m, width_, share_) {
     others_ = held_by_others(p, m, before, where);
     traffic_ = model::traffic(p, streams_, m, residency_of(p, m, before, where), model::accessed_bytes(p, streams_, counts_, m.levels[0].line));
     groups_ = static_cast<double>(ir::group_count(p));
     active_ = std::min(m.units, groups_);
-    share_ = busiest_share(p_, m_);
   }
 
   Estimate run() {
@@ -85,50 +85,6 @@ class Estimator {
     spreads_.push_back(spread);
   }
 
-  double at_rate(double instructions, const Quantity& rate) const {
-    const double passes = std::max(1.0, static_cast<double>(width_) / m_.native_width);
-    return rate.value > 0 ? instructions * passes * share_ / rate.value : 0;
-  }
-
-  // What vectors so wide have for themselves, else `whole`.
-  static double of_width(std::span<const model::NarrowRate> narrow, int width, double whole) {
-    const auto own = std::find_if(narrow.begin(), narrow.end(), [&](const model::NarrowRate& n) { return width <= n.lanes; });
-    return own == narrow.end() ? whole : own->rate;
-  }
-
-  // Loads or stores: those of narrower vectors may have a rate of their own, lanes that lie apart do.
-  double moving(double instructions, const Quantity& whole, std::span<const model::NarrowRate> narrow) const {
-    Quantity rate = whole;
-    rate.value = of_width(narrow, width_, whole.value);
-    return at_rate(instructions, rate);
-  }
-  double moving_apart(double lanes, const Quantity& apart, std::span<const model::NarrowRate> narrow, const Quantity& otherwise) const {
-    return lanes * share_ / of_width(narrow, width_, apart.value > 0 ? apart.value : otherwise.value);
-  }
-
-  // Vectors narrower than an instruction's may go through a pipe in less time.
-  double arithmetic(double instructions, const Quantity& rate, int width) const {
-    return at_rate(instructions, rate) / of_width(m_.narrow_arithmetic, width, 1);
-  }
-
-  // Operations of one pipe wait for each other, pipes work side by side. Functions that have no pipe of their own
-  // are made of multiply-adds and additions alike.
-  double busiest_pipe(double moved_lanes) const {
-    const std::array<std::pair<const std::string*, double>, 4> parts = {{
-        {&m_.fma_pipe, arithmetic(counts_.fma, m_.fma_rate, width_) + arithmetic(moved_lanes, m_.fma_rate, 1)},
-        {&m_.alu_pipe, arithmetic(counts_.simple, m_.alu_rate, width_)},
-        {&m_.divide_pipe, arithmetic(counts_.divide, m_.divide_rate, width_)},
-        {&m_.math_pipe, arithmetic(counts_.math, m_.math_rate, width_)}}};
-    double most = 0;
-    for (const auto& [pipe, ignored] : parts) {
-      double sum = 0;
-      for (const auto& [other, seconds] : parts) sum += *other == *pipe ? seconds : 0;
-      if (*pipe == m_.alu_pipe && *pipe != m_.fma_pipe && m_.math_pipe == m_.fma_pipe) sum += parts[3].second;
-      most = std::max(most, sum);
-    }
-    return most;
-  }
-
   void note_assumed(const Quantity& q, double seconds) {
     if (q.assumed && seconds > 0) out_.assumed.push_back(q.path);
   }
@@ -145,16 +101,16 @@ class Estimator {
     }
     // Such lanes also go through a vector pipe one by one, but for the first.
     const double moved_lanes = (gathered + scattered) * (p_.vector_width - 1) / p_.vector_width;
-    cost_.vector = busiest_pipe(moved_lanes);
-    cost_.load = moving(loads - gathered, m_.load_rate, m_.narrow_loads) + moving_apart(gathered, m_.gather_rate, m_.narrow_gathers, m_.load_rate);
-    cost_.store = moving(stores - scattered, m_.store_rate, m_.narrow_stores) + moving_apart(scattered, m_.scatter_rate, m_.narrow_scatters, m_.store_rate);
+    cost_.vector = pipes_.busiest(counts_, moved_lanes);
+    cost_.load = pipes_.moving(loads - gathered, m_.load_rate, m_.narrow_loads) + pipes_.moving_apart(gathered, m_.gather_rate, m_.narrow_gathers, m_.load_rate);
+    cost_.store = pipes_.moving(stores - scattered, m_.store_rate, m_.narrow_stores) + pipes_.moving_apart(scattered, m_.scatter_rate, m_.narrow_scatters, m_.store_rate);
     cost_.copied_load = cost_.load * std::min(1.0, copied.alone / std::max(loads, 1.0));
     cost_.copied_store = cost_.store * std::min(1.0, copied.alone / std::max(stores, 1.0));
     copied_alone_ = copied.alone / std::max(1.0, copied.executed);
     const double counted = counts_.fma + counts_.simple + counts_.divide + 10 * counts_.math + loads + stores +
                            counts_.prefetches + (gathered / 2 + scattered) * (p_.vector_width - 1) / p_.vector_width;
     const double all = counted * model::kSlotsPerInstruction[lower::has_partial_sums(lower::nest_of(p_))] + model::control_slots(counts_.iterations, counts_.branches, m_.issue_rate.value / m_.clock);
-    cost_.issue = at_rate(all, m_.issue_rate);
+    cost_.issue = pipes_.at_rate(all, m_.issue_rate);
     cost_.chain = chain();
     note_assumed(m_.alu_rate, counts_.simple);
     note_assumed(m_.divide_rate, counts_.divide);
@@ -485,10 +441,12 @@ class Estimator {
   const int joined_;          // scalar operations that are one instruction
   const int width_;           // of the vectors that are executed
   const lower::Counts counts_;
+  const double share_;        // of the work, that the busiest unit has
+  const Pipes pipes_;
   std::vector<model::LevelTraffic> traffic_;
   HeldByOthers others_;
   double copied_alone_ = 0;  // the part of copies that overlaps with no arithmetic
-  double groups_ = 1, active_ = 1, share_ = 1, fixed_ = 0;
+  double groups_ = 1, active_ = 1, fixed_ = 0;
   double contended_ = 0;      // lines that units take from each other in turn
   UnitCost cost_;
   std::vector<double> spreads_;

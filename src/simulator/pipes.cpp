@@ -1,0 +1,58 @@
+#include "simulator/pipes.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+namespace assay::simulator {
+
+using model::Quantity;
+
+namespace {
+
+// What vectors so wide have for themselves, else `whole`.
+double of_width(std::span<const model::NarrowRate> narrow, int width, double whole) {
+  const auto own = std::find_if(narrow.begin(), narrow.end(), [&](const model::NarrowRate& n) { return width <= n.lanes; });
+  return own == narrow.end() ? whole : own->rate;
+}
+
+}  // namespace
+
+double Pipes::at_rate(double instructions, const Quantity& rate) const {
+  const double passes = std::max(1.0, static_cast<double>(width_) / m_.native_width);
+  return rate.value > 0 ? instructions * passes * share_ / rate.value : 0;
+}
+
+double Pipes::moving(double instructions, const Quantity& whole, std::span<const model::NarrowRate> narrow) const {
+  Quantity rate = whole;
+  rate.value = of_width(narrow, width_, whole.value);
+  return at_rate(instructions, rate);
+}
+
+double Pipes::moving_apart(double lanes, const Quantity& apart, std::span<const model::NarrowRate> narrow, const Quantity& otherwise) const {
+  return lanes * share_ / of_width(narrow, width_, apart.value > 0 ? apart.value : otherwise.value);
+}
+
+// Vectors narrower than an instruction's may go through a pipe in less time.
+double Pipes::arithmetic(double instructions, const Quantity& rate, int width) const {
+  return at_rate(instructions, rate) / of_width(m_.narrow_arithmetic, width, 1);
+}
+
+double Pipes::busiest(const lower::Counts& counts, double moved_lanes) const {
+  const std::array<std::pair<const std::string*, double>, 4> parts = {{
+      {&m_.fma_pipe, arithmetic(counts.fma, m_.fma_rate, width_) + arithmetic(moved_lanes, m_.fma_rate, 1)},
+      {&m_.alu_pipe, arithmetic(counts.simple, m_.alu_rate, width_)},
+      {&m_.divide_pipe, arithmetic(counts.divide, m_.divide_rate, width_)},
+      {&m_.math_pipe, arithmetic(counts.math, m_.math_rate, width_)}}};
+  double most = 0;
+  for (const auto& [pipe, ignored] : parts) {
+    double sum = 0;
+    for (const auto& [other, seconds] : parts) sum += *other == *pipe ? seconds : 0;
+    if (*pipe == m_.alu_pipe && *pipe != m_.fma_pipe && m_.math_pipe == m_.fma_pipe) sum += parts[3].second;
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+}  // namespace assay::simulator
