@@ -66,8 +66,8 @@ struct Machine {
   Quantity fma_latency, add_latency;  // s
   Quantity update_latency;        // s: from a multiply-add on a vector in memory to the next one on the same
   double together = 0.5;          // of the sum of the times of loads and stores, what both take side by side at least
+  Quantity false_sharing;        // s, of a run's end behind which another unit writes; 0: not known
   // Bytes/s a unit reaches in lines that another one's own cache holds; 0: not known.
-  Quantity false_sharing;        // s, of a run's end behind which another unit writes
   Quantity handed, taken;        // reading and writing what it has modified
   Quantity reclaimed;            // writing what it has read
   int joined_lanes = 1;           // of the vectors that the kernel language's compiler makes of scalar neighbours
