@@ -170,6 +170,7 @@ template <class V> void fields(V& v, Is<TlbLevel> auto& x) {
   v("page", x.page, "bytes one entry covers", Need::optional);
   v("entries", x.entries, "pages it holds", Need::optional);
   v("miss", x.miss, "added to an access that misses it", Need::optional);
+  v("passing", x.passing, "added to a vector load that misses it, and that nothing waits for", Need::optional);
 }
 
 template <class V> void fields(V& v, Is<Mover> auto& x) {

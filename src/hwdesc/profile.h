@@ -183,7 +183,7 @@ struct TlbLevel {
   int depth = 1;
   Value<Bytes> page;
   Value<Count> entries;
-  Value<Latency> miss;
+  Value<Latency> miss, passing;
   bool operator==(const TlbLevel&) const = default;
 };
 

@@ -284,11 +284,23 @@ class Resolver {
 
   void resolve_translation() {
     for (const hwdesc::TlbLevel& t : p_.tlb) {
+      if (t.depth == 2) resolve_walks(t);
       if (t.depth != 1 || !t.entries.known() || !t.miss.known()) continue;
       if (t.page.known()) m_.page = t.page.value->v;
       m_.translations = t.entries.value->v;
       m_.translation = {seconds(*t.miss.value), spread_of(t.miss), false, "tlb.1.miss"};
     }
+  }
+
+  void resolve_walks(const hwdesc::TlbLevel& t) {
+    if (!t.entries.known() || !t.passing.known()) return;
+    const double page = t.page.known() ? t.page.value->v : m_.page, entries = t.entries.value->v;
+    Level& w = m_.walked;
+    w.line = page;
+    w.capacity = {page * (t.entries.low ? t.entries.low->v : entries), 0, false, "tlb.2.entries"};
+    w.middle = page * entries;
+    w.end = page * (t.entries.high ? t.entries.high->v : entries);
+    w.latency = {seconds(*t.passing.value), spread_of(t.passing), false, "tlb.2.passing"};
   }
 
   Quantity bandwidth(const hwdesc::Value<hwdesc::Bandwidth>& v, const std::string& path) const {

@@ -74,6 +74,7 @@ struct Machine {
   Quantity unit_join;            // s from the first unit's begin to the last one's; 0: together
   double page = 4096, translations = 0;  // bytes; what the nearest buffer of translations holds, 0: not known
   Quantity translation;          // s of a miss there
+  Level walked;                  // the buffer behind: bytes of the pages it holds, s of a miss that loads pass by; nothing: not known
   Quantity launch, group_start;  // s; a launch in a stream, or a step of a schedule, holds its barrier
   std::vector<Level> levels;      // [0] nearest
   std::vector<std::string> assumptions;

@@ -65,7 +65,7 @@ Footprint shape_of(const ir::Layout& layout, const std::vector<int64_t>& full, c
                    double element) {
   Footprint f;
   f.rows = 1;
-  f.run = element;
+  f.run = f.span = element;
   double stride = element;
   bool contiguous = true;
   for (size_t p = layout.dims.size(); p-- > 0;) {
@@ -74,6 +74,7 @@ Footprint shape_of(const ir::Layout& layout, const std::vector<int64_t>& full, c
     int64_t n = (e + d.div - 1) / d.div;
     if (d.mod > 0) n = std::min(n, d.mod);
     n = std::min(n, full[p]);
+    f.span += static_cast<double>(n - 1) * stride;
     if (contiguous) {
       f.run *= static_cast<double>(n);
       contiguous = n == full[p];
@@ -145,9 +146,10 @@ Streams streams_of(const ir::Program& p) {
 }
 
 double Footprint::bytes(double line) const {
-  if (near_rows > 1 && stride > 0 && stride < line)
-    return rows / near_rows * std::max(line, std::ceil(((near_rows - 1) * stride + run) / line) * line);
-  return rows * std::max(line, std::ceil(run / line) * line);
+  const auto whole = [&](double n) { return std::max(line, std::ceil(n / line) * line); };
+  const bool close = near_rows > 1 && stride > 0 && stride < line;
+  const double apart = close ? rows / near_rows * whole((near_rows - 1) * stride + run) : rows * whole(run);
+  return span > 0 ? std::min(apart, whole(span)) : apart;
 }
 
 double Footprint::occupied(double line, double sets) const {
@@ -160,6 +162,12 @@ double Footprint::occupied(double line, double sets) const {
   const double touched = std::min(sets, run_lines * std::min(near_rows, distinct));
   const double in_one_set = near_rows * run_lines / touched;
   return std::max(all, (in_one_set - 1) * sets * line);
+}
+
+double Footprint::crowding(double line) const {
+  const auto lines_apart = static_cast<uint64_t>(stride / line);
+  if (near_rows <= 1 || lines_apart < 2 || static_cast<double>(lines_apart) * line != stride) return bytes(line);
+  return bytes(line) * static_cast<double>(lines_apart & (~lines_apart + 1));
 }
 
 namespace {

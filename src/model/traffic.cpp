@@ -56,6 +56,24 @@ class Traffic {
     return std::max(once, bytes) / line_;
   }
 
+  // The same where the buffer holds a part of them (retention.h). Rows a power of two of lines apart meet in a part of its sets.
+  double missed(const Level& buffer) const {
+    double bytes = 0, left = 1;
+    for (size_t j = 0; j <= s_.nest.loops.size() && left > kNothing; ++j) {
+      double size = 0, again = 0;
+      for (size_t i = 0; i < s_.streams.size(); ++i) {
+        if (j <= s_.streams[i].until) size += (j == 0 ? unit_.whole[i] : shapes_[i][j]).crowding(line_);
+        again += j == 0 ? 0 : reused(unit_, i, j);
+      }
+      const double h = held(buffer, size, buffer.end);
+      bytes += left * h * again;
+      left *= 1 - h;
+    }
+    double all = 0;
+    for (size_t i = 0; i < s_.streams.size(); ++i) all += unreused(unit_, i);
+    return (bytes + left * all) / line_;
+  }
+
  private:
   // One unit works on 1/share of the outermost group loop.
   View view(double share) const {
@@ -355,6 +373,13 @@ double pages_missed(const ir::Program& p, const Streams& s, const Machine& m) {
   const Residency cold;
   const std::vector<double> any;
   return Traffic(p, s, m, cold, any, m.page).missed(m.translations) * std::min(m.units, static_cast<double>(ir::group_count(p)));
+}
+
+double pages_walked(const ir::Program& p, const Streams& s, const Machine& m) {
+  if (m.walked.capacity.value <= 0) return 0;
+  const Residency cold;
+  const std::vector<double> any;
+  return Traffic(p, s, m, cold, any, m.walked.line).missed(m.walked) * std::min(m.units, static_cast<double>(ir::group_count(p)));
 }
 
 }  // namespace assay::model

@@ -48,4 +48,7 @@ std::vector<LevelTraffic> traffic(const ir::Program& p, const Streams& s, const 
 // that buffer is a cache too, of `translations` lines as long as a page. 0: the profile does not know it.
 double pages_missed(const ir::Program& p, const Streams& s, const Machine& m);
 
+// Of these, as many as have left the buffer behind it, too.
+double pages_walked(const ir::Program& p, const Streams& s, const Machine& m);
+
 }  // namespace assay::model

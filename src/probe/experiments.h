@@ -63,7 +63,7 @@ void run_line(Session& s);
 void run_chase(Session& s);
 void run_knees(Session& s);
 void run_latency(Session& s);
-void run_tlb(Session& s);
+void run_tlb(Session& s);      // experiments_translation.cpp
 void run_sharing(Session& s);
 
 // How memory is accessed (experiments_access.cpp).

@@ -154,31 +154,6 @@ void run_latency(Session& s) {
   });
 }
 
-// One line per page: what it costs beyond a dense chase over as many lines is translation. Two
-// strides tell pages of 4 KiB (the same number of nodes) from larger ones (fewer).
-void run_tlb(Session& s) {
-  constexpr int64_t kMostNodes = 16384, kFarStride = kFarPages * kPage;
-  struct Point { int64_t nodes, stride; };
-  std::vector<Point> points;
-  for (double n = 16; n <= kMostNodes * 1.01; n *= std::exp2(n < 4000 ? 0.25 : 0.5)) {
-    const auto nodes = static_cast<int64_t>(n + 0.5);
-    points.push_back({nodes, kPage});
-    if (nodes * kFarStride <= s.max_bytes / 2) points.push_back({nodes, kFarStride});
-    points.push_back({nodes, static_cast<int64_t>(s.known.line)});
-  }
-  const ChaseArea area = ChaseArea::make(s.bench, std::max(kMostNodes * kPage, s.max_bytes / 2) + kPage);
-  s.rounds(points.size(), [&](size_t i) {
-    Cycle cycle = dense_cycle(points[i].nodes * points[i].stride, points[i].stride);
-    cycle.block = 0;
-    cycle.spread = points[i].stride >= kPage ? static_cast<int64_t>(s.known.line) : 0;
-    area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, cycle, s.random));
-    const Job job = chase_job(area, 1, 0.4e-3);
-    const Conditions at = {{"nodes", static_cast<double>(points[i].nodes)},
-                           {"stride", static_cast<double>(points[i].stride)}};
-    s.emit(s.bench.measure("tlb", "pages", at, job));
-  });
-}
-
 // Multiply-adds share nothing: if all units are slower at them too, they wait for each other, or share a core for a while.
 void measure_without_cache(Session& s, int units, int out) {
   Job job;

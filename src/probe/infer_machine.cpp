@@ -1,4 +1,4 @@
-// Identity, clocks, units, costs of launching, address translation.
+// Identity, clocks, units, costs of launching.
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -7,6 +7,7 @@
 #include "probe/host_memory.h"
 #include "probe/infer.h"
 #include "probe/joined.h"
+#include "probe/translation.h"
 #include "probe/values.h"
 
 namespace assay::probe {
@@ -149,59 +150,6 @@ void add_api(const Observations& all, const Known& known, Profile& to) {
   if (const auto s = launch_time(all, "group"))
     api.group_start = seconds_value(scaled(*s, 1), "empty groups in one queue, per group");
   to.apis.push_back(std::move(api));
-}
-
-double sparse_time(const Observations& all, double nodes, double stride) {
-  const auto s = summarize(select(all, "tlb", "pages", {{"nodes", nodes}, {"stride", stride}}), Estimator::latency);
-  return s ? s->value : 0;
-}
-
-// Latency against nodes a `stride` apart, less what as many lines cost when they lie together.
-std::vector<CurvePoint> translation_curve(const Observations& all, double stride, double line) {
-  std::vector<CurvePoint> out;
-  const std::vector<double> nodes = values_of(select(all, "tlb", "pages", {{"stride", stride}}), "nodes");
-  if (nodes.empty()) return out;
-  const double base = sparse_time(all, nodes.front(), line);
-  for (const double n : nodes) {
-    const double dense = sparse_time(all, n, line), sparse = sparse_time(all, n, stride);
-    if (dense > 0 && sparse > 0) out.push_back({n, base + std::max(0.0, sparse - dense)});
-  }
-  return out;
-}
-
-// From one plateau of a curve to the next; at least and at most from any point of one to any of the other, their
-// extremes left out.
-Value<Latency> step_of(std::span<const CurvePoint> curve, const Plateau& a, const Plateau& b, double hz) {
-  const auto on = [&](const Plateau& p, double q) {
-    std::vector<double> times;
-    for (const CurvePoint& c : curve)
-      if (c.bytes >= p.first && c.bytes <= p.last) times.push_back(c.seconds);
-    return times.empty() ? p.seconds : quantile(std::move(times), q);
-  };
-  const double miss = (b.seconds - a.seconds) * hz;
-  Measured m{miss, std::min(miss, (on(b, 0.1) - on(a, 0.9)) * hz), std::max(miss, (on(b, 0.9) - on(a, 0.1)) * hz), 0, ""};
-  Value<Latency> v = latency_value(m, kCore, "step of that curve");
-  v.n.reset();
-  return v;
-}
-
-void add_tlb(const Observations& all, const Known& known, Profile& to) {
-  const std::vector<CurvePoint> curve = translation_curve(all, kPage, known.line);
-  const Levels near = find_levels(curve);
-  const Levels far = find_levels(translation_curve(all, double(kFarPages * kPage), known.line));
-  const double hz = clock_of(select(all, "tlb", "pages"));
-  for (size_t i = 0; i < near.knees.size() && hz > 0; ++i) {
-    const double ratio = i < far.knees.size() ? far.knees[i].capacity / near.knees[i].capacity : 0;
-    if (ratio < 0.6 || ratio > 1.6) break;  // one entry covers more than 4 KiB: how much is not told
-    TlbLevel t;
-    t.depth = static_cast<int>(i) + 1;
-    t.page = known_value(Bytes{kPage}, Origin::measured, "the same number of nodes misses at strides of 4 KiB and 68 KiB");
-    const KneePoint& k = near.knees[i];
-    t.entries = count_value({k.capacity, k.from, k.to, 0, ""}, "chase of one line per page, less the same lines dense");
-    t.entries.n.reset();
-    t.miss = step_of(curve, near.plateaus[i], near.plateaus[i + 1], hz);
-    to.tlb.push_back(std::move(t));
-  }
 }
 
 }  // namespace

@@ -11,6 +11,8 @@
 //   <access>_<w>      read, splat, write, copy, write_stream, copy_stream over a range of blocks; gather, scatter
 //                     touch some of each block
 //   apart_read_<w>, apart_write_<w>   runs of a few lines, one in each row of a range, then the next one in each row
+//   pages_read_<w>    one vector of each row of kRowBytes
+//   lines_read_<w>    as many vectors close together
 //   ends_write_<w>    runs of kEndBytes, in every other stretch of so many
 //   neighbours_<n>    scalar multiply-adds of elements, n of them side by side in memory
 //   mix_<kind>        independent operations of several kinds: how many issue per tick
@@ -49,7 +51,7 @@ inline constexpr int kChaseSteps = 16;                             // hops per i
 inline constexpr int kSplatsPerBlock = 64;
 inline constexpr int kGathersPerBlock = 32;
 inline constexpr int64_t kLanesApart = 20, kGathersApart = 21;     // elements; no two share a vector load
-inline constexpr int64_t kRunBytes = 256, kRowBytes = 4096 + 64;     // of what is touched in runs
+inline constexpr int64_t kRunBytes = 256, kPageBytes = 4096, kRowBytes = kPageBytes + 64;  // of what is touched in runs
 inline constexpr int64_t kEndBytes = 1024;                         // of runs that end in front of another unit's
 inline constexpr int64_t kGroupBytes = 16 << 10;                   // of the group's own memory that is touched
 inline constexpr std::array<int, 12> kChases = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};  // side by side

@@ -161,10 +161,13 @@ struct Rows {
   bool reads;
   int64_t apart, runs;  // bytes from row to row, runs in each
   bool row_by_row;
+  int64_t run = kRunBytes;  // 0: one vector
 };
-constexpr std::array<Rows, 3> kRows = {{{"apart_read", true, kRowBytes, kBlockBytes / kRunBytes, false},
+constexpr std::array<Rows, 5> kRows = {{{"apart_read", true, kRowBytes, kBlockBytes / kRunBytes, false},
                                         {"apart_write", false, kRowBytes, kBlockBytes / kRunBytes, false},
-                                        {"ends_write", false, 2 * kEndBytes, kEndBytes / kRunBytes, true}}};
+                                        {"ends_write", false, 2 * kEndBytes, kEndBytes / kRunBytes, true},
+                                        {"pages_read", true, kRowBytes, 1, true, 0},
+                                        {"lines_read", true, kRowBytes - kPageBytes, 1, true, 0}}};
 
 ir::Kernel in_rows(const Rows& shape, int lanes) {
   const bool reads = shape.reads;
@@ -179,7 +182,7 @@ ir::Kernel in_rows(const Rows& shape, int lanes) {
   const int pass = code::add_index(k, "pass"), run = code::add_index(k, "run"), row = code::add_index(k, "row");
   const ir::Index base = ir::variable(first, kPlaceBytes / 4) + ir::variable(row, shape.apart / 4) + ir::variable(run, kRunBytes / 4);
   ir::Block body;
-  for (int64_t e = 0; e < kRunBytes / 4; e += lanes) {
+  for (int64_t e = 0; e < std::max<int64_t>(lanes, shape.run / 4); e += lanes) {
     if (reads) body.insert(body.end(), {code::set(value, code::load(buffer, base + e, DType::f32, lanes)), code::keep(value)});
     else body.push_back(code::store(buffer, base + e, code::reg(k, value)));
   }

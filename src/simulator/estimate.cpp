@@ -273,9 +273,15 @@ class Estimator {
     }
   }
 
-  // Pages whose translation is no longer at hand; a core waits for it, though not with its arithmetic.
+  // Pages whose translation is no longer at hand; a core waits for it, though not with its arithmetic. Those that no buffer
+  // holds keep its loads from going on, but for what is on its way from far.
   void translating() {
     if (m_.simt) return;
+    const double walks = model::pages_walked(p_, streams_, m_), walking = walks / active_ * m_.walked.latency.value;
+    if (walking > 0) {
+      cost_.far = std::max(cost_.far, walking);
+      add_term("page walks", walking, [&] { return fmt::format("{:.4g} pages", walks); }, m_.walked.latency.spread);
+    }
     const double seconds = model::pages_missed(p_, streams_, m_) / active_ * m_.translation.value;
     if (seconds <= 0) return;
     cost_.translation += seconds;

@@ -226,6 +226,33 @@ TEST(Traffic, PagesAreMissedWhereMoreAreWalkedThanTheirTranslationsFit) {
   EXPECT_GT(simulator::estimate(columns, m, {}, {}).seconds, missed(columns) * 0.9e-6);
 }
 
+TEST(Footprint, RowsInRowsFillNoMoreThanTheyLieIn) {
+  model::Footprint f{16 * 8, 64, 8, 256, 16 * 8 * 256 - 192};  // 8 rows of 64 bytes in each of 16 planes of 2 KiB
+  EXPECT_DOUBLE_EQ(f.bytes(64), 16 * 8 * 64);
+  EXPECT_DOUBLE_EQ(f.bytes(4096), 8 * 4096) << "two planes in each page";
+}
+
+// A buffer that begins to lose pages at 80 and holds none of 240, walked down 128 rows: two
+// pages apart they have half of it.
+TEST(Traffic, PagesAreWalkedWhereTheyCrowdTheSecondBuffer) {
+  const auto walked = [](int64_t columns) {
+    model::Machine m = machine(small_cpu(4, 1));
+    m.walked.line = 4096;
+    m.walked.capacity.value = 80 * 4096;
+    m.walked.middle = 120 * 4096;
+    m.walked.end = 240 * 4096;
+    const ir::Program p = walk(columns, 1, 4, "j");
+    return model::pages_walked(p, model::streams_of(p), m) / static_cast<double>(columns / 4);  // per step along the rows
+  };
+  model::Machine unknown = machine(small_cpu(4, 1));
+  const ir::Program p = walk(4096, 1, 4, "j");
+  EXPECT_EQ(model::pages_walked(p, model::streams_of(p), unknown), 0);
+  EXPECT_GT(walked(1040), 32) << "64 rows read and 64 written, of 4160 bytes";
+  EXPECT_LT(walked(1040), 96) << "some are still held";
+  EXPECT_DOUBLE_EQ(walked(2048), 128) << "8 KiB apart";
+  EXPECT_LT(walked(2064), 96) << "a line further apart";
+}
+
 // Half of each row of a power of two: one unit's part uses half of the sets.
 TEST(Footprint, AUnitsPartOfTheColumnsCrowdsItsCache) {
   ir::Program p = walk(256, 1, 16, "j");

@@ -35,6 +35,18 @@ TEST(AccessOfCores, ways) {
   EXPECT_EQ(level(found("access-core"), "l2").ways.value->v, 10);
 }
 
+// 96 entries, and 2048 in 8 ways: rows of some lengths crowd its sets.
+TEST(AccessOfCores, translation) {
+  const hwdesc::Profile& p = testing::found_of("generic/x86-avx512-2core", {"checks", "clock", "line", "tlb"}, int64_t{128} << 20);
+  ASSERT_EQ(p.tlb.size(), 2u);
+  expect_told(p.tlb[0].miss, 7);
+  EXPECT_NEAR(p.tlb[0].entries.value->v, 96, 6);
+  expect_told(p.tlb[1].miss, 30);
+  EXPECT_LT(p.tlb[1].entries.low->v, 1100);
+  EXPECT_GT(p.tlb[1].entries.high->v, 2048);
+  EXPECT_LT(p.tlb[1].entries.high->v, 2700);
+}
+
 double slots_across(const hwdesc::Profile& p) {
   for (const hwdesc::ComputeOp& c : p.compute)
     if (c.op == "across") return c.slots.value->v;
