@@ -15,7 +15,7 @@ namespace {
 using namespace hwdesc;
 
 constexpr double kFew = 0.1, kMiddle = 0.5, kMost = 0.9;  // of the rows
-constexpr double kAlike = 1.15;                           // times: all of them miss
+constexpr double kAlike = 1.3;                            // times: of the more of them as many miss, all that is
 constexpr double kLeastStep = 2;                          // times a miss of the nearest buffer
 
 double time_of(const Observations& all, const char* what, double nodes, double stride) {
@@ -96,7 +96,7 @@ double rows_where(std::span<const Missed> curve, double part) {
   return curve.back().rows;
 }
 
-// s of a hop beyond a hit in the nearest buffer, of pages that crowd a few sets; 0: some of them are held.
+// s that a hop through pages that crowd a few sets takes more; 0: some of them are held.
 double crowded(const Observations& all, double line) {
   std::vector<double> found;
   for (const int64_t n : kCrowded)
