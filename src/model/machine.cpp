@@ -204,13 +204,20 @@ class Resolver {
     return q;
   }
 
-  std::vector<NarrowRate> narrow_lanes_apart(const std::string& name) const {
+  std::vector<NarrowRate> narrow_slots(const std::string& name) const {
     std::vector<NarrowRate> out;
     for (const hwdesc::LaneMode& mode : p_.execution.lanes.modes)
       for (const hwdesc::ComputeOp& c : p_.compute)
         if (c.op == name && c.dtype == "f32" && c.mode == mode.name && !c.mode.empty() && c.slots.known() && mode.width.known())
           out.push_back({static_cast<int>(mode.width.value->v), pipe(c.pipe).value / c.slots.value->v});
     return ascending(std::move(out));
+  }
+
+  // Instructions in the time of one of whole vectors.
+  std::vector<NarrowRate> narrow_instructions(const std::string& name, const Quantity& whole) const {
+    std::vector<NarrowRate> out = narrow_slots(name);
+    for (NarrowRate& n : out) n.rate /= n.lanes * whole.value;
+    return out.empty() ? m_.narrow_arithmetic : out;
   }
 
   double seconds(const hwdesc::Latency& l) const { return l.v / ticks(l.clock); }
@@ -246,11 +253,13 @@ class Resolver {
     m_.narrow_stores = narrow_rates("store");
     m_.gather_rate = lanes_apart("gather");
     m_.scatter_rate = lanes_apart("scatter");
-    m_.narrow_gathers = narrow_lanes_apart("gather");
-    m_.narrow_scatters = narrow_lanes_apart("scatter");
+    m_.narrow_gathers = narrow_slots("gather");
+    m_.narrow_scatters = narrow_slots("scatter");
     m_.alu_rate = op_rate("add", m_.fma_rate, 1);
     m_.divide_rate = op_rate("div", m_.fma_rate, 16);
     m_.math_rate = op_rate("exp", m_.fma_rate, 32);
+    m_.narrow_divides = narrow_instructions("div", m_.divide_rate);
+    m_.narrow_math = narrow_instructions("exp", m_.math_rate);
     m_.fma_pipe = fma != nullptr ? fma->pipe : "fma";
     m_.alu_pipe = pipe_of("add");
     m_.divide_pipe = pipe_of("div");

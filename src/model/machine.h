@@ -59,6 +59,7 @@ struct Machine {
   Quantity fma_rate, load_rate, store_rate, alu_rate, divide_rate, math_rate;  // vector instr/s/unit
   std::string fma_pipe, alu_pipe, divide_pipe, math_pipe;  // operations on the same pipe wait for each other
   std::vector<NarrowRate> narrow_arithmetic;               // by lanes, ascending: times as many instructions as of whole vectors
+  std::vector<NarrowRate> narrow_divides, narrow_math;     // the same of these, where they differ
   std::vector<NarrowRate> narrow_loads, narrow_stores;     // by lanes, ascending, where they differ from native ones
   Quantity gather_rate, scatter_rate;  // lanes/s/unit that lie apart in memory; 0: not known
   std::vector<NarrowRate> narrow_gathers, narrow_scatters;  // the same, of narrower vectors

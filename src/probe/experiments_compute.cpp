@@ -170,6 +170,9 @@ void run_operations(Session& s) {
   std::vector<ChainPoint> points;
   for (const std::string& op : op_names())
     for (const int chains : kOpChains) points.push_back({op, s.known.lanes, chains, chains == 1 ? 1 : s.known.groups});
+  for (const char* op : kCompound)
+    for (const int lanes : s.lanes)
+      if (!s.device.threads && lanes != s.known.lanes) points.push_back({op, lanes, kOpChains.back()});
   for (const char* pair : kTogether) points.push_back({pair, s.known.lanes, kPairChains, s.known.groups});
   run_chain_points(s, "operations", points);
 }

@@ -209,7 +209,7 @@ std::optional<Summary> chain_time(const Observations& all, const std::string& op
 
 void add_operation(const Observations& all, const Known& known, const std::string& op, const Best& fma, Profile& to) {
   ComputeOp c{op, "f32", pipe_of(all, op, known), {}, {}};
-  const Best own = op == "fma" ? fma : best_rate(all, known, "operations", op, "fma", 0);
+  const Best own = op == "fma" ? fma : best_rate(all, known, "operations", op, "fma", 0, known.lanes);
   const auto chain = chain_time(all, op, known);
   if (!own.rate && !chain) return;
   if (own.rate && c.pipe == op && op != "fma") add_pipe(to, known, op.c_str(), own, "runs beside multiply-adds");
@@ -225,6 +225,25 @@ void add_operation(const Observations& all, const Known& known, const std::strin
     c.latency = latency_value(scaled(*chain, clock_for(all, "fma", known.lanes, *chain)), tick_name(known),
                               op == "exp" ? "one chain, a change of sign included" : "one chain");
   to.compute.push_back(std::move(c));
+}
+
+// The same of narrower vectors.
+void add_narrow_operation(const Observations& all, const Known& known, const char* op, Profile& to) {
+  const auto whole = std::find_if(to.compute.begin(), to.compute.end(), [&](const ComputeOp& c) { return c.op == op && c.dtype == "f32"; });
+  if (whole == to.compute.end()) return;
+  const auto pipe = std::find_if(to.pipes.begin(), to.pipes.end(), [&](const Pipe& p) { return p.name == whole->pipe; });
+  if (pipe == to.pipes.end() || !pipe->rate.known()) return;
+  const std::string through = whole->pipe;
+  for (const LaneMode& mode : to.execution.lanes.modes) {
+    const double width = mode.width.value->v, rate = pipe->rate.value->v;
+    if (width >= known.lanes) continue;
+    const Best own = best_rate(all, known, "operations", op, "fma", 0, width);
+    if (!own.rate) continue;
+    ComputeOp c{op, "f32", through, {}, {}, mode.name};
+    c.slots = count_value({rate / own.rate->value, rate / own.rate->high, rate / own.rate->low, own.rate->n, own.rate->note},
+                          fmt::format("rate of the {} pipe over that of vectors of {:.0f}", through, width));
+    to.compute.push_back(std::move(c));
+  }
 }
 
 // A vector in memory, updated again and again: each update waits until the one before is stored.
@@ -252,6 +271,7 @@ void infer_compute(const Observations& all, const Known& known, Profile& to) {
   add_pipe(to, known, "store", store, "vector stores to 16 KiB");
   add_operation(all, known, "fma", fma, to);
   for (const std::string& op : op_names()) add_operation(all, known, op, fma, to);
+  for (const char* op : kCompound) add_narrow_operation(all, known, op, to);
   add_update(all, known, to);
   add_narrow_rates(known, "fma", fma, fma_of, to);
   add_narrow_rates(known, "load", load, load_of, to);

@@ -35,16 +35,16 @@ double Pipes::moving_apart(double lanes, const Quantity& apart, std::span<const 
 }
 
 // Vectors narrower than an instruction's may go through a pipe in less time.
-double Pipes::arithmetic(double instructions, const Quantity& rate, int width) const {
-  return at_rate(instructions, rate) / of_width(m_.narrow_arithmetic, width, 1);
+double Pipes::arithmetic(double instructions, const Quantity& rate, std::span<const model::NarrowRate> narrow, int width) const {
+  return at_rate(instructions, rate) / of_width(narrow, width, 1);
 }
 
 double Pipes::busiest(const lower::Counts& counts, double moved_lanes) const {
   const std::array<std::pair<const std::string*, double>, 4> parts = {{
-      {&m_.fma_pipe, arithmetic(counts.fma, m_.fma_rate, width_) + arithmetic(moved_lanes, m_.fma_rate, 1)},
-      {&m_.alu_pipe, arithmetic(counts.simple, m_.alu_rate, width_)},
-      {&m_.divide_pipe, arithmetic(counts.divide, m_.divide_rate, width_)},
-      {&m_.math_pipe, arithmetic(counts.math, m_.math_rate, width_)}}};
+      {&m_.fma_pipe, arithmetic(counts.fma, m_.fma_rate, m_.narrow_arithmetic, width_) + arithmetic(moved_lanes, m_.fma_rate, m_.narrow_arithmetic, 1)},
+      {&m_.alu_pipe, arithmetic(counts.simple, m_.alu_rate, m_.narrow_arithmetic, width_)},
+      {&m_.divide_pipe, arithmetic(counts.divide, m_.divide_rate, m_.narrow_divides, width_)},
+      {&m_.math_pipe, arithmetic(counts.math, m_.math_rate, m_.narrow_math, width_)}}};
   double most = 0;
   for (const auto& [pipe, ignored] : parts) {
     double sum = 0;

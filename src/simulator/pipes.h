@@ -25,7 +25,7 @@ class Pipes {  // invariant: refers to a machine that outlives it
   double busiest(const lower::Counts& counts, double moved_lanes) const;
 
  private:
-  double arithmetic(double instructions, const model::Quantity& rate, int width) const;
+  double arithmetic(double instructions, const model::Quantity& rate, std::span<const model::NarrowRate> narrow, int width) const;
 
   const model::Machine& m_;
   const int width_;
