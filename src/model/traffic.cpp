@@ -133,16 +133,19 @@ class Traffic {
   }
 
   // Capacity that a stream needs in a cache beside the others inside a depth. Rows that meet in a few sets stand in each
-  // other's way: its own, and those of streams that go along with it, since arrays begin at the same place of a page.
+  // other's way: its own, and those of streams that go along with it, since arrays begin at the same place of a page. What else passes
+  // through these sets takes a way.
   double needed(const View& v, size_t i, size_t depth, const Level& cache) const {
-    double sum = touched(v, depth);
+    double sum = touched(v, depth), crowding = 0;
     if (depth > s_.streams[i].until) return sum;
+    bool others = false;
     for (size_t k = 0; k < s_.streams.size(); ++k) {
       if (depth > s_.streams[k].until) continue;
       const Footprint &own = rows_at(v, i, depth), &other = rows_at(v, k, depth);
-      if (goes_along(other, k, own, i)) sum += std::max(0.0, other.occupied(line_, cache.sets) - other.bytes(line_));
+      if (goes_along(other, k, own, i)) crowding += std::max(0.0, other.occupied(line_, cache.sets) - other.bytes(line_));
+      else others = true;
     }
-    return sum;
+    return sum + crowding + (crowding > 0 && others ? cache.sets * line_ : 0);
   }
 
   bool goes_along(const Footprint& other, size_t k, const Footprint& own, size_t i) const {

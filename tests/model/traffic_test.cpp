@@ -114,14 +114,16 @@ TEST(Traffic, StoresToRowsThatCrowdASetWaitForTheirLines) {
 // read from a row of its own lies elsewhere.
 TEST(Traffic, RowsThatCrowdASetStandInTheWayOfThoseThatGoAlongWithThem) {
   const model::Machine m = machine(small_cpu(4, 1));
-  const auto held = [&](const char* read) {
-    const ir::Program p = walk(256, 12, 4, "j", read);
+  const auto held = [&](const char* read, int64_t rows = 12) {
+    const ir::Program p = walk(256, rows, 4, "j", read);
     const model::Streams s = model::streams_of(p);
     return model::traffic(p, s, m, {}, model::accessed_bytes(p, s, model::closed_form(p), 64))[0].stores_held;
   };
   EXPECT_DOUBLE_EQ(held("i, j"), 64 * 64) << "each store";
   EXPECT_GT(held("0, j"), 0);
   EXPECT_LT(held("0, j"), 0.7 * 64 * 64);
+  EXPECT_GT(held("0, j", 8), 0) << "which passes through their set, and takes a way";
+  EXPECT_EQ(held("0, j", 6), 0);
 }
 
 TEST(Traffic, ALineThatIsWrittenAgainLaterIsReadAgain) {
