@@ -52,6 +52,13 @@ const std::vector<Row>& table() {
        {"lines touched", Kind::count, true}, {"time of one load", Kind::seconds, true}, Show::time, kLatency, mark_tlb,
        "The same number of lines close together, one per page, and a page and some apart. Where the curves part, "
        "translations no longer fit."},
+      {"Latency of memory", "Rows of a matrix, a line of each", "tlb", "rows", "nodes", "stride",
+       {"rows", Kind::count, true}, {"time of one load", Kind::seconds, true}, Show::time, kLatency, mark_rows,
+       "A random cycle through one line of each row, for rows of several lengths. Which of them miss the second buffer of translations depends "
+       "on how it chooses its sets. Band: from a tenth to nine tenths of them on average."},
+      {"Latency of memory", "Pages that loads pass by", "tlb", "passing", "nodes", "stride",
+       {"loads", Kind::count, true}, {"time of one load", Kind::seconds, true}, Show::time, kLatency, nullptr,
+       "Vector loads that nothing waits for, of one line per page and of lines close together.", false, true},
       {"Latency of memory", "What is moved at once", "transfer", "pair", "distance", "level",
        {"distance of the two touches", Kind::bytes, true}, {"time of one load", Kind::seconds, true}, Show::time, kLatency, nullptr,
        "Pairs of touches, the first of which the level serves. Up to what is moved at once the second one costs next to nothing."},

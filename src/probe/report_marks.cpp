@@ -55,6 +55,12 @@ void mark_tlb(const Source& source, Chart& to) {
     if (t.entries.known()) add_line(fmt::format("level {}: {:.0f} entries", t.depth, t.entries.value->v), t.entries.value->v, to);
 }
 
+void mark_rows(const Source& source, Chart& to) {
+  for (const hwdesc::TlbLevel& t : source.profile.tlb)
+    if (t.depth == 2 && t.entries.known() && t.entries.low && t.entries.high)
+      to.marks.push_back({"second buffer", t.entries.low->v, t.entries.high->v});
+}
+
 void mark_streamed(const Source& source, Chart& to) {
   for (const MemoryLevel& m : source.profile.memory) {
     if (!is_cache(m)) continue;
