@@ -138,6 +138,14 @@ Lanes Interpreter::read(const Value& v) {
 Lanes Interpreter::indirect(const Value& v) {
   Lanes at = value(v.args[0]);
   ++counts.gathers;
+  if (v.args.size() > 1) {
+    const Lanes rows = value(v.args[1]);
+    const auto row = static_cast<double>(kernel.buffers[static_cast<size_t>(v.id)].row);
+    for (size_t l = 0; l < at.size(); ++l) {
+      if (at[l] < 0 || at[l] >= row) throw Fault{fmt::format("column {} of image '{}' is read: its rows have {}", at[l], kernel.buffers[static_cast<size_t>(v.id)].name, row)};
+      at[l] += rows[l] * row;
+    }
+  }
   for (double& a : at) a = found(v.id, static_cast<int64_t>(a), nullptr);
   return at;
 }

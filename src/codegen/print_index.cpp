@@ -94,4 +94,10 @@ Text print_element_at(Printer& p, int buffer, const Text& index) {
                            {"texel", {std::to_string(b.texel)}}, {"scalar", {p.scalar_name(b.dtype)}}});
 }
 
+Text print_texel(Printer& p, int buffer, const Text& column, const Text& row) {
+  const ir::Buffer& b = p.buffer(buffer);
+  return p.spell("texel_at", {{"buffer", {p.buffer_name(buffer)}}, {"column", column}, {"row", row},
+                              {"texel", {std::to_string(b.texel)}}, {"scalar", {p.scalar_name(b.dtype)}}});
+}
+
 }  // namespace assay::codegen

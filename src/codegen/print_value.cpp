@@ -96,11 +96,15 @@ Text print_gather(Printer& p, const Value& v, int64_t stride) {
 }
 
 Text print_indirect(Printer& p, const Value& v) {
-  const Text at = print_value(p, v.args[0]);
-  const auto element = [&](const Text& index) { return print_element_at(p, v.id, index); };
-  if (v.lanes == 1) return element(at);
+  std::vector<Text> at;
+  for (const Value& a : v.args) at.push_back(print_value(p, a));
+  const auto element = [&](int lane) {
+    const auto number = [&](const Text& of) { return v.lanes == 1 ? of : print_lane(p, of, lane); };
+    return at.size() > 1 ? print_texel(p, v.id, number(at[0]), number(at[1])) : print_element_at(p, v.id, number(at[0]));
+  };
+  if (v.lanes == 1) return element(0);
   std::vector<std::string> items;
-  for (int l = 0; l < v.lanes; ++l) items.push_back(element(print_lane(p, at, l)).text);
+  for (int l = 0; l < v.lanes; ++l) items.push_back(element(l).text);
   return list(p, v, items);
 }
 

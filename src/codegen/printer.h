@@ -49,6 +49,7 @@ std::string print_conditions(Printer& p, const std::vector<ir::Condition>& condi
 Text print_address(Printer& p, int buffer, const ir::Index& index);
 Text print_element(Printer& p, int buffer, const ir::Index& index);
 Text print_element_at(Printer& p, int buffer, const Text& index);
+Text print_texel(Printer& p, int buffer, const Text& column, const Text& row);  // of an image, by place
 // Elements have no addresses in the language: each is read on its own.
 bool is_single(const Printer& p, int buffer);
 

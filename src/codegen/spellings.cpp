@@ -68,6 +68,7 @@ constexpr SpellingRow kRows[] = {
     {"argument_image", {"scalar", "name", "position"}, kOptional},
     {"sequence_argument_image", {"scalar", "position"}, kOptional},
     {"texel", {"buffer", "index", "row", "texel", "scalar"}, kOptional},
+    {"texel_at", {"buffer", "column", "row", "texel", "scalar"}, kOptional},  // the same, as it is read outside of the image too
 };
 // clang-format on
 

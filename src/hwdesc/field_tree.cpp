@@ -59,6 +59,7 @@ class Describe {  // visitor: one node per field
       mark_names(node);
     } else if constexpr (APart<M>) {
       fields(inner, member);
+      if (kBareKey<M> != nullptr) node.bare_key = kBareKey<M>;
     }
     out_.push_back(std::move(node));
   }

@@ -31,7 +31,7 @@ struct FieldNode {
   Dimension dimension = Dimension::count;  // of `value` and `values`
   std::vector<std::string> choices;
   std::string entry_key;   // of `entries` and `named`: what stands for the entry in a path
-  std::string bare_key;    // of `named`: the field a bare quantity stands for; empty: none
+  std::string bare_key;    // of `part` and `named`: the field that a bare quantity or word stands for; empty: none
   std::vector<FieldNode> fields;
 };
 

@@ -186,6 +186,12 @@ template <class V> void fields(V& v, Is<Block> auto& x) {
   v("height", x.height, "rows", Need::optional);
 }
 
+template <class V> void fields(V& v, Is<ImageBorder> auto& x) {
+  v("gives", x.gives, "zero: all numbers are 0; clamp: the nearest texel of the edge", Need::optional);
+  v("method", x.method, "how it was found", Need::optional);
+  v("note", x.note, "what a reader should know", Need::optional);
+}
+
 template <class V> void fields(V& v, Is<AccessPath> auto& x) {
   v("name", x.name, "free word: texture, constant", Need::required);
   v("through", x.through, "memories it passes, near to far", Need::optional);

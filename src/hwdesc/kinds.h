@@ -72,9 +72,10 @@ template <class T> inline constexpr bool kMapEntry = false;
 template <> inline constexpr bool kMapEntry<Clock> = true;
 template <> inline constexpr bool kMapEntry<Api> = true;
 
-// The one field that a bare quantity stands for: `memory: 1215 MHz` is {max: 1215 MHz}.
+// The one field that a bare quantity or word stands for: `memory: 1215 MHz` is {max: 1215 MHz}.
 template <class T> inline constexpr const char* kBareKey = nullptr;
 template <> inline constexpr const char* kBareKey<Clock> = "max";
+template <> inline constexpr const char* kBareKey<ImageBorder> = "gives";
 
 // How an entry of a list is addressed in paths, `extends` and `!remove`. Empty: it can not be.
 template <class T>

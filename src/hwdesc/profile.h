@@ -194,7 +194,13 @@ struct Mover {                // asynchronous copy engine
   bool operator==(const Mover&) const = default;
 };
 
-enum class Border { unknown, zero, clamp };  // what a read outside an image gives
+enum class Border { unknown, zero, clamp };
+
+struct ImageBorder {          // what a read outside an image gives
+  Border gives = Border::unknown;
+  std::string method, note;   // as of a value
+  bool operator==(const ImageBorder&) const = default;
+};
 
 struct Block {                // texels that are fetched together
   Value<Count> width, height;
@@ -213,7 +219,7 @@ struct AccessPath {           // another way to read memory (texture)
   Value<Ratio> divergent;     // load to use where lanes want a line each, over that where they want the same element
   std::vector<std::pair<std::string, Value<Bandwidth>>> formats;  // the same by what a texel is made of: r32f, rgba16f, rgba8
   Block block;
-  Border border = Border::unknown;
+  ImageBorder border;
   bool operator==(const AccessPath&) const = default;
 };
 

@@ -66,11 +66,13 @@ Json any_name_to(Json schema) {
   return {{"type", "object"}, {"propertyNames", {{"pattern", kName}}}, {"additionalProperties", std::move(schema)}};
 }
 
-Json entry_schema(const FieldNode& f) {
-  Json map = fields_schema(f.fields, true);
-  if (f.bare_key.empty()) return map;
+Json field_schema(const FieldNode& f);
+
+// A map, or what its bare field is.
+Json map_schema(const FieldNode& f, bool entry) {
+  Json map = fields_schema(f.fields, entry);
   for (const FieldNode& inner : f.fields)
-    if (inner.key == f.bare_key) return {{"anyOf", Json::array({reference(id_of(inner.dimension) + "-quantity"), map})}};
+    if (inner.key == f.bare_key) return {{"anyOf", Json::array({inner.kind == FieldKind::value ? reference(id_of(inner.dimension) + "-quantity") : field_schema(inner), map})}};
   return map;
 }
 
@@ -84,9 +86,9 @@ Json field_schema(const FieldNode& f) {
     case FieldKind::words: return {{"type", "array"}, {"items", {{"type", "string"}}}};
     case FieldKind::texts: return any_name_to({{"type", Json::array({"string", "number", "boolean"})}});
     case FieldKind::values: return any_name_to(reference(id_of(f.dimension)));
-    case FieldKind::part: return fields_schema(f.fields, false);
-    case FieldKind::entries: return {{"type", "array"}, {"items", entry_schema(f)}};
-    case FieldKind::named: return any_name_to(entry_schema(f));
+    case FieldKind::part: return map_schema(f, false);
+    case FieldKind::entries: return {{"type", "array"}, {"items", map_schema(f, true)}};
+    case FieldKind::named: return any_name_to(map_schema(f, true));
   }
   return Json::object();
 }

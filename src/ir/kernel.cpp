@@ -94,7 +94,7 @@ std::string Lister::value(const Value& v) const {
       return fmt::format("{} {}[{} step {}]{}", shape(v.dtype, v.lanes), buffer(v.id), at(v.index),
                          v.stride, fill());
     case ValueOp::indirect:
-      return fmt::format("{} {}[{}]", shape(v.dtype, v.lanes), buffer(v.id), value(v.args.at(0)));
+      return fmt::format("{} {}[{}{}]", shape(v.dtype, v.lanes), buffer(v.id), value(v.args.at(0)), v.args.size() > 1 ? ", " + value(v.args[1]) : "");
     case ValueOp::lane_index:
       return fmt::format("{} lanes({} step {})", shape(v.dtype, v.lanes), at(v.index), v.stride);
     default:

@@ -54,7 +54,7 @@ enum class ValueOp {
   load,       // `count` consecutive elements of buffer `id` at `index`, further lanes `number`
   splat,      // one element of buffer `id` at `index`, in every lane
   gather,     // lane l: element at index + l * `stride`, for l < count, further lanes `number`
-  indirect,   // lane l: element args[0][l] (an integer register) of buffer `id`
+  indirect,   // lane l: element args[0][l] (an integer register) of buffer `id`; of an image also the texel in column args[0][l] of row args[1][l], which may lie outside
   lane_index, // lane l: index + l * `stride`, converted to dtype
   add, sub, mul, div, max, min, pow,
   fma,        // args[0] * args[1] + args[2]

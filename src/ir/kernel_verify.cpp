@@ -146,7 +146,8 @@ void Checker::check_value(const Value& v) {
   if (v.op != ValueOp::guard && !v.conditions.empty()) fail("only a guard has conditions");
   if (numbers_in(v.dtype) > 1 && !has_pairs(v.op)) fail(fmt::format("an operation that {} does not have", name_of(v.dtype)));
   if (v.op == ValueOp::dot && v.dtype != DType::i32) fail("products of four i8 are added up in i32 only");
-  if (v.args.size() != arity(v.op))
+  const bool by_place = v.op == ValueOp::indirect && v.args.size() == 2 && in_range(v.id, k.buffers.size()) && k.buffers[static_cast<size_t>(v.id)].space == Space::image;
+  if (v.args.size() != arity(v.op) && !by_place)
     return fail(
         fmt::format("an operation with {} operands, expected {}", v.args.size(), arity(v.op)));
   for (const Value& a : v.args) {

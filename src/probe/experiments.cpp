@@ -42,6 +42,7 @@ constexpr auto kExperiments = std::to_array<Experiment>({
     {"host", "", "copies between host and device", 0.8, run_host},
     {"constant", "knees fma", "constants", 0.5, run_constant},
     {"image", "knees fma", "images", 0.8, run_image},
+    {"border", "", "reads outside of images", 0.1, run_border},
     {"branches", "waves", "branches that lanes disagree on, barriers of a group", 0.6, run_branches},
     {"barrier", "waves residency", "a barrier among groups that run at once", 0.4, run_barrier},
     {"joined", "", "scalar operations on neighbours, which compilers join", 0.2, run_joined},

@@ -68,6 +68,7 @@ void run_sharing(Session& s);
 
 // How memory is accessed (experiments_access.cpp).
 void run_outstanding(Session& s);
+void run_border(Session& s);    // experiments_border.cpp
 void run_constant(Session& s);  // experiments_constant.cpp
 void run_handed(Session& s);    // experiments_handed.cpp
 void run_ends(Session& s);

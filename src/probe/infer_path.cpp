@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "probe/access_path.h"
+#include "probe/border.h"
 #include "probe/infer.h"
 #include "probe/stats.h"
 #include "probe/values.h"
@@ -226,8 +227,9 @@ void add_formats(const Observations& all, AccessPath& path) {
 
 void add_images(const Observations& all, const Known& known, Profile& to) {
   constexpr Named kImages{"image", "texture", "image_width", "images"};
-  if (!tried(all, kImages.experiment)) return;
+  if (!tried(all, kImages.experiment) && !tried(all, "border")) return;
   AccessPath path = path_of(all, known, kImages, to);
+  path.border = border_of(all);
   if (path_curves(all, kImages.experiment).path.empty()) {
     to.paths.push_back(std::move(path));
     return;

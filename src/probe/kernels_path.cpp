@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "probe/access_path.h"
+#include "probe/border.h"
 #include "probe/code.h"
 #include "probe/kernels.h"
 
@@ -12,13 +13,13 @@ namespace {
 
 using ir::DType;
 
-int add_argument(ir::Kernel& k, const char* name, DType type, ir::Space space, int64_t elements, int texel) {
+int add_argument(ir::Kernel& k, const char* name, DType type, ir::Space space, int64_t elements, int texel, int64_t row = kImageRow) {
   const int id = code::add_buffer(k, name, type, false);
   ir::Buffer& b = k.buffers[static_cast<size_t>(id)];
   b.space = space;
   b.elements = elements;
   b.texel = space == ir::Space::image ? texel : 1;
-  b.row = space == ir::Space::image ? kImageRow : 0;
+  b.row = space == ir::Space::image ? row : 0;
   return id;
 }
 
@@ -61,6 +62,22 @@ ir::Kernel path_read(int texel, int64_t texels, int lanes) {
   }
   ir::Block inner = {code::loop(step, most, ir::variable(steps), std::move(body))};
   k.body.push_back(code::loop(pass, kMaxPasses, ir::variable(passes), std::move(inner)));
+  return k;
+}
+
+std::string image_touch_name(int texel) { return fmt::format("image_touch_{}", texel); }
+
+ir::Kernel image_touch(int texel, DType type) {
+  ir::Kernel k = code::empty(image_touch_name(texel));
+  const int image = add_argument(k, "image", type, ir::Space::image, kBorderColumns * kBorderRows, texel, kBorderColumns);
+  const int columns = code::add_buffer(k, "columns", DType::i32, false), rows = code::add_buffer(k, "rows", DType::i32, false);
+  const int answers = code::add_buffer(k, "answers", type, true), i = code::add_index(k, "i");
+  ir::Value read = code::apply(ir::ValueOp::indirect, {code::load(columns, ir::variable(i), DType::i32, 1), code::load(rows, ir::variable(i), DType::i32, 1)});
+  read.id = image;
+  read.dtype = type;
+  const auto touches = static_cast<int64_t>(kTouches.size());
+  for (const int b : {columns, rows, answers}) k.buffers[static_cast<size_t>(b)].elements = touches;
+  k.body.push_back(code::loop(i, touches, ir::constant(touches), {code::store(answers, ir::variable(i), std::move(read))}));
   return k;
 }
 

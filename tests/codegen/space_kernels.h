@@ -25,9 +25,30 @@ inline Buffer random_source(std::mt19937& rng, Space space, DType dtype, size_t 
   return b;
 }
 
-// Lanes that lie side by side, apart, backwards, or at one element: anywhere that leaves no group outside.
+// Columns of rows that lie inside.
+inline Value random_places(std::mt19937& rng, const Buffer& b, int buffer, int lanes) {
+  const auto along = [&](int64_t extent) {
+    Value v;
+    v.op = ValueOp::lane_index;
+    v.dtype = DType::i32;
+    v.lanes = lanes;
+    v.stride = std::uniform_int_distribution<int64_t>(0, (extent - 1) / (lanes - 1))(rng);
+    v.index = constant(std::uniform_int_distribution<int64_t>(0, extent - 1 - v.stride * (lanes - 1))(rng));
+    return v;
+  };
+  Value v;
+  v.op = ValueOp::indirect;
+  v.dtype = b.dtype;
+  v.lanes = lanes;
+  v.id = buffer;
+  v.args = {along(b.row), along(b.elements / b.row)};
+  return v;
+}
+
+// Lanes that lie side by side, apart, backwards, at one element, or of images by place: anywhere that leaves no group outside.
 inline Value random_read(std::mt19937& rng, const Kernel& k, int buffer, int lanes) {
   const Buffer& b = k.buffers[static_cast<size_t>(buffer)];
+  if (b.space == Space::image && between(rng, 0, 3) == 0) return random_places(rng, b, buffer, lanes);
   const auto any = [&](int64_t most) { return std::uniform_int_distribution<int64_t>(0, std::max<int64_t>(0, most))(rng); };
   const int64_t last = b.elements - 1, stride = any(last / (lanes - 1)), way = between(rng, 0, 3);
   const int64_t reach = way == 0 ? lanes - 1 : way == 3 ? 0 : stride * (lanes - 1);

@@ -5,10 +5,21 @@
 #include <rapidcheck.h>
 
 #include "hwdesc/check.h"
+#include "hwdesc/print.h"
 #include "small.h"
 
 namespace assay::hwdesc {
 namespace {
+
+TEST(Parse, a_border_is_a_word_or_says_how_it_was_found) {
+  const auto border_in = [](const std::string& text) {
+    return parse_profile("schema: assay/profile/1\nname: x\npaths: [{name: texture, border: " + text + "}]\n", "p.yaml", no_library);
+  };
+  EXPECT_EQ(border_in("clamp")->paths[0].border, (ImageBorder{Border::clamp, "", ""}));
+  EXPECT_EQ(border_in("{gives: zero, method: read, note: of one}")->paths[0].border, (ImageBorder{Border::zero, "read", "of one"}));
+  EXPECT_NE(print_profile(*border_in("clamp")).find("border: clamp"), std::string::npos);
+  EXPECT_NE(render(border_in("transparent").diags()).find("write zero"), std::string::npos);
+}
 
 TEST(Parse, a_small_profile) {
   const auto p = parse_profile(small_profile(), "p.yaml", no_library);

@@ -80,6 +80,8 @@ TEST_F(SchemaTest, broken_profiles_are_refused) {
       {"note: not tried", "nota: not tried", "'nota' was unexpected"},
       {"memory:\n", "memory: 3\nother:\n", "3 is not of type 'array'"},
       {"2 GHz", "2 GB", "'2 GB'"},
+      {"memory:\n", "paths: [{name: texture, border: black}]\nmemory:\n", "'black'"},
+      {"memory:\n", "paths: [{name: texture, border: {gave: zero}}]\nmemory:\n", "'gave': 'zero'"},
   };
   int n = 100;
   for (const Case& c : cases) {

@@ -1,5 +1,6 @@
 // What constants and images are inferred to be, from made-up curves.
 #include "probe/access_path.h"
+#include "probe/border.h"
 
 #include <gmock/gmock.h>
 #include <fmt/format.h>
@@ -138,6 +139,39 @@ TEST(Paths, images_with_a_cache_that_plain_memory_has_not) {
     infer_paths(o, known(), p);
     EXPECT_EQ(p.memory.at(0).name, "texture_l1") << path[0].capacity;
   }
+}
+
+Observations touched(const std::vector<std::pair<const char*, double>>& answers) {
+  Observations o;
+  o.facts = {{"image_width", "64"}, {"image_outside", "a sampler that clamps"}};
+  o.endings = {{"border", Outcome::done, 1, ""}};
+  o.points.push_back({"border", "inside", {{"nearest", 7}}, "1", {7}, {}, 0, {}});
+  for (const auto& [where, got] : answers) o.points.push_back({"border", where, {{"nearest", 7}}, "1", {got}, {}, 0, {}});
+  return o;
+}
+
+TEST(Paths, a_border_is_what_all_reads_outside_give) {
+  using hwdesc::Border;
+  EXPECT_EQ(border_of(touched({{"left", 0}, {"far", 0}})), (hwdesc::ImageBorder{Border::zero, "texels beside, above, below and far outside of images are read: a sampler that clamps", ""}));
+  EXPECT_EQ(border_of(touched({{"left", 7}, {"far", 7}})).gives, Border::clamp);
+  const hwdesc::ImageBorder mixed = border_of(touched({{"left", 7}, {"right", 0}, {"right", 513}, {"far", 0}}));
+  EXPECT_EQ(mixed.gives, Border::unknown);
+  EXPECT_EQ(mixed.note, "neither 0 everywhere nor the nearest texel: far: 0; left: the nearest texel; right: 0, 513");
+}
+
+TEST(Paths, a_border_is_unknown_where_nothing_right_was_read) {
+  Observations wrong = touched({{"left", 0}});
+  wrong.points[0].samples = {0};
+  EXPECT_EQ(border_of(wrong).gives, hwdesc::Border::unknown);
+  EXPECT_THAT(border_of(wrong).note, HasSubstr("inside"));
+  Observations undefined = touched({});
+  undefined.facts.pop_back();
+  undefined.points.clear();
+  EXPECT_THAT(border_of(undefined).note, HasSubstr("the api leaves undefined"));
+  EXPECT_EQ(border_of({}), hwdesc::ImageBorder{});
+  hwdesc::Profile p = plain_memory();
+  infer_paths(touched({{"left", 0}}), known(), p);  // of an experiment alone
+  EXPECT_EQ(p.paths.at(0).border.gives, hwdesc::Border::zero);
 }
 
 TEST(Paths, a_language_without_constants) {

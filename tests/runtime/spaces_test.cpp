@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "hwdesc/target.h"
+#include "probe/border.h"
 #include "runtime/host.h"
 #include "runtime/spaces.h"
 
@@ -121,6 +124,50 @@ TEST(Spaces, images_of_smaller_numbers) {
       ASSERT_EQ(told, "right");
       ++ran;
     }
+}
+
+// What the probe's kernel finds at places inside of an image, and that places outside do no harm; "" without images.
+std::string border_of(Device& device, const LoadOptions& options) {
+  const auto loaded = device.load(std::vector{probe::image_touch(1, DType::i32)}, lanes_are_threads(), options);
+  if (!loaded.ok()) return render(loaded.diags());
+  Module& m = **loaded;
+  constexpr auto kTouches = probe::kTouches;
+  std::vector<int32_t> texels(probe::kBorderColumns * probe::kBorderRows), columns, rows, got(kTouches.size());
+  std::iota(texels.begin(), texels.end(), 1);
+  for (const probe::Touch& t : kTouches) {
+    columns.push_back(static_cast<int32_t>(t.column));
+    rows.push_back(static_cast<int32_t>(t.row));
+  }
+  const int image = m.allocate_image({DType::i32, 1, probe::kBorderColumns, probe::kBorderRows}).value();
+  const int at_columns = m.allocate(kTouches.size() * 4).value(), at_rows = m.allocate(kTouches.size() * 4).value(), out = m.allocate(kTouches.size() * 4).value();
+  m.write({image, 0}, std::as_bytes(std::span(texels)));
+  m.write({at_columns, 0}, std::as_bytes(std::span(columns)));
+  m.write({at_rows, 0}, std::as_bytes(std::span(rows)));
+  if (const auto times = m.run(std::vector{Launch{0, {{image, 0}, {at_columns, 0}, {at_rows, 0}, {out, 0}}, {{0, 0, 1}}}}, {}); !times.ok()) return render(times.diags());
+  m.read({out, 0}, std::as_writable_bytes(std::span(got)));
+  bool zero = true, clamp = true;
+  for (size_t i = 0; i < kTouches.size(); ++i) {
+    const auto column = std::clamp<int64_t>(columns[i], 0, probe::kBorderColumns - 1), row = std::clamp<int64_t>(rows[i], 0, probe::kBorderRows - 1);
+    const int32_t nearest = texels[static_cast<size_t>(row * probe::kBorderColumns + column)];
+    if (column == columns[i] && row == rows[i]) {
+      if (got[i] != nearest) return fmt::format("column {} of row {} holds {}, not {}", column, row, got[i], nearest);
+      continue;
+    }
+    zero &= got[i] == 0;
+    clamp &= got[i] == nearest;
+  }
+  return zero ? "zero" : clamp ? "clamp" : "neither";
+}
+
+TEST(Spaces, texels_outside_of_an_image) {
+  Host host;
+  const std::string said = fact(host.device(), "image_outside");
+  if (said.empty()) GTEST_SKIP() << "of drivers that may be asked for what lies outside";
+  host.options().one_by_one = true;
+  const std::string found = border_of(host.device(), host.options());
+  if (said.find("CLAMP") != std::string::npos) EXPECT_EQ(found, "clamp");
+  else if (said.find("robust") != std::string::npos) EXPECT_EQ(found, "zero");
+  else EXPECT_THAT(found, AnyOf("zero", "clamp", "neither"));
 }
 
 TEST(Spaces, formats_have_names_that_people_know) {

@@ -1,5 +1,9 @@
 // Simulated paths: constants and images have caches of their own before those of plain loads.
+#include <numeric>
+#include <tuple>
+
 #include "probe/access_path.h"
+#include "probe/border.h"
 #include "runtime/virtual_chip.h"
 
 namespace assay::runtime {
@@ -73,6 +77,35 @@ TEST(VirtualPaths, images_lie_in_blocks) {
   expect_near(chase(ir::Space::image, blocks(4, 4, 4, 4)), 90);    // 16 lines: all of the cache
   EXPECT_GT(chase(ir::Space::image, blocks(16, 4, 4, 4)), 250);    // 64 lines, from memory
   expect_near(chase(ir::Space::image, blocks(16, 16, 1, 1)), 90);  // 16 x 16 texels are 16 blocks
+}
+
+// What a kernel reads at places of an image of 8 rows of 16 texels that hold their numbers, from 1 on.
+std::vector<int32_t> read_at(const std::string& border, const std::vector<std::pair<int32_t, int32_t>>& places) {
+  std::string profile = with_paths();
+  if (!border.empty()) profile.insert(profile.find("block: {width: 4"), "border: " + border + ", ");
+  Chip chip(profile);
+  ir::Kernel k = probe::image_touch(1, ir::DType::i32);
+  k.buffers[0].row = 16;
+  k.buffers[0].elements = 128;
+  Module& m = chip.load({k});
+  std::vector<int32_t> texels(128), columns(probe::kTouches.size()), rows(columns.size()), got(columns.size());
+  std::iota(texels.begin(), texels.end(), 1);
+  for (size_t i = 0; i < places.size(); ++i) std::tie(columns[i], rows[i]) = places[i];
+  const int image = m.allocate_image({ir::DType::i32, 1, 16, 8}).value(), at_columns = chip.buffer(64), at_rows = chip.buffer(64), out = chip.buffer(64);
+  m.write({image, 0}, std::as_bytes(std::span(texels)));
+  m.write({at_columns, 0}, std::as_bytes(std::span(columns)));
+  m.write({at_rows, 0}, std::as_bytes(std::span(rows)));
+  chip.ticks(chip.launch(k.name, {{image, 0}, {at_columns, 0}, {at_rows, 0}, {out, 0}}, {{0, 0, 1}}));
+  m.read({out, 0}, std::as_writable_bytes(std::span(got)));
+  got.resize(places.size());
+  return got;
+}
+
+TEST(VirtualPaths, outside_of_an_image_lies_what_the_profile_says) {
+  const std::vector<std::pair<int32_t, int32_t>> places = {{3, 2}, {-1, 2}, {16, 2}, {3, -5}, {3, 8}, {100, 100}};
+  EXPECT_EQ(read_at("zero", places), (std::vector<int32_t>{36, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(read_at("clamp", places), (std::vector<int32_t>{36, 33, 48, 4, 116, 128}));
+  EXPECT_EQ(read_at("", places), (std::vector<int32_t>{36, 48, 33, 52, 4, 69}));  // the image begins again
 }
 
 TEST(VirtualPaths, an_image_may_be_too_large_or_there_are_none) {

@@ -44,6 +44,7 @@ DeviceInfo describe(const Api& api, int device, int number) {
       {"memory_clock_khz", kMemoryClock}, {"constant_memory", kConstantMemory}, {"image_width", kImageWidth}, {"image_height", kImageHeight}};
   for (const auto& [fact, attribute] : kNumbers) d.facts.emplace_back(fact, std::to_string(attribute_of(api, device, attribute)));
   d.facts.emplace_back("images", "yes");
+  d.facts.emplace_back("image_outside", "CU_TR_ADDRESS_MODE_CLAMP");
   d.facts.emplace_back("types", capability >= 80 ? "f16 f16x2 bf16 bf16x2 i8 dot" : capability >= 61 ? "f16 f16x2 i8 dot" : "i8");
   const auto compiler = Compiler::load();
   d.facts.emplace_back("compiler", compiler ? "NVRTC " + (*compiler)->version() : compiler.diags()[0].message);

@@ -61,6 +61,7 @@ DeviceInfo describe(const Api& api, const Place& at, size_t number) {
       {"constant_memory", std::to_string(number_of<cl_ulong>(api, at.device, CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE))},
       {"image_width", std::to_string(number_of<size_t>(api, at.device, CL_DEVICE_IMAGE2D_MAX_WIDTH))},
       {"image_height", std::to_string(number_of<size_t>(api, at.device, CL_DEVICE_IMAGE2D_MAX_HEIGHT))},
+      {"image_outside", "CLK_ADDRESS_NONE, of which OpenCL promises nothing"},
       {"extensions", text_of(api, at.device, CL_DEVICE_EXTENSIONS)}};
   const auto mhz = number_of<cl_uint>(api, at.device, CL_DEVICE_MAX_CLOCK_FREQUENCY);
   d.facts.emplace_back("clock_mhz", std::to_string(mhz));

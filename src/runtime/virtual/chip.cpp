@@ -86,6 +86,11 @@ int ProfileReader::levels_of(const std::string& per) const {
   return static_cast<int>(n);
 }
 
+const Path* find_path(const Chip& chip, ir::Space space) {
+  const auto at = std::find_if(chip.paths.begin(), chip.paths.end(), [&](const Path& p) { return p.space == space; });
+  return at == chip.paths.end() ? nullptr : &*at;
+}
+
 const Mode& mode_for(const Chip& chip, int lanes) {
   for (const Mode& m : chip.modes)
     if (m.width >= lanes) return m;

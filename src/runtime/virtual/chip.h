@@ -81,6 +81,7 @@ struct Path {                // another way to read memory
   double bytes = 0;          // of one argument
   double max_width = 0, max_height = 0;
   int block_width = 1, block_height = 1;
+  hwdesc::Border border = hwdesc::Border::unknown;
 };
 
 struct Scratch {             // memory of a group's own
@@ -141,6 +142,9 @@ struct Chip {
 // Every value that is not known is one of defaults.h. Errors: a profile without any memory, or a victim cache that there
 // is not.
 Result<Chip> make_chip(const hwdesc::Profile& profile, const Effects& effects);
+
+// nullptr: arguments of this space lie in no memory of their own here.
+const Path* find_path(const Chip& chip, ir::Space space);
 
 // Registers of a thread, and those that found no room.
 int registers_of(const Chip& chip, const Code& code);

@@ -133,6 +133,7 @@ Path path_of(const ProfileReader& r, const Chip& chip, const AccessPath& a, ir::
   const auto power = [](double v) { return 1 << static_cast<int>(std::lround(std::log2(std::max(1.0, v)))); };
   p.block_width = power(value_or(a.block.width, 1));
   p.block_height = power(value_or(a.block.height, 1));
+  p.border = a.border.gives;
   return p;
 }
 

@@ -101,6 +101,7 @@ DeviceInfo info_of(const std::string& id, const Chip& chip) {
     d.facts.emplace_back("images", "yes");
     d.facts.emplace_back("image_width", fmt::format("{:.0f}", p.max_width));
     d.facts.emplace_back("image_height", fmt::format("{:.0f}", p.max_height));
+    d.facts.emplace_back("image_outside", "as its profile says");
   }
   if (chip.allocation > 0) d.facts.emplace_back("largest_buffer", fmt::format("{:.0f}", chip.allocation));
   return d;

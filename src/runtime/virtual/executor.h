@@ -98,6 +98,7 @@ class Executor {  // invariant: pc_ is the operation that comes next
   double near(int64_t first, int64_t last, AccessKind kind, double start);
   double along(const Op& op, int path, double start);
   void sum_texels(const Op& op);
+  bool places_of_texels(const Op& op);  // what lies outside is at its border's place in at_
   double own_memory(const Op& op, AccessKind kind, double start);
   void follow_values(const Loop& loop, int64_t iterations);
 
@@ -117,6 +118,7 @@ class Executor {  // invariant: pc_ is the operation that comes next
   std::vector<LoopState> loops_;
   std::vector<Masked> masks_;
   std::vector<int64_t> at_;          // elements that lanes touch
+  std::vector<int> zeros_;           // lanes that found nothing but 0 outside of an image
   bool together_ = false;            // they lie in a row, or are one
   int64_t stride_ = 1;               // from lane to lane, if they do
   int pc_ = -1, settled_ = -1;

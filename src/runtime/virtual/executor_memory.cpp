@@ -17,6 +17,7 @@ int size_of(const Code& code, int buffer) { return ir::bytes_of(code.buffers[sta
 
 // Consecutive elements, and one for all, need no list.
 bool Executor::positions(const Op& op) {
+  if (op.kind == OpKind::indirect && op.b >= 0) return places_of_texels(op);
   const View& view = views_[static_cast<size_t>(op.buffer)];
   int64_t low = 0, high = 0;
   const bool one = op.kind == OpKind::indirect && registers_.uniform(op.a);  // all lanes go there
@@ -158,12 +159,15 @@ double Executor::access(const Op& op, AccessKind kind, double start) {
 }
 
 void Executor::load(const Op& op) {
+  zeros_.clear();
   if (!positions(op)) return;
-  const double start = core_.begin(op, std::max(ready(op.a), index_ready_));
+  const double start = core_.begin(op, std::max({ready(op.a), ready(op.b), index_ready_}));
   const double done = access(op, AccessKind::read, start);
   ready_[static_cast<size_t>(op.dst)] = done;
   core_.end(done);
-  if (op.needed) transfer_values(op, false);
+  if (!op.needed) return;
+  transfer_values(op, false);
+  for (const int lane : zeros_) registers_.set_value(op.dst, lane, 0);
 }
 
 void Executor::store(const Op& op) {

@@ -54,4 +54,23 @@ void Executor::sum_texels(const Op& op) {
   registers_.set_uniform(op.dst, false);
 }
 
+// Of a border that the profile does not know the image begins again.
+bool Executor::places_of_texels(const Op& op) {
+  const ir::Buffer& b = code_.buffers[static_cast<size_t>(op.buffer)];
+  const int64_t rows = views_[static_cast<size_t>(op.buffer)].elements / b.row;
+  const Path* const path = find_path(machine_.chip, b.space);
+  const hwdesc::Border border = path == nullptr ? hwdesc::Border::unknown : path->border;
+  const auto inside = [&](int64_t at, int64_t extent) {
+    return border == hwdesc::Border::unknown ? (at % extent + extent) % extent : std::clamp<int64_t>(at, 0, extent - 1);
+  };
+  together_ = false;
+  for (int l = 0; l < op.count; ++l) {
+    if (!is_active(l)) continue;
+    const int64_t x = registers_.integer(op.a, l), y = registers_.integer(op.b, l), column = inside(x, b.row), row = inside(y, rows);
+    if (border == hwdesc::Border::zero && (x != column || y != row)) zeros_.push_back(l);
+    at_[static_cast<size_t>(l)] = row * b.row + column;
+  }
+  return true;
+}
+
 }  // namespace assay::runtime::simulated

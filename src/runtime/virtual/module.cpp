@@ -74,8 +74,8 @@ Result<int> VirtualModule::allocate(int64_t bytes) {
 
 Result<int> VirtualModule::allocate_image(const ImageShape& shape) {
   if (shape.stored != Stored::as_type) return error(fmt::format("{} keeps numbers as their type: no {}", on_->id, format_name(shape)));
-  const auto path = std::find_if(on_->chip.paths.begin(), on_->chip.paths.end(), [](const Path& p) { return p.space == ir::Space::image; });
-  if (path == on_->chip.paths.end()) return error(fmt::format("{} has no images: its profile has no path of that form", on_->id));
+  const Path* const path = find_path(on_->chip, ir::Space::image);
+  if (path == nullptr) return error(fmt::format("{} has no images: its profile has no path of that form", on_->id));
   if (static_cast<double>(shape.width) > path->max_width || static_cast<double>(shape.height) > path->max_height)
     return error(fmt::format("an image of {} x {} texels: {} allows {:.0f} x {:.0f}", shape.width, shape.height, on_->id, path->max_width, path->max_height));
   return allocate(shape.row_bytes() * shape.height);

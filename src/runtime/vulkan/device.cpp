@@ -6,6 +6,7 @@
 #include "runtime/cpu/cpu_info.h"
 #include "runtime/source.h"
 #include "runtime/vulkan/build.h"
+#include "runtime/vulkan/extensions.h"
 #include "runtime/vulkan/module.h"
 #include "runtime/vulkan/spirv.h"
 #include "runtime/vulkan/narrow_types.h"
@@ -64,6 +65,7 @@ DeviceInfo describe(const Api& api, VkPhysicalDevice device, size_t number) {
              {"images", "yes"},
              {"image_width", std::to_string(p.limits.maxImageDimension2D)},
              {"image_height", std::to_string(p.limits.maxImageDimension2D)}};
+  if (has_robust_images(api, device)) d.facts.emplace_back("image_outside", "robustImageAccess, without a sampler");
   VkPhysicalDeviceFeatures features{};
   api.vkGetPhysicalDeviceFeatures(device, &features);
   d.facts.emplace_back("f64", features.shaderFloat64 != VK_FALSE ? "yes" : "no");

@@ -1,34 +1,17 @@
 #include "runtime/vulkan/narrow_types.h"
 
-#include <algorithm>
+#include "runtime/vulkan/extensions.h"
 
 namespace assay::runtime::vulkan {
-namespace {
-
-bool has(const std::vector<VkExtensionProperties>& all, const char* name) {
-  return std::any_of(all.begin(), all.end(), [&](const VkExtensionProperties& e) { return std::string(e.extensionName) == name; });
-}
-
-std::vector<VkExtensionProperties> extensions_of(const Api& api, VkPhysicalDevice device) {
-  uint32_t count = 0;
-  api.vkEnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr);
-  std::vector<VkExtensionProperties> all(count);
-  api.vkEnumerateDeviceExtensionProperties(device, nullptr, &count, all.data());
-  all.resize(count);
-  return all;
-}
-
-}  // namespace
-
 std::string NarrowTypes::words() const {
   return std::string(f16 ? "f16 f16x2 " : "") + (i8 ? "i8 " : "") + "dot";
 }
 
 NarrowTypes narrow_types_of(const Api& api, VkPhysicalDevice device) {
   NarrowTypes out;
-  const auto there = extensions_of(api, device);
-  if (!has(there, VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME)) return out;
-  const bool has_bytes = has(there, VK_KHR_8BIT_STORAGE_EXTENSION_NAME);
+  const auto has = [&](const char* name) { return has_extension(api, device, name); };
+  if (!has(VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME)) return out;
+  const bool has_bytes = has(VK_KHR_8BIT_STORAGE_EXTENSION_NAME);
   auto bytes = VkPhysicalDevice8BitStorageFeatures{};
   bytes.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES;
   auto words = VkPhysicalDevice16BitStorageFeatures{};

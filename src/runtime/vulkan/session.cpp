@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/hash.h"
+#include "runtime/vulkan/extensions.h"
 #include "runtime/vulkan/narrow_types.h"
 
 namespace assay::runtime::vulkan {
@@ -71,6 +72,12 @@ Diags Session::start() {
   queue.pQueuePriorities = &priority;
   const NarrowTypes narrow = narrow_types_of(api_, physical_);
   const NarrowFeatures narrow_features(narrow);
+  std::vector<const char*> extensions = narrow.extensions;
+  auto robust = made<VkPhysicalDeviceImageRobustnessFeaturesEXT>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_ROBUSTNESS_FEATURES_EXT);
+  robust.robustImageAccess = VK_TRUE;
+  robust.pNext = const_cast<void*>(narrow_features.chain());
+  const bool is_robust = has_robust_images(api_, physical_);
+  if (is_robust) extensions.push_back(kRobustImages);
   limits_.has_f16 = narrow.f16;
   limits_.has_i8 = narrow.i8;
   VkPhysicalDeviceFeatures features{};
@@ -81,9 +88,9 @@ Diags Session::start() {
   wanted.queueCreateInfoCount = 1;
   wanted.pQueueCreateInfos = &queue;
   wanted.pEnabledFeatures = &features;
-  wanted.pNext = narrow_features.chain();
-  wanted.enabledExtensionCount = static_cast<uint32_t>(narrow.extensions.size());
-  wanted.ppEnabledExtensionNames = narrow.extensions.data();
+  wanted.pNext = is_robust ? &robust : narrow_features.chain();
+  wanted.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
+  wanted.ppEnabledExtensionNames = extensions.data();
   if (const VkResult s = api_.vkCreateDevice(physical_, &wanted, nullptr, &device_)) return {failure("vkCreateDevice", s)};
   const Diags missing = load_device_functions(api_, device_);
   return has_error(missing) ? missing : make_queue(family.number);

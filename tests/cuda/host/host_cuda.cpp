@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
@@ -116,7 +117,11 @@ struct Array {
   std::vector<char> bytes;
 };
 std::set<Array*> arrays;
-std::set<Array**> textures;  // a CUtexObject is the address of one
+struct Texture {  // a CUtexObject is the address of one
+  Array* array;
+  bool clamps;
+};
+std::set<Texture*> textures;
 
 // A number that lies as f16, or as a byte of which 255 is 1.
 float number_at(const char* at, unsigned format) {
@@ -126,14 +131,17 @@ float number_at(const char* at, unsigned format) {
   return static_cast<float>(half);
 }
 
-// Four numbers of 4 bytes; poison where there is no texel, and where a texel has fewer.
+// Four numbers of 4 bytes; poison where there is no texel, and where a texel has fewer. Outside lies what lies at the edge,
+// where the texture says so.
 void read_texel(unsigned long long texture, float x, float y, void* to) {
   std::memset(to, 0x7F, 16);
-  auto* const t = reinterpret_cast<Array**>(texture);
+  auto* const t = reinterpret_cast<Texture*>(texture);
   if (textures.count(t) == 0) return;
-  const Array& a = **t;
-  const auto column = static_cast<size_t>(x), row = static_cast<size_t>(y);
-  if (column >= a.shape.width || row >= a.shape.height) return;
+  const Array& a = *t->array;
+  const auto inside = [&](float at, size_t extent) { return t->clamps ? std::clamp(std::floor(at), 0.0f, static_cast<float>(extent - 1)) : std::floor(at); };
+  const float in_row = inside(x, a.shape.width), in_rows = inside(y, a.shape.height);
+  if (in_row < 0 || in_rows < 0 || in_row >= static_cast<float>(a.shape.width) || in_rows >= static_cast<float>(a.shape.height)) return;
+  const auto column = static_cast<size_t>(in_row), row = static_cast<size_t>(in_rows);
   const char* from = a.bytes.data() + row * a.shape.row_bytes() + column * a.shape.numbers * a.shape.number_bytes();
   if (a.shape.number_bytes() == 4) std::memcpy(to, from, a.shape.numbers * 4);
   else for (size_t i = 0; i < a.shape.numbers; ++i) static_cast<float*>(to)[i] = number_at(from + i * a.shape.number_bytes(), a.shape.format);
@@ -429,13 +437,14 @@ struct Resource {
 };
 API int cuTexObjectCreate(unsigned long long* texture, const Resource* of, const void* use, const void* view) {
   if (of->kind != 0 || arrays.count(of->array) == 0 || use == nullptr || view != nullptr) return kInvalidValue;
-  auto* t = new Array*(of->array);
+  const auto* outside = static_cast<const int*>(use);
+  auto* t = new Texture{of->array, outside[0] == 1 && outside[1] == 1};
   textures.insert(t);
   *texture = reinterpret_cast<unsigned long long>(t);
   return 0;
 }
 API int cuTexObjectDestroy(unsigned long long texture) {
-  auto* t = reinterpret_cast<Array**>(texture);
+  auto* t = reinterpret_cast<Texture*>(texture);
   if (textures.erase(t) == 0) return kInvalidValue;
   delete t;
   return 0;
