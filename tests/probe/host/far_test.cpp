@@ -1,6 +1,7 @@
 // Far memory's rates by a made device whose launches take what their bytes take and a noise of 3 %: how well they are known.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -50,19 +51,23 @@ class MadeModule final : public runtime::Module {
   const std::vector<runtime::KernelReport>& reports() const override { return reports_; }
   double build_seconds() const override { return 0; }
   const Diags& warnings() const override { return warnings_; }
+  // Of the first group, launch by launch.
+  std::vector<float> places_of(const std::string& kernel) const { return places_.at(kernel); }
 
  private:
-  double seconds_of(const runtime::Launch& l) const {
+  double seconds_of(const runtime::Launch& l) {
     const std::string& name = kernels_[static_cast<size_t>(l.kernel)].name;
     if (name == "nothing") return kTick;
     const std::vector<float>& asked = written_.at({l.arguments.back().buffer, l.arguments.back().offset});
     if (name == "sentinel") return asked[0] * kSentinelSteps * kTick;
     const double bytes = static_cast<double>(kBlockBytes) * asked[0] * asked[1] * static_cast<double>(l.queues[0].end - l.queues[0].begin);
+    if (asked[1] > 0) places_[name].push_back(asked[2]);
     const double took = bytes * static_cast<double>(l.arguments.size() - 1) / kRate;
     return name.starts_with("read") && bytes > 0 ? took + kLatency : took;
   }
 
   const std::vector<ir::Kernel>& kernels_;
+  std::map<std::string, std::vector<float>> places_;
   runtime::simulated::Noise noise_;
   int buffers_ = 0;
   std::map<std::pair<int, int64_t>, std::vector<float>> written_;
@@ -77,26 +82,31 @@ runtime::DeviceInfo waves() {
   return info;
 }
 
-Known known_of_waves() {
+Known known_of_waves(int groups) {
   Known k;
   k.threads = true;
   k.lanes = 32;
   k.units = 4;
-  k.groups = k.memory_groups = k.resident = kGroups;
+  k.groups = k.memory_groups = k.resident = groups;
   k.levels.plateaus = {{1 << 12, 1 << 26, kLatency}};
   return k;
 }
 
+void measure(MadeModule& module, const std::vector<ir::Kernel>& kernels, const Known& known, uint64_t turn, Observations& to) {
+  const runtime::DeviceInfo info = waves();
+  Bench bench(module, kernels, info);
+  const Observations earlier;
+  Session s{bench, info, earlier, known, 1, 1, 0, int64_t{1} << 30, info.widths, kernels, nullptr, [&](const std::string& line) { add_line(line, to); }, std::mt19937_64(turn)};
+  run_far(s);
+}
+
 // As a probe runs it: twice.
 hwdesc::MemoryBandwidth far_rates(const std::vector<ir::Kernel>& kernels, uint64_t seed) {
-  const runtime::DeviceInfo info = waves();
-  const Known known = known_of_waves();
+  const Known known = known_of_waves(kGroups);
   Observations seen;
   for (const uint64_t turn : {0, 1}) {
     MadeModule module(kernels, 2 * seed + turn);
-    Bench bench(module, kernels, info);
-    Session s{bench, info, seen, known, 1, 1, 0, int64_t{1} << 30, info.widths, kernels, nullptr, [&](const std::string& line) { add_line(line, seen); }, std::mt19937_64(turn)};
-    run_far(s);
+    measure(module, kernels, known, turn, seen);
   }
   hwdesc::Profile p;
   infer_memory(seen, known, p);
@@ -118,6 +128,21 @@ TEST(Far, NoiseLeavesAHundredthOfARate) {
     }
   }
   EXPECT_LT(std::sqrt(squares / n), 0.011);
+}
+
+// Chunks lie apart: over the same bytes again, a cache's sets that few of them meet in would answer.
+TEST(Far, ManyGroupsThatSoonAreThroughDoNotComeOverTheSameBytesAgain) {
+  const std::vector<ir::Kernel> kernels = all_kernels(shape_of(waves()));
+  MadeModule module(kernels, 1);
+  Observations seen;
+  measure(module, kernels, known_of_waves(1024), 0, seen);
+  for (const char* access : {"write", "copy", "triad"}) {
+    std::vector<float> places = module.places_of(access_name(access, 32));
+    const size_t launches = places.size();
+    std::sort(places.begin(), places.end());
+    EXPECT_GE(launches, 8u);
+    EXPECT_TRUE(std::adjacent_find(places.begin(), places.end()) == places.end()) << access;
+  }
 }
 
 }  // namespace
