@@ -24,8 +24,7 @@ constexpr int kOverheadRuns = 20, kTimesOfNone = 9;
 // takes long to simulate rather many short ones. Counted by what is simulated, never by our own clock, so that a
 // seed gives the same samples on every machine.
 constexpr double kSimulatedShorter = 10;
-constexpr int kSimulatedTimes = 8;
-constexpr int kFewSamples = 3;
+constexpr int kMostSimulated = 24;
 constexpr int64_t kLittleWork = 1'000'000, kMuchWork = 400'000;  // operations
 constexpr int kAgain = 3;           // times that a doubtful sample is taken again
 constexpr double kOverheads = 10;   // a sample is at least that many times what launching it takes,
@@ -239,8 +238,8 @@ Observation Bench::measure(const std::string& experiment, const std::string& wha
   int64_t last = -1;
   const auto more = [&](int i) {
     const bool remembered = std::exchange(last, executed_) == executed_;  // a sample that cost nothing
-    if (i < std::min(job.samples, simulated_ ? kFewSamples : job.samples)) return true;
-    return simulated_ && i < kSimulatedTimes * kFewSamples && (remembered || executed_ - executed < kLittleWork);
+    if (i < (simulated_ ? job.simulated : job.samples)) return true;
+    return simulated_ && i < kMostSimulated && (remembered || executed_ - executed < kLittleWork);
   };
   for (int i = 0; more(i); ++i)
     sample(o, [&] {

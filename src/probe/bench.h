@@ -31,7 +31,8 @@ struct Job {
   int64_t loops = 1;         // iterations of all its loops per amount: some devices end longer ones early
   double target_s = 1e-3;    // length of one sample
   bool settles = true;       // simulating it takes no longer for being long
-  int samples = 3;           // per block
+  int samples = 3;           // per block,
+  int simulated = 3;         // of simulated devices, whatever they take to simulate; more of what is soon simulated
 };
 
 class Bench {  // invariant: a loaded module with the sentinel calibrated
