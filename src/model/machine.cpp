@@ -204,7 +204,7 @@ class Resolver {
     return q;
   }
 
-  std::vector<NarrowRate> narrow_slots(const std::string& name) const {
+  std::vector<NarrowRate> narrow_elements(const std::string& name) const {
     std::vector<NarrowRate> out;
     for (const hwdesc::LaneMode& mode : p_.execution.lanes.modes)
       for (const hwdesc::ComputeOp& c : p_.compute)
@@ -215,7 +215,7 @@ class Resolver {
 
   // Instructions in the time of one of whole vectors.
   std::vector<NarrowRate> narrow_instructions(const std::string& name, const Quantity& whole) const {
-    std::vector<NarrowRate> out = narrow_slots(name);
+    std::vector<NarrowRate> out = narrow_elements(name);
     for (NarrowRate& n : out) n.rate /= n.lanes * whole.value;
     return out.empty() ? m_.narrow_arithmetic : out;
   }
@@ -253,8 +253,8 @@ class Resolver {
     m_.narrow_stores = narrow_rates("store");
     m_.gather_rate = lanes_apart("gather");
     m_.scatter_rate = lanes_apart("scatter");
-    m_.narrow_gathers = narrow_slots("gather");
-    m_.narrow_scatters = narrow_slots("scatter");
+    m_.narrow_gathers = narrow_elements("gather");
+    m_.narrow_scatters = narrow_elements("scatter");
     m_.alu_rate = op_rate("add", m_.fma_rate, 1);
     m_.divide_rate = op_rate("div", m_.fma_rate, 16);
     m_.math_rate = op_rate("exp", m_.fma_rate, 32);

@@ -361,6 +361,14 @@ class Traffic {
   View device_, unit_;
 };
 
+// Of all units; `held`: what one of them has room for.
+template <class Held>
+double pages(const ir::Program& p, const Streams& s, const Machine& m, double page, const Held& held) {
+  const Residency cold;
+  const std::vector<double> any;
+  return Traffic(p, s, m, cold, any, page).missed(held) * std::min(m.units, static_cast<double>(ir::group_count(p)));
+}
+
 }  // namespace
 
 std::vector<LevelTraffic> traffic(const ir::Program& p, const Streams& s, const Machine& m, const Residency& resident,
@@ -372,17 +380,11 @@ std::vector<LevelTraffic> traffic(const ir::Program& p, const Streams& s, const 
 }
 
 double pages_missed(const ir::Program& p, const Streams& s, const Machine& m) {
-  if (m.translations <= 0) return 0;
-  const Residency cold;
-  const std::vector<double> any;
-  return Traffic(p, s, m, cold, any, m.page).missed(m.translations) * std::min(m.units, static_cast<double>(ir::group_count(p)));
+  return m.translations > 0 ? pages(p, s, m, m.page, m.translations) : 0;
 }
 
 double pages_walked(const ir::Program& p, const Streams& s, const Machine& m) {
-  if (m.walked.capacity.value <= 0) return 0;
-  const Residency cold;
-  const std::vector<double> any;
-  return Traffic(p, s, m, cold, any, m.walked.line).missed(m.walked) * std::min(m.units, static_cast<double>(ir::group_count(p)));
+  return m.walked.capacity.value > 0 ? pages(p, s, m, m.walked.line, m.walked) : 0;
 }
 
 }  // namespace assay::model

@@ -15,7 +15,7 @@ namespace {
 using namespace hwdesc;
 
 constexpr double kFew = 0.1, kMiddle = 0.5, kMost = 0.9;  // of the rows
-constexpr double kAlike = 1.3;                            // times: of the more of them as many miss, all that is
+constexpr double kAlike = 1.3;                            // times: no more than so much between them, and nearly all of both miss
 constexpr double kLeastStep = 2;                          // times a miss of the nearest buffer
 
 double time_of(const Observations& all, const char* what, double nodes, double stride) {
@@ -61,7 +61,7 @@ Value<Latency> step_of(std::span<const CurvePoint> curve, const Plateau& a, cons
 Value<Latency> passing_of(const Observations& all, int64_t nodes) {
   const auto at = [&](int64_t stride) { return summarize(select(all, "tlb", "passing", {{"nodes", double(nodes)}, {"stride", double(stride)}}), Estimator::latency); };
   const auto pages = at(kRowBytes), lines = at(kRowBytes - kPageBytes);
-  if (!pages || !lines || pages->clock_hz <= 0) return unknown_value<Latency>("measured where units have queues only");
+  if (!pages || !lines || pages->clock_hz <= 0) return unknown_value<Latency>("not measured: units are not cores, or memory was too small");
   const double hz = pages->clock_hz;
   Measured m{(pages->value - lines->value) * hz, (pages->low - lines->high) * hz, (pages->high - lines->low) * hz, pages->n + lines->n, ""};
   m.value = std::max(0.0, m.value);

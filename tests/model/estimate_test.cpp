@@ -140,6 +140,29 @@ TEST(Estimate, NarrowVectorsMayGoThroughPipesInLessTime) {
   EXPECT_NEAR(term(simulator::estimate(p, m, {}, {}), "vector"), before, 1e-15) << "vectors of 4 are wider than 2";
 }
 
+TEST(Estimate, FunctionsAndDivisionsOfNarrowVectorsHaveRatesOfTheirOwn) {
+  hwdesc::Target target = small_cpu(8, 1);
+  const ir::Program p = walk(64, 1, 4, "j");
+  const auto seconds_of = [&](double lower::Counts::*what) {
+    lower::Counts c = model::closed_form(p);
+    c.fma = c.simple = 0;
+    c.*what = 1e6;
+    return term(simulator::estimate(p, machine(target), {}, {}, &c), "vector");
+  };
+  target.profile.compute.push_back({"exp", "f32", "fma", {}, {}});
+  target.profile.compute.back().slots.value = hwdesc::Count{16};
+  const double math = seconds_of(&lower::Counts::math), divide = seconds_of(&lower::Counts::divide);
+  hwdesc::LaneMode half;
+  half.name = "half";
+  half.width.value = hwdesc::Count{4};
+  target.profile.execution.lanes.modes.push_back(half);
+  EXPECT_DOUBLE_EQ(seconds_of(&lower::Counts::math), math);
+  target.profile.compute.push_back({"exp", "f32", "fma", {}, {}, "half"});
+  target.profile.compute.back().slots.value = hwdesc::Count{12};
+  EXPECT_NEAR(seconds_of(&lower::Counts::math), math * 4 / 8 * 12 / 16, 1e-9 * math) << "half as many lanes, each in three quarters of the time";
+  EXPECT_DOUBLE_EQ(seconds_of(&lower::Counts::divide), divide);
+}
+
 TEST(Estimate, PipesWorkSideBySideAndFunctionsTakeBoth) {
   const ir::Program p = walk(64, 1, 4, "j");
   model::Machine m = machine(small_cpu(4, 1));

@@ -253,6 +253,14 @@ TEST(Traffic, PagesAreWalkedWhereTheyCrowdTheSecondBuffer) {
   EXPECT_LT(walked(1040), 96) << "some are still held";
   EXPECT_DOUBLE_EQ(walked(2048), 128) << "8 KiB apart";
   EXPECT_LT(walked(2064), 96) << "a line further apart";
+
+  unknown.walked.line = 4096;
+  unknown.walked.capacity.value = unknown.walked.middle = unknown.walked.end = 4096;
+  unknown.walked.latency.value = 1e-6;
+  const model::Estimate slow = simulator::estimate(p, unknown, {}, {});
+  const double waits = model::pages_walked(p, model::streams_of(p), unknown) * 1e-6;
+  EXPECT_NEAR(term(slow, "page walks"), waits, 1e-6 * waits);
+  EXPECT_GT(slow.seconds, waits);
 }
 
 // Half of each row of a power of two: one unit's part uses half of the sets.
