@@ -64,8 +64,10 @@ void print(Printer& p, const ir::Locate& s) {
 }
 
 void print(Printer& p, const ir::Assign& s) {
-  p.line(fmt::format("{} = {};", p.register_names[static_cast<size_t>(s.reg)],
-                     print_value(p, s.value).text));
+  Text value = print_value(p, s.value);
+  if (p.held[static_cast<size_t>(s.reg)] && p.has("held"))
+    value = p.spell("held", {{"a", value}, {"type", {p.type_name(s.value.dtype, s.value.lanes)}}});
+  p.line(fmt::format("{} = {};", p.register_names[static_cast<size_t>(s.reg)], value.text));
 }
 
 // Neighbours of one type share a line.

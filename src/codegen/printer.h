@@ -25,6 +25,7 @@ struct Printer {
   int threads;                    // of a group; 1: lanes are vectors
   std::vector<ir::Range> ranges;  // of the index variables bound so far
   std::vector<std::string> index_names, buffer_names, register_names;
+  std::vector<bool> held;         // registers
   std::string out;
   int depth = 0;
   int temporaries = 0;

@@ -17,6 +17,7 @@ constexpr SpellingRow kRows[] = {
     {"tanh", {"a", "type"}, kOptional}, {"erf", {"a", "type"}, kOptional}, {"floor", {"a", "type"}, kOptional},
     {"ceil", {"a", "type"}, kOptional}, {"pow", {"a", "b", "type"}, kOptional},
     {"opaque", {"a", "type"}, kOptional},
+    {"held", {"a", "type"}, kOptional},  // a load that several operations use; without it compilers may load for each
     {"dot", {"a", "b", "c", "type"}, kOptional},  // c and the products of the four i8 in each i32 of a and b
     {"broadcast", {"a", "type"}}, {"list", {"items", "type"}}, {"lane", {"a", "lane", "hex"}},
     // Memory.

@@ -13,10 +13,12 @@ namespace {
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 constexpr int kStepsTogether = 4;  // of a reduction over copies: what lies side by side in a row is one load, in threads' code
+constexpr int kVectorSteps = 2;    // of a reduction in vectors' code: half as often counted, compared and jumped
+constexpr int64_t kLongBody = 16;  // vectors alive in a step, beyond which that is nothing beside them
 
 class Emitter {  // invariant: emits the nest's loops in order, copies at their places
  public:
-  explicit Emitter(Lowering& s) : s_(s) {}
+  Emitter(Lowering& s, bool vectors) : s_(s), vectors_(vectors) {}
 
   void emit_all() {
     Place place;
@@ -133,6 +135,12 @@ class Emitter {  // invariant: emits the nest's loops in order, copies at their 
     emit_inside(i, place, tile, out, body);
   }
 
+  // Steps of the innermost loop of a reduction that are unrolled; 0: the compiler's choice.
+  int steps_together() const {
+    if (vectors_) return live_vectors(s_.p) <= kLongBody && loop(s_.nest.loops.size() - 1).tile == 1 ? kVectorSteps : 0;
+    return s_.kernel.waves > 1 && !s_.staged.empty() ? kStepsTogether : 0;
+  }
+
   void emit_loop(size_t i, const Place& place, const TileClass& tile, ir::Block& out, TileBody* body) {
     const Loop& l = loop(i);
     const int64_t whole = extent(l), enclosing = enclosing_extent(s_.p, l.level, l.axis);
@@ -144,7 +152,7 @@ class Emitter {  // invariant: emits the nest's loops in order, copies at their 
     f.limit = std::min(tiles, last ? enclosing / l.tile : ceil_div(enclosing, l.tile));
     f.var = s_.new_index(s_.anchor.axes[static_cast<size_t>(l.axis)].name + std::to_string(l.level), f.limit);
     if (clipped) f.bounds.push_back(ir::constant(tiles) + base * -1);
-    if (s_.kernel.waves > 1 && !s_.staged.empty() && l.reduce && i + 1 == s_.nest.loops.size()) f.unroll = kStepsTogether;
+    if (l.reduce && i + 1 == s_.nest.loops.size()) f.unroll = steps_together();
     if (f.limit > 0) {
       Place inner = place;
       move_to(inner, l, place.at[static_cast<size_t>(l.axis)] + ir::variable(f.var, l.tile));
@@ -163,6 +171,7 @@ class Emitter {  // invariant: emits the nest's loops in order, copies at their 
   }
 
   Lowering& s_;
+  const bool vectors_;  // lanes are no threads
 };
 
 }  // namespace
@@ -171,7 +180,7 @@ Result<ir::Kernel> lower(const ir::Program& p, const hwdesc::Target& target) {
   Diags diags = legal(p, target);
   if (!diags.empty()) return diags;
   Lowering s(p);
-  Emitter(s).emit_all();
+  Emitter(s, hwdesc::threads_of(target) == 1).emit_all();
   if (!s.diags.empty()) return s.diags;
   return std::move(s.kernel);
 }

@@ -53,6 +53,12 @@ ir::ValueOp combine_op(ir::Combiner c) {
 // What both say.
 ir::Range narrower(const ir::Range& a, const ir::Range& b) { return {std::max(a.low, b.low), std::min(a.high, b.high)}; }
 
+// Is what begins at `b` less than a line of 64 bytes behind what begins at `a`, wherever both are?
+bool shares_line(const ir::Index& a, const ir::Index& b) {
+  constexpr int64_t kLine = 64 / sizeof(float);
+  return a.terms == b.terms && b.offset >= a.offset && b.offset < a.offset + kLine;
+}
+
 // All offsets inside a box, last dimension fastest.
 std::vector<std::vector<int64_t>> offsets_in(const std::vector<int64_t>& box) {
   std::vector<std::vector<int64_t>> out{std::vector<int64_t>(box.size(), 0)};
@@ -351,13 +357,16 @@ void TileBody::emit_prefetch(const Place& place, const std::vector<int64_t>& red
     for (int a = 0; a < ir::spatial_count(s_.p.graph, s_.anchor); ++a)
       if (a != s_.p.vector_axis && tile_[static_cast<size_t>(a)] > 1 && reads_axis(s_.p, read, a)) moves_with_rows = true;
     if (moves_with_rows) continue;
+    std::optional<ir::Index> last;
     for (const Point& pt : points_) {
       if (pt.row != 0) break;
       std::vector<int64_t> offset = pt.offset;
       for (size_t a = 0; a < offset.size(); ++a) offset[a] += reduce_offset[a];
       const ir::Value v = read_anchor(read, place, offset, pt.count, out);
       const std::optional<int64_t> stride = v.op == ir::ValueOp::load ? ir::stride_of(v.index, step) : std::nullopt;
-      if (stride) append(out, ir::Prefetch{v.id, v.index + *stride * s_.p.prefetch});
+      if (!stride || (last && shares_line(*last, v.index))) continue;
+      append(out, ir::Prefetch{v.id, v.index + *stride * s_.p.prefetch});
+      last = v.index;
     }
   }
 }

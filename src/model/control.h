@@ -6,9 +6,12 @@
 namespace assay::model {
 
 // Slots that a counted instruction takes together with those that compilers put beside it: addresses, moves, and
-// where accumulators go to memory and back between the tiles, waiting for them. Least mean logarithms of the error over
-// 578 programs on one machine: 1.4 to 1.7 and 2.2.
-inline constexpr double kSlotsPerInstruction[2] = {1.4, 2.2};
+// where accumulators go to memory and back after so many `operations` on a tile of them, waiting for them, which long visits do
+// not notice. Least mean logarithms of the error: 1.4 to 1.7, and 2.2 with short visits, over 578 programs on one machine; on
+// another, of 436 of which the best have long ones, half of the difference is left after some 250.
+constexpr double slots_per_instruction(bool partial_sums, double operations) {
+  return 1.4 + (partial_sums ? 0.8 * 250 / (250 + operations) : 0);
+}
 
 // In issue slots. `iterations`: of all loops; `branches`: conditions evaluated; `group`: instructions
 // that a unit issues per cycle.

@@ -152,15 +152,18 @@ double Footprint::bytes(double line) const {
   return span > 0 ? std::min(apart, whole(span)) : apart;
 }
 
+double Footprint::sets_touched(double line, double sets) const {
+  const auto lines_apart = static_cast<int64_t>(stride / line), n = static_cast<int64_t>(sets);
+  const bool drift = static_cast<double>(lines_apart) * line != stride;  // over all of them
+  const double distinct = drift ? sets : static_cast<double>(n / std::gcd(lines_apart, n));
+  return std::min(sets, std::ceil(run / line) * std::min(near_rows, distinct));
+}
+
 double Footprint::occupied(double line, double sets) const {
   const double all = bytes(line);
   if (near_rows <= 1 || sets <= 1) return all;
-  const auto lines_apart = static_cast<int64_t>(stride / line), n = static_cast<int64_t>(sets);
-  if (static_cast<double>(lines_apart) * line != stride) return all;  // rows drift over the sets
-  const double distinct = static_cast<double>(n / std::gcd(lines_apart, n));
-  const double run_lines = std::ceil(run / line);
-  const double touched = std::min(sets, run_lines * std::min(near_rows, distinct));
-  const double in_one_set = near_rows * run_lines / touched;
+  if (std::floor(stride / line) * line != stride) return all;  // rows drift over the sets
+  const double in_one_set = near_rows * std::ceil(run / line) / sets_touched(line, sets);
   return std::max(all, (in_one_set - 1) * sets * line);
 }
 

@@ -44,7 +44,9 @@ struct Footprint {
   // Capacity it takes in a cache of `sets` sets: rows whose stride maps to few sets crowd them, so k
   // lines in one set take k-1 ways of every set (4 or 8 KiB apart, the classic case).
   double occupied(double line, double sets) const;
-  // The same where the number of sets is not known: rows 2^j lines apart have 2^-j of the capacity.
+  // Sets that its near rows fall into.
+  double sets_touched(double line, double sets) const;
+  // What it occupies where the number of sets is not known: rows 2^j lines apart have 2^-j of the capacity.
   double crowding(double line) const;
 };
 

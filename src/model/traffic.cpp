@@ -14,6 +14,9 @@ constexpr double kCrowdedEnd = 2;        // times the capacity
 constexpr double kLongRun = 8192;        // bytes: prefetchers of units' own caches have caught up; two pages, as seen on one machine
 constexpr double kCloseLines = 4;        // between rows that are walked as one
 constexpr double kNothing = 1e-6;       // a part that does not count
+// Latencies that a line takes to come into a set full of lines which are updated as it will be: one has to be written back first. On
+// one machine 29 cycles where the latency is 14 and rows meet in one set, half of that in two.
+constexpr double kUpdateCrowded = 2;
 constexpr double kStreamsFollowed = 16;  // by a core's prefetchers; assumed, designs have 16 to 32
 
 // Footprints per stream and depth, and trips per loop, seen by one unit or by the whole device.
@@ -228,6 +231,16 @@ class Traffic {
     return 1 - held(cache, taken, kCrowdedEnd * cache.capacity.value);
   }
 
+  // Lines that are fetched to be updated, `bytes` of them, since others of theirs have driven them out: one after the other in
+  // each set. In latencies.
+  double updates_held(size_t i, double bytes, const Level& cache) const {
+    const Stream& st = s_.streams[i];
+    if (bytes <= kNothing * line_ || !st.written || !st.read || cache.shared) return 0;
+    size_t d = st.until;  // the innermost depth at which they are too many
+    while (d > 0 && shapes_[i][d].occupied(line_, cache.sets) <= cache.capacity.value) --d;
+    return kUpdateCrowded * bytes / line_ / shapes_[i][d].sets_touched(line_, cache.sets);
+  }
+
   bool crowds(size_t i, const Level& cache) const {
     const Footprint& f = shapes_[i].back();
     return f.occupied(line_, cache.sets) > f.bytes(line_);
@@ -259,6 +272,7 @@ class Traffic {
     LevelTraffic out;
     const double units = shared ? 1 : std::min(m_.units, static_cast<double>(ir::group_count(p_)));
     std::vector<double> left(bytes.size(), 1);  // weight of the cases in which no outer depth fitted
+    std::vector<double> spread = bytes, spread_left = left;  // the same, if rows did not meet in sets
     for (size_t j = 0; j < depths; ++j) {
       const double size = touched(v, j) / instances, end = crowded_end(v, j, cache, instances);
       if (held(cache, size, end) > 0 && out.working_set == 0) out.working_set = size;
@@ -266,15 +280,20 @@ class Traffic {
         const double h = left[i] > kNothing ? held(cache, needed(v, i, j, cache) / instances, end) : 0;
         bytes[i] += left[i] * h * (h > 0 ? reused(v, i, j) : 0);
         left[i] *= 1 - h;
+        const double room = held(cache, size, end);
+        spread[i] += spread_left[i] * room * (room > 0 ? reused(v, i, j) : 0);
+        spread_left[i] *= 1 - room;
       }
     }
     // Not even one register tile's rows stay, since they crowd a few sets: each access fetches its line.
     for (size_t i = 0; i < bytes.size(); ++i) {
       const double all = crowds(i, cache) && i < most_.size() ? most_[i] * v.shrink : 0;
+      const double crowded_out = bytes[i] - spread[i] - spread_left[i] * unreused(v, i) + left[i] * unreused(v, i);
       bytes[i] += left[i] * std::max(all, unreused(v, i));
       if (l == 0 && prefetched(i)) bytes[i] *= 1 + in_vain(i, cache);
       if (l == 0 && crowds(i, cache)) bytes[i] += followed_in_vain(i, cache) * unreused(v, i);
       if (s_.streams[i].written) out.stores_held += left[i] * all / line_ * units;
+      out.stores_held += updates_held(i, crowded_out, cache) * units;
     }
     // What was written is written back once the program's other operands have driven it out; it stays where all fit.
     for (size_t i = 0; i < bytes.size(); ++i) {

@@ -35,7 +35,7 @@ struct LevelTraffic {             // into (read) and out of (written) level i, f
   double read_apart = 0, written_apart = 0;  // of these, in short runs that lie apart
   double working_set = 0;         // of the depth that fits, bytes
   double unforeseen = 0;          // of all units: lines read at the start of a run, which no prefetcher knew of
-  double stores_held = 0;         // of all units: stores that wait for a line other rows of theirs have driven out
+  double stores_held = 0;         // of all units: stores that wait for a line other rows of theirs have driven out, as latencies
   std::vector<StreamTraffic> streams;
 };
 

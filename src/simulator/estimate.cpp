@@ -109,7 +109,8 @@ class Estimator {
     copied_alone_ = copied.alone / std::max(1.0, copied.executed);
     const double counted = counts_.fma + counts_.simple + counts_.divide + 10 * counts_.math + loads + stores +
                            counts_.prefetches + (gathered / 2 + scattered) * (p_.vector_width - 1) / p_.vector_width;
-    const double all = counted * model::kSlotsPerInstruction[lower::has_partial_sums(lower::nest_of(p_))] + model::control_slots(counts_.iterations, counts_.branches, m_.issue_rate.value / m_.clock);
+    const double all = counted * model::slots_per_instruction(lower::has_partial_sums(streams_.nest), operations_of_a_visit()) +
+                       model::control_slots(counts_.iterations, counts_.branches, m_.issue_rate.value / m_.clock);
     cost_.issue = pipes_.at_rate(all, m_.issue_rate);
     cost_.chain = chain();
     note_assumed(m_.alu_rate, counts_.simple);
@@ -186,6 +187,18 @@ class Estimator {
     const double instructions = (counts_.fma + counts_.simple + counts_.divide + counts_.math + counts_.loads() +
                                  counts_.stores() + 2 * counts_.iterations) / (tiles * std::max(1.0, passes(steps)));
     return 1 + model::kReorderWindow / std::max(1.0, instructions);
+  }
+
+  // Vectors of operations between two times that a register tile's accumulators go to memory.
+  double operations_of_a_visit() const {
+    const ir::Node& anchor = p_.graph.nodes[0];
+    double steps = 1, sums = 1;
+    for (int a = 0; a < static_cast<int>(anchor.axes.size()); ++a) {
+      const auto i = static_cast<size_t>(a);
+      if (ir::is_reduce(p_.graph, anchor, a)) steps *= static_cast<double>(anchor.axes[i].extent);
+      else sums *= std::ceil(static_cast<double>(p_.tiles.back().extent[i]) / (a == p_.vector_axis ? p_.vector_width : 1));
+    }
+    return sums * steps / passes(steps);
   }
 
   // Times a tile's accumulators are taken up again, since loops outside them walk the reduction.

@@ -259,6 +259,45 @@ outputs: [y]
   EXPECT_EQ(loads_of(plain(shifted, {all, {"registers", {2, 5}, {1, 0}}}), 1), 6 * 4);
 }
 
+// A product of four rows and 32 columns in vectors of `width`, on chips whose lanes are vectors or threads.
+ir::Kernel product_of(int width, int rows, const hwdesc::Target& target) {
+  ir::Program p = plain("inputs: {a: f32 16x32, b: f32 32x32}\nnodes:\n  - {op: matmul, out: \"c[m, n]\", axes: {m: 16, n: 32, k: 32}, "
+                        "body: \"a[m, k] * b[k, n]\"}\noutputs: [c]\n",
+                        {{"l1", {16, 32, 32}, {0, 1}}, {"registers", {rows, 32, 1}, {0, 1, 2}}});
+  p.vector_axis = 1;
+  p.vector_width = width;
+  p.prefetch = 8;
+  Result<ir::Kernel> k = lower::lower(p, target);
+  EXPECT_TRUE(k.ok()) << render(k.diags());
+  return std::move(k).value();
+}
+
+// The loops inside which there is none, in their order.
+void innermost_of(const ir::Block& block, std::vector<const ir::For*>& out) {
+  for (const ir::Stmt& s : block)
+    if (const auto* loop = std::get_if<ir::For>(&s.node)) {
+      const size_t before = out.size();
+      innermost_of(loop->body, out);
+      if (out.size() == before) out.push_back(loop);
+    }
+}
+
+TEST(Lower, PrefetchesALineOnce) {
+  for (const int width : {4, 8, 16})
+    EXPECT_EQ(lower::count(product_of(width, 1, small_cpu(width, 1))).prefetches, 16 * 32 * 2) << "vectors of " << width;
+}
+
+TEST(Lower, ShortStepsOfAReductionAreUnrolled) {
+  const auto unrolled = [](const ir::Kernel& kernel) {
+    std::vector<const ir::For*> loops;
+    innermost_of(kernel.body, loops);
+    return loops.empty() ? -1 : loops.front()->unroll;
+  };
+  EXPECT_EQ(unrolled(product_of(16, 4, small_cpu(16, 1))), 2);
+  EXPECT_EQ(unrolled(product_of(8, 4, small_cpu(8, 1))), 0) << "sixteen sums, four operands and a factor";
+  EXPECT_EQ(unrolled(product_of(8, 1, small_gpu(8))), 0) << "a thread's compiler knows better";
+}
+
 // Something may have been stored between two equal loads, by the loop that they stand in as well.
 TEST(Lower, LoadsAreRepeatedAfterStores) {
   ir::Value load = lower::reg_value(0, 1);
