@@ -32,6 +32,10 @@ TEST(Control, LosesHalfAnIssueGroupWithEachJump) {
   EXPECT_DOUBLE_EQ(model::control_slots(0, 0, 4), 0);
   EXPECT_DOUBLE_EQ(model::control_slots(10, 0, 8) - model::control_slots(10, 0, 4), 10 * 2);
   EXPECT_DOUBLE_EQ(model::control_slots(0, 1, 4), model::control_slots(1, 0, 4)) << "a condition compares and jumps too";
+  const double alone = model::slots_per_instruction(false, 10);
+  EXPECT_DOUBLE_EQ(model::slots_per_instruction(false, 1e9), alone);
+  EXPECT_GT(model::slots_per_instruction(true, 1), model::slots_per_instruction(true, 1000)) << "long visits do not notice what they begin and end with";
+  EXPECT_NEAR(model::slots_per_instruction(true, 1e9), alone, 1e-3);
   for (double group : {1.0, 2.0, 4.0, 8.0})  // in cycles, a wider group is never slower
     EXPECT_LE(model::control_slots(3, 5, 2 * group) / (2 * group), model::control_slots(3, 5, group) / group);
 }

@@ -23,6 +23,23 @@ TEST(Footprint, RowsInOneSetCrowdIt) {
   EXPECT_DOUBLE_EQ(f.occupied(64, 64), 14 * 64) << "each row in a set of its own";
 }
 
+TEST(Footprint, SetsThatItsRowsFallInto) {
+  model::Footprint f;
+  f.rows = f.near_rows = 32;
+  f.run = 64;
+  const auto touched = [&](double stride) {
+    f.stride = stride;
+    return f.sets_touched(64, 64);
+  };
+  EXPECT_EQ(touched(8192), 1);
+  EXPECT_EQ(touched(2048), 2);
+  EXPECT_EQ(touched(3072), 4);
+  EXPECT_EQ(touched(4096 + 64), 32) << "each row in a set of its own";
+  EXPECT_EQ(touched(4096 + 4), 32) << "they drift";
+  f.run = 128;
+  EXPECT_EQ(touched(8192), 2);
+}
+
 // A knee that begins a little before the capacity leaves the sets as they are.
 TEST(Footprint, SetsFollowFromCapacityAndWays) {
   hwdesc::Target t = small_cpu(8, 1);
@@ -108,6 +125,36 @@ TEST(Traffic, StoresToRowsThatCrowdASetWaitForTheirLines) {
   const model::Machine s = machine(slow);
   EXPECT_NEAR(term(simulator::estimate(crowded, s, {}, {}), "l1<-l2") - term(simulator::estimate(crowded, m, {}, {}), "l1<-l2"),
               64 * 64 * s.levels[1].latency.value, 1e-3 * 64 * 64 * s.levels[1].latency.value);
+}
+
+// Sums of `rows` rows, a line of each at a time, which are in memory while the reduction goes on: `columns` of 4 bytes apart.
+TEST(Traffic, UpdatesOfRowsThatCrowdASetComeOneAfterTheOther) {
+  const model::Machine m = machine(small_cpu(4, 1));
+  const auto held = [&](int64_t columns, int64_t rows, const char* order = "n, k, m") {
+    const ir::Program p = parsed(fmt::format(R"yaml(schema: assay/program/1
+name: sums
+graph:
+  name: sums
+  tensors: {{t0: "f32 {0}x4", t1: "f32 4x{1}", t2: "f32 {0}x{1}"}}
+  inputs: [t0, t1]
+  outputs: [t2]
+  nodes:
+    - {{name: sums, op: matmul, out: "t2[m, n]", axes: {{m: {0}, n: {1}, k: 4}}, combine: sum, body: "t0[m, k] * t1[k, n]"}}
+layouts: {{t0: "[0, 1]", t1: "[0, 1]", t2: "[0, 1]"}}
+tiles:
+  - {{memory: l2, extent: {{m: {0}, n: {1}, k: 4}}, order: [m, n, k]}}
+  - {{memory: registers, extent: {{m: 1, n: 16, k: 1}}, order: [{2}]}}
+vector: {{axis: n, width: 4}}
+)yaml", rows, columns, order));
+    const model::Streams s = model::streams_of(p);
+    return model::traffic(p, s, m, {}, model::accessed_bytes(p, s, model::closed_form(p), 64))[0].stores_held;
+  };
+  const double lines = 3 * 12 * 16;  // steps after the first, rows, strips of columns
+  EXPECT_GT(held(256, 12), 0.5 * 2 * lines) << "in one of two sets, each two latencies";
+  EXPECT_LE(held(256, 12), 2 * lines);
+  EXPECT_EQ(held(256 + 16, 12), 0) << "they fall into both sets";
+  EXPECT_EQ(held(256, 4), 0) << "few rows fit";
+  EXPECT_EQ(held(256, 12, "n, m, k"), 0) << "sums stay in registers";
 }
 
 // Twelve rows in one of two sets of eight lines each, read where they are written: the ones push the others out. What all rows
