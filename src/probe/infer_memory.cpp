@@ -279,6 +279,8 @@ MemoryLevel level_of(Context c, const Profile& p) {
   add_loaded(c.all, c.known, c.index, l);
   l.line = select(c.all, "line", "pair").empty()
                ? unknown_value<Bytes>("not measured")
+           : line_told_by_pairs(c.all).declared
+               ? known_value(Bytes{c.known.line}, Origin::driver, "the system's word", "no distance sets a second touch apart clearly from the first")
                : known_value(Bytes{c.known.line}, Origin::measured, "second touch at a distance costs nothing within a line");
   if (!c.far && !select(c.all, "ways", "lines").empty()) l.ways = ways_of(c.all, c.known, c.index);
   if (const auto line = line_told(c.all, c.known, c.index); c.known.threads && line.known()) l.line = line;  // caches of sectors: pairs show those

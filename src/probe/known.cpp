@@ -21,24 +21,51 @@ constexpr double kWiderPays = 1.15;  // a wider vector counts as better from thi
 constexpr double kAsFast = 0.85;     // and as no worse from this, whatever neighbours do: a third of split ones would lie on the stack
 constexpr double kOneState = 0.04;   // clocks so near are one
 constexpr double kFilled = 0.75;     // of the registers, which vectors that are split would overflow
+constexpr double kSlower = 0.97;     // of the clock: a core that slows down
+constexpr double kStep = 1.15;       // from touches of one line to those of two
+constexpr double kSharpStep = 1.3;   // the same without neighbours
 constexpr std::array<Isa, 6> kIsas = {
     {{"avx512f", 32, 64}, {"avx2", 16, 32}, {"avx", 16, 32}, {"sse2", 16, 16}, {"sve", 32, 0}, {"asimd", 32, 16}}};
 
-double line_from(const Observations& all) {
-  const std::vector<Observation> pairs = select(all, "line", "pair");
-  std::vector<double> distances = values_of(pairs, "distance"), times;
-  for (const double d : distances)
-    times.push_back(summarize(select(all, "line", "pair", {{"distance", d}}), Estimator::latency)->value);
-  const auto step = find_step(times, 1.15);
-  return step ? distances[*step] : 0;
+// Of a vector each by a tick of so many seconds: how far it is from what pipes do, a whole number or, where vectors go through a
+// pipe half by half, a half.
+double off_whole(double seconds_per_vector, double tick) {
+  const double per_tick = tick / seconds_per_vector, whole = per_tick > 0.75 ? std::round(per_tick) : 0.5;
+  return std::abs(per_tick / whole - 1);
+}
+
+// Additions beside multiply-adds take longer where the core slows down, and where a neighbour takes its share of the core's issue
+// slots. Then multiply-adds by themselves tell: pipes do a whole number of them a tick.
+bool slows_down(const Observations& all, double lanes, double free_hz) {
+  const auto beside = summarize(select(all, "clock", "fma", {{"lanes", lanes}}), Estimator::latency);
+  const std::vector<LaneRate> rates = lane_rates(all);
+  const auto of = std::find_if(rates.begin(), rates.end(), [&](const LaneRate& r) { return r.lanes == static_cast<int>(lanes); });
+  if (!beside || of == rates.end() || of->elements_per_second <= 0) return true;  // nothing speaks against it
+  const double vector = lanes / of->elements_per_second;
+  return off_whole(vector, beside->value) <= off_whole(vector, 1 / free_hz);
 }
 
 }  // namespace
+
+LineTold line_told_by_pairs(const Observations& all) {
+  const std::vector<double> distances = values_of(select(all, "line", "pair"), "distance");
+  std::vector<double> times;
+  for (const double d : distances) times.push_back(summarize(select(all, "line", "pair", {{"distance", d}}), Estimator::latency)->value);
+  const auto step = find_step(times, kStep);
+  const double before = step ? *std::max_element(times.begin(), times.begin() + static_cast<ptrdiff_t>(*step)) : 0;
+  const bool sharp = step && times[*step] >= kSharpStep * before;
+  const std::string word = "line ", said = declared_cache(all, 0);
+  const size_t at = said.find(word);
+  const double declared = at == std::string::npos || times.empty() ? 0 : std::atof(said.c_str() + at + word.size());
+  if (declared > 0 && !sharp && !(step && distances[*step] == declared)) return {declared, true};
+  return {step ? distances[*step] : 0, false};
+}
 
 double clock_under(const Observations& all, const std::string& load, double lanes, double beside) {
   if (all.fact("lanes") == "threads") return 0;  // a wave issues in order: what stands beside the chain holds it up
   const auto s = summarize(select(all, "clock", load, {{"lanes", lanes}}), Estimator::latency);
   if (!s) return 0;
+  if (s->clock_hz > 0 && 1 / s->value < kSlower * s->clock_hz && !slows_down(all, lanes, s->clock_hz)) return beside > 0 ? beside : s->clock_hz;
   const double changed = beside > 0 && s->clock_hz > 0 ? beside / s->clock_hz : 1;
   return (changed < kOneClock || changed > 1 / kOneClock ? changed : 1) / s->value;
 }
@@ -228,7 +255,7 @@ Known known_from(const Observations& all) {
     k.lanes = modes.back().lanes;
     k.chains = modes.back().chains;
   }
-  if (const double line = line_from(all); line > 0) k.line = line;
+  if (const double line = line_told_by_pairs(all).bytes; line > 0) k.line = line;
   k.levels = levels_from(all);
   const std::vector<CurvePoint> curve = curve_of(chase_blocks(all), Estimator::latency);
   for (size_t i = 0; i < k.levels.knees.size(); ++i) {

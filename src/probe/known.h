@@ -42,6 +42,14 @@ double declared_bytes(const Observations& all, size_t i);  // of it; 0: not decl
 
 size_t declared_caches(const Observations& all);
 
+// The line of the first cache, by two touches a distance apart; the system's word where no distance sets them apart clearly, as where
+// neighbours crowd the cache. 0: not told.
+struct LineTold {
+  double bytes = 0;
+  bool declared = false;
+};
+LineTold line_told_by_pairs(const Observations& all);
+
 // "48K, shared by CPUs 0", "1024K", "40 MiB": what systems write; nullopt: no size.
 std::optional<double> size_in(const std::string& text);
 

@@ -405,6 +405,41 @@ TEST(Infer, AdditionsTakeWholeTicksOfAClockNoHigherThanTheDriverSays) {
   EXPECT_DOUBLE_EQ(clock(1200e6 / 3.9), 1200e6) << "of operands that come sooner now and then";
 }
 
+// A core that slows down, and one whose neighbour takes its share of the issue slots: additions beside multiply-adds take
+// as long in both. Two vectors of multiply-adds a tick tell which.
+TEST(Infer, MultiplyAddsTellASlowerClockFromANeighbour) {
+  const auto rate = [](double hz) {
+    Observations o;
+    o.points = {block("clock", "sentinel", {}, 1 / kClock), block("clock", "fma", {{"lanes", 8}}, 1.15 / kClock),
+                block("fma", "fma", {{"lanes", 8}, {"chains", 1}}, 4 / hz), block("fma", "fma", {{"lanes", 8}, {"chains", 12}}, 0.5 / hz)};
+    for (Observation& b : o.points) b.clock_hz = kClock;
+    const hwdesc::Profile p = inferred(o);
+    return std::pair(p.pipes.at(0).rate.value->v, p.compute.at(0).latency.value->v);
+  };
+  for (const double hz : {kClock, kClock / 1.15}) {
+    EXPECT_NEAR(rate(hz).first, 16, 0.2);
+    EXPECT_NEAR(rate(hz).second, 4, 0.05);
+  }
+}
+
+// Where neighbours crowd the first cache the touches of a line's second half are late as well.
+TEST(Infer, TheSystemSaysTheLineWhereNoDistanceDoes) {
+  const auto line = [](const std::vector<double>& times, const char* said) {
+    Observations o;
+    o.facts = {{"class", "cpu"}, {"declared.l1", said}};
+    const double distances[] = {16, 32, 48, 64, 96, 128};
+    for (size_t i = 0; i < times.size(); ++i) o.points.push_back(block("line", "pair", {{"distance", distances[i]}}, times[i] * 1e-9));
+    return line_told_by_pairs(o);
+  };
+  const std::vector<double> sharp = {3, 3, 3.1, 4.2, 4.2, 4.3}, smeared = {4.8, 5.0, 5.2, 5.8, 6.1, 7.2};
+  EXPECT_EQ(line(sharp, "32K, shared by CPUs 0, line 64 B").bytes, 64);
+  EXPECT_FALSE(line(sharp, "32K, shared by CPUs 0, line 64 B").declared);
+  EXPECT_EQ(line(sharp, "32K, shared by CPUs 0, line 128 B").bytes, 64) << "what is measured clearly stands";
+  EXPECT_EQ(line(smeared, "32K, shared by CPUs 0, line 64 B").bytes, 64);
+  EXPECT_TRUE(line(smeared, "32K, shared by CPUs 0, line 64 B").declared);
+  EXPECT_NE(line(smeared, "32K, shared by CPUs 0").bytes, 64) << "nobody says";
+}
+
 TEST(Infer, WhatIsMissingIsUnknownAndSaysWhy) {
   Observations o;
   o.points.push_back(block("clock", "sentinel", {}, 1 / kClock));
