@@ -189,8 +189,10 @@ class Estimator {
     return 1 + model::kReorderWindow / std::max(1.0, instructions);
   }
 
-  // Vectors of operations between two times that a register tile's accumulators go to memory.
+  // Vectors of operations between two times that a register tile's accumulators go to memory. Of threads, where no length of a visit
+  // was measured: none.
   double operations_of_a_visit() const {
+    if (m_.simt) return 0;
     const ir::Node& anchor = p_.graph.nodes[0];
     double steps = 1, sums = 1;
     for (int a = 0; a < static_cast<int>(anchor.axes.size()); ++a) {
