@@ -109,7 +109,7 @@ class Estimator {
     copied_alone_ = copied.alone / std::max(1.0, copied.executed);
     const double counted = counts_.fma + counts_.simple + counts_.divide + 10 * counts_.math + loads + stores +
                            counts_.prefetches + (gathered / 2 + scattered) * (p_.vector_width - 1) / p_.vector_width;
-    const double all = counted * model::slots_per_instruction(lower::has_partial_sums(streams_.nest), operations_of_a_visit()) +
+    const double all = counted * model::slots_per_instruction(lower::has_partial_sums(lower::nest_of(p_)), operations_of_a_visit()) +
                        model::control_slots(counts_.iterations, counts_.branches, m_.issue_rate.value / m_.clock);
     cost_.issue = pipes_.at_rate(all, m_.issue_rate);
     cost_.chain = chain();
