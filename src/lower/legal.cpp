@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "lower/nest.h"
 
@@ -174,14 +175,25 @@ Diags legal(const ir::Program& p, const hwdesc::Target& target) {
   return out;
 }
 
+namespace {
+
+void add_constants(const ir::Scalar& e, std::set<double>& out) {
+  if (e.op == ir::ScalarOp::constant) out.insert(e.value);
+  for (const ir::Scalar& a : e.args) add_constants(a, out);
+}
+
+}  // namespace
+
 int64_t hoisted_vectors(const ir::Program& p) {
   const Nest nest = nest_of(p);
   if (nest.first_inner == 0 || !nest.loops[nest.first_inner - 1].is_walked() || nest.loops[nest.first_inner - 1].reduce) return 0;
   const int around = nest.loops[nest.first_inner - 1].axis;
   const auto& tile = p.tiles.back().extent;
   int64_t sum = 0;
+  std::set<double> constants;
   for (size_t n = 1; n < p.graph.nodes.size(); ++n) {
     const ir::Node& node = p.graph.nodes[n];
+    add_constants(node.body, constants);
     for (int r = 0; r < static_cast<int>(node.reads.size()); ++r) {
       if (node.reads[static_cast<size_t>(r)].tensor == p.graph.nodes[n - 1].output || ir::moves_with(node, r, around)) continue;
       int64_t vectors = 1;
@@ -192,7 +204,7 @@ int64_t hoisted_vectors(const ir::Program& p) {
       sum += vectors;
     }
   }
-  return sum;
+  return sum + static_cast<int64_t>(constants.size());
 }
 
 Diags over_limits(const ir::Program& p, const hwdesc::Target& target) {

@@ -16,7 +16,7 @@ Diags legal(const ir::Program& p, const hwdesc::Target& target);
 // splat. `lane_vectors`: register tile extent along the vector axis in vectors.
 int64_t live_vectors(const ir::Program& p);
 
-// Vectors beside those that the epilogue reads alike in every turn of the loop around the reduction:
+// Vectors beside those that the epilogue reads alike in every turn of the loop around the reduction, its constants too:
 // compilers load them before it, and keep them in registers all through it. Too many cost time, no more.
 int64_t hoisted_vectors(const ir::Program& p);
 

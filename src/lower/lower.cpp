@@ -14,7 +14,7 @@ int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 constexpr int kStepsTogether = 4;  // of a reduction over copies: what lies side by side in a row is one load, in threads' code
 constexpr int kVectorSteps = 2;    // of a reduction in vectors' code: half as often counted, compared and jumped
-constexpr int64_t kLongBody = 16;  // vectors alive in a step, beyond which that is nothing beside them
+constexpr int64_t kLongBody = 8;   // vectors alive in a step beyond which that is nothing, and those of two steps may not find room
 
 class Emitter {  // invariant: emits the nest's loops in order, copies at their places
  public:

@@ -166,6 +166,10 @@ outputs: [y]
   EXPECT_EQ(lower::hoisted_vectors(p), 0);
   p.tiles.back().order = {1, 0, 2};
   EXPECT_EQ(lower::hoisted_vectors(p), 2);
+  p.graph.nodes[1].body.op = ir::ScalarOp::max;
+  p.graph.nodes[1].body.args[1] = {};
+  p.graph.nodes[1].body.args[1].op = ir::ScalarOp::constant;
+  EXPECT_EQ(lower::hoisted_vectors(p), 3) << "a constant is a vector too";
 }
 
 ir::Program plain(const std::string& graph, std::vector<ir::TileLevel> tiles) {
@@ -293,8 +297,8 @@ TEST(Lower, ShortStepsOfAReductionAreUnrolled) {
     innermost_of(kernel.body, loops);
     return loops.empty() ? -1 : loops.front()->unroll;
   };
-  EXPECT_EQ(unrolled(product_of(16, 4, small_cpu(16, 1))), 2);
-  EXPECT_EQ(unrolled(product_of(8, 4, small_cpu(8, 1))), 0) << "sixteen sums, four operands and a factor";
+  EXPECT_EQ(unrolled(product_of(16, 2, small_cpu(16, 1))), 2);
+  EXPECT_EQ(unrolled(product_of(16, 4, small_cpu(16, 1))), 0) << "eight sums, two operands and a factor";
   EXPECT_EQ(unrolled(product_of(8, 1, small_gpu(8))), 0) << "a thread's compiler knows better";
 }
 
