@@ -14,8 +14,8 @@ constexpr double kCrowdedEnd = 2;        // times the capacity
 constexpr double kLongRun = 8192;        // bytes: prefetchers of units' own caches have caught up; two pages, as seen on one machine
 constexpr double kCloseLines = 4;        // between rows that are walked as one
 constexpr double kNothing = 1e-6;       // a part that does not count
-// Latencies that a line takes to come into a set full of lines which are updated as it will be: one has to be written back first. On
-// one machine 29 cycles where the latency is 14 and rows meet in one set, half of that in two.
+// Latencies that a line takes to come into a set full of lines which are updated as it will be: one has to be written back first.
+// Assumed; a program that does little else took 1.3 times what this says (machine D of docs/RESULTS.md).
 constexpr double kUpdateCrowded = 2;
 constexpr double kStreamsFollowed = 16;  // by a core's prefetchers; assumed, designs have 16 to 32
 
