@@ -11,6 +11,7 @@
 #include <iterator>
 #include <map>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace assay::bench {
@@ -155,7 +156,7 @@ struct Native::Crew {
       int64_t times = 0;
       return per_time(times, [&](int64_t n) { pass(from.data, to.data + place, bytes, n * (bytes / kStep)); });
     };
-    const auto [chosen, is_new] = places.try_emplace(bytes, 0);
+    const auto [chosen, is_new] = places.try_emplace({pass, bytes}, 0);
     if (is_new) {
       const auto faster = [&](int64_t a, int64_t b) { return seconds(a) < seconds(b); };
       chosen->second = *std::min_element(std::begin(kPlaces), std::end(kPlaces), faster);
@@ -164,7 +165,7 @@ struct Native::Crew {
   }
 
   Huge from, to;
-  std::map<int64_t, int64_t> places;  // by bytes: where a copy is written
+  std::map<std::pair<Stream, int64_t>, int64_t> places;  // by loop and bytes: where it writes
   int lanes;
   std::vector<int> cpus;
   int64_t additions_ = 0, multiply_adds_ = 0, turn = 0;

@@ -1,12 +1,10 @@
 #include "codegen/held.h"
 
-#include <algorithm>
-
 namespace assay::codegen {
 namespace {
 
 // What the statements of a kernel do with each register.
-class Reader {  // invariant: refers to vectors with an element per register
+class Reader {  // invariant: each vector has an element per register
  public:
   explicit Reader(size_t registers) : assigned_(registers), uses_(registers), loaded_(registers) {}
 

@@ -180,6 +180,7 @@ Result<ir::Kernel> lower(const ir::Program& p, const hwdesc::Target& target) {
   Diags diags = legal(p, target);
   if (!diags.empty()) return diags;
   Lowering s(p);
+  if (!target.profile.memory.empty() && target.profile.memory[0].line.known()) s.line = static_cast<int64_t>(target.profile.memory[0].line.value->v) / ir::bytes_of(ir::DType::f32);
   Emitter(s, hwdesc::threads_of(target) == 1).emit_all();
   if (!s.diags.empty()) return s.diags;
   return std::move(s.kernel);

@@ -35,6 +35,7 @@ struct Lowering {
   ir::Kernel kernel;
   std::vector<ir::Range> ranges;   // per index variable of the kernel; the last is not special
   int lane = -1;                   // index variable that stands for the lane, never printed
+  int64_t line = 16;               // elements of a cache line
   std::map<int, int> buffer_of;    // external tensor -> kernel buffer
   std::map<int, StagedBuffer> staged;  // read of the anchor -> its copy
   Diags diags;                     // what turned out to be impossible on the way

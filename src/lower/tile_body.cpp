@@ -53,10 +53,9 @@ ir::ValueOp combine_op(ir::Combiner c) {
 // What both say.
 ir::Range narrower(const ir::Range& a, const ir::Range& b) { return {std::max(a.low, b.low), std::min(a.high, b.high)}; }
 
-// Is what begins at `b` less than a line of 64 bytes behind what begins at `a`, wherever both are?
-bool shares_line(const ir::Index& a, const ir::Index& b) {
-  constexpr int64_t kLine = 64 / sizeof(float);
-  return a.terms == b.terms && b.offset >= a.offset && b.offset < a.offset + kLine;
+// Is what begins at `b` less than `line` elements behind what begins at `a`, wherever both are?
+bool shares_line(const ir::Index& a, const ir::Index& b, int64_t line) {
+  return a.terms == b.terms && b.offset >= a.offset && b.offset < a.offset + line;
 }
 
 // All offsets inside a box, last dimension fastest.
@@ -364,7 +363,7 @@ void TileBody::emit_prefetch(const Place& place, const std::vector<int64_t>& red
       for (size_t a = 0; a < offset.size(); ++a) offset[a] += reduce_offset[a];
       const ir::Value v = read_anchor(read, place, offset, pt.count, out);
       const std::optional<int64_t> stride = v.op == ir::ValueOp::load ? ir::stride_of(v.index, step) : std::nullopt;
-      if (!stride || (last && shares_line(*last, v.index))) continue;
+      if (!stride || (last && shares_line(*last, v.index, s_.line))) continue;
       append(out, ir::Prefetch{v.id, v.index + *stride * s_.p.prefetch});
       last = v.index;
     }

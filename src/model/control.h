@@ -7,8 +7,9 @@ namespace assay::model {
 
 // Slots that a counted instruction takes together with those that compilers put beside it: addresses, moves, and
 // where accumulators go to memory and back after so many `operations` on a tile of them, waiting for them, which long visits do
-// not notice. Least mean logarithms of the error: 1.4 to 1.7, and 2.2 with short visits, over 578 programs on one machine; on
-// another, of 436 of which the best have long ones, half of the difference is left after some 250.
+// not notice. Least mean logarithms of the error: 1.4 to 1.7, and 2.2 with short visits, over 578 programs on one machine. That half
+// of the difference is left after 250 is chosen: on another, products whose sums go to memory every 256 steps were slower on
+// paper than on the clock with all of it.
 constexpr double slots_per_instruction(bool partial_sums, double operations) {
   return 1.4 + (partial_sums ? 0.8 * 250 / (250 + operations) : 0);
 }

@@ -261,6 +261,13 @@ WritePolicy policy_of(const Context& last_cache) {
   return plain->value / streamed->value >= kAllocates ? WritePolicy::allocate : WritePolicy::unknown;
 }
 
+Value<Bytes> line_of(const Context& c) {
+  if (select(c.all, "line", "pair").empty()) return unknown_value<Bytes>("not measured");
+  const Bytes line{c.known.line};
+  if (line_told_by_pairs(c.all).declared) return known_value(line, Origin::driver, "the system's word", "no distance sets a second touch apart clearly from the first");
+  return known_value(line, Origin::measured, "second touch at a distance costs nothing within a line");
+}
+
 MemoryLevel level_of(Context c, const Profile& p) {
   MemoryLevel l;
   const size_t n = c.known.levels.plateaus.size();
@@ -277,11 +284,7 @@ MemoryLevel level_of(Context c, const Profile& p) {
   add_handed(c.all, c.index, l);
   add_false_sharing(c.all, c.index, l);
   add_loaded(c.all, c.known, c.index, l);
-  l.line = select(c.all, "line", "pair").empty()
-               ? unknown_value<Bytes>("not measured")
-           : line_told_by_pairs(c.all).declared
-               ? known_value(Bytes{c.known.line}, Origin::driver, "the system's word", "no distance sets a second touch apart clearly from the first")
-               : known_value(Bytes{c.known.line}, Origin::measured, "second touch at a distance costs nothing within a line");
+  l.line = line_of(c);
   if (!c.far && !select(c.all, "ways", "lines").empty()) l.ways = ways_of(c.all, c.known, c.index);
   if (const auto line = line_told(c.all, c.known, c.index); c.known.threads && line.known()) l.line = line;  // caches of sectors: pairs show those
   l.transaction = transaction_of(c.all, c.known, c.index);

@@ -157,13 +157,9 @@ class Estimator {
   double chain() const {
     const ir::Node& anchor = p_.graph.nodes[0];
     if (anchor.combine == ir::Combiner::none) return 0;
-    double tiles = 1, steps = 1;
-    for (int a = 0; a < static_cast<int>(anchor.axes.size()); ++a) {
-      if (ir::is_reduce(p_.graph, anchor, a))
-        steps *= static_cast<double>(anchor.axes[static_cast<size_t>(a)].extent);
-      else
-        tiles *= static_cast<double>(ir::tile_count(p_, static_cast<int>(p_.tiles.size()) - 1, a));
-    }
+    double tiles = 1;
+    const double steps = reduction_steps();
+    for (int a = 0; a < ir::spatial_count(p_.graph, anchor); ++a) tiles *= static_cast<double>(ir::tile_count(p_, static_cast<int>(p_.tiles.size()) - 1, a));
     const bool fused = anchor.combine == ir::Combiner::sum && anchor.body.op == ir::ScalarOp::mul;
     const double latency = (fused ? m_.fma_latency : m_.add_latency).value;
     if (!m_.simt && lower::has_partial_sums(streams_.nest)) return taken_up_again(tiles, steps, latency);
@@ -194,13 +190,19 @@ class Estimator {
   double operations_of_a_visit() const {
     if (m_.simt) return 0;
     const ir::Node& anchor = p_.graph.nodes[0];
-    double steps = 1, sums = 1;
-    for (int a = 0; a < static_cast<int>(anchor.axes.size()); ++a) {
-      const auto i = static_cast<size_t>(a);
-      if (ir::is_reduce(p_.graph, anchor, a)) steps *= static_cast<double>(anchor.axes[i].extent);
-      else sums *= std::ceil(static_cast<double>(p_.tiles.back().extent[i]) / (a == p_.vector_axis ? p_.vector_width : 1));
-    }
+    double sums = 1;
+    for (int a = 0; a < ir::spatial_count(p_.graph, anchor); ++a)
+      sums *= std::ceil(static_cast<double>(p_.tiles.back().extent[static_cast<size_t>(a)]) / (a == p_.vector_axis ? p_.vector_width : 1));
+    const double steps = reduction_steps();
     return sums * steps / passes(steps);
+  }
+
+  double reduction_steps() const {
+    const ir::Node& anchor = p_.graph.nodes[0];
+    double steps = 1;
+    for (int a = 0; a < static_cast<int>(anchor.axes.size()); ++a)
+      if (ir::is_reduce(p_.graph, anchor, a)) steps *= static_cast<double>(anchor.axes[static_cast<size_t>(a)].extent);
+    return steps;
   }
 
   // Times a tile's accumulators are taken up again, since loops outside them walk the reduction.

@@ -17,7 +17,7 @@ using ::testing::Not;
 
 constexpr int kLanes = 8;
 
-// y[0] and y[8] of sums over i of x[i] and w[i], both multiplied with what `from` says of register 2.
+// Sums over i of x[i] and x[i + 1] by what `from` puts into register 2, or of the first alone.
 Kernel two_sums(Value from, int uses = 2) {
   Kernel k;
   k.name = "sums";

@@ -263,7 +263,7 @@ outputs: [y]
   EXPECT_EQ(loads_of(plain(shifted, {all, {"registers", {2, 5}, {1, 0}}}), 1), 6 * 4);
 }
 
-// A product of four rows and 32 columns in vectors of `width`, on chips whose lanes are vectors or threads.
+// A product in tiles of `rows` rows and 32 columns in vectors of `width`, on chips whose lanes are vectors or threads.
 ir::Kernel product_of(int width, int rows, const hwdesc::Target& target) {
   ir::Program p = plain("inputs: {a: f32 16x32, b: f32 32x32}\nnodes:\n  - {op: matmul, out: \"c[m, n]\", axes: {m: 16, n: 32, k: 32}, "
                         "body: \"a[m, k] * b[k, n]\"}\noutputs: [c]\n",
