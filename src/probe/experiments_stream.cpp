@@ -108,19 +108,20 @@ constexpr int64_t kChunkBytes = 4 << 20;  // of far memory per sample and unit: 
 constexpr int kFarSimulated = 8;          // noise of 3 % leaves less than 1 % of the median of two turns
 
 // A way through a buffer, over and over, that all who go it share: what one of them left in a cache, the others do not
-// meet again before the whole buffer has passed. Each time it begins a few blocks elsewhere: chunks that lie apart leave
-// some sets of a cache to few lines, which would still be there.
+// meet again before the whole buffer has passed. Each time it begins a block elsewhere: chunks that lie apart leave some
+// sets of a cache to few lines, which would still be there. More than a block, and groups in step would begin with what
+// they read last.
 class Way {
  public:
   explicit Way(int64_t bytes) : blocks_(bytes / kBlockBytes) {}
   int64_t blocks() const { return blocks_; }
   int64_t next(int64_t blocks) {  // the first of so many
-    if (at_ + blocks > blocks_) at_ = std::max<int64_t>(0, std::min(++rounds_ * kRoundApart % kRounds, blocks_ - blocks));
+    if (at_ + blocks > blocks_) at_ = std::max<int64_t>(0, std::min(++rounds_ % kRounds, blocks_ - blocks));
     return std::exchange(at_, at_ + blocks);
   }
 
  private:
-  static constexpr int64_t kRounds = 64, kRoundApart = 7;  // until it begins there again; blocks
+  static constexpr int64_t kRounds = 64;  // until it begins there again
   int64_t blocks_, at_ = 0, rounds_ = 0;
 };
 

@@ -18,15 +18,15 @@
 namespace assay::probe {
 namespace {
 
-constexpr double kRate = 1e10;         // bytes per second of every access
-constexpr double kLatency = 400e-9;    // of the last line read
-constexpr double kTick = 1e-9;         // an addition
-constexpr int64_t kDear = 500'000;     // operations that simulating a launch takes
+constexpr double kRate = 1e10, kFast = 1e12;      // bytes per second of every access
+constexpr double kLatency = 400e-9;               // of the last line read
+constexpr double kTick = 1e-9;                    // an addition
+constexpr int64_t kDear = 500'000, kCheap = 100;  // operations that simulating a launch takes
 constexpr int kGroups = 32;
 
 class MadeModule final : public runtime::Module {
  public:
-  MadeModule(const std::vector<ir::Kernel>& kernels, uint64_t seed) : kernels_(kernels), noise_(seed, 0.03) {}
+  MadeModule(const std::vector<ir::Kernel>& kernels, uint64_t seed, double rate = kRate, int64_t executed = kDear) : kernels_(kernels), noise_(seed, 0.03), rate_(rate), executed_(executed) {}
 
   Result<int> allocate(int64_t) override { return buffers_++; }
   void write(runtime::BufferRange to, std::span<const std::byte> data) override {
@@ -45,7 +45,7 @@ class MadeModule final : public runtime::Module {
       out.total[0] += out.busy[0].back();
     }
     out.steps = out.busy;
-    out.executed = kDear;
+    out.executed = executed_;
     return out;
   }
   const std::vector<runtime::KernelReport>& reports() const override { return reports_; }
@@ -53,6 +53,21 @@ class MadeModule final : public runtime::Module {
   const Diags& warnings() const override { return warnings_; }
   // Of the first group, launch by launch.
   std::vector<float> places_of(const std::string& kernel) const { return places_.at(kernel); }
+  // Of all blocks that the most groups read in step, those that a cache of so many would still have held.
+  double held(const std::string& kernel, int64_t blocks) const {
+    std::map<int64_t, int64_t> last;
+    int64_t now = 0, hits = 0;
+    const std::vector<std::vector<float>>& launches = asked_.at(kernel);
+    const size_t most = std::max_element(launches.begin(), launches.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); })->size();
+    for (const std::vector<float>& asked : launches)
+      for (int64_t b = 0; asked.size() == most && b < static_cast<int64_t>(asked[1]); ++b)
+        for (size_t g = 2; g < asked.size(); ++g) {
+          const auto [at, first] = last.try_emplace(static_cast<int64_t>(asked[g]) / (kBlockBytes / kPlaceBytes) + b, now);
+          if (!first && now - at->second < blocks) ++hits;
+          at->second = now++;
+        }
+    return static_cast<double>(hits) / static_cast<double>(now);
+  }
 
  private:
   double seconds_of(const runtime::Launch& l) {
@@ -61,14 +76,20 @@ class MadeModule final : public runtime::Module {
     const std::vector<float>& asked = written_.at({l.arguments.back().buffer, l.arguments.back().offset});
     if (name == "sentinel") return asked[0] * kSentinelSteps * kTick;
     const double bytes = static_cast<double>(kBlockBytes) * asked[0] * asked[1] * static_cast<double>(l.queues[0].end - l.queues[0].begin);
-    if (asked[1] > 0) places_[name].push_back(asked[2]);
-    const double took = bytes * static_cast<double>(l.arguments.size() - 1) / kRate;
+    if (asked[1] > 0) {
+      places_[name].push_back(asked[2]);
+      asked_[name].push_back(asked);
+    }
+    const double took = bytes * static_cast<double>(l.arguments.size() - 1) / rate_;
     return name.starts_with("read") && bytes > 0 ? took + kLatency : took;
   }
 
   const std::vector<ir::Kernel>& kernels_;
   std::map<std::string, std::vector<float>> places_;
+  std::map<std::string, std::vector<std::vector<float>>> asked_;
   runtime::simulated::Noise noise_;
+  double rate_;
+  int64_t executed_;
   int buffers_ = 0;
   std::map<std::pair<int, int64_t>, std::vector<float>> written_;
   std::vector<runtime::KernelReport> reports_;
@@ -142,6 +163,18 @@ TEST(Far, ManyGroupsThatSoonAreThroughDoNotComeOverTheSameBytesAgain) {
     std::sort(places.begin(), places.end());
     EXPECT_GE(launches, 8u);
     EXPECT_TRUE(std::adjacent_find(places.begin(), places.end()) == places.end()) << access;
+  }
+}
+
+// Where a launch covers most of the buffer, the next one finds all but its end where it was.
+TEST(Far, WhatWasReadLastIsNotReadNext) {
+  const std::vector<ir::Kernel> kernels = all_kernels(shape_of(waves()));
+  for (const int groups : {4, 32, 984, 1024, 4000}) {
+    MadeModule module(kernels, 1, kFast, kCheap);
+    Observations seen;
+    measure(module, kernels, known_of_waves(groups), 0, seen);
+    constexpr int64_t kHeld = (16 << 20) / kBlockBytes;  // an eighth of the buffer, which is as little as it ever is
+    for (const char* access : {"read", "copy"}) EXPECT_LT(module.held(access_name(access, 32), kHeld), 0.01) << access << " by " << groups;
   }
 }
 
