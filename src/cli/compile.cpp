@@ -26,28 +26,23 @@ struct Request {
 };
 
 void declare(Options& options, Request& r) {
-  options.app().add_option("MODEL", r.model, "an .onnx file");
-  options.app().add_option("--op", r.op, "one operator instead: 'matmul m=1000 n=777 k=513'");
-  options.app()
-      .add_option("--profile", r.profile, "a file, or a name of the library")
-      ->type_name("PROFILE")
-      ->required();
-  options.app()
-      .add_option("-o,--output", r.output, "directory of the bundle; an older bundle is replaced")
-      ->type_name("DIR")
-      ->required();
-  options.app()
-      .add_option("--api", r.compile.api, "of the profile; its first when not given")
-      ->type_name("NAME");
-  options.app()
-      .add_option("--dim", r.dims, "value of a symbolic dimension, `N=1`; any number")
-      ->type_name("N=1")
-      ->allow_extra_args(false);
-  options.app()
-      .add_option("--keep", r.compile.keep, "best programs per operator that are counted exactly")
-      ->type_name("N")
-      ->check(CLI::Range(1, 10000));
-  options.app().add_flag("--no-build", r.no_build, "leave building the kernels to `assay run`");
+  options.add_option("MODEL", r.model, "an .onnx file");
+  options.add_option("--op", r.op, "one operator instead: 'matmul m=1000 n=777 k=513'");
+  options.add_option("--profile", r.profile, "a file, or a name of the library")
+      .type_name("PROFILE")
+      .required();
+  options.add_option("-o,--output", r.output, "directory of the bundle; an older bundle is replaced")
+      .type_name("DIR")
+      .required();
+  options.add_option("--api", r.compile.api, "of the profile; its first when not given")
+      .type_name("NAME");
+  options.add_option("--dim", r.dims, "value of a symbolic dimension, `N=1`; any number")
+      .type_name("N=1")
+      .allow_extra_args(false);
+  options.add_option("--keep", r.compile.keep, "best programs per operator that are counted exactly")
+      .type_name("N")
+      .range(1, 10000);
+  options.add_flag("--no-build", r.no_build, "leave building the kernels to `assay run`");
   options.add_overrides(r.overrides);
   options.add_format();
 }

@@ -124,7 +124,7 @@ ExitCode run_profile_show(const Command& self, std::span<const std::string> argu
   std::string name;
   std::vector<std::string> overrides;
   Options options(self);
-  options.app().add_option("PROFILE", name, "a file, or a name of the library")->required();
+  options.add_option("PROFILE", name, "a file, or a name of the library").required();
   options.add_overrides(overrides);
   options.add_format({Format::text, Format::yaml, Format::json, Format::hash});
   if (const auto stop = options.parse(arguments)) return *stop;
@@ -145,7 +145,7 @@ ExitCode run_profile_check(const Command& self, std::span<const std::string> arg
                            const Context& context) {
   std::string name;
   Options options(self);
-  options.app().add_option("PROFILE", name, "a file, or a name of the library")->required();
+  options.add_option("PROFILE", name, "a file, or a name of the library").required();
   options.add_format();
   if (const auto stop = options.parse(arguments)) return *stop;
   const bool readable = toolkit::profile_exists(name);

@@ -34,8 +34,8 @@ ExitCode run_profile_diff(const Command& self, std::span<const std::string> argu
                           const Context& context) {
   std::string left_name, right_name;
   Options options(self);
-  options.app().add_option("LEFT", left_name, "a file, or a name of the library")->required();
-  options.app().add_option("RIGHT", right_name, "the one to compare with")->required();
+  options.add_option("LEFT", left_name, "a file, or a name of the library").required();
+  options.add_option("RIGHT", right_name, "the one to compare with").required();
   options.add_format();
   if (const auto stop = options.parse(arguments)) return *stop;
   const Result<hwdesc::Profile> left = toolkit::load_profile(left_name),
@@ -99,13 +99,12 @@ struct MergeRequest {
 };
 
 void declare(Options& options, MergeRequest& r) {
-  options.app().add_option("FIRST", r.first, "a file, or a name of the library")->required();
-  options.app().add_option("SECOND", r.second, "what to take values from that the first lacks")->required();
-  options.app().add_option("-o,--output", r.output, "the profile to write (default: to stdout)")->type_name("FILE");
-  options.app()
-      .add_option("--prefer", r.prefer, "what stands where they disagree: first or second")
-      ->type_name("WHICH")
-      ->check(CLI::IsMember({"first", "second"}));
+  options.add_option("FIRST", r.first, "a file, or a name of the library").required();
+  options.add_option("SECOND", r.second, "what to take values from that the first lacks").required();
+  options.add_option("-o,--output", r.output, "the profile to write (default: to stdout)").type_name("FILE");
+  options.add_option("--prefer", r.prefer, "what stands where they disagree: first or second")
+      .type_name("WHICH")
+      .one_of({"first", "second"});
   options.add_format({Format::yaml, Format::json});
 }
 

@@ -26,27 +26,26 @@ struct Request {
 };
 
 void declare(Options& options, Request& r) {
-  CLI::App& app = options.app();
-  app.add_option("DIR", r.bundle, "a bundle that `assay compile` wrote")->required();
-  app.add_option("--device", r.run.device, "see `assay devices`")
-      ->type_name("ID")
-      ->capture_default_str();
-  app.add_option("--repeat", r.run.repeat, "timed runs; their median is reported")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1000000));
-  app.add_option("--warm-up", r.run.warm_up, "runs before those")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 1000000));
-  app.add_flag("--check", r.check, "compare with a float64 evaluation; exit 1 if wrong");
-  app.add_flag("--check-programs", r.check_programs, "check every program alone; exit 1 if wrong");
-  app.add_option("--reference", r.reference, "outputs to compare with, raw float32")
-      ->type_name("FILE");
-  app.add_option("--input", r.input, "inputs, raw float32; else random from --seed")
-      ->type_name("FILE");
-  app.add_option("--seed", r.seed, "of random inputs")->type_name("N")->capture_default_str();
-  app.add_option("--summary", r.summary, "write the result as JSON here too")->type_name("FILE");
+  options.add_option("DIR", r.bundle, "a bundle that `assay compile` wrote").required();
+  options.add_option("--device", r.run.device, "see `assay devices`")
+      .type_name("ID")
+      .capture_default_str();
+  options.add_option("--repeat", r.run.repeat, "timed runs; their median is reported")
+      .type_name("N")
+      .capture_default_str()
+      .range(1, 1000000);
+  options.add_option("--warm-up", r.run.warm_up, "runs before those")
+      .type_name("N")
+      .capture_default_str()
+      .range(0, 1000000);
+  options.add_flag("--check", r.check, "compare with a float64 evaluation; exit 1 if wrong");
+  options.add_flag("--check-programs", r.check_programs, "check every program alone; exit 1 if wrong");
+  options.add_option("--reference", r.reference, "outputs to compare with, raw float32")
+      .type_name("FILE");
+  options.add_option("--input", r.input, "inputs, raw float32; else random from --seed")
+      .type_name("FILE");
+  options.add_option("--seed", r.seed, "of random inputs").type_name("N").capture_default_str();
+  options.add_option("--summary", r.summary, "write the result as JSON here too").type_name("FILE");
   options.add_format();
 }
 

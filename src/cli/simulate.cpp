@@ -25,16 +25,14 @@ struct Request {
 };
 
 void declare(Options& options, Request& r) {
-  options.app().add_option("PATH", r.path, "a bundle's directory, a plan or a program")->required();
-  options.app()
-      .add_option("--profile", r.profile,
+  options.add_option("PATH", r.path, "a bundle's directory, a plan or a program").required();
+  options.add_option("--profile", r.profile,
                   "a file, or a name of the library; a bundle's own when not given")
-      ->type_name("PROFILE");
-  options.app()
-      .add_option("--api", r.simulate.api, "of the profile; its first when not given")
-      ->type_name("NAME");
-  options.app().add_flag("--cold", r.simulate.cold, "of a program: the caches hold nothing of it");
-  options.app().add_flag("--explain", r.explain, "every term behind each time");
+      .type_name("PROFILE");
+  options.add_option("--api", r.simulate.api, "of the profile; its first when not given")
+      .type_name("NAME");
+  options.add_flag("--cold", r.simulate.cold, "of a program: the caches hold nothing of it");
+  options.add_flag("--explain", r.explain, "every term behind each time");
   options.add_overrides(r.overrides);
   options.add_format();
 }

@@ -25,36 +25,35 @@ struct Request {
 };
 
 void declare(Options& options, Request& r) {
-  CLI::App& app = options.app();
-  app.add_option("--profile", r.profile, "a file, or a name of the library")
-      ->type_name("PROFILE")
-      ->required();
-  app.add_option("--device", r.validate.device, "see `assay devices`")
-      ->type_name("ID")
-      ->capture_default_str();
-  app.add_option("--suite", r.suite, "operators, quick, or a file of your own")
-      ->type_name("SUITE")
-      ->capture_default_str();
-  app.add_option("-o,--output", r.output, "the table to write; .svg and .journal go beside it")
-      ->type_name("FILE.csv")
-      ->required();
-  app.add_option("--programs", r.validate.programs, "per operator")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(CLI::Range(2, 10000));
-  app.add_option("--repeat", r.validate.repeat, "samples per program")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 10000));
-  app.add_option("--seed", r.validate.seed, "of the programs that are drawn")
-      ->type_name("N")
-      ->capture_default_str();
-  app.add_option("--api", r.validate.api, "of the profile; its first when not given")
-      ->type_name("NAME");
-  CLI::Option* resume = app.add_flag("--resume", r.validate.resume, "go on with the operators the journal lacks");
-  app.add_option("--from", r.from, "judge again the times that such a journal keeps; no device is touched")
-      ->type_name("FILE.journal")
-      ->excludes(resume);
+  options.add_option("--profile", r.profile, "a file, or a name of the library")
+      .type_name("PROFILE")
+      .required();
+  options.add_option("--device", r.validate.device, "see `assay devices`")
+      .type_name("ID")
+      .capture_default_str();
+  options.add_option("--suite", r.suite, "operators, quick, or a file of your own")
+      .type_name("SUITE")
+      .capture_default_str();
+  options.add_option("-o,--output", r.output, "the table to write; .svg and .journal go beside it")
+      .type_name("FILE.csv")
+      .required();
+  options.add_option("--programs", r.validate.programs, "per operator")
+      .type_name("N")
+      .capture_default_str()
+      .range(2, 10000);
+  options.add_option("--repeat", r.validate.repeat, "samples per program")
+      .type_name("N")
+      .capture_default_str()
+      .range(1, 10000);
+  options.add_option("--seed", r.validate.seed, "of the programs that are drawn")
+      .type_name("N")
+      .capture_default_str();
+  options.add_option("--api", r.validate.api, "of the profile; its first when not given")
+      .type_name("NAME");
+  const console::Option resume = options.add_flag("--resume", r.validate.resume, "go on with the operators the journal lacks");
+  options.add_option("--from", r.from, "judge again the times that such a journal keeps; no device is touched")
+      .type_name("FILE.journal")
+      .excludes(resume);
   options.add_overrides(r.overrides);
   options.add_format();
 }

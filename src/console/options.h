@@ -2,7 +2,8 @@
 // hint.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,15 +11,41 @@
 
 #include "console/command.h"
 
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
 namespace assay::console {
 
 enum class Format { text, json, yaml, hash, markdown };
 
+// One of a command's options; CLI11's own words for what may be said of it.
+class Option {
+ public:
+  explicit Option(CLI::Option& option) : option_(&option) {}
+  Option& type_name(const std::string& name);
+  Option& required();
+  Option& capture_default_str();
+  Option& allow_extra_args(bool several);
+  Option& excludes(const Option& other);
+  Option& range(int least, int most);
+  Option& one_of(const std::vector<std::string>& words);
+
+ private:
+  CLI::Option* option_;
+};
+
 class Options {  // invariant: `app_` holds the command's options and nothing is parsed twice
  public:
   explicit Options(const Command& command);
+  ~Options();
 
-  CLI::App& app() { return app_; }
+  Option add_option(const std::string& names, std::string& to, const std::string& text);
+  Option add_option(const std::string& names, std::vector<std::string>& to, const std::string& text);
+  Option add_option(const std::string& names, int& to, const std::string& text);
+  Option add_option(const std::string& names, uint64_t& to, const std::string& text);
+  Option add_flag(const std::string& names, bool& to, const std::string& text);
   void add_format(std::vector<Format> forms = {Format::text, Format::json});  // --format; the first is the default
   void add_overrides(std::vector<std::string>& to);  // --set, any number
 
@@ -32,7 +59,7 @@ class Options {  // invariant: `app_` holds the command's options and nothing is
   ExitCode complain(const std::string& message) const;
 
   const Command& command_;
-  CLI::App app_;
+  std::unique_ptr<CLI::App> app_;
   std::string format_name_;
   Format format_ = Format::text;
   bool help_wanted_ = false;

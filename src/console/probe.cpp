@@ -22,26 +22,25 @@ struct Request {
 };
 
 void declare(Options& options, Request& r, const Command& self) {
-  CLI::App& app = options.app();
-  app.add_option("--device", r.device, fmt::format("see `{} devices`", self.program))
-      ->type_name("ID")
-      ->capture_default_str();
-  app.add_option("-o,--output", r.output, "a directory for profile, observations and report.html, or PROFILE.yaml")
-      ->type_name("DIR");
-  app.add_option("--budget", r.budget, "wall time: 40s, 3min, full")
-      ->type_name("TIME")
-      ->capture_default_str();
-  app.add_option("--patience", r.patience,
+  options.add_option("--device", r.device, fmt::format("see `{} devices`", self.program))
+      .type_name("ID")
+      .capture_default_str();
+  options.add_option("-o,--output", r.output, "a directory for profile, observations and report.html, or PROFILE.yaml")
+      .type_name("DIR");
+  options.add_option("--budget", r.budget, "wall time: 40s, 3min, full")
+      .type_name("TIME")
+      .capture_default_str();
+  options.add_option("--patience", r.patience,
                  fmt::format("beyond three times its share, until an experiment counts as hung (default {:.0f}s)", probe::kPatience))
-      ->type_name("TIME");
-  app.add_option("--observations", r.probe.observations, "keeps every raw sample (default: in the output directory)")
-      ->type_name("DIR");
-  app.add_flag("--resume", r.probe.resume, "go on with the experiments that an earlier probe lacks");
-  app.add_option("--from", r.from, "infer from an earlier probe; no device is touched")
-      ->type_name("DIR");
-  app.add_option("--only", r.probe.only, "run only this experiment; any number")
-      ->type_name("NAME")
-      ->allow_extra_args(false);
+      .type_name("TIME");
+  options.add_option("--observations", r.probe.observations, "keeps every raw sample (default: in the output directory)")
+      .type_name("DIR");
+  options.add_flag("--resume", r.probe.resume, "go on with the experiments that an earlier probe lacks");
+  options.add_option("--from", r.from, "infer from an earlier probe; no device is touched")
+      .type_name("DIR");
+  options.add_option("--only", r.probe.only, "run only this experiment; any number")
+      .type_name("NAME")
+      .allow_extra_args(false);
   options.add_format();
 }
 

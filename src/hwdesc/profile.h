@@ -286,6 +286,14 @@ struct Api {
 };
 
 struct Profile {
+  Profile();  // defined once: what the compiler makes of all these members is large
+  Profile(const Profile&);
+  Profile(Profile&&) noexcept;
+  Profile& operator=(const Profile&);
+  Profile& operator=(Profile&&) noexcept;
+  ~Profile();
+  bool operator==(const Profile&) const;
+
   std::string name;
   std::string chip_class;     // YAML: class
   Origin source = Origin::assumed;
@@ -303,7 +311,6 @@ struct Profile {
   std::vector<Instruction> instructions;
   Power power;
   std::vector<Api> apis;
-  bool operator==(const Profile&) const = default;
 };
 
 }  // namespace assay::hwdesc

@@ -7,6 +7,14 @@
 #include "base/check.h"
 
 namespace assay::ir {
+
+Graph::Graph() = default;
+Graph::Graph(const Graph&) = default;
+Graph::Graph(Graph&&) noexcept = default;
+Graph& Graph::operator=(const Graph&) = default;
+Graph& Graph::operator=(Graph&&) noexcept = default;
+Graph::~Graph() = default;
+bool Graph::operator==(const Graph&) const = default;
 namespace {
 
 // Operations of the body: everything but reads, constants and axis values.

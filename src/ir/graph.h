@@ -97,12 +97,19 @@ struct Constant {
 };
 
 struct Graph {
+  Graph();  // defined once: what the compiler makes of all these members is large
+  Graph(const Graph&);
+  Graph(Graph&&) noexcept;
+  Graph& operator=(const Graph&);
+  Graph& operator=(Graph&&) noexcept;
+  ~Graph();
+  bool operator==(const Graph&) const;
+
   std::string name;
   std::vector<Tensor> tensors;
   std::vector<Node> nodes;       // in topological order
   std::vector<int> inputs, outputs;
   std::vector<Constant> constants;
-  bool operator==(const Graph&) const = default;
 };
 
 int64_t elements(const Tensor& t);

@@ -9,6 +9,14 @@
 #include "base/hash.h"
 
 namespace assay::ir {
+
+Kernel::Kernel() = default;
+Kernel::Kernel(const Kernel&) = default;
+Kernel::Kernel(Kernel&&) noexcept = default;
+Kernel& Kernel::operator=(const Kernel&) = default;
+Kernel& Kernel::operator=(Kernel&&) noexcept = default;
+Kernel::~Kernel() = default;
+bool Kernel::operator==(const Kernel&) const = default;
 namespace {
 
 struct Lister {

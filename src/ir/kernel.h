@@ -204,6 +204,14 @@ inline bool If::operator==(const If& o) const {
 }
 
 struct Kernel {
+  Kernel();  // defined once: what the compiler makes of all these members is large
+  Kernel(const Kernel&);
+  Kernel(Kernel&&) noexcept;
+  Kernel& operator=(const Kernel&);
+  Kernel& operator=(Kernel&&) noexcept;
+  ~Kernel();
+  bool operator==(const Kernel&) const;
+
   std::string name;
   std::vector<Buffer> buffers;            // arguments first (in argument order), then scratch
   std::vector<std::string> index_names;   // [0] = "group"
@@ -214,7 +222,6 @@ struct Kernel {
   int wave = -1;  // index variable that holds the wave's number, where there are several
   int lane = -1;  // index variable that holds the thread's number in its group, where a lane has a thread of its own
   Block body;
-  bool operator==(const Kernel&) const = default;
 };
 
 // Ids in range, registers declared before use, lanes match, loop variables bound once, barriers where all waves and
