@@ -20,6 +20,7 @@ void add_scaled(Counts& to, const Counts& c, double times) {
   to.iterations += c.iterations * times;
   to.branches += c.branches * times;
   to.prefetches += c.prefetches * times;
+  to.barriers += c.barriers * times;
   for (size_t b = 0; b < c.buffers.size(); ++b) {
     AccessCount& a = to.buffers[b];
     const AccessCount& from = c.buffers[b];
@@ -214,7 +215,7 @@ class Counter {
   }
   void visit(const ir::Prefetch&, Counts& out) { out.prefetches += 1; }
   void visit(const ir::Keep&, Counts&) {}
-  void visit(const ir::Barrier&, Counts&) {}
+  void visit(const ir::Barrier&, Counts& out) { out.barriers += 1; }
   void visit(const ir::MatrixMultiply&, Counts&) {}  // lowering makes none, nor
   void visit(const ir::DeviceBarrier&, Counts&) {}
   void visit(const ir::AtomicAdd& s, Counts& out) {

@@ -34,6 +34,7 @@ struct Counts {
   double iterations = 0;      // of all loops, copies included
   double branches = 0;        // conditions evaluated: If and guard
   double prefetches = 0;
+  double barriers = 0;        // that a wave meets the others of its group at
   std::vector<AccessCount> buffers;
   bool operator==(const Counts&) const = default;
 

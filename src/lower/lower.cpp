@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lower/build.h"
+#include "lower/early_loads.h"
 #include "lower/legal.h"
 #include "lower/lowering.h"
 
@@ -181,8 +182,10 @@ Result<ir::Kernel> lower(const ir::Program& p, const hwdesc::Target& target) {
   if (!diags.empty()) return diags;
   Lowering s(p);
   if (!target.profile.memory.empty() && target.profile.memory[0].line.known()) s.line = static_cast<int64_t>(target.profile.memory[0].line.value->v) / ir::bytes_of(ir::DType::f32);
-  Emitter(s, hwdesc::threads_of(target) == 1).emit_all();
+  const bool vectors = hwdesc::threads_of(target) == 1;
+  Emitter(s, vectors).emit_all();
   if (!s.diags.empty()) return s.diags;
+  if (!vectors) bring_loads_forward(s.kernel);
   return std::move(s.kernel);
 }
 

@@ -58,6 +58,7 @@ class ClosedForm {
       ends_.push_back(steps_along(static_cast<int>(a), whole_[a]));
     }
     for (size_t i = 0; i < p_.staging.size(); ++i) count_copy(p_.staging[i], static_cast<int>(arguments.size() + i));
+    count_barriers();
     count_anchor();
     count_output();
     count_epilogue();
@@ -426,6 +427,25 @@ class ClosedForm {
     (v >= 0 ? source.vector_loads : source.splats) += n;
     const bool contiguous = v < 0 || lower::lane_stride(s.layout, lower::staged_shape(p_, s), v, p_.vector_width) == 1;
     (contiguous ? copy.vector_stores : copy.scattered_lanes) += contiguous ? n : elements;
+  }
+
+  // Before and after what is copied at one place, all waves of a group meet.
+  void count_barriers() {
+    const auto waves = [&](size_t axis) { return p_.workers.empty() ? int64_t{1} : p_.workers[axis]; };
+    if (std::none_of(p_.workers.begin(), p_.workers.end(), [](int64_t n) { return n > 1; })) return;
+    std::set<int> places;
+    for (const ir::Staging& s : p_.staging) places.insert(lower::staging_place(p_, nest_, s));
+    for (const int place : places) {
+      std::vector<double> positions(anchor_.axes.size(), 1);
+      for (size_t i = 0; i < nest_.loops.size(); ++i) {
+        const lower::Loop& l = nest_.loops[i];
+        if (!l.is_walked() || static_cast<int>(i) <= place) positions[static_cast<size_t>(l.axis)] = static_cast<double>(ir::tile_count(p_, l.level, l.axis));
+      }
+      double n = 2;
+      for (size_t a = 0; a < positions.size(); ++a)
+        n *= waves(a) > 1 ? static_cast<double>(ir::tile_count(p_, 0, static_cast<int>(a)) * waves(a)) : positions[a];
+      out_.barriers += n;
+    }
   }
 
   void count_iterations() {

@@ -77,6 +77,7 @@ struct Machine {
   Quantity translation;          // s of a miss there
   Level walked;                  // the buffer behind: bytes of the pages it holds, s of a miss that loads pass by; nothing: not known
   Quantity launch, group_start;  // s; a launch in a stream, or a step of a schedule, holds its barrier
+  Quantity group_barrier;         // s, among the waves of a group; 0: not known
   std::vector<Level> levels;      // [0] nearest
   std::vector<std::string> assumptions;
 };

@@ -391,6 +391,12 @@ class Estimator {
     return tiles;
   }
 
+  double barriers_of_a_wave() const {
+    double waves = groups_;
+    for (const int64_t n : p_.workers) waves *= static_cast<double>(n);
+    return counts_.barriers / waves;
+  }
+
   // Steps of a group: load a stage, compute on it (DESIGN: S = 1 and S > 1).
   double compose_simt() {
     const double r = out_.occupancy = occupancy();
@@ -400,13 +406,14 @@ class Estimator {
     const double per_unit = std::max(1.0, std::ceil(groups_ / m_.units));
     const double tc = std::max({cost_.vector, cost_.load, cost_.store, cost_.issue}) / per_unit / steps;
     const double tm = (cost_.near + cost_.far) / per_unit / steps;
+    const double meeting = m_.group_barrier.value * barriers_of_a_wave() / steps;
     const double lat = m_.levels.back().latency.value;
     double total = 0;
     double left = per_unit;
     while (left > 0) {  // rounds: full ones of r groups, then what is left
       const double n = std::min(left, r);
-      const double step = p_.pipeline_stages > 1 ? std::max({n * tc, n * tm, (lat + tm) / (p_.pipeline_stages - 1)})
-                                                 : std::max({n * tc, n * tm, lat + tm + tc});
+      const double step = p_.pipeline_stages > 1 ? std::max({n * tc, n * tm, (lat + tm) / (p_.pipeline_stages - 1), tc + meeting})
+                                                 : std::max({n * tc, n * tm, lat + tm + tc + meeting});
       const double rounds = n < r ? 1 : std::floor(left / r);
       total += rounds * steps * step;
       out_.rounds += rounds;

@@ -66,7 +66,7 @@ lower::Counts comparable(lower::Counts c) {
 
 std::string text(const lower::Counts& c) {
   std::string out = "fma " + std::to_string(c.fma) + " simple " + std::to_string(c.simple) + " divide " +
-                    std::to_string(c.divide) + " math " + std::to_string(c.math) + "\n";
+                    std::to_string(c.divide) + " math " + std::to_string(c.math) + " barriers " + std::to_string(c.barriers) + "\n";
   for (const lower::AccessCount& a : c.buffers)
     out += "  vector loads " + std::to_string(a.vector_loads) + " splats " + std::to_string(a.splats) + " gathered " +
            std::to_string(a.gathered_lanes) + " stores " + std::to_string(a.vector_stores) + " scattered " +
