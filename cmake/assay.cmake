@@ -45,7 +45,7 @@ function(assay_precompile target name)
     target_precompile_headers(assay_${name}_headers PRIVATE ${arg_HEADERS})
   endif()
   target_precompile_headers(${target} REUSE_FROM assay_${name}_headers)
-  target_compile_options(${target} PRIVATE -Wno-stringop-overflow -Wno-array-bounds)  # g++ 12's bug again, under these names
+  target_compile_options(${target} PRIVATE -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds)  # g++ 12's bug again, under these names
 endfunction()
 
 set(ASSAY_STANDARD_HEADERS <algorithm> <cmath> <cstdint> <functional> <fstream> <map> <memory> <optional> <set> <span> <sstream> <string> <string_view> <variant> <vector> <fmt/format.h>)

@@ -288,7 +288,12 @@ std::vector<Choice> scratchpad_choices(const Space& s, int stages) {
 std::vector<Choice> wave_choices(const Space& s) {
   std::vector<Choice> out;
   std::set<std::vector<int64_t>> seen;
-  for (Choice& c : s.dense ? dense_choices(s) : plain_choices(s)) {
+  std::vector<Choice> choices = plain_choices(s);  // small tiles are many groups: a small product keeps all units busy
+  if (s.dense) {
+    std::vector<Choice> dense = dense_choices(s);
+    choices.insert(choices.begin(), std::make_move_iterator(dense.begin()), std::make_move_iterator(dense.end()));
+  }
+  for (Choice& c : choices) {
     c.group_tile = c.register_tile;
     for (size_t a = static_cast<size_t>(s.spatial); a < c.group_tile.size(); ++a) c.group_tile[a] = s.extent(static_cast<int>(a));
     if (!c.block_tile.empty()) {

@@ -31,7 +31,7 @@ class Run {  // invariant: `loads_` read nothing that `rest_` writes, and write 
 
   void add(ir::Assign a, ir::Block& out) {
     const bool whole = is_load(a.value);
-    if (is_full(a.value) || touched_.contains(a.reg) || (whole && stored_.contains(buffer_of(a.value)))) flush(out);
+    if (is_full(a.value) || (whole && (touched_.contains(a.reg) || stored_.contains(buffer_of(a.value))))) flush(out);
     if (whole) {
       loads_.push_back({std::move(a)});
       return;

@@ -17,6 +17,7 @@
 #include "simulator/balance.h"
 #include "simulator/pipes.h"
 #include "simulator/residency.h"
+#include "simulator/waits.h"
 
 namespace assay::simulator {
 
@@ -391,36 +392,20 @@ class Estimator {
     return tiles;
   }
 
-  double barriers_of_a_wave() const {
-    double waves = groups_;
-    for (const int64_t n : p_.workers) waves *= static_cast<double>(n);
-    return counts_.barriers / waves;
-  }
-
-  // Steps of a group: load a stage, compute on it (DESIGN: S = 1 and S > 1).
+  // Groups that are on a unit at a time hide what each of them waits for; a unit is as fast as the busiest of its parts, or as
+  // its groups come one after the other.
   double compose_simt() {
     const double r = out_.occupancy = occupancy();
-    double steps = 1;
-    for (const lower::Loop& l : streams_.nest.loops)
-      if (l.reduce && l.level + 1 < static_cast<int>(p_.tiles.size())) steps *= static_cast<double>(l.trips);
+    double waves = groups_;
+    for (const int64_t n : p_.workers) waves *= static_cast<double>(n);
     const double per_unit = std::max(1.0, std::ceil(groups_ / m_.units));
-    const double tc = std::max({cost_.vector, cost_.load, cost_.store, cost_.issue}) / per_unit / steps;
-    const double tm = (cost_.near + cost_.far) / per_unit / steps;
-    const double meeting = m_.group_barrier.value * barriers_of_a_wave() / steps;
-    const double lat = m_.levels.back().latency.value;
-    double total = 0;
-    double left = per_unit;
-    while (left > 0) {  // rounds: full ones of r groups, then what is left
-      const double n = std::min(left, r);
-      const double step = p_.pipeline_stages > 1 ? std::max({n * tc, n * tm, (lat + tm) / (p_.pipeline_stages - 1), tc + meeting})
-                                                 : std::max({n * tc, n * tm, lat + tm + tc + meeting});
-      const double rounds = n < r ? 1 : std::floor(left / r);
-      total += rounds * steps * step;
-      out_.rounds += rounds;
-      left -= rounds * n;
-    }
-    out_.rounds -= 1;  // it starts at 1
-    return total;
+    const double busy = std::max({cost_.vector, cost_.load, cost_.store, cost_.issue}), moving = cost_.near + cost_.far;
+    const double waiting = waits_of_a_wave(p_, m_, streams_, traffic_, counts_, waves) + m_.group_barrier.value * counts_.barriers / waves;
+    const double side_by_side = std::max(1.0, m_.issue_rate.value / m_.clock * groups_ / waves);  // a wave takes one instruction at a time
+    out_.rounds = std::ceil(per_unit / r);
+    add_term("waiting", waiting * out_.rounds, [&] { return fmt::format("of {:.4g} waves, {:.4g} groups at a time on a unit", waves, std::min(r, per_unit)); },
+             m_.levels.back().latency.spread);
+    return std::max({busy, moving, out_.rounds * (waiting + (busy * side_by_side + moving) / per_unit)});
   }
 
   // Units that begin late: the others take over their share meanwhile, at most all of it.

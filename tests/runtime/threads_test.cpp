@@ -117,6 +117,21 @@ TEST_F(Threads, waves_of_a_group_share_what_they_stage) {
   expect_agreement(k, {host.random(48 * 7 * 5), host.poison(48 * 5)});
 }
 
+// Five vectors among three waves: two, two and one. Who has less to do is through sooner.
+TEST_F(Threads, waves_walk_loops_of_different_lengths) {
+  Host host;
+  Kernel k;
+  k.name = "shares";
+  k.buffers = {input("x", 16 * 5 * 4), output("y", 16 * 5 * 4)};
+  k.index_names = {"group", "wave", "i"};
+  k.groups = 4;
+  k.waves = 3;
+  k.wave = 1;
+  const Index at = variable(0, 80) + variable(1, 32) + variable(2, 16);
+  k.body = {loop(2, 2, {store(1, at, op(ValueOp::add, {load(0, at, 16), load(0, at, 16)}))}, 0, {constant(5) + variable(1, -2)})};
+  expect_agreement(k, {host.random(16 * 5 * 4), host.poison(16 * 5 * 4)});
+}
+
 // The group's place in a row of three, as a variable of the same name on both ways of a branch.
 TEST_F(Threads, variables_may_share_a_name) {
   Host host;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "codegen/one_lane.h"
@@ -338,16 +339,18 @@ void Translator::add(const ir::For& s) {
   Loop loop;
   loop.var = s.var;
   loop.limit = s.limit;
+  std::vector<ir::Condition> goes_on;  // of threads that are through sooner than others, who wait for those
   for (const ir::Index& b : s.bounds) {
     const Address at = address(b);
-    if (at.lane_step != 0 || at.slow >= 0) fail("the bound of a loop differs from thread to thread");
-    loop.bounds.push_back(at);
+    if (at.lane_step != 0 || at.slow >= 0) goes_on.push_back({b + ir::variable(s.var) * -1, 1, std::numeric_limits<int64_t>::max()});
+    else loop.bounds.push_back(at);
   }
   const int id = static_cast<int>(code_.loops.size()), begin = here();
   loop.body = begin + 1;
   code_.loops.push_back(std::move(loop));
   emit(OpKind::loop);
-  add(s.body);
+  if (goes_on.empty()) add(s.body);
+  else branch(goes_on, [&] { add(s.body); }, [] {});
   const int next = here();
   emit(OpKind::next);
   for (const int at : {begin, next}) {

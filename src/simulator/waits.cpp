@@ -1,0 +1,59 @@
+#include "simulator/waits.h"
+
+#include <algorithm>
+
+namespace assay::simulator {
+
+namespace {
+
+constexpr double kTogether = 16;  // loads that stand together at most
+
+struct Loads {
+  double each = 0;       // of a wave
+  double near = 0;       // s
+  bool copied = false;   // of the loops that copy: waited for in turn with all others
+};
+
+// A wave's threads load what lies apart with one instruction, too.
+double loads_of(const lower::AccessCount& a, int width) { return a.vector_loads + a.splats + a.gathered_lanes / width; }
+
+}  // namespace
+
+double waits_of_a_wave(const ir::Program& p, const model::Machine& m, const model::Streams& streams, const std::vector<model::LevelTraffic>& traffic,
+                       const lower::Counts& counts, double waves) {
+  const std::vector<int> arguments = ir::arguments_of(p);
+  size_t cache = 0;
+  while (cache + 1 < m.levels.size() && m.levels[cache].on_chip_explicit) ++cache;
+  std::vector<Loads> loads;
+  for (const model::Stream& s : streams.streams) {
+    const auto argument = static_cast<size_t>(std::find(arguments.begin(), arguments.end(), s.tensor) - arguments.begin());
+    const size_t buffer = s.staging >= 0 ? arguments.size() + static_cast<size_t>(s.staging) : argument;
+    const bool copied = s.staging < 0 && s.until < streams.nest.loops.size();
+    const double near = m.levels[s.staging >= 0 ? static_cast<size_t>(0) : cache].latency.value;
+    loads.push_back({s.read && buffer < counts.buffers.size() ? loads_of(counts.buffers[buffer], p.vector_width) / waves : 0, near, copied});
+  }
+  double bodies = 1, together = 0, near = 0, copying = 0;
+  for (size_t a = 0; a < p.tiles.back().extent.size(); ++a) bodies *= static_cast<double>(ir::tile_count(p, static_cast<int>(p.tiles.size()) - 1, static_cast<int>(a)));
+  for (const Loads& l : loads) {
+    if (l.each <= 0) continue;
+    if (l.copied) copying += l.each * l.near;
+    else near = std::max(near, l.near), together += l.each;
+  }
+  const double times = std::max({1.0, bodies / waves, together / kTogether});
+  double seconds = times * (near + m.fma_latency.value) + copying;
+  for (size_t level = cache; level < traffic.size(); ++level) {
+    const double further = m.levels[level + 1].latency.value - m.levels[level].latency.value;
+    double side_by_side = 0, in_turn = 0;
+    for (size_t i = 0; i < loads.size(); ++i) {
+      if (loads[i].each <= 0) continue;
+      const double lines = traffic[level].streams[i].read / m.levels[level + 1].line / waves;
+      const double reaching = std::min(1.0, lines / loads[i].each);
+      if (loads[i].copied) in_turn += loads[i].each * reaching;
+      else side_by_side = std::max(side_by_side, std::min(times, loads[i].each) * reaching);
+    }
+    seconds += (side_by_side + in_turn) * std::max(0.0, further);
+  }
+  return seconds;
+}
+
+}  // namespace assay::simulator
