@@ -1,7 +1,7 @@
 // Predictions for GPUs against simulated ones of the same profile: small operators, which wait for memory more than they compute.
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <string>
 
 #include "../scratch_directory.h"
 #include "toolkit/profiles.h"
@@ -10,7 +10,7 @@
 namespace assay::toolkit {
 namespace {
 
-// First choices and the rest of the model's best tenth; what is drawn from all legal programs is not what anybody runs.
+// First choices; what is drawn from all legal programs is not what anybody runs.
 TEST(Simulated, PredictionsForAGpuHoldOnItsSimulation) {
   const char* name = "nvidia/v100-pcie-16gb";
   const test::ScratchDirectory scratch;
@@ -20,7 +20,7 @@ TEST(Simulated, PredictionsForAGpuHoldOnItsSimulation) {
   options.device = std::string("virtual:") + name;
   options.journal = scratch.at("t.journal");
   options.cache_dir = scratch.at("cache");
-  const Suite suite = {"small", {"matmul m=96 n=80 k=64", "bias_add rows=64 columns=200", "column_sum rows=128 columns=96"}};
+  const Suite suite = {"small", {"bias_add rows=64 columns=200", "column_sum rows=128 columns=96"}};
   const Result<Validation> v = validate(*load_profile(name), suite, options);
   ASSERT_TRUE(v.ok()) << render(v.diags());
   ASSERT_EQ(v->operators.size(), suite.operators.size());
@@ -28,7 +28,7 @@ TEST(Simulated, PredictionsForAGpuHoldOnItsSimulation) {
     for (const ProgramRow& r : o.rows) {
       EXPECT_FALSE(r.wrong) << o.name << ": " << r.parameters;
       if (r.first) {
-        EXPECT_LT(std::abs(std::log2(r.measured / r.estimate.seconds)), 1) << o.name << ": " << r.parameters;
+        EXPECT_NEAR(r.measured / r.estimate.seconds, 1, 0.25) << o.name << ": " << r.parameters;
       }
     }
 }
