@@ -2,6 +2,7 @@
 // (everything else), scratchpad (explicit memories, many waves per group that share what is staged), wave (lanes are
 // threads and kernels are printed: a wave per group).
 #include <algorithm>
+#include <iterator>
 #include <cmath>
 #include <set>
 #include <utility>

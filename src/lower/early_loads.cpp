@@ -1,15 +1,15 @@
 #include "lower/early_loads.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace assay::lower {
 
 namespace {
-
-constexpr size_t kTogether = 16;  // loads: as many registers as are reserved beside the accumulators
 
 bool is_plain_load(const ir::Value& v) {
   return (v.op == ir::ValueOp::load || v.op == ir::ValueOp::splat || v.op == ir::ValueOp::gather) && v.args.empty();
@@ -68,7 +68,7 @@ class Run {  // invariant: `loads_` read nothing that `rest_` writes, and write 
       for (const ir::Value& a : v.args) n += loads_in(a);
     return n;
   }
-  bool is_full(const ir::Value& v) const { return !loads_.empty() && loads_.size() + loads_in(v) > kTogether; }
+  bool is_full(const ir::Value& v) const { return !loads_.empty() && loads_.size() + loads_in(v) > size_t{kLoadsTogether}; }
 
   // Loads inside of a value get registers; one that an operation takes twice is one.
   void take_loads(ir::Value& v) {

@@ -7,7 +7,9 @@
 
 namespace assay::lower {
 
-// Between statements that are no assignments or stores, loads come first, at most sixteen together: into registers of their
+inline constexpr int kLoadsTogether = 16;  // as many registers as are reserved beside the accumulators
+
+// Between statements that are no assignments or stores, loads come first, at most so many together: into registers of their
 // own where they stood inside of values. What is executed stays the same, as do the values: no load passes a
 // store to its buffer.
 void bring_loads_forward(ir::Kernel& kernel);

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "lower/early_loads.h"
+
 namespace assay::simulator {
 
 namespace {
-
-constexpr double kTogether = 16;  // loads that stand together at most
 
 struct Loads {
   double each = 0;       // of a wave
@@ -39,7 +39,7 @@ double waits_of_a_wave(const ir::Program& p, const model::Machine& m, const mode
     if (l.copied) copying += l.each * l.near;
     else near = std::max(near, l.near), together += l.each;
   }
-  const double times = std::max({1.0, bodies / waves, together / kTogether});
+  const double times = std::max({1.0, bodies / waves, together / lower::kLoadsTogether});
   double seconds = times * (near + m.fma_latency.value) + copying;
   for (size_t level = cache; level < traffic.size(); ++level) {
     const double further = m.levels[level + 1].latency.value - m.levels[level].latency.value;
