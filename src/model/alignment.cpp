@@ -35,7 +35,9 @@ double straddling(const ir::Program& p, const ir::Layout& layout, const ir::Tens
       aligned = aligned && stride % w == 0;
     stride *= full[d];
   }
-  const double bytes = static_cast<double>(w) * ir::bytes_of(tensor.dtype);
+  // An axis shorter than the vector has no more than its elements.
+  const int64_t lanes = std::min(w, p.graph.nodes[0].axes[static_cast<size_t>(p.vector_axis)].extent);
+  const double bytes = static_cast<double>(lanes) * ir::bytes_of(tensor.dtype);
   return aligned ? 0 : std::min(1.0, (bytes - ir::bytes_of(tensor.dtype)) / line);
 }
 

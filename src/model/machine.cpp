@@ -140,7 +140,7 @@ class Resolver {
     for (size_t i = 0; i < p_.pipes.size(); ++i) {
       const hwdesc::Pipe& pipe = p_.pipes[i];
       if (pipe.name != name || !pipe.rate.known()) continue;
-      return {slots_of(pipe), spread_of(pipe.rate), false, "pipes." + name + ".rate"};
+      return {slots_of(pipe), spread_of(pipe.rate), false, "pipes." + name + ".rate", per_unit(pipe.per)};
     }
     return {};
   }
@@ -170,6 +170,7 @@ class Resolver {
       }
     }
     Quantity q = assume(fallback.value / factor, "compute." + name + ".f32", "1/" + std::to_string(static_cast<int>(factor)) + " of the multiply-add rate");
+    q.parts = fallback.parts;
     return q;
   }
 
@@ -243,7 +244,10 @@ class Resolver {
     const auto or_lsu = [&](const char* name) {
       Quantity p = pipe(name);
       if (p.value <= 0) p = pipe("lsu");
-      return p.value > 0 ? instructions(p, 1.0) : assume(m_.fma_rate.value, std::string("pipes.") + name, "as the multiply-add rate");
+      if (p.value > 0) return instructions(p, 1.0);
+      Quantity like = assume(m_.fma_rate.value, std::string("pipes.") + name, "as the multiply-add rate");
+      like.parts = m_.fma_rate.parts;
+      return like;
     };
     m_.load_rate = or_lsu("load");
     m_.store_rate = or_lsu("store");
@@ -267,9 +271,10 @@ class Resolver {
     const auto& issue = p_.execution.issue;
     if (issue.rate.known()) {
       const hwdesc::Rate& r = *issue.rate.value;
-      m_.issue_rate = {r.v * ticks(r.clock) * per_unit(issue.per), spread_of(issue.rate), false, "execution.issue.rate"};
+      m_.issue_rate = {r.v * ticks(r.clock) * per_unit(issue.per), spread_of(issue.rate), false, "execution.issue.rate", per_unit(issue.per)};
     } else {
       m_.issue_rate = assume(4 * m_.clock, "execution.issue.rate", "4 per cycle");
+      if (m_.simt) m_.issue_rate.parts = 4;
     }
   }
 
@@ -355,6 +360,7 @@ class Resolver {
     out.end = l.knee.to.known() ? l.knee.to.value->v : 1.5 * out.capacity.value;
     if (l.transaction.known()) out.line = l.transaction.value->v;
     else if (l.line.known()) out.line = l.line.value->v;
+    out.whole_line = l.line.known() ? l.line.value->v : out.line;
     if (l.managed == hwdesc::Managed::automatic) out.sets = sets_of(l, out);
     resolve_streamed(l, base, out);
     const double users = m_.units / out.instances;

@@ -17,6 +17,7 @@ struct Quantity {
   double spread = 0;        // (high - low) / (2 value)
   bool assumed = false;
   std::string path;         // profile field, for explanations
+  double parts = 1;         // of a unit, a rate of theirs together; a wave runs on one
 };
 
 struct Level {              // one memory, near to far
@@ -31,6 +32,7 @@ struct Level {              // one memory, near to far
   double end = 0;           // bytes beyond which nothing is
   bool streamed = false;    // these three from a sweep that streams, else from the knee of a chase
   double line = 64;         // bytes of a transfer
+  double whole_line = 64;   // of which transfers may be parts
   double sets = 1;          // of a cache; from ways where known, else as if of 8 to 15 ways
   Quantity read, write;     // bytes/s of one instance, all its units together
   Quantity per_unit_read, per_unit_write;  // bytes/s one unit alone reaches

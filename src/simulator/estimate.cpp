@@ -93,23 +93,29 @@ class Estimator {
   void in_core() {
     const auto [split_loads, split_stores] = straddled();
     const model::Copies copied = m_.simt ? model::Copies{} : model::copies_of(p_, counts_, m_.native_width);
-    const double loads = counts_.loads() + split_loads - copied.written + copied.executed;
-    const double stores = counts_.stores() + split_stores - copied.written + copied.executed;
-    double gathered = 0, scattered = 0;
-    for (const lower::AccessCount& a : counts_.buffers) {
+    double gathered = 0, scattered = 0, own_gathered = 0, own_scattered = 0;  // own: in memory that code copies into
+    for (size_t b = 0; b < counts_.buffers.size(); ++b) {
+      const lower::AccessCount& a = counts_.buffers[b];
+      const bool own = b >= ir::arguments_of(p_).size();
       gathered += a.gathered_lanes;
       scattered += a.scattered_lanes;
+      own_gathered += own ? a.gathered_lanes : 0;
+      own_scattered += own ? a.scattered_lanes : 0;
     }
-    // Such lanes also go through a vector pipe one by one, but for the first.
-    const double moved_lanes = (gathered + scattered) * (p_.vector_width - 1) / p_.vector_width;
+    // Vectors are made of lanes that lie apart one by one, which go through a vector pipe, too, but for the first. A wave's threads
+    // load and store them with one instruction.
+    const double together = m_.simt ? 1.0 / p_.vector_width : 1;
+    const double moved_lanes = m_.simt ? 0 : (gathered + scattered) * (p_.vector_width - 1) / p_.vector_width;
+    const double loads = counts_.loads() - gathered * (1 - together) + split_loads - copied.written + copied.executed;
+    const double stores = counts_.stores() - scattered * (1 - together) + split_stores - copied.written + copied.executed;
     cost_.vector = pipes_.busiest(counts_, moved_lanes);
-    cost_.load = pipes_.moving(loads - gathered, m_.load_rate, m_.narrow_loads) + pipes_.moving_apart(gathered, m_.gather_rate, m_.narrow_gathers, m_.load_rate);
-    cost_.store = pipes_.moving(stores - scattered, m_.store_rate, m_.narrow_stores) + pipes_.moving_apart(scattered, m_.scatter_rate, m_.narrow_scatters, m_.store_rate);
+    cost_.load = pipes_.moving(loads - gathered * together, m_.load_rate, m_.narrow_loads) + apart(gathered, own_gathered, m_.gather_rate, m_.narrow_gathers, m_.load_rate, false);
+    cost_.store = pipes_.moving(stores - scattered * together, m_.store_rate, m_.narrow_stores) + apart(scattered, own_scattered, m_.scatter_rate, m_.narrow_scatters, m_.store_rate, true);
     cost_.copied_load = cost_.load * std::min(1.0, copied.alone / std::max(loads, 1.0));
     cost_.copied_store = cost_.store * std::min(1.0, copied.alone / std::max(stores, 1.0));
     copied_alone_ = copied.alone / std::max(1.0, copied.executed);
     const double counted = counts_.fma + counts_.simple + counts_.divide + 10 * counts_.math + loads + stores +
-                           counts_.prefetches + (gathered / 2 + scattered) * (p_.vector_width - 1) / p_.vector_width;
+                           counts_.prefetches + (m_.simt ? 0 : (gathered / 2 + scattered) * (p_.vector_width - 1) / p_.vector_width);
     const double all = counted * model::slots_per_instruction(lower::has_partial_sums(lower::nest_of(p_)), operations_of_a_visit()) +
                        model::control_slots(counts_.iterations, counts_.branches, m_.issue_rate.value / m_.clock);
     cost_.issue = pipes_.at_rate(all, m_.issue_rate);
@@ -128,10 +134,23 @@ class Estimator {
     add_term("chain", cost_.chain, [] { return std::string("dependent accumulations"); }, m_.fma_latency.spread);
   }
 
+  const model::Level& nearest_cache() const {
+    return *std::find_if(m_.levels.begin(), m_.levels.end() - 1, [](const model::Level& l) { return !l.on_chip_explicit; });
+  }
+
+  // Lanes that lie apart. Of a wave each takes a transfer of the nearest cache, where no rate was measured; `own` of them lie in a
+  // group's own memory, whose banks hand them over side by side.
+  double apart(double lanes, double own, const Quantity& rate, std::span<const model::NarrowRate> narrow, const Quantity& otherwise, bool write) const {
+    if (!m_.simt || rate.value > 0 || lanes <= 0) return pipes_.moving_apart(lanes, rate, narrow, otherwise);
+    const model::Level& cache = nearest_cache();
+    const double bandwidth = (write ? cache.write : cache.read).value, users = cache.shared ? m_.units / cache.instances : 1;
+    return std::max(pipes_.at_rate(lanes / p_.vector_width, otherwise), bandwidth > 0 ? (lanes - own) * share_ * cache.line * users / bandwidth : 0);
+  }
+
   // Second accesses of vectors that straddle a line, per kind.
   std::pair<double, double> straddled() const {
     const std::vector<int> arguments = ir::arguments_of(p_);
-    const double line = m_.levels[0].line;
+    const double line = m_.simt ? nearest_cache().whole_line : m_.levels[0].line;
     double loads = 0, stores = 0;
     for (size_t b = 0; b < arguments.size(); ++b) {
       const auto t = static_cast<size_t>(arguments[b]);
@@ -393,19 +412,24 @@ class Estimator {
   }
 
   // Groups that are on a unit at a time hide what each of them waits for; a unit is as fast as the busiest of its parts, or as
-  // its groups come one after the other.
+  // its groups come one after the other. With stages, copies for later steps are under way while a group computes.
   double compose_simt() {
     const double r = out_.occupancy = occupancy();
     double waves = groups_;
     for (const int64_t n : p_.workers) waves *= static_cast<double>(n);
     const double per_unit = std::max(1.0, std::ceil(groups_ / m_.units));
     const double busy = std::max({cost_.vector, cost_.load, cost_.store, cost_.issue}), moving = cost_.near + cost_.far;
-    const double waiting = waits_of_a_wave(p_, m_, streams_, traffic_, counts_, waves) + m_.group_barrier.value * counts_.barriers / waves;
-    const double side_by_side = std::max(1.0, m_.issue_rate.value / m_.clock * groups_ / waves);  // a wave takes one instruction at a time
+    Waits waiting = waits_of_a_wave(p_, m_, streams_, traffic_, counts_, waves);
+    waiting.computing += m_.group_barrier.value * counts_.barriers / waves;
+    // Of what a unit has several of, a wave has one.
+    const auto alone = [&](double seconds, const Quantity& rate) { return seconds * std::max(1.0, rate.parts * groups_ / waves); };
+    const double own = std::max({alone(cost_.vector, m_.fma_rate), alone(cost_.load, m_.load_rate), alone(cost_.store, m_.store_rate), alone(cost_.issue, m_.issue_rate)});
+    const double copying = waiting.copying + moving / per_unit, computing = waiting.computing + own / per_unit;
+    const double one = p_.pipeline_stages > 1 ? std::max(copying / (p_.pipeline_stages - 1), computing) : copying + computing;
     out_.rounds = std::ceil(per_unit / r);
-    add_term("waiting", waiting * out_.rounds, [&] { return fmt::format("of {:.4g} waves, {:.4g} groups at a time on a unit", waves, std::min(r, per_unit)); },
-             m_.levels.back().latency.spread);
-    return std::max({busy, moving, out_.rounds * (waiting + (busy * side_by_side + moving) / per_unit)});
+    add_term("waiting", (waiting.copying + waiting.computing) * out_.rounds,
+             [&] { return fmt::format("of {:.4g} waves, {:.4g} groups at a time on a unit", waves, std::min(r, per_unit)); }, m_.levels.back().latency.spread);
+    return std::max({busy, moving, out_.rounds * one});
   }
 
   // Units that begin late: the others take over their share meanwhile, at most all of it.

@@ -19,8 +19,8 @@ double loads_of(const lower::AccessCount& a, int width) { return a.vector_loads 
 
 }  // namespace
 
-double waits_of_a_wave(const ir::Program& p, const model::Machine& m, const model::Streams& streams, const std::vector<model::LevelTraffic>& traffic,
-                       const lower::Counts& counts, double waves) {
+Waits waits_of_a_wave(const ir::Program& p, const model::Machine& m, const model::Streams& streams, const std::vector<model::LevelTraffic>& traffic,
+                      const lower::Counts& counts, double waves) {
   const std::vector<int> arguments = ir::arguments_of(p);
   size_t cache = 0;
   while (cache + 1 < m.levels.size() && m.levels[cache].on_chip_explicit) ++cache;
@@ -40,7 +40,7 @@ double waits_of_a_wave(const ir::Program& p, const model::Machine& m, const mode
     else near = std::max(near, l.near), together += l.each;
   }
   const double times = std::max({1.0, bodies / waves, together / lower::kLoadsTogether});
-  double seconds = times * (near + m.fma_latency.value) + copying;
+  Waits out{copying, times * (near + m.fma_latency.value)};
   for (size_t level = cache; level < traffic.size(); ++level) {
     const double further = m.levels[level + 1].latency.value - m.levels[level].latency.value;
     double side_by_side = 0, in_turn = 0;
@@ -51,9 +51,10 @@ double waits_of_a_wave(const ir::Program& p, const model::Machine& m, const mode
       if (loads[i].copied) in_turn += loads[i].each * reaching;
       else side_by_side = std::max(side_by_side, std::min(times, loads[i].each) * reaching);
     }
-    seconds += (side_by_side + in_turn) * std::max(0.0, further);
+    out.computing += side_by_side * std::max(0.0, further);
+    out.copying += in_turn * std::max(0.0, further);
   }
-  return seconds;
+  return out;
 }
 
 }  // namespace assay::simulator

@@ -13,8 +13,13 @@
 
 namespace assay::simulator {
 
-// Seconds, of each of `waves` waves that share the work; as many of a wave's loads as reach a level's neighbour wait for that one.
-double waits_of_a_wave(const ir::Program& p, const model::Machine& m, const model::Streams& streams, const std::vector<model::LevelTraffic>& traffic,
-                       const lower::Counts& counts, double waves);
+struct Waits {
+  double copying = 0;    // s: the loops that copy operands to a group's own memory
+  double computing = 0;  // s: all others
+};
+
+// Of each of `waves` waves that share the work; as many of a wave's loads as reach a level's neighbour wait for that one.
+Waits waits_of_a_wave(const ir::Program& p, const model::Machine& m, const model::Streams& streams, const std::vector<model::LevelTraffic>& traffic,
+                      const lower::Counts& counts, double waves);
 
 }  // namespace assay::simulator

@@ -73,6 +73,54 @@ TEST(VirtualCompute, waves_hide_each_others_latency) {
   EXPECT_NEAR(ticks(64), 16 * 34 / 32.0, 0.6) << "half of them wait until others have ended";
 }
 
+// Eight chains of a group of waves, which lie on both partitions of its unit.
+TEST(VirtualCompute, waves_of_a_group_lie_on_partitions_side_by_side) {
+  const auto ticks = [](int waves) {
+    ir::Kernel k = probe::code::empty("chains");
+    k.groups = 1;
+    k.waves = waves;
+    k.wave = 1;
+    k.buffers = {{"out", ir::DType::f32, int64_t{8} * waves, ir::Scope::global, true}};
+    k.index_names = {"group", "wave", "i"};
+    ir::Block step;
+    for (int r = 0; r < 8; ++r) {
+      k.registers.push_back({"x" + std::to_string(r), ir::DType::f32, 8});
+      const ir::Value x = probe::code::reg(k, r);
+      step.push_back(probe::code::set(r, probe::code::apply(ir::ValueOp::fma, {x, x, x})));
+    }
+    ir::Block body;
+    probe::code::repeat(body, 4, step);
+    k.body = {probe::code::declare(0, 8)};
+    for (int r = 0; r < 8; ++r) k.body.push_back(probe::code::set(r, probe::code::number(0, ir::DType::f32, 8)));
+    k.body.push_back(probe::code::loop(2, 2000, ir::constant(2000), body));
+    k.body.push_back(probe::code::store(0, ir::variable(1, 8), probe::code::reg(k, 0)));
+    Chip chip(testing::kSmallWaves);
+    chip.load({k});
+    return chip.ticks({0, {{chip.buffer(int64_t{32} * waves), 0}}, {}}) / (2000 * 32);
+  };
+  EXPECT_NEAR(ticks(1), 34 / 32.0, 0.05);
+  EXPECT_NEAR(ticks(2), 34 / 32.0, 0.05);
+  EXPECT_NEAR(ticks(8), 4 * 34 / 32.0, 0.2);
+}
+
+// Some lanes load, the others are 0 at once: what adds them up waits for those that load.
+TEST(VirtualCompute, a_value_is_there_when_all_its_lanes_are) {
+  ir::Kernel k = probe::code::empty("part");
+  k.groups = 1;
+  k.buffers = {{"x", ir::DType::f32, 8, ir::Scope::global, false}, {"out", ir::DType::f32, 8, ir::Scope::global, true}};
+  k.registers = {{"sum", ir::DType::f32, 8}};
+  k.index_names = {"group", "i"};
+  ir::Value part = probe::code::load(0, ir::constant(0), ir::DType::f32, 8);
+  part.count = 5;
+  const ir::Value sum = probe::code::reg(k, 0);
+  k.body = {probe::code::declare(0, 1), probe::code::set(0, probe::code::number(0, ir::DType::f32, 8)),
+            probe::code::loop(1, 2000, ir::constant(2000), {probe::code::set(0, probe::code::apply(ir::ValueOp::add, {part, sum}))}),
+            probe::code::store(1, ir::constant(0), sum)};
+  Chip chip(testing::kSmallWaves);
+  chip.load({k});
+  EXPECT_GT(chip.ticks({0, {{chip.buffer(32), 0}, {chip.buffer(32), 0}}, {}}) / 2000, 30) << "the first cache's latency";
+}
+
 TEST(VirtualCompute, launches_cost_what_the_api_says) {
   Chip chip;
   const std::vector<Launch> steps(10, chip.launch("nothing", {}, {{0, 0, 1}, {1, 1, 2}}));

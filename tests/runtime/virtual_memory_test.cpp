@@ -107,6 +107,25 @@ TEST(VirtualMemory, what_fills_a_line_of_one_cache_comes_whole) {
   expect_near(chip.chase(512 << 10, 64, 1, 32), (300 + 30) / 2.0, kBandwidth);
 }
 
+// A wave's access that lies across parts of a line brings in all it touches.
+TEST(VirtualMemory, parts_of_a_line_are_there_the_second_time) {
+  const auto time = [](int64_t first) {
+    ir::Kernel k = probe::code::empty("across");
+    k.groups = 1;
+    k.buffers = {{"x", ir::DType::f32, 16, ir::Scope::global, false}, {"out", ir::DType::f32, 8, ir::Scope::global, true}};
+    k.registers = {{"sum", ir::DType::f32, 8}};
+    k.index_names = {"group", "i"};
+    const ir::Value sum = probe::code::reg(k, 0);
+    k.body = {probe::code::declare(0, 1), probe::code::set(0, probe::code::number(0, ir::DType::f32, 8)),
+              probe::code::loop(1, 2000, ir::constant(2000), {probe::code::set(0, probe::code::apply(ir::ValueOp::add, {probe::code::load(0, ir::constant(first), ir::DType::f32, 8), sum}))}),
+              probe::code::store(1, ir::constant(0), sum)};
+    Chip chip(testing::kSmallWaves);
+    chip.load({k});
+    return chip.ticks({0, {{chip.buffer(64), 0}, {chip.buffer(32), 0}}, {}}) / 2000;
+  };
+  expect_near(time(4), time(0), kBandwidth);
+}
+
 // Rows of eight words: every lane of a wave in a bank of its own, or all of them in one.
 TEST(VirtualMemory, lanes_that_meet_in_a_bank_take_turns) {
   const auto kernel = [](int64_t stride) {

@@ -153,4 +153,7 @@ int spilled_of(const Chip& chip, const Code& code);
 // The mode that an operation on so many lanes runs in, and how many instructions it is.
 const Mode& mode_for(const Chip& chip, int lanes);
 
+// Of a group, which go in step; 1 where lanes are vectors.
+int waves_of(const Chip& chip, const Code& code);
+
 }  // namespace assay::runtime::simulated

@@ -213,6 +213,11 @@ void read_execution(const ProfileReader& r, Chip& to) {
   to.group_threads = static_cast<int>(value_or(p.execution.threads_per_group_max, 0));
 }
 
+int waves_of(const Chip& chip, const Code& code) {
+  const int wave = mode_for(chip, code.width).width;
+  return chip.threads ? (code.width + wave - 1) / wave : 1;
+}
+
 int registers_of(const Chip& chip, const Code& code) {
   const int wanted = code.most_registers + defaults::kOwnRegisters;
   return chip.registers_max > 0 ? std::min(wanted, chip.registers_max) : wanted;

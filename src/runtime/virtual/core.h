@@ -3,7 +3,7 @@
 // Vectors (processors): operations are taken in program order, `issue` a tick, as long as no more than a window of them
 // is under way; each begins when its operands are there and its pipe has room.
 // Threads (SIMT units): a wave issues in order; waves of a partition share its issue and its pipes, and the one that can
-// go first goes first (launcher.h).
+// go first goes first (launcher.h). Those of one group go in step, spread over partitions that follow each other.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,9 @@ struct Unit {                // what its waves, or its one stream of vectors, sh
 
 class Core {  // invariant: one stream of operations on a unit; time never goes back
  public:
-  Core(const Chip& chip, Unit& unit, int partition) : chip_(chip), unit_(&unit), partition_(static_cast<size_t>(partition)) {
+  // `spread`: partitions that its waves lie on.
+  Core(const Chip& chip, Unit& unit, int partition, int spread)
+      : chip_(chip), unit_(&unit), partition_(static_cast<size_t>(partition)), spread_(static_cast<size_t>(spread)), part_(1.0 / spread) {
     own_ = !chip.threads;
     tick_ = 1 / chip.modes.back().issue;
   }
@@ -41,8 +43,8 @@ class Core {  // invariant: one stream of operations on a unit; time never goes 
   double begin(const Op& op, double ready) {
     const double dispatch = room();
     double start = std::max(dispatch, ready);
-    if (op.pipe >= 0) start = take(pipe(op.pipe), op.busy * part_, dispatch, start);
-    issue(op.issues * part_, own_ ? dispatch : start);
+    if (op.pipe >= 0) start = take_pipe(static_cast<size_t>(op.pipe), op.busy, dispatch, start);
+    issue(op.issues, own_ ? dispatch : start);
     return start;
   }
   // The first cache's port hands over for so many ticks.
@@ -86,19 +88,21 @@ class Core {  // invariant: one stream of operations on a unit; time never goes 
     if (own_) unit_->shift(by);
   }
   // Of a group's waves only a part has lanes that go this way.
-  void take_part(double of_waves) { part_ = of_waves; }
+  void take_part(double of_waves) { part_ = of_waves / static_cast<double>(spread_); }
   int64_t operations() const { return operations_; }  // so far
   Unit& unit() { return *unit_; }
 
  private:
   double room() const {
-    const double front = unit_->front[partition_];
+    double front = unit_->front[partition_];
+    for (size_t k = 1; k < spread_; ++k) front = std::max(front, unit_->front[on(k)]);
     return own_ ? std::max(front, unit_->window[unit_->place]) : std::max({front, time_, under_way_[turn_]});
   }
   void issue(double issues, double at) {
     dispatched_ = at;
-    unit_->front[partition_] = at + issues * tick_;
-    if (!own_) time_ = unit_->front[partition_];
+    const double next = at + issues * part_ * tick_;
+    for (size_t k = 0; k < spread_; ++k) unit_->front[on(k)] = next;
+    if (!own_) time_ = next;
   }
   // A processor looks ahead: what waits for its operands does not hold up what comes after it, so room on a pipe is
   // taken from when the operation was dispatched. A wave holds it from when it begins.
@@ -111,17 +115,22 @@ class Core {  // invariant: one stream of operations on a unit; time never goes 
     free = start + busy;
     return start;
   }
-  double& pipe(int p) {
-    const bool each = chip_.pipe_per_partition[static_cast<size_t>(p)];
-    return unit_->pipes[each ? partition_ : 0][static_cast<size_t>(p)];
+  // A pipe that each partition has works for its own waves only.
+  double take_pipe(size_t p, double busy, double dispatch, double start) {
+    if (!chip_.pipe_per_partition[p]) return take(unit_->pipes[0][p], busy * part_ * static_cast<double>(spread_), dispatch, start);
+    if (spread_ == 1) return take(unit_->pipes[partition_][p], busy * part_, dispatch, start);
+    for (size_t k = 0; k < spread_; ++k) start = std::max(start, unit_->pipes[on(k)][p]);
+    for (size_t k = 0; k < spread_; ++k) unit_->pipes[on(k)][p] = start + busy * part_;
+    return start;
   }
+  size_t on(size_t k) const { return spread_ == 1 ? partition_ : (partition_ + k) % unit_->front.size(); }
 
   const Chip& chip_;
   Unit* unit_;
-  size_t partition_;
+  size_t partition_, spread_;
   bool own_ = true;          // the unit is this stream's alone
   double tick_ = 1;          // of one issue
-  double part_ = 1;
+  double part_ = 1;          // of an operation's work, that one partition has
   double time_ = 0, last_ = 0, dispatched_ = 0;
   std::array<double, defaults::kWaveWindow> under_way_{};  // when a wave's last operations are done
   size_t turn_ = 0;

@@ -16,7 +16,7 @@ constexpr int kBlockOperations = 256;  // unless they are long
 }  // namespace
 
 Executor::Executor(Machine& machine, const Code& code, Unit& unit, int unit_number, int partition, std::span<const View> arguments)
-    : machine_(machine), code_(code), core_(machine.chip, unit, partition), port_(unit_number * machine.chip.partitions + partition),
+    : machine_(machine), code_(code), core_(machine.chip, unit, partition, std::min(waves_of(machine.chip, code), machine.chip.partitions)), port_(unit_number * machine.chip.partitions + partition),
       registers_(code, machine.products), vars_(static_cast<size_t>(code.vars), 0), places_(code.places.size(), 0), ready_(code.regs.size(), 0),
       loops_(code.loops.size()) {
   scratch_.resize(static_cast<size_t>(code.scratch_bytes));
@@ -121,11 +121,11 @@ void Executor::step() {
       return enter(op);
     case OpKind::constant:
       if (op.needed) registers_.constant(op, masked());
-      ready_[static_cast<size_t>(op.dst)] = 0;
+      get_ready(op.dst, 0);
       return;
     case OpKind::copy:
       if (op.needed) registers_.copy(op, masked());
-      ready_[static_cast<size_t>(op.dst)] = ready(op.a);
+      get_ready(op.dst, ready(op.a));
       return;
     case OpKind::lane_index:
       return compute(op);
@@ -184,8 +184,9 @@ void Executor::mask(const Op& op) {
 
 // A group of several waves: those without a lane that goes this way have nothing to do.
 void Executor::look_at_waves() {
-  const int wave = machine_.chip.modes.front().width, waves = (code_.width + wave - 1) / wave;
+  const int waves = waves_of(machine_.chip, code_);
   if (waves == 1) return;
+  const int wave = mode_for(machine_.chip, code_.width).width;
   int busy = 0;
   for (int w = 0; w < waves; ++w) {
     bool any = false;
@@ -195,10 +196,16 @@ void Executor::look_at_waves() {
   core_.take_part(std::max(1, busy) / static_cast<double>(waves));
 }
 
+// Lanes that do not go this way keep what they were waiting for.
+void Executor::get_ready(int reg, double at) {
+  double& r = ready_[static_cast<size_t>(reg)];
+  r = masks_.empty() ? at : std::max(r, at);
+}
+
 void Executor::compute(const Op& op) {
   const double operands = std::max({ready(op.a), ready(op.b), ready(op.c)});
   const double done = core_.begin(op, operands) + op.latency;
-  ready_[static_cast<size_t>(op.dst)] = done;
+  get_ready(op.dst, done);
   core_.end(done);
   if (!op.needed) return;
   if (op.kind == OpKind::lane_index) registers_.lane_index(op, index(op.at), op.stride, masked());

@@ -85,6 +85,7 @@ class Executor {  // invariant: pc_ is the operation that comes next
   bool is_active(int lane) const { return masks_.empty() || masks_.back().active[static_cast<size_t>(lane)] != 0; }
 
   double ready(int reg) const { return reg < 0 ? 0 : ready_[static_cast<size_t>(reg)]; }
+  void get_ready(int reg, double at);
   void compute(const Op& op);
   void multiply(const Op& op);
   void load(const Op& op);

@@ -81,12 +81,13 @@ void Executor::transfer_values(const Op& op, bool storing) {
 }
 
 // Bytes first to last of memory, through the first cache's port: as long for a piece that lies in another line as for a
-// whole line, or for all of it where that is shorter.
+// whole line, or for all of it where that is shorter; where threads' accesses lie apart, as for a sector at least.
 double Executor::near(int64_t first, int64_t last, AccessKind kind, double start) {
   const int64_t line = machine_.hierarchy.line();
   const bool reads = kind == AccessKind::read;
   const double per_byte = reads ? machine_.near_read : machine_.near_write;
-  const auto whole = static_cast<int>(std::min(last - first + 1, line));
+  const int64_t least = machine_.chip.threads && !together_ ? machine_.chip.levels.front().sector : 1;
+  const auto whole = static_cast<int>(std::clamp<int64_t>(last - first + 1, least, line));
   double done = start;
   for (int64_t at = first; at <= last;) {
     const int64_t end = std::min(last, (at | (line - 1)));
@@ -163,7 +164,7 @@ void Executor::load(const Op& op) {
   if (!positions(op)) return;
   const double start = core_.begin(op, std::max({ready(op.a), ready(op.b), index_ready_}));
   const double done = access(op, AccessKind::read, start);
-  ready_[static_cast<size_t>(op.dst)] = done;
+  get_ready(op.dst, done);
   core_.end(done);
   if (!op.needed) return;
   transfer_values(op, false);
@@ -208,7 +209,7 @@ void Executor::atomic(const Op& op) {
   if (turns > 0) done = core_.pass(core_.unit().own_memory, turns * machine_.own_turn, start) + (turns - 1) * machine_.own_turn;
   if (op.dst >= 0) registers_.set_uniform(op.dst, false);
   done += own ? machine_.own_atomic_latency : machine_.atomic_latency;
-  if (op.dst >= 0) ready_[static_cast<size_t>(op.dst)] = done;
+  if (op.dst >= 0) get_ready(op.dst, done);
   core_.end(done);
 }
 

@@ -197,22 +197,28 @@ void Hierarchy::give_up(int port, size_t level, int64_t line) {
   give_up(port, next, cache(next, port).insert(line_of(next, address), sectors(next, address, chip_.levels[level].line)));
 }
 
-// Bytes that come from a level at once: those it hands over, and no less than what those before it can hold of a line.
-int Hierarchy::unit_of(size_t level, size_t first, int bytes) const {
-  for (size_t k = first; k <= level; ++k) bytes = std::max(bytes, chip_.levels[k].sector);
-  return bytes;
+// What comes from a level for these bytes: whole pieces of what it hands over, and no less than what those before it can hold of a line.
+Hierarchy::Pieces Hierarchy::pieces(size_t level, size_t first, int64_t address, int bytes) const {
+  int64_t piece = 1;
+  for (size_t k = first; k <= level; ++k) piece = std::max<int64_t>(piece, chip_.levels[k].sector);
+  return {address / piece * piece, (address + bytes + piece - 1) / piece * piece};
+}
+
+// The sectors of the level's line at an address that they fill.
+uint8_t Hierarchy::filled(size_t level, int64_t address, const Pieces& p) const {
+  const int64_t line = line_of(level, address) << line_bits_[level];
+  const int64_t begin = std::max(p.begin, line), end = std::min(p.end, line + chip_.levels[level].line);
+  return sectors(level, begin, static_cast<int>(end - begin));
 }
 
 // Into every cache before the level it was found in; victim caches hold what others gave up, no more.
-void Hierarchy::bring_in(int port, size_t found, int64_t address, int bytes, size_t first) {
+void Hierarchy::bring_in(int port, size_t found, int64_t address, const Pieces& what, size_t first) {
   for (size_t k = found; k-- > first;) {
     const Level& l = chip_.levels[k];
     if (l.victim) continue;
-    const int least = std::max(l.sector, bytes);
-    const int64_t from = address / least * least;
     Cache& c = cache(k, port);
     // A cache of whole lines that was asked for it has none of it.
-    give_up(port, k, l.sector == l.line ? c.insert_new(line_of(k, address), 1) : c.insert(line_of(k, address), sectors(k, from, std::min(least, l.line))));
+    give_up(port, k, l.sector == l.line ? c.insert_new(line_of(k, address), 1) : c.insert(line_of(k, address), filled(k, address, what)));
   }
 }
 
@@ -258,7 +264,8 @@ double Hierarchy::access(int port_number, int64_t address, int bytes, AccessKind
       if (const InFlight& w = under_way[k]; !w.until.empty()) asked = std::max(asked, w.until[w.next]);
   // What is written to a line that is there takes no more than its bytes.
   const bool lands = kind == AccessKind::write && found == target && found < memory_ && chip_.threads;
-  const int moved = lands ? bytes : kind == AccessKind::read ? unit_of(target, first, bytes) : std::max({bytes, chip_.levels[first].sector, chip_.levels[target].sector});
+  const Pieces what = pieces(target, first, address, bytes);
+  const int moved = lands ? bytes : kind == AccessKind::read ? static_cast<int>(what.end - what.begin) : std::max({bytes, chip_.levels[first].sector, chip_.levels[target].sector});
   const double start = served(target, port_number, kind == AccessKind::stream_write ? bytes : moved, kind, ahead ? at - latency_[target] : asked);
   const double arrives = std::max(at + latency_[0], start + latency_[target]);
   if (!ahead && kind != AccessKind::stream_write)
@@ -269,11 +276,11 @@ double Hierarchy::access(int port_number, int64_t address, int bytes, AccessKind
       }
   if (chip_.levels[found].victim && (kind == AccessKind::read || (kind == AccessKind::write && taken_nearer(found)))) cache(found, port_number).remove(line_of(found, address));
   if (merges && found > 0) coming(port, wanted_sector) = {wanted_sector, launch_, arrives};
-  if (kind == AccessKind::read) bring_in(port_number, found, address, moved, first);
+  if (kind == AccessKind::read) bring_in(port_number, found, address, what, first);
   else if (kind == AccessKind::write) {
     for (size_t k = 0; k < memory_; ++k)
       if (chip_.levels[k].allocates && !chip_.levels[k].victim && k < std::max(found, target))
-        give_up(port_number, k, cache(k, port_number).insert(line_of(k, address), sectors(k, address / moved * moved, std::min(moved, chip_.levels[k].line))));
+        give_up(port_number, k, cache(k, port_number).insert(line_of(k, address), filled(k, address, what)));
   }
   return kind == AccessKind::read ? arrives : std::max(at, start);
 }
@@ -284,7 +291,7 @@ void Hierarchy::touch(int64_t address) {
   size_t found = 0;
   while (found < memory_ && cache(found, 0).find(line_of(found, address), sectors(found, address, 8)) != Cache::Found::sectors) ++found;
   if (found < memory_ && found > 0 && chip_.levels[found].victim) cache(found, 0).remove(line_of(found, address));
-  bring_in(0, found, address, chip_.levels[0].sector, 0);
+  bring_in(0, found, address, pieces(0, 0, address, 1), 0);
 }
 
 }  // namespace assay::runtime::simulated

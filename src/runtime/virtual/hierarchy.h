@@ -61,6 +61,9 @@ class Hierarchy {  // invariant: caches hold what was touched last, as their sha
     int64_t line = -1, launch = 0;
     double arrives = 0;
   };
+  struct Pieces {              // bytes begin to end of memory
+    int64_t begin = 0, end = 0;
+  };
   struct Port {
     std::vector<Cache> pages;  // per depth of translation
     int64_t last_page = -1;
@@ -75,8 +78,9 @@ class Hierarchy {  // invariant: caches hold what was touched last, as their sha
   double translate(Port& port, int64_t address);
   bool foreseen(Port& port, int64_t line);
   Coming& coming(Port& port, int64_t line) const;
-  int unit_of(size_t level, size_t first, int bytes) const;
-  void bring_in(int port, size_t found, int64_t address, int bytes, size_t first);
+  Pieces pieces(size_t level, size_t first, int64_t address, int bytes) const;
+  uint8_t filled(size_t level, int64_t address, const Pieces& p) const;
+  void bring_in(int port, size_t found, int64_t address, const Pieces& what, size_t first);
   void give_up(int port, size_t level, int64_t line);
   bool taken_nearer(size_t level) const;
   Cache& cache(size_t level, int port) { return caches_[level][static_cast<size_t>(port / chip_.levels[level].ports)]; }

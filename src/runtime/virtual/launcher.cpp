@@ -31,14 +31,18 @@ std::vector<ir::Queue> queues_of(const Chip& chip, const Launch& launch, int64_t
   return out;
 }
 
+// Groups at a time on a unit.
 int resident(const Chip& chip, const Code& code) {
-  int waves = chip.waves;
-  if (chip.groups > 0) waves = std::min(waves, chip.groups);
+  int groups = chip.waves / waves_of(chip, code);
+  if (chip.groups > 0) groups = std::min(groups, chip.groups);
   if (code.scratch_bytes > 0 && chip.scratch.capacity > 0)
-    waves = std::min(waves, static_cast<int>(chip.scratch.capacity / static_cast<double>(code.scratch_bytes)));
-  if (chip.registers > 0) waves = std::min(waves, chip.registers / ((registers_of(chip, code) + chip.granule - 1) / chip.granule * chip.granule * code.width));
-  return std::max(1, waves);
+    groups = std::min(groups, static_cast<int>(chip.scratch.capacity / static_cast<double>(code.scratch_bytes)));
+  if (chip.registers > 0) groups = std::min(groups, chip.registers / ((registers_of(chip, code) + chip.granule - 1) / chip.granule * chip.granule * code.width));
+  return std::max(1, groups);
 }
+
+// Those of several waves lie on as many partitions, one after the other.
+int partition_of(const Chip& chip, const Code& code, int group) { return group * std::min(waves_of(chip, code), chip.partitions) % chip.partitions; }
 
 class Run {
  public:
@@ -59,11 +63,11 @@ class Run {
 
   void deal_groups(std::vector<GroupRange> ranges) {
     waiting_ = std::move(ranges);
-    const int waves = resident(chip_, code_);
-    for (int w = 0; w < waves; ++w)
+    const int groups = resident(chip_, code_);
+    for (int g = 0; g < groups; ++g)
       for (int u = 0; u < chip_.units; ++u) {
         if (range_ >= waiting_.size()) return;
-        add(Stream{}, u, w % chip_.partitions, 0);
+        add(Stream{}, u, partition_of(chip_, code_, g), 0);
       }
   }
 
@@ -83,8 +87,8 @@ class Run {
       }
     units_.back().restart(chip_);
     waiting_ = std::move(first);
-    const int waves = resident(chip_, code_);
-    for (int w = 0; w < waves && range_ < waiting_.size(); ++w) add(Stream{}, 0, w % chip_.partitions, 0);
+    const int groups = resident(chip_, code_);
+    for (int g = 0; g < groups && range_ < waiting_.size(); ++g) add(Stream{}, 0, partition_of(chip_, code_, g), 0);
   }
 
   Outcome run() {

@@ -29,12 +29,12 @@ class Pricer {
       case OpKind::atomic:
         return atomic(op);
       case OpKind::next:
-        op.issues = defaults::kLoopSlots;
+        op.issues = defaults::kLoopSlots * waves_of(chip_, code_);
         return;
       case OpKind::unless:
       case OpKind::mask:
       case OpKind::again:
-        op.issues = 1;
+        op.issues = waves_of(chip_, code_);
         return;
       case OpKind::barrier:
         op.latency = chip_.threads ? (chip_.group_barrier > 0 ? chip_.group_barrier * chip_.clock : defaults::kBarrier) : 0;
