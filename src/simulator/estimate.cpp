@@ -426,6 +426,7 @@ class Estimator {
     const double own = std::max({alone(cost_.vector, m_.fma_rate), alone(cost_.load, m_.load_rate), alone(cost_.store, m_.store_rate), alone(cost_.issue, m_.issue_rate)});
     const double copying = waiting.copying + moving / per_unit, computing = waiting.computing + own / per_unit;
     const double one = p_.pipeline_stages > 1 ? std::max(copying / (p_.pipeline_stages - 1), computing) : copying + computing;
+    for (size_t l = 0; l < m_.levels.size(); ++l) note_assumed(m_.levels[l].latency, l == 0 ? waiting.computing : traffic_[l - 1].read);
     out_.rounds = std::ceil(per_unit / r);
     add_term("waiting", (waiting.copying + waiting.computing) * out_.rounds,
              [&] { return fmt::format("of {:.4g} waves, {:.4g} groups at a time on a unit", waves, std::min(r, per_unit)); }, m_.levels.back().latency.spread);
