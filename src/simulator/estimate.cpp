@@ -1,6 +1,7 @@
 #include "simulator/estimate.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -93,14 +94,10 @@ class Estimator {
   void in_core() {
     const auto [split_loads, split_stores] = straddled();
     const model::Copies copied = m_.simt ? model::Copies{} : model::copies_of(p_, counts_, m_.native_width);
-    double gathered = 0, scattered = 0, own_gathered = 0, own_scattered = 0;  // own: in memory that code copies into
-    for (size_t b = 0; b < counts_.buffers.size(); ++b) {
-      const lower::AccessCount& a = counts_.buffers[b];
-      const bool own = b >= ir::arguments_of(p_).size();
+    double gathered = 0, scattered = 0;
+    for (const lower::AccessCount& a : counts_.buffers) {
       gathered += a.gathered_lanes;
       scattered += a.scattered_lanes;
-      own_gathered += own ? a.gathered_lanes : 0;
-      own_scattered += own ? a.scattered_lanes : 0;
     }
     // Vectors are made of lanes that lie apart one by one, which go through a vector pipe, too, but for the first. A wave's threads
     // load and store them with one instruction.
@@ -109,8 +106,9 @@ class Estimator {
     const double loads = counts_.loads() - gathered * (1 - together) + split_loads - copied.written + copied.executed;
     const double stores = counts_.stores() - scattered * (1 - together) + split_stores - copied.written + copied.executed;
     cost_.vector = pipes_.busiest(counts_, moved_lanes);
-    cost_.load = pipes_.moving(loads - gathered * together, m_.load_rate, m_.narrow_loads) + apart(gathered, own_gathered, m_.gather_rate, m_.narrow_gathers, m_.load_rate, false);
-    cost_.store = pipes_.moving(stores - scattered * together, m_.store_rate, m_.narrow_stores) + apart(scattered, own_scattered, m_.scatter_rate, m_.narrow_scatters, m_.store_rate, true);
+    cost_.load = pipes_.moving(loads - gathered * together, m_.load_rate, m_.narrow_loads) + apart(gathered, m_.gather_rate, m_.narrow_gathers, m_.load_rate);
+    cost_.store = pipes_.moving(stores - scattered * together, m_.store_rate, m_.narrow_stores) + apart(scattered, m_.scatter_rate, m_.narrow_scatters, m_.store_rate);
+    if (m_.simt) through_ports();
     cost_.copied_load = cost_.load * std::min(1.0, copied.alone / std::max(loads, 1.0));
     cost_.copied_store = cost_.store * std::min(1.0, copied.alone / std::max(stores, 1.0));
     copied_alone_ = copied.alone / std::max(1.0, copied.executed);
@@ -138,13 +136,33 @@ class Estimator {
     return *std::find_if(m_.levels.begin(), m_.levels.end() - 1, [](const model::Level& l) { return !l.on_chip_explicit; });
   }
 
-  // Lanes that lie apart. Of a wave each takes a transfer of the nearest cache, where no rate was measured; `own` of them lie in a
-  // group's own memory, whose banks hand them over side by side.
-  double apart(double lanes, double own, const Quantity& rate, std::span<const model::NarrowRate> narrow, const Quantity& otherwise, bool write) const {
-    if (!m_.simt || rate.value > 0 || lanes <= 0) return pipes_.moving_apart(lanes, rate, narrow, otherwise);
-    const model::Level& cache = nearest_cache();
-    const double bandwidth = (write ? cache.write : cache.read).value, users = cache.shared ? m_.units / cache.instances : 1;
-    return std::max(pipes_.at_rate(lanes / p_.vector_width, otherwise), bandwidth > 0 ? (lanes - own) * share_ * cache.line * users / bandwidth : 0);
+  // Lanes that lie apart: of a wave one instruction, where no rate was measured.
+  double apart(double lanes, const Quantity& rate, std::span<const model::NarrowRate> narrow, const Quantity& otherwise) const {
+    return m_.simt && rate.value <= 0 ? pipes_.at_rate(lanes / p_.vector_width, otherwise) : pipes_.moving_apart(lanes, rate, narrow, otherwise);
+  }
+
+  // What waves load and store goes through the ports of their unit's own memory and of its nearest cache, which takes lanes that lie
+  // apart a transfer each.
+  void through_ports() {
+    const size_t arguments = ir::arguments_of(p_).size();
+    const double line = nearest_cache().line, bytes = sizeof(float);
+    double vector = p_.vector_width;
+    if (p_.vector_axis >= 0) vector = std::min(vector, static_cast<double>(p_.graph.nodes[0].axes[static_cast<size_t>(p_.vector_axis)].extent));
+    std::array<double, 2> in{}, out{};  // of the cache; own
+    for (size_t b = 0; b < counts_.buffers.size(); ++b) {
+      const lower::AccessCount& a = counts_.buffers[b];
+      const size_t own = b >= arguments ? 1 : 0;
+      const double each = own == 1 ? bytes : std::max(line, bytes);
+      in[own] += (vector * a.vector_loads + a.splats) * bytes + (m_.gather_rate.value > 0 ? 0 : each * a.gathered_lanes);
+      out[own] += vector * a.vector_stores * bytes + (m_.scatter_rate.value > 0 ? 0 : each * a.scattered_lanes);
+    }
+    for (const bool own : {false, true}) {
+      const model::Level& l = own ? m_.levels[0] : nearest_cache();
+      if (own && !l.on_chip_explicit) continue;
+      const double users = l.shared ? m_.units / l.instances : 1;
+      cost_.load = std::max(cost_.load, in[own ? 1 : 0] * share_ * users / l.read.value);
+      cost_.store = std::max(cost_.store, out[own ? 1 : 0] * share_ * users / l.write.value);
+    }
   }
 
   // Second accesses of vectors that straddle a line, per kind.
@@ -402,21 +420,16 @@ class Estimator {
     return std::max(1.0, r);
   }
   double waves_per_group() const {
-    double tiles = 1;
-    const ir::Node& anchor = p_.graph.nodes[0];
-    for (int a = 0; a < ir::spatial_count(p_.graph, anchor); ++a) {
-      const auto i = static_cast<size_t>(a);
-      tiles *= std::ceil(static_cast<double>(p_.tiles[0].extent[i]) / static_cast<double>(p_.tiles.back().extent[i]));
-    }
-    return tiles;
+    double waves = 1;
+    for (const int64_t n : p_.workers) waves *= static_cast<double>(n);
+    return waves;
   }
 
   // Groups that are on a unit at a time hide what each of them waits for; a unit is as fast as the busiest of its parts, or as
   // its groups come one after the other. With stages, copies for later steps are under way while a group computes.
   double compose_simt() {
     const double r = out_.occupancy = occupancy();
-    double waves = groups_;
-    for (const int64_t n : p_.workers) waves *= static_cast<double>(n);
+    const double waves = groups_ * waves_per_group();
     const double per_unit = std::max(1.0, std::ceil(groups_ / m_.units));
     const double busy = std::max({cost_.vector, cost_.load, cost_.store, cost_.issue}), moving = cost_.near + cost_.far;
     Waits waiting = waits_of_a_wave(p_, m_, streams_, traffic_, counts_, waves);

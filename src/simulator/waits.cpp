@@ -28,7 +28,7 @@ Waits waits_of_a_wave(const ir::Program& p, const model::Machine& m, const model
   for (const model::Stream& s : streams.streams) {
     const auto argument = static_cast<size_t>(std::find(arguments.begin(), arguments.end(), s.tensor) - arguments.begin());
     const size_t buffer = s.staging >= 0 ? arguments.size() + static_cast<size_t>(s.staging) : argument;
-    const bool copied = s.staging < 0 && s.until < streams.nest.loops.size();
+    const bool copied = s.staging < 0 && s.tensor != arguments.back() && s.until < streams.nest.loops.size();
     const double near = m.levels[s.staging >= 0 ? static_cast<size_t>(0) : cache].latency.value;
     loads.push_back({s.read && buffer < counts.buffers.size() ? loads_of(counts.buffers[buffer], p.vector_width) / waves : 0, near, copied});
   }
