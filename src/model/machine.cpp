@@ -35,6 +35,9 @@ class Resolver {
     resolve_translation();
     for (const hwdesc::MemoryLevel& l : p_.memory) resolve_level(l);
     resolve_knees();
+    // What a copy brings into a group's own memory comes as the cache behind it hands over.
+    for (size_t l = m_.levels.size(); l-- > 1;)
+      if (m_.levels[l - 1].on_chip_explicit) m_.levels[l - 1].line = m_.levels[l].line;
     check_clocks();
     if (m_.levels.empty()) fail("has no memory", "declare at least the memory that holds the tensors");
     else m_.levels.back().last = true;

@@ -24,16 +24,18 @@ struct View {
   std::vector<std::vector<double>> footprint;  // [stream][depth]
   std::vector<std::vector<double>> refetched;  // [stream][depth]: when only what is inside the depth stays
   double shrink = 1;                           // of streams that move with the outermost loop, at depth 0
+  double at_once = 1;                          // groups that run side by side
   std::vector<Footprint> whole;                // [stream]: depth 0
 };
 
 class Traffic {
  public:
-  Traffic(const ir::Program& p, const Streams& s, const Machine& m, const Residency& r, const std::vector<double>& most, double line)
+  Traffic(const ir::Program& p, const Streams& s, const Machine& m, const Residency& r, const std::vector<double>& most, double line, double at_once)
       : p_(p), s_(s), m_(m), resident_(r), most_(most), line_(line) {
     for (const Stream& st : s.streams) shapes_.push_back(footprints(p, s, st));
-    device_ = view(1);
-    unit_ = view(std::min(m.units, static_cast<double>(ir::group_count(p))));
+    const double groups = static_cast<double>(ir::group_count(p)), units = std::min(m.units, groups);
+    device_ = view(1, m.simt ? std::min(groups, at_once * units) : 1);
+    unit_ = view(units, std::min(at_once, std::ceil(groups / units)));
   }
 
   LevelTraffic level(size_t l) const {
@@ -78,9 +80,10 @@ class Traffic {
   }
 
  private:
-  // One unit works on 1/share of the outermost group loop.
-  View view(double share) const {
+  // One unit works on 1/share of the outermost group loop, `at_once` of its groups at a time.
+  View view(double share, double at_once) const {
     View v;
+    v.at_once = at_once;
     const size_t depths = s_.nest.loops.size() + 1;
     if (!s_.nest.loops.empty() && s_.nest.loops[0].group && share > 1) {
       const double all = static_cast<double>(s_.nest.loops[0].trips);
@@ -127,12 +130,17 @@ class Traffic {
     return mine ? v.shrink : 1;
   }
 
-  // Bytes that everything inside a depth touches.
+  // Bytes that everything inside a depth touches, of groups that run side by side.
   double touched(const View& v, size_t depth) const {
     double sum = 0;
     for (size_t i = 0; i < s_.streams.size(); ++i)
-      if (depth <= s_.streams[i].until) sum += v.footprint[i][depth];
+      if (depth <= s_.streams[i].until) sum += tiles_at_once(v, i, depth) * v.footprint[i][depth];
     return sum;
+  }
+
+  // Different tiles of a stream that groups side by side touch.
+  double tiles_at_once(const View& v, size_t i, size_t depth) const {
+    return std::clamp(v.footprint[i][0] / std::max(1.0, v.footprint[i][depth]), 1.0, v.at_once);
   }
 
   // Capacity that a stream needs in a cache beside the others inside a depth. Rows that meet in a few sets stand in each
@@ -145,7 +153,7 @@ class Traffic {
     for (size_t k = 0; k < s_.streams.size(); ++k) {
       if (depth > s_.streams[k].until) continue;
       const Footprint &own = rows_at(v, i, depth), &other = rows_at(v, k, depth);
-      if (goes_along(other, k, own, i)) crowding += std::max(0.0, other.occupied(line_, cache.sets) - other.bytes(line_));
+      if (goes_along(other, k, own, i)) crowding += tiles_at_once(v, k, depth) * std::max(0.0, other.occupied(line_, cache.sets) - other.bytes(line_));
       else others = true;
     }
     return sum + crowding + (crowding > 0 && others ? cache.sets * line_ : 0);
@@ -385,14 +393,14 @@ template <class Held>
 double pages(const ir::Program& p, const Streams& s, const Machine& m, double page, const Held& held) {
   const Residency cold;
   const std::vector<double> any;
-  return Traffic(p, s, m, cold, any, page).missed(held) * std::min(m.units, static_cast<double>(ir::group_count(p)));
+  return Traffic(p, s, m, cold, any, page, 1).missed(held) * std::min(m.units, static_cast<double>(ir::group_count(p)));
 }
 
 }  // namespace
 
 std::vector<LevelTraffic> traffic(const ir::Program& p, const Streams& s, const Machine& m, const Residency& resident,
-                                  const std::vector<double>& most) {
-  const Traffic t(p, s, m, resident, most, m.levels[0].line);
+                                  const std::vector<double>& most, double at_once) {
+  const Traffic t(p, s, m, resident, most, m.levels[0].line, at_once);
   std::vector<LevelTraffic> out;
   for (size_t l = 0; l + 1 < m.levels.size(); ++l) out.push_back(t.level(l));
   return out;

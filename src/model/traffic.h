@@ -40,9 +40,9 @@ struct LevelTraffic {             // into (read) and out of (written) level i, f
 };
 
 // One entry per memory level but the last. `most`: bytes per stream that its accesses can fetch
-// (accessed_bytes); empty: not known.
+// (accessed_bytes); empty: not known. `at_once`: groups that run side by side on a unit.
 std::vector<LevelTraffic> traffic(const ir::Program& p, const Streams& s, const Machine& m,
-                                  const Residency& resident, const std::vector<double>& most = {});
+                                  const Residency& resident, const std::vector<double>& most = {}, double at_once = 1);
 
 // Pages of all units whose translation has left the nearest buffer of translations before they are touched again:
 // that buffer is a cache too, of `translations` lines as long as a page. 0: the profile does not know it.

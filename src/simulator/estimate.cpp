@@ -47,7 +47,8 @@ class Estimator {
         width_(p.vector_width * joined_), counts_(model::joined(p, counts != nullptr ? *counts : model::closed_form(p), joined_)), share_(busiest_share(p, m)),
         pipes_(m, width_, share_) {
     others_ = held_by_others(p, m, before, where);
-    traffic_ = model::traffic(p, streams_, m, residency_of(p, m, before, where), model::accessed_bytes(p, streams_, counts_, m.levels[0].line));
+    traffic_ = model::traffic(p, streams_, m, residency_of(p, m, before, where), model::accessed_bytes(p, streams_, counts_, m.levels[0].line),
+                              m.simt ? occupancy() : 1);
     groups_ = static_cast<double>(ir::group_count(p));
     active_ = std::min(m.units, groups_);
   }

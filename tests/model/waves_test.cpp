@@ -3,6 +3,8 @@
 
 #include "hwdesc/parse.h"
 #include "model/closed_form.h"
+#include "model/streams.h"
+#include "model/traffic.h"
 #include "programs.h"
 
 namespace assay::test {
@@ -69,6 +71,18 @@ TEST(Waves, WaitAsOnOtherChipsWhereNobodyHasMeasured) {
   EXPECT_NEAR(term(e, "waiting") / term(known, "waiting"), 1, 0.2);
   EXPECT_NE(std::find(e.assumed.begin(), e.assumed.end(), path), e.assumed.end());
   EXPECT_EQ(std::find(known.assumed.begin(), known.assumed.end(), path), known.assumed.end());
+}
+
+// A matrix of 64 x 512 is walked in eight groups of 64 columns, each four times: what one of them takes stays, what several at a time
+// take does not.
+TEST(Waves, OfSeveralGroupsShareACache) {
+  const ir::Program p = product(8, 512, 64, 64, 4);
+  model::Machine m = machine(waves(2));
+  for (model::Level& l : m.levels)
+    if (l.name == "l1") l.capacity.value = 24 << 10, l.end = 25 << 10, l.middle = 0, l.sets = 1;
+  const auto read = [&](double at_once) { return model::traffic(p, model::streams_of(p), m, {}, {}, at_once)[1].read; };
+  EXPECT_GT(read(4), 1.5 * read(1));
+  EXPECT_DOUBLE_EQ(read(8), read(4)) << "a unit has four of them";
 }
 
 TEST(Waves, HaveCopiesOfLaterStagesUnderWay) {
