@@ -92,6 +92,40 @@ std::vector<std::vector<int64_t>> row_tiles(const Space& s, int vector_axis, int
   return out;
 }
 
+// Is an operand that moves with the lanes used again along `axis`?
+bool uses_again(const Space& s, int vector_axis, int axis) {
+  const auto moves = [](const ir::Read& r, int a) { return std::any_of(r.index.begin(), r.index.end(), [&](const ir::Index& i) { return ir::depends_on(i, a); }); };
+  return std::any_of(s.anchor.reads.begin(), s.anchor.reads.end(), [&](const ir::Read& r) { return moves(r, vector_axis) && !moves(r, axis); });
+}
+
+// Register tiles of a wave, of at most `limit` vectors: along the axis that uses vectors again, and beside it along the row
+// that lies innermost in storage, whose other operand is used again in turn.
+std::vector<std::vector<int64_t>> wave_tiles(const Space& s, int vector_axis, int64_t limit) {
+  std::vector<int> rows = s.storage_order();
+  std::erase(rows, vector_axis);
+  std::erase_if(rows, [&](int a) { return s.extent(a) == 1 || s.moves_all(a); });
+  std::reverse(rows.begin(), rows.end());
+  const auto again = std::find_if(rows.begin(), rows.end(), [&](int a) { return uses_again(s, vector_axis, a); });
+  if (again == rows.end()) return row_tiles(s, vector_axis, limit);
+  const int first = *again;
+  rows.erase(again);
+  std::vector<std::vector<int64_t>> out;
+  for (int64_t t = std::min(limit, s.extent(first)); t >= 1; t /= 2) {
+    std::vector<int64_t> tile(s.anchor.axes.size(), 1);
+    for (const int64_t balanced : balanced_tiles(s.extent(first), t)) {
+      tile[static_cast<size_t>(first)] = balanced;
+      out.push_back(tile);
+      for (int64_t u = 2; !rows.empty() && balanced * u <= limit && u / 2 < s.extent(rows[0]); u *= 2) {
+        out.push_back(tile);
+        out.back()[static_cast<size_t>(rows[0])] = std::min(u, s.extent(rows[0]));
+      }
+    }
+  }
+  std::set<std::vector<int64_t>> seen;
+  std::erase_if(out, [&](const auto& tile) { return !seen.insert(tile).second; });
+  return out;
+}
+
 int64_t accumulator_limit(const Space& s, int64_t vectors) {
   // A thread has its own registers: a wave's tile takes what leaves room for others to run beside it.
   if (s.machine.simt) return std::max<int64_t>(1, kWaveAccumulators / vectors);
@@ -179,7 +213,8 @@ std::vector<Choice> dense_choices(const Space& s) {
   for (const VectorChoice& v : vector_choices(s)) {
     for (int64_t vectors : {1, 2, 3, 4, 6}) {
       if (vectors > 1 && (vectors - 1) * v.width >= s.extent(v.axis)) break;
-      for (std::vector<int64_t> tile : row_tiles(s, v.axis, accumulator_limit(s, vectors))) {
+      const int64_t limit = accumulator_limit(s, vectors);
+      for (std::vector<int64_t> tile : s.machine.simt ? wave_tiles(s, v.axis, limit) : row_tiles(s, v.axis, limit)) {
         const auto va = static_cast<size_t>(v.axis);
         tile[va] = std::min(vectors * v.width, s.extent(v.axis));
         for (const std::vector<int64_t>& group : group_tiles(s, tile)) {
@@ -253,7 +288,7 @@ std::vector<Choice> scratchpad_choices(const Space& s, int stages) {
   const std::set<int64_t> depths{8, 16, 32, s.machine.native_width};
   for (const VectorChoice& v : vector_choices(s)) {
     for (int64_t vectors : {1, 2, 4}) {
-      for (const std::vector<int64_t>& rows : row_tiles(s, v.axis, 16)) {
+      for (const std::vector<int64_t>& rows : wave_tiles(s, v.axis, 16)) {
         for (int64_t waves_v : {1, 2, 4}) {
           for (int64_t waves_r : {1, 2, 4, 8}) {
             for (int64_t depth : depths) {
@@ -265,7 +300,7 @@ std::vector<Choice> scratchpad_choices(const Space& s, int stages) {
               c.register_tile[va] = std::min(vectors * v.width, s.extent(v.axis));
               for (int a = 0; a < s.spatial; ++a) {
                 const auto i = static_cast<size_t>(a);
-                const int64_t by = a == v.axis ? waves_v : (c.register_tile[i] > 1 ? waves_r : 1);
+                const int64_t by = a == v.axis ? waves_v : uses_again(s, v.axis, a) && c.register_tile[i] > 1 ? waves_r : 1;
                 c.group_tile[i] = std::min(c.register_tile[i] * by, s.extent(a));
               }
               c.block_tile = c.group_tile;

@@ -34,7 +34,8 @@ class Traffic {
       : p_(p), s_(s), m_(m), resident_(r), most_(most), line_(line) {
     for (const Stream& st : s.streams) shapes_.push_back(footprints(p, s, st));
     const double groups = static_cast<double>(ir::group_count(p)), units = std::min(m.units, groups);
-    device_ = view(1, m.simt ? std::min(groups, at_once * units) : 1);
+    side_by_side_ = m.simt ? std::min(groups, at_once * units) : 1;
+    device_ = view(1, 1);  // what several groups read at about the same time is there for all of them
     unit_ = view(units, std::min(at_once, std::ceil(groups / units)));
   }
 
@@ -138,9 +139,19 @@ class Traffic {
     return sum;
   }
 
-  // Different tiles of a stream that groups side by side touch.
+  // Different tiles of a stream that groups side by side touch: those dealt to all units follow each other in the order of the nest, so
+  // loops that do not move the stream walk over the same ones; of those that a unit gets each may be another.
   double tiles_at_once(const View& v, size_t i, size_t depth) const {
-    return std::clamp(v.footprint[i][0] / std::max(1.0, v.footprint[i][depth]), 1.0, v.at_once);
+    if (v.at_once <= 1) return 1;
+    double walked = 1, different = 1;
+    for (size_t d = s_.nest.loops.size(); d-- > 0;) {
+      const lower::Loop& l = s_.nest.loops[d];
+      if (!l.group) continue;
+      const double trips = static_cast<double>(l.trips), covered = std::clamp(side_by_side_ / walked, 1.0, trips);
+      if (d < depth && s_.streams[i].moves[static_cast<size_t>(l.axis)]) different *= covered;
+      walked *= trips;
+    }
+    return std::min(different, v.at_once);
   }
 
   // Capacity that a stream needs in a cache beside the others inside a depth. Rows that meet in a few sets stand in each
@@ -381,6 +392,7 @@ class Traffic {
   const ir::Program& p_;
   const Streams& s_;
   const Machine& m_;
+  double side_by_side_ = 1;  // groups of all units at a time
   const Residency& resident_;
   const std::vector<double>& most_;
   const double line_;
