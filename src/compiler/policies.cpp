@@ -39,7 +39,7 @@ std::vector<VectorChoice> vector_choices(const Space& s) {
   if (clean) std::erase_if(out, [](const VectorChoice& v) { return v.cost.gathers; });
   const auto badness = [&](const VectorChoice& v) {
     const double waste = static_cast<double>(round_up(s.extent(v.axis), v.width)) / static_cast<double>(s.extent(v.axis));
-    return waste * (v.cost.must_stage.empty() ? 1.0 : 1.5);
+    return waste * (v.cost.must_stage.empty() ? 1.0 : 1.5) * (s.machine.simt ? v.cost.transfers : 1.0);
   };
   std::stable_sort(out.begin(), out.end(), [&](const auto& a, const auto& b) { return badness(a) < badness(b); });
   if (out.size() > 2) out.resize(2);

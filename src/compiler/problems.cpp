@@ -4,6 +4,7 @@
 
 #include "compiler/absorb.h"
 #include "compiler/fold.h"
+#include "compiler/join.h"
 #include "compiler/lift.h"
 #include "compiler/simplify.h"
 #include "compiler/split.h"
@@ -48,7 +49,7 @@ std::vector<bool> free_nodes(const ir::Graph& g, const std::vector<int>& storage
 Problems problems_of(const ir::Graph& graph, const model::Machine& m) {
   Problems out;
   const int width = m.simt ? 1 : m.native_width;  // of vectors
-  out.laid = choose_layouts(split_row_reductions(smaller(graph), width), width, free_layouts(graph));
+  out.laid = choose_layouts(split_row_reductions(smaller(graph), m.native_width), width, free_layouts(graph));
   out.storage = storage_of(out.laid.graph, out.laid.layouts);
   const std::vector<bool> free = free_nodes(out.laid.graph, out.storage);
   for (const NodeChain& chain : fuse(out.laid.graph, free)) {
@@ -57,6 +58,7 @@ Problems problems_of(const ir::Graph& graph, const model::Machine& m) {
     t.name = out.laid.graph.nodes[static_cast<size_t>(chain[0])].name;
     t.chain = extract(out.laid.graph, chain);
     t.problem = problem_of(out.laid, t.chain);
+    if (m.simt) t.problem = join_axes(std::move(t.problem));
     out.tile_graphs.push_back(std::move(t));
   }
   return out;

@@ -78,11 +78,20 @@ bool Space::moves_all(int axis) const {
   });
 }
 
+namespace {
+
+// Lanes of 4 bytes so far apart touch a transfer of 32 bytes each.
+constexpr int64_t kApart = 8;
+double transfers(int64_t stride) { return static_cast<double>(std::clamp<int64_t>(std::abs(stride), 1, kApart)); }
+
+}  // namespace
+
 bool Space::carries_lanes(int axis, int width, LaneCost& cost) const {
   const auto out = static_cast<size_t>(problem.graph.outputs[0]);
   const auto stride = lower::lane_stride(problem.layouts[out], problem.graph.tensors[out].shape, axis, width);
   if (!stride) return false;
   if (*stride != 1) cost.gathers = true;
+  cost.transfers += transfers(*stride);
   for (size_t n = 0; n < problem.graph.nodes.size(); ++n) {
     const ir::Node& node = problem.graph.nodes[n];
     for (int r = 0; r < static_cast<int>(node.reads.size()); ++r) {
@@ -92,6 +101,8 @@ bool Space::carries_lanes(int axis, int width, LaneCost& cost) const {
       const bool moves = std::any_of(read.index.begin(), read.index.end(), [&](const ir::Index& i) { return ir::depends_on(i, axis); });
       if (!moves) continue;
       if (n == 0 && problem.packable[static_cast<size_t>(read.tensor)] && !read.lookup && own_dim(read, axis) >= 0 && reduces) continue;
+      const auto t = static_cast<size_t>(read.tensor);
+      cost.transfers += transfers(lower::lane_stride(problem.layouts[t], problem.graph.tensors[t].shape, read.index, axis, width).value_or(kApart));
       const Lanes lanes = lanes_of(problem, node, read, axis, width);
       if (lanes == Lanes::impossible) return false;
       if (lanes != Lanes::apart) continue;

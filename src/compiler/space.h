@@ -39,6 +39,7 @@ struct Space {
   struct LaneCost {
     std::vector<int> must_stage;
     bool gathers = false;
+    double transfers = 0;      // of memory that lanes touch, as multiples of those of neighbours; of all operands and the output
   };
   bool carries_lanes(int axis, int width, LaneCost& cost) const;
   bool stageable(int read) const;

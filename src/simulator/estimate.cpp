@@ -63,7 +63,7 @@ class Estimator {
     taking_over();
     translating();
     const double body = std::max(m_.simt ? compose_simt() : compose_simd(), contended_);
-    overhead();
+    overhead(body);
     const double late = joining(body);
     out_.seconds = body + fixed_ + late;
     out_.efficiency = std::min(1.0, at_best() / std::max(out_.seconds, 1e-15));
@@ -455,9 +455,10 @@ class Estimator {
     return late;
   }
 
-  void overhead() {
+  void overhead(double body) {
     const double starts = m_.group_start.value * std::ceil(groups_ / m_.units);
     fixed_ = m_.launch.value + starts;  // a launch in a stream waits for the one before it
+    if (m_.simt) fixed_ = m_.launch.value + std::max(0.0, starts - body);  // groups begin beside others
     note_assumed(m_.launch, 1);
     add_term("launch", fixed_, [&] { return fmt::format("launch and {} group starts", std::ceil(groups_ / m_.units)); }, m_.launch.spread);
   }
