@@ -280,6 +280,22 @@ class Traffic {
 
   double unreused(const View& v, size_t i) const { return v.refetched[i].back(); }
 
+  // Bytes of a stream when groups that run side by side read what they have in common at about the same time, and rounds of them
+  // leave nothing to each other.
+  double together(size_t i) const {
+    double walked = 1, times = 1;
+    size_t groups = 0;
+    for (size_t d = s_.nest.loops.size(); d-- > 0;) {
+      const lower::Loop& l = s_.nest.loops[d];
+      if (!l.group) continue;
+      groups = std::max(groups, d + 1);
+      const double trips = static_cast<double>(l.trips), covered = std::clamp(side_by_side_ / walked, 1.0, trips);
+      times *= s_.streams[i].moves[static_cast<size_t>(l.axis)] ? trips : trips / covered;
+      walked *= trips;
+    }
+    return times * device_.footprint[i][std::min(groups, s_.streams[i].until)];
+  }
+
   LevelTraffic automatic_level(size_t l) const {
     const Level& cache = m_.levels[l];
     const bool shared = cache.shared;
@@ -289,7 +305,9 @@ class Traffic {
     const size_t depths = s_.nest.loops.size() + 1;
     std::vector<double> bytes(s_.streams.size(), 0);
     LevelTraffic out;
-    const double units = shared ? 1 : std::min(m_.units, static_cast<double>(ir::group_count(p_)));
+    // Units that share a turn of the outermost loop out among them together touch what one of it would.
+    const double turns = s_.nest.loops.empty() || !s_.nest.loops[0].group ? 1 : static_cast<double>(s_.nest.loops[0].trips);
+    const double units = shared ? 1 : std::min({m_.units, static_cast<double>(ir::group_count(p_)), turns});
     std::vector<double> left(bytes.size(), 1);  // weight of the cases in which no outer depth fitted
     std::vector<double> spread = bytes, spread_left = left;  // the same, if rows did not meet in sets
     for (size_t j = 0; j < depths; ++j) {
@@ -309,6 +327,7 @@ class Traffic {
       const double all = crowds(i, cache) && i < most_.size() ? most_[i] * v.shrink : 0;
       const double crowded_out = bytes[i] - spread[i] - spread_left[i] * unreused(v, i) + left[i] * unreused(v, i);
       bytes[i] += left[i] * std::max(all, unreused(v, i));
+      if (shared && side_by_side_ > 1) bytes[i] = std::min(bytes[i], std::max(v.footprint[i][0], together(i)));
       if (l == 0 && prefetched(i)) bytes[i] *= 1 + in_vain(i, cache);
       if (l == 0 && crowds(i, cache)) bytes[i] += followed_in_vain(i, cache) * unreused(v, i);
       if (s_.streams[i].written) out.stores_held += left[i] * all / line_ * units;
