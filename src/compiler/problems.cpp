@@ -44,12 +44,20 @@ std::vector<bool> free_nodes(const ir::Graph& g, const std::vector<int>& storage
   return out;
 }
 
+// A wave's lanes need no blocks, and reads past the end of a row no padding: rows are split once layouts are chosen.
+LaidOut laid_out_for_waves(ir::Graph graph, int wave, bool free_io) {
+  LaidOut out = choose_layouts(std::move(graph), 1, free_io);
+  out.graph = split_row_reductions(out.graph, wave, true);
+  for (size_t t = out.layouts.size(); t < out.graph.tensors.size(); ++t) out.layouts.push_back(ir::row_major(static_cast<int>(out.graph.tensors[t].shape.size())));
+  return out;
+}
+
 }  // namespace
 
 Problems problems_of(const ir::Graph& graph, const model::Machine& m) {
   Problems out;
-  const int width = m.simt ? 1 : m.native_width;  // of vectors
-  out.laid = choose_layouts(split_row_reductions(smaller(graph), m.native_width), width, free_layouts(graph));
+  out.laid = m.simt ? laid_out_for_waves(smaller(graph), m.native_width, free_layouts(graph))
+                    : choose_layouts(split_row_reductions(smaller(graph), m.native_width), m.native_width, free_layouts(graph));
   out.storage = storage_of(out.laid.graph, out.laid.layouts);
   const std::vector<bool> free = free_nodes(out.laid.graph, out.storage);
   for (const NodeChain& chain : fuse(out.laid.graph, free)) {

@@ -28,6 +28,13 @@ bool changes_along(const ir::Graph& g, const ir::Node& n, const ir::Read& r) {
   return false;
 }
 
+// Is there an axis of results that share what is read?
+bool is_used_again(const ir::Graph& g, const ir::Node& n, const ir::Read& r) {
+  for (int a = 0; a < ir::spatial_count(g, n); ++a)
+    if (n.axes[static_cast<size_t>(a)].extent > 1 && std::none_of(r.index.begin(), r.index.end(), [&](const ir::Index& i) { return ir::depends_on(i, a); })) return true;
+  return false;
+}
+
 bool speaks_of(const ir::Scalar& body, int axis) {
   return (body.op == ir::ScalarOp::axis && body.operand == axis) ||
          std::any_of(body.args.begin(), body.args.end(), [&](const ir::Scalar& s) { return speaks_of(s, axis); });
@@ -35,19 +42,20 @@ bool speaks_of(const ir::Scalar& body, int axis) {
 
 // The reduce axis along which all operands have their neighbours; -1: none, or one of them is a constant, which is stored as
 // its reader likes it.
-int row_axis(const ir::Graph& g, const ir::Node& n, int width) {
+int row_axis(const ir::Graph& g, const ir::Node& n, int width, bool ragged) {
   if (n.combine == ir::Combiner::none) return -1;
   int found = -1;
   for (const ir::Read& r : n.reads) {
     if (r.lookup || r.guarded) return -1;
     if (!changes_along(g, n, r)) continue;
+    if (ragged && is_used_again(g, n, r)) return -1;
     const int a = innermost(g, n, r);
     if (a < 0 || !ir::is_reduce(g, n, a) || (found >= 0 && a != found) || g.tensors[static_cast<size_t>(r.tensor)].constant >= 0) return -1;
     found = a;
   }
   if (found < 0 || speaks_of(n.body, found)) return -1;
   const int64_t extent = n.axes[static_cast<size_t>(found)].extent;
-  return extent % width == 0 && extent >= kFewestVectors * width ? found : -1;
+  return (ragged || extent % width == 0) && extent >= kFewestVectors * width ? found : -1;
 }
 
 // `body` over axes of which those from `from` on have moved one further.
@@ -57,6 +65,21 @@ ir::Scalar moved(ir::Scalar body, int from) {
   return body;
 }
 
+// Lanes at `extent` and beyond add nothing: they take the number that a reduction begins with.
+void leave_out_beyond(ir::Node& n, int vectors, int lane, int64_t extent) {
+  const auto axis = [](int a) {
+    ir::Scalar s;
+    s.op = ir::ScalarOp::axis;
+    s.operand = a;
+    return s;
+  };
+  const double width = static_cast<double>(n.axes[static_cast<size_t>(lane)].extent);
+  const ir::Scalar at = ir::apply(ir::ScalarOp::add, {ir::apply(ir::ScalarOp::mul, {axis(vectors), ir::number(width)}), axis(lane)});
+  const ir::Scalar inside = ir::apply(ir::ScalarOp::less, {at, ir::number(static_cast<double>(extent))});
+  n.body = ir::apply(ir::ScalarOp::select, {inside, std::move(n.body), ir::number(ir::identity_of(n.combine))});
+  for (ir::Read& r : n.reads) r.guarded = std::any_of(r.index.begin(), r.index.end(), [&](const ir::Index& i) { return ir::depends_on(i, vectors); });
+}
+
 // The node that leaves a vector of parts in `output`: a spatial axis of lanes more, and `axis` so much shorter.
 ir::Node parts_of(const ir::Graph& g, const ir::Node& n, int axis, int width, int output) {
   const int spatial = ir::spatial_count(g, n);
@@ -64,7 +87,8 @@ ir::Node parts_of(const ir::Graph& g, const ir::Node& n, int axis, int width, in
   out.name += ".lanes";
   out.output = output;
   out.axes.insert(out.axes.begin() + spatial, {"lane", width});
-  out.axes[static_cast<size_t>(axis) + 1].extent /= width;
+  const int64_t extent = n.axes[static_cast<size_t>(axis)].extent;
+  out.axes[static_cast<size_t>(axis) + 1].extent = (extent + width - 1) / width;
   std::vector<ir::Index> at;
   for (int a = 0; a < static_cast<int>(n.axes.size()); ++a) {
     const int now = a < spatial ? a : a + 1;
@@ -73,6 +97,7 @@ ir::Node parts_of(const ir::Graph& g, const ir::Node& n, int axis, int width, in
   const std::vector<ir::Range> ranges = ranges_of(out);
   for (ir::Read& r : out.reads) r = composed(r, at, ranges);
   out.body = moved(std::move(out.body), spatial);
+  if (extent % width != 0) leave_out_beyond(out, axis + 1, spatial, extent);
   return out;
 }
 
@@ -90,12 +115,12 @@ ir::Node sum_of_parts(const ir::Graph& g, const ir::Node& n, int width, int part
 
 }  // namespace
 
-ir::Graph split_row_reductions(const ir::Graph& g, int width) {
+ir::Graph split_row_reductions(const ir::Graph& g, int width, bool ragged) {
   if (width <= 1) return g;
   ir::Graph out = g;
   out.nodes.clear();
   for (const ir::Node& n : g.nodes) {
-    const int axis = row_axis(g, n, width);
+    const int axis = row_axis(g, n, width, ragged);
     if (axis < 0) {
       out.nodes.push_back(n);
       continue;

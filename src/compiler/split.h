@@ -10,7 +10,8 @@
 
 namespace assay::compiler {
 
-// `width`: lanes of a vector; 1: nothing is split.
-ir::Graph split_row_reductions(const ir::Graph& g, int width);
+// `width`: lanes of a vector; 1: nothing is split. `ragged`: also rows that are no multiple of it, the last of whose vectors is
+// not full; and no product whose operands are used again, which has better lanes than its rows (threads: those are waves).
+ir::Graph split_row_reductions(const ir::Graph& g, int width, bool ragged = false);
 
 }  // namespace assay::compiler
