@@ -321,6 +321,28 @@ std::vector<Choice> scratchpad_choices(const Space& s, int stages) {
   return out;
 }
 
+// A short window that slides over rows of the register tile: taken whole, rows that it meets again are loaded once.
+std::vector<Choice> with_whole_windows(const Space& s, std::vector<Choice> choices) {
+  constexpr int64_t kWindow = 7;
+  const size_t before = choices.size();
+  for (size_t i = 0; i < before; ++i) {
+    for (int a = s.spatial; a < static_cast<int>(s.anchor.axes.size()); ++a) {
+      const auto slides = [&](const ir::Index& index) {
+        if (!ir::depends_on(index, a)) return false;
+        for (int row = 0; row < s.spatial; ++row)
+          if (row != choices[i].vector_axis && choices[i].register_tile[static_cast<size_t>(row)] > 1 && ir::depends_on(index, row)) return true;
+        return false;
+      };
+      const bool any = std::any_of(s.anchor.reads.begin(), s.anchor.reads.end(), [&](const ir::Read& r) { return std::any_of(r.index.begin(), r.index.end(), slides); });
+      if (!any || s.extent(a) < 2 || s.extent(a) > kWindow || !choices[i].staged.empty()) continue;
+      Choice c = choices[i];
+      c.register_tile[static_cast<size_t>(a)] = s.extent(a);
+      choices.push_back(std::move(c));
+    }
+  }
+  return choices;
+}
+
 std::vector<Choice> wave_choices(const Space& s) {
   std::vector<Choice> out;
   std::set<std::vector<int64_t>> seen;
@@ -329,7 +351,7 @@ std::vector<Choice> wave_choices(const Space& s) {
     std::vector<Choice> dense = dense_choices(s);
     choices.insert(choices.begin(), std::make_move_iterator(dense.begin()), std::make_move_iterator(dense.end()));
   }
-  for (Choice& c : choices) {
+  for (Choice& c : with_whole_windows(s, std::move(choices))) {
     c.group_tile = c.register_tile;
     for (size_t a = static_cast<size_t>(s.spatial); a < c.group_tile.size(); ++a) c.group_tile[a] = s.extent(static_cast<int>(a));
     if (!c.block_tile.empty()) {

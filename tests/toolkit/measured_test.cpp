@@ -1,0 +1,95 @@
+// Predictions for the library's GPUs, whose values come from data sheets and papers, against times that others measured on the real
+// ones: of programs that other compilers generated for the same operators, and of libraries. Whoever looks for better programs
+// than ours finds them; a prediction far off is one of a wrong model, or of a program nobody would run.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "compiler/compile.h"
+#include "toolkit/profiles.h"
+#include "toolkit/statistics.h"
+
+namespace assay::toolkit {
+namespace {
+
+std::vector<std::vector<std::string>> rows_of(const std::string& file) {
+  std::ifstream in(std::string(ASSAY_SOURCE_DIR) + "/tests/data/measured/" + file);
+  std::vector<std::vector<std::string>> out;
+  std::string line, cell;
+  std::getline(in, line);
+  while (std::getline(in, line)) {
+    std::istringstream cells(line);
+    out.emplace_back();
+    while (std::getline(cells, cell, ',')) out.back().push_back(cell);
+  }
+  return out;
+}
+
+double predicted(const std::string& op, const std::string& profile) {
+  static std::map<std::string, hwdesc::Target> targets;
+  if (!targets.contains(profile)) targets.emplace(profile, target_of(*load_profile(profile), "cuda").value());
+  const auto graph = compiler::parse_operator(op);
+  EXPECT_TRUE(graph.ok()) << op << ": " << render(graph.diags());
+  const auto compiled = compiler::compile(*graph, targets.at(profile), {});
+  EXPECT_TRUE(compiled.ok()) << op << ": " << render(compiled.diags());
+  return compiled.ok() ? compiled->total.seconds : 0;
+}
+
+// predicted / measured - 1 per operator's name, and the middle of their sizes.
+using Errors = std::map<std::string, std::vector<double>>;
+
+double middle(const Errors& errors, const std::string& name) {
+  std::vector<double> sizes;
+  for (const double e : errors.at(name)) sizes.push_back(std::abs(e));
+  const double out = quantile_of(sizes, 0.5);
+  std::printf("%-12s %3zu operators, median error %5.1f %%\n", name.c_str(), sizes.size(), 100 * out);
+  return out;
+}
+
+std::string name_of_operator(const std::string& text) { return text.substr(0, text.find(' ')); }
+
+TEST(Measured, AV100GeneratesProgramsAsFastAsPredicted) {
+  Errors errors;
+  int seen = 0;
+  for (const std::vector<std::string>& r : rows_of("roller_v100.csv")) {
+    if (seen++ % 2 != 0) continue;  // every other one, for time
+    double best = 1e300;
+    for (size_t c = 3; c < r.size(); ++c)
+      if (!r[c].empty()) best = std::min(best, std::stod(r[c]));
+    errors[name_of_operator(r[1])].push_back(predicted(r[1], "nvidia/v100-pcie-16gb") / (best * 1e-3) - 1);
+  }
+  EXPECT_LT(middle(errors, "matmul"), 0.2);
+  EXPECT_LT(middle(errors, "conv"), 0.2);
+  EXPECT_LT(middle(errors, "relu"), 0.15);
+  EXPECT_LT(middle(errors, "reduce_sum"), 0.15);
+  EXPECT_LT(middle(errors, "avg_pool"), 0.25);
+  EXPECT_LT(middle(errors, "depthwise"), 0.25);
+}
+
+TEST(Measured, LibrariesTakeAsLongAsPredicted) {
+  Errors errors;
+  for (const std::vector<std::string>& r : rows_of("neusight_fp32.csv")) {
+    const std::string profile = r[0] == "v100" ? "nvidia/v100-pcie-16gb" : "nvidia/a100-sxm4-40gb";
+    errors[r[0] + " " + name_of_operator(r[1])].push_back(predicted(r[1], profile) / (std::stod(r[2]) * 1e-3) - 1);
+  }
+  EXPECT_LT(middle(errors, "v100 matmul"), 0.15);
+  EXPECT_LT(middle(errors, "a100 matmul"), 0.3);
+  for (const char* op : {"add", "relu", "gelu"}) {
+    EXPECT_LT(middle(errors, std::string("v100 ") + op), 0.2);
+    EXPECT_LT(middle(errors, std::string("a100 ") + op), 0.2);
+  }
+  // Ours takes several passes over the rows, the library's kernels take one.
+  for (const char* op : {"softmax", "layer_norm"}) {
+    EXPECT_LT(middle(errors, std::string("v100 ") + op), 1);
+    EXPECT_LT(middle(errors, std::string("a100 ") + op), 1);
+  }
+}
+
+}  // namespace
+}  // namespace assay::toolkit
