@@ -96,6 +96,38 @@ TEST(Split, RowsAreReducedAlongLanesAndTheLanesAtTheEnd) {
   check(b.g, rng);
 }
 
+// Waves take rows of any length: the last of a row's vectors is not full, and what is no part of the row adds nothing.
+TEST(Split, RowsThatAreNoMultipleOfAWaveAreReducedToo) {
+  std::mt19937 rng(7);
+  Builder b;
+  const int x = b.input({3, 45}), y = b.input({3});
+  b.g.outputs = {b.reduce(ir::Combiner::sum, x), b.reduce(ir::Combiner::min, x)};
+  ir::Node& sum = b.g.nodes[0];  // of 1 / (x - y[row])
+  sum.reads.push_back(Builder::at(y, {ir::variable(0)}));
+  sum.body = ir::apply(ir::ScalarOp::div, {ir::number(1), ir::apply(ir::ScalarOp::sub, {ir::read(0), ir::read(1)})});
+  EXPECT_EQ(compiler::split_row_reductions(b.g, 8).nodes.size(), 2U);
+  const ir::Graph split = compiler::split_row_reductions(b.g, 8, true);
+  ASSERT_EQ(render(ir::verify(split)), "");
+  ASSERT_EQ(split.nodes.size(), 4U);
+  const std::vector<Floats> inputs{random_floats(rng, 3 * 45), random_floats(rng, 3)};
+  const auto want = ir::evaluate(b.g, inputs), got = ir::evaluate(split, inputs);
+  ASSERT_TRUE(want.ok() && got.ok());
+  for (size_t o = 0; o < b.g.outputs.size(); ++o) {
+    const auto &w = (*want)[static_cast<size_t>(b.g.outputs[o])], &v = (*got)[static_cast<size_t>(split.outputs[o])];
+    ASSERT_EQ(w.size(), v.size());
+    for (size_t i = 0; i < w.size(); ++i) ASSERT_NEAR(w[i], v[i], 1e-9 * (1 + std::abs(w[i])));
+  }
+}
+
+TEST(Split, ProductsWhoseRowsAreUsedAgainStayForWaves) {
+  std::mt19937 rng(9);
+  Builder b;
+  const int a = b.input({16, 64}), c = b.input({24, 64});
+  b.g.outputs = {b.matmul(a, b.transpose(c, {1, 0}))};
+  const ir::Graph g = compiler::fold_maps(b.g);
+  EXPECT_EQ(compiler::split_row_reductions(g, 8, true).nodes.size(), g.nodes.size());
+}
+
 TEST(Split, WhatLanesCanCarryOtherwiseOrNotAtAllStays) {
   std::mt19937 rng(6);
   Builder b;

@@ -85,6 +85,45 @@ TEST(Waves, OfSeveralGroupsShareACache) {
   EXPECT_DOUBLE_EQ(read(8), read(4)) << "a unit has four of them";
 }
 
+// Every group of two rows reads all columns of a matrix, which the cache of all units does not hold: those that run at the same time
+// read it together.
+TEST(Waves, OfAllUnitsReadTogether) {
+  const ir::Program p = parsed(R"yaml(schema: assay/program/1
+name: product
+graph:
+  name: product
+  tensors: {t0: "f32 8x64", t1: "f32 64x512", t2: "f32 8x512"}
+  inputs: [t0, t1]
+  outputs: [t2]
+  nodes:
+    - {name: product, op: matmul, out: "t2[m, n]", axes: {m: 8, n: 512, k: 64}, combine: sum, body: "t0[m, k] * t1[k, n]"}
+layouts: {t0: "[0, 1]", t1: "[0, 1]", t2: "[0, 1]"}
+tiles:
+  - {memory: l1, extent: {m: 2, n: 64, k: 64}, order: [m, n]}
+  - {memory: registers, extent: {m: 2, n: 4, k: 1}, order: [m, n, k]}
+vector: {axis: n, width: 4}
+)yaml");
+  const model::Machine m = machine(waves(2, "latency: 30 cycles@core, bandwidth: {read: 64 B/cycle@core}}\n  - {name: l2, per: device, managed: automatic, capacity: 32 KiB, "
+                                            "line: 64 B, latency: 90 cycles@core, bandwidth: {read: 32 B/cycle@core}"));
+  const auto far = [&](double at_once) { return model::traffic(p, model::streams_of(p), m, {}, {}, at_once)[2].streams[1].read; };
+  const double matrix = 64 * 512 * 4;
+  EXPECT_DOUBLE_EQ(far(16), matrix);
+  EXPECT_DOUBLE_EQ(far(8), 2 * matrix) << "sixteen of 32 groups at a time: half of the rows";
+  EXPECT_NEAR(far(1), 4 * matrix, 0.1 * matrix);
+}
+
+TEST(Waves, OfSomeGroupsBeginWhileOthersRun) {
+  hwdesc::Target t = waves(2);
+  const ir::Program p = product(8, 512, 64, 64, 4);  // four groups a unit
+  const auto seconds_of = [&](double start) {
+    t.api.group_start.value = hwdesc::Seconds{start};
+    return simulator::estimate(p, machine(t), {}, {}).seconds;
+  };
+  const double none = seconds_of(0);
+  EXPECT_DOUBLE_EQ(seconds_of(1e-9), none);
+  EXPECT_NEAR(seconds_of(1e-3), 4e-3 + 1e-6, 1e-9) << "and a launch";
+}
+
 TEST(Waves, HaveCopiesOfLaterStagesUnderWay) {
   ir::Program p = product(32, 64, 64, 64, 4, "[0, 1]");
   const model::Machine m = machine(waves(2));
