@@ -110,6 +110,9 @@ vector: {axis: n, width: 4}
   EXPECT_DOUBLE_EQ(far(16), matrix);
   EXPECT_DOUBLE_EQ(far(8), 2 * matrix) << "sixteen of 32 groups at a time: half of the rows";
   EXPECT_NEAR(far(1), 4 * matrix, 0.1 * matrix);
+  model::Machine many = m;
+  many.units = 16;
+  EXPECT_NEAR(model::traffic(p, model::streams_of(p), many, {})[1].streams[1].read, 4 * matrix, 0.1 * matrix) << "into units' own caches, however many share the four turns";
 }
 
 TEST(Waves, OfSomeGroupsBeginWhileOthersRun) {
