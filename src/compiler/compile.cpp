@@ -49,13 +49,14 @@ class PlanBuilder {
     return it->second;
   }
 
-  // Tensors that share storage are one tensor of the plan, in the shape of the one it belongs to.
+  // Tensors that share storage are one tensor of the plan, in the shape of the one it belongs to. Constants alone lie as their
+  // programs want them; what programs take for fewer dimensions is the same bytes.
   int tensor(int t, const ir::Layout& wanted) {
     const int owner = storage_[static_cast<size_t>(t)];
     const bool own = owner == t;
     t = owner;
-    const ir::Layout& layout = own ? wanted : laid_.layouts[static_cast<size_t>(t)];
     const ir::Tensor& source = laid_.graph.tensors[static_cast<size_t>(t)];
+    const ir::Layout& layout = own && source.constant >= 0 ? wanted : laid_.layouts[static_cast<size_t>(t)];
     const std::pair<int, std::string> key{t, ir::print(layout)};
     const auto [it, fresh] = tensors_.emplace(key, static_cast<int>(out_.plan.tensors.size()));
     if (!fresh) return it->second;

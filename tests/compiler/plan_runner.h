@@ -83,30 +83,37 @@ inline std::vector<Floats> run_plan(const compiler::Compiled& c, const ir::Graph
 }
 
 // Compiles, runs and compares with the graph's own values; returns the plan.
-inline ir::Plan check(const ir::Graph& g, std::mt19937& rng, int width = 8) {
-  const Diags faults = ir::verify(g);
-  EXPECT_EQ(render(faults), "");
-  if (!faults.empty()) return {};
-  const hwdesc::Target target = small_cpu(width, 2);
+inline ir::Plan check_on(const hwdesc::Target& target, const ir::Graph& g, const std::vector<Floats>& inputs, const std::vector<std::vector<double>>& want) {
   const auto c = compiler::compile(g, target, {});
   EXPECT_TRUE(c.ok()) << render(c.diags());
   if (!c.ok()) return {};
   EXPECT_EQ(render(ir::verify(c->plan)), "");
-  std::vector<Floats> inputs;
-  for (int t : g.inputs) inputs.push_back(random_floats(rng, ir::elements(g.tensors[static_cast<size_t>(t)])));
-  const auto want = ir::evaluate(g, inputs);
-  EXPECT_TRUE(want.ok()) << render(want.diags());
   const std::vector<Floats> got = run_plan(*c, g, target, inputs);
   for (size_t o = 0; o < got.size(); ++o) {
-    const std::vector<double>& w = (*want)[static_cast<size_t>(g.outputs[o])];
+    const std::vector<double>& w = want[static_cast<size_t>(g.outputs[o])];
     double worst = 0;
     for (size_t i = 0; i < w.size(); ++i) {
       const double d = std::abs(static_cast<double>(got[o][i]) - w[i]) / (1 + std::abs(w[i]));
       worst = d <= worst ? worst : std::isnan(d) ? 1e30 : d;
     }
-    EXPECT_LT(worst, 2e-5) << ir::print_graph(g);
+    EXPECT_LT(worst, 2e-5) << target.profile.name << "\n" << ir::print_graph(g);
   }
   return c->plan;
+}
+
+// On vectors of `width`, and on waves of as many threads; the plan for vectors.
+inline ir::Plan check(const ir::Graph& g, std::mt19937& rng, int width = 8) {
+  const Diags faults = ir::verify(g);
+  EXPECT_EQ(render(faults), "");
+  if (!faults.empty()) return {};
+  std::vector<Floats> inputs;
+  for (int t : g.inputs) inputs.push_back(random_floats(rng, ir::elements(g.tensors[static_cast<size_t>(t)])));
+  const auto want = ir::evaluate(g, inputs);
+  EXPECT_TRUE(want.ok()) << render(want.diags());
+  hwdesc::Target waves = small_gpu(width);
+  waves.dialect.known = true;  // kernels are printed
+  check_on(waves, g, inputs, *want);
+  return check_on(small_cpu(width, 2), g, inputs, *want);
 }
 
 }  // namespace assay::test
