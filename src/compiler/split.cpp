@@ -113,7 +113,76 @@ ir::Node sum_of_parts(const ir::Graph& g, const ir::Node& n, int width, int part
   return out;
 }
 
+constexpr int64_t kLeastPart = 64;  // of a sum
+
+// Its longest reduction in parts: the axis, and how many of them; 1: it stays.
+std::pair<int, int64_t> parts_of_sum(const ir::Graph& g, const ir::Node& n, double results) {
+  if (n.combine != ir::Combiner::sum) return {-1, 1};
+  const int spatial = ir::spatial_count(g, n);
+  double there = 1;
+  for (int a = 0; a < spatial; ++a) there *= static_cast<double>(n.axes[static_cast<size_t>(a)].extent);
+  int longest = -1;
+  for (int a = spatial; a < static_cast<int>(n.axes.size()); ++a)
+    if (longest < 0 || n.axes[static_cast<size_t>(a)].extent > n.axes[static_cast<size_t>(longest)].extent) longest = a;
+  if (longest < 0 || speaks_of(n.body, longest)) return {-1, 1};
+  for (const ir::Read& r : n.reads)
+    if (r.lookup || !affine(r)) return {-1, 1};
+  const int64_t extent = n.axes[static_cast<size_t>(longest)].extent;
+  int64_t parts = static_cast<int64_t>(std::min(results / there, static_cast<double>(extent / kLeastPart)));
+  while (parts > 1 && extent % parts != 0) --parts;
+  return {longest, std::max<int64_t>(1, parts)};
+}
+
+ir::Node part_of_sum(const ir::Node& n, int axis, int64_t parts, int output) {
+  ir::Node out = n;
+  out.name += ".parts";
+  out.output = output;
+  const int64_t length = n.axes[static_cast<size_t>(axis)].extent / parts;
+  out.axes.insert(out.axes.begin(), {"part", parts});
+  out.axes[static_cast<size_t>(axis) + 1].extent = length;
+  std::vector<ir::Index> at;
+  for (int a = 0; a < static_cast<int>(n.axes.size()); ++a) at.push_back(a == axis ? ir::variable(0, length) + ir::variable(a + 1) : ir::variable(a + 1));
+  const std::vector<ir::Range> ranges = ranges_of(out);
+  for (ir::Read& r : out.reads) r = composed(r, at, ranges);
+  out.body = moved(std::move(out.body), 0);
+  return out;
+}
+
+ir::Node sum_over_parts(const ir::Graph& g, const ir::Node& n, int64_t parts, int from) {
+  const int spatial = ir::spatial_count(g, n);
+  ir::Node out = n;
+  out.op = "reduce_sum";
+  out.axes.resize(static_cast<size_t>(spatial));
+  out.axes.push_back({"part", parts});
+  ir::Read r{from, {ir::variable(spatial)}, false, 0};
+  for (int a = 0; a < spatial; ++a) r.index.push_back(out.axes[static_cast<size_t>(a)].extent > 1 ? ir::variable(a) : ir::Index{});
+  out.reads = {std::move(r)};
+  out.body = ir::read(0);
+  return out;
+}
+
 }  // namespace
+
+ir::Graph split_long_sums(const ir::Graph& g, double results) {
+  ir::Graph out = g;
+  out.nodes.clear();
+  for (const ir::Node& n : g.nodes) {
+    const auto [axis, parts] = parts_of_sum(g, n, results);
+    if (parts <= 1) {
+      out.nodes.push_back(n);
+      continue;
+    }
+    ir::Tensor partial = g.tensors[static_cast<size_t>(n.output)];
+    partial.name += ".parts";
+    partial.shape.insert(partial.shape.begin(), parts);
+    partial.constant = -1;
+    out.tensors.push_back(std::move(partial));
+    const int id = static_cast<int>(out.tensors.size()) - 1;
+    out.nodes.push_back(part_of_sum(n, axis, parts, id));
+    out.nodes.push_back(sum_over_parts(g, n, parts, id));
+  }
+  return out;
+}
 
 ir::Graph split_row_reductions(const ir::Graph& g, int width, bool ragged) {
   if (width <= 1) return g;

@@ -14,4 +14,10 @@ namespace assay::compiler {
 // not full; and no product whose operands are used again, which has better lanes than its rows (threads: those are waves).
 ir::Graph split_row_reductions(const ir::Graph& g, int width, bool ragged = false);
 
+// Sums of few results, each so long that the waves there are would wait for their loads most of the time: in parts side by side, added
+// up at the end. `results`: as many as keep a device busy. Source: Hidet's parallel-k (ASPLOS'23).
+//
+//   out[i] = sum over k of f(i, k)   ->   part[p, i] = sum over m of f(i, p K/P + m),   out[i] = sum over p of part[p, i]
+ir::Graph split_long_sums(const ir::Graph& g, double results);
+
 }  // namespace assay::compiler

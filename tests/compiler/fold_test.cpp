@@ -119,6 +119,25 @@ TEST(Split, RowsThatAreNoMultipleOfAWaveAreReducedToo) {
   }
 }
 
+TEST(Split, LongSumsOfFewResultsAreTakenInParts) {
+  std::mt19937 rng(10);
+  Builder b;
+  const int a = b.input({3, 640}), c = b.input({640, 5});
+  b.g.outputs = {b.unary(ir::ScalarOp::tanh, b.matmul(a, c))};
+  EXPECT_EQ(compiler::split_long_sums(b.g, 15), b.g) << "as many results as are asked for";
+  const ir::Graph split = compiler::split_long_sums(b.g, 7 * 15);
+  ASSERT_EQ(render(ir::verify(split)), "");
+  ASSERT_EQ(split.nodes.size(), b.g.nodes.size() + 1);
+  EXPECT_EQ(split.nodes[0].axes[0].extent, 5) << "seven do not divide 640";
+  EXPECT_EQ(compiler::split_long_sums(b.g, 1e9).nodes[0].axes[0].extent, 10) << "parts of 64 at least";
+  const std::vector<Floats> inputs{random_floats(rng, 3 * 640), random_floats(rng, 640 * 5)};
+  const auto want = ir::evaluate(b.g, inputs), got = ir::evaluate(split, inputs);
+  ASSERT_TRUE(want.ok() && got.ok());
+  const auto &w = (*want)[static_cast<size_t>(b.g.outputs[0])], &v = (*got)[static_cast<size_t>(split.outputs[0])];
+  ASSERT_EQ(w.size(), v.size());
+  for (size_t i = 0; i < w.size(); ++i) ASSERT_NEAR(w[i], v[i], 1e-9);
+}
+
 TEST(Split, ProductsWhoseRowsAreUsedAgainStayForWaves) {
   std::mt19937 rng(9);
   Builder b;
