@@ -40,6 +40,7 @@ void fill(MemoryLevel& l, const simulated::Level& from, double hz) {
   const double apart = std::max(1 / read, 1 / write), turns = (1 / read + 1 / write) * from.copy_share;
   fill(l.bandwidth.copy, Bandwidth{2 / std::max(apart, turns) * hz, ""});
   const double both = (2 / read + 1 / write) * from.copy_share + (1 / read + 1 / write) * from.turn;  // a turn per pair
+  l.bandwidth.triad = {};  // a simulated memory goes by what reading, writing and copying take
   if (from.memory) fill(l.bandwidth.triad, Bandwidth{3 / std::max({2 / read, 1 / write, both}) * hz, ""});
 }
 
