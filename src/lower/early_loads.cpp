@@ -23,7 +23,7 @@ bool is_load(const ir::Value& v) {
 
 int buffer_of(const ir::Value& load) { return load.op == ir::ValueOp::guard ? load.args[0].id : load.id; }
 
-class Run {  // invariant: `loads_` read nothing that `rest_` writes, and write nothing that it touches before they stood there
+class Run {  // of one block. invariant: `loads_` read nothing that `rest_` writes, and write nothing that it touches before they stood there
  public:
   explicit Run(ir::Kernel& k) : k_(k) {}
 
@@ -47,9 +47,17 @@ class Run {  // invariant: `loads_` read nothing that `rest_` writes, and write 
     take(s.value);
     touch(s.value);
     stored_.insert(s.id);
+    std::erase_if(known_, [&](const Known& k) { return buffer_of(k.value) == s.id; });
     rest_.push_back({std::move(s)});
   }
 
+  // Before a statement that may store, or name what is loaded anew.
+  void end(ir::Block& out) {
+    flush(out);
+    known_.clear();
+  }
+
+ private:
   void flush(ir::Block& out) {
     if (!declared_.regs.empty()) out.push_back({std::exchange(declared_, {})});
     for (ir::Block* part : {&loads_, &rest_}) {
@@ -60,7 +68,6 @@ class Run {  // invariant: `loads_` read nothing that `rest_` writes, and write 
     touched_.clear();
   }
 
- private:
   static size_t loads_in(const ir::Value& v) {
     if (is_load(v)) return 1;
     size_t n = 0;
@@ -84,15 +91,25 @@ class Run {  // invariant: `loads_` read nothing that `rest_` writes, and write 
   void take(ir::Value& v) {
     if (!is_load(v)) return take_loads(v);
     if (stored_.contains(buffer_of(v))) return;
+    if (const auto same = std::find_if(known_.begin(), known_.end(), [&](const Known& k) { return k.value == v; }); same != known_.end()) {
+      v = value_of(same->reg, v);
+      return;
+    }
     const int reg = static_cast<int>(k_.registers.size());
     k_.registers.push_back({"early" + std::to_string(reg), v.dtype, v.lanes});
     declared_.regs.push_back(reg);
-    ir::Value loaded;
-    loaded.op = ir::ValueOp::reg;
-    loaded.dtype = v.dtype;
-    loaded.lanes = v.lanes;
-    loaded.id = reg;
+    if ((v.op == ir::ValueOp::guard ? v.args[0] : v).op != ir::ValueOp::gather) known_.push_back({v, reg});  // those count once (kept.h)
+    ir::Value loaded = value_of(reg, v);
     loads_.push_back({ir::Assign{reg, std::exchange(v, std::move(loaded))}});
+  }
+
+  static ir::Value value_of(int reg, const ir::Value& like) {
+    ir::Value out;
+    out.op = ir::ValueOp::reg;
+    out.dtype = like.dtype;
+    out.lanes = like.lanes;
+    out.id = reg;
+    return out;
   }
 
   void touch(const ir::Value& v) {
@@ -100,8 +117,14 @@ class Run {  // invariant: `loads_` read nothing that `rest_` writes, and write 
     for (const ir::Value& a : v.args) touch(a);
   }
 
+  struct Known {
+    ir::Value value;
+    int reg = -1;
+  };
+
   ir::Kernel& k_;
   ir::Declare declared_;
+  std::vector<Known> known_;        // loaded before in this block, of memory that nobody has stored to since
   ir::Block loads_, rest_;
   std::set<int> stored_, touched_;  // buffers; registers
 };
@@ -117,7 +140,7 @@ void bring_forward(ir::Kernel& k, ir::Block& block) {
     } else if (auto* d = std::get_if<ir::Declare>(&s.node)) {
       run.add(*d, out);
     } else {
-      run.flush(out);
+      run.end(out);
       if (auto* f = std::get_if<ir::For>(&s.node)) bring_forward(k, f->body);
       if (auto* i = std::get_if<ir::If>(&s.node)) {
         bring_forward(k, i->then_body);
@@ -126,7 +149,7 @@ void bring_forward(ir::Kernel& k, ir::Block& block) {
       out.push_back(std::move(s));
     }
   }
-  run.flush(out);
+  run.end(out);
   block = std::move(out);
 }
 

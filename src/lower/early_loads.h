@@ -10,7 +10,7 @@ namespace assay::lower {
 inline constexpr int kLoadsTogether = 16;  // as many registers as are reserved beside the accumulators
 
 // Between statements that are no assignments or stores, loads come first, at most so many together: into registers of their
-// own where they stood inside of values. What is executed stays the same, as do the values: no load passes a
+// own where they stood inside of values, those that a block loads again into the same. The values stay as they are: no load passes a
 // store to its buffer.
 void bring_loads_forward(ir::Kernel& kernel);
 

@@ -107,9 +107,16 @@ class Keeper {
     using V = ir::ValueOp;
     for (const ir::Condition& c : v.conditions)
       if (moved_by(c.index, located_)) return;
+    const size_t outside = guards_.size();
+    for (const ir::Condition& c : v.conditions) {
+      guards_.insert(guards_.end(), {c.low, c.high});
+      add_to(guards_, c.index);
+    }
     for (const ir::Value& a : v.args) value(a, held, done);
+    guards_.resize(outside);
     if (v.op != V::load && v.op != V::splat && v.op != V::gather) return;
     Load load{&v, key_of(v)};
+    load.key.insert(load.key.end(), guards_.begin(), guards_.end());
     if (!held.try_emplace(load.key, v.id).second)
       out_.free.insert(&v);
     else
@@ -134,6 +141,7 @@ class Keeper {
 
   const ir::Kernel& kernel_;
   KeptLoads out_;
+  Key guards_;             // of the guards around what is looked at
   std::set<int> located_;  // variables found by Locate
   std::map<const ir::Value*, const ir::For*> hoisted_;  // the outermost loop it stands before
 };

@@ -2,7 +2,7 @@
 // them see it. A statement's load costs nothing where an earlier one of the same block, or one that
 // encloses it, has read the same elements and no store to their buffer lies between; and a load that a
 // loop does not move is done once before the loop. Equal loads have equal guards: those ask for the
-// position. Loads at looked-up positions stay where they are. Where registers do not suffice compilers
+// position, and where rows follow each other in memory the place past the end of one is in the next. Loads at looked-up positions stay where they are. Where registers do not suffice compilers
 // load again, from the stack or from the same place: that is not seen here.
 #pragma once
 

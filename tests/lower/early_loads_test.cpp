@@ -77,6 +77,19 @@ TEST(EarlyLoads, OneThatAnOperationTakesTwiceIsOne) {
   EXPECT_EQ(product.args[0], product.args[1]);
 }
 
+TEST(EarlyLoads, OfOnePlaceAreOneUntilItIsWritten) {
+  EXPECT_EQ(order_of(kernel({sum(0, load(0, 1)), sum(1, load(0, 1))}, 2).body), "dlaa");
+  EXPECT_EQ(order_of(kernel({sum(0, load(0, 1)), store(1, 0, reg(0)), sum(1, load(0, 1))}, 2).body), "dlasa") << "another buffer is written";
+  EXPECT_EQ(order_of(kernel({sum(0, load(1, 1)), store(1, 1, reg(0)), sum(1, load(1, 1))}, 2).body), "dlasa") << "stays where it is";
+  ir::For loop;
+  loop.limit = 4;
+  loop.body = {store(0, 1, reg(0))};
+  EXPECT_EQ(order_of(kernel({sum(0, load(0, 1)), {loop}, sum(1, load(0, 1))}, 2).body), "dla?dla") << "the loop writes it";
+  ir::Block body;
+  for (int i = 0; i < 40; ++i) body.push_back(sum(0, load(0, i % 10)));
+  EXPECT_EQ(order_of(kernel(body, 1).body), "d" + std::string(10, 'l') + std::string(40, 'a')) << "not so many as to be taken in turns";
+}
+
 TEST(EarlyLoads, DoNotPassAStoreToTheirBuffer) {
   EXPECT_EQ(order_of(kernel({store(1, 0, reg(0)), {ir::Assign{1, load(1, 0)}}}, 2).body), "sl");
   EXPECT_EQ(order_of(kernel({store(1, 0, reg(0)), sum(1, load(1, 0))}, 2).body), "sa");
