@@ -26,8 +26,8 @@ struct VectorChoice {
   Space::LaneCost cost;
 };
 
-// Axes that can carry the widest vectors; those that need gathers or scatters only when none is free
-// of them, then by what rounding up to whole vectors wastes.
+// Axes that can carry the widest vectors, by what rounding up to whole vectors wastes; those that need gathers or scatters only when
+// none is free of them, but for waves, which have instructions for them: rows may be shorter than a wave.
 std::vector<VectorChoice> vector_choices(const Space& s) {
   std::vector<VectorChoice> out;
   const int width = s.machine.native_width;
@@ -36,7 +36,7 @@ std::vector<VectorChoice> vector_choices(const Space& s) {
     if (s.extent(a) > 1 && s.carries_lanes(a, width, v.cost)) out.push_back(std::move(v));
   }
   const bool clean = std::any_of(out.begin(), out.end(), [](const VectorChoice& v) { return !v.cost.gathers; });
-  if (clean) std::erase_if(out, [](const VectorChoice& v) { return v.cost.gathers; });
+  if (clean && !s.machine.simt) std::erase_if(out, [](const VectorChoice& v) { return v.cost.gathers; });
   const auto badness = [&](const VectorChoice& v) {
     const double waste = static_cast<double>(round_up(s.extent(v.axis), v.width)) / static_cast<double>(s.extent(v.axis));
     return waste * (v.cost.must_stage.empty() ? 1.0 : 1.5) * (s.machine.simt ? v.cost.transfers : 1.0);
