@@ -112,13 +112,12 @@ std::vector<std::vector<int64_t>> wave_tiles(const Space& s, int vector_axis, in
   std::vector<std::vector<int64_t>> out;
   for (int64_t t = std::min(limit, s.extent(first)); t >= 1; t /= 2) {
     std::vector<int64_t> tile(s.anchor.axes.size(), 1);
-    for (const int64_t balanced : balanced_tiles(s.extent(first), t)) {
-      tile[static_cast<size_t>(first)] = balanced;
+    const int64_t balanced = ceil_div(s.extent(first), ceil_div(s.extent(first), t));
+    tile[static_cast<size_t>(first)] = balanced;
+    out.push_back(tile);
+    for (int64_t u = 2; !rows.empty() && balanced * u <= limit && u / 2 < s.extent(rows[0]); u *= 2) {
       out.push_back(tile);
-      for (int64_t u = 2; !rows.empty() && balanced * u <= limit && u / 2 < s.extent(rows[0]); u *= 2) {
-        out.push_back(tile);
-        out.back()[static_cast<size_t>(rows[0])] = std::min(u, s.extent(rows[0]));
-      }
+      out.back()[static_cast<size_t>(rows[0])] = std::min(u, s.extent(rows[0]));
     }
   }
   std::set<std::vector<int64_t>> seen;
@@ -280,6 +279,7 @@ Choice scalar_choice(const Space& s) {
 
 std::vector<Choice> scratchpad_choices(const Space& s, int stages) {
   std::vector<Choice> out;
+  std::set<std::vector<int64_t>> seen;  // tiles, where axes end before they do
   if (!s.dense) return plain_choices(s);
   std::vector<int> staged;
   for (int r = 0; r < static_cast<int>(s.anchor.reads.size()); ++r)
@@ -311,7 +311,9 @@ std::vector<Choice> scratchpad_choices(const Space& s, int stages) {
               c.staged = staged;
               c.pipeline_stages = stages;
               c.wave_groups = true;
-              out.push_back(std::move(c));
+              std::vector<int64_t> key{c.vector_axis};
+              for (const std::vector<int64_t>* tile : {&c.register_tile, &c.group_tile, &c.block_tile}) key.insert(key.end(), tile->begin(), tile->end());
+              if (seen.insert(std::move(key)).second) out.push_back(std::move(c));
             }
           }
         }
