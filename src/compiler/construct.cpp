@@ -1,13 +1,12 @@
 #include "compiler/construct.h"
 
 #include <algorithm>
-#include <functional>
-#include <numeric>
 
 #include "compiler/space.h"
 #include "lower/count.h"
 #include "lower/legal.h"
 #include "lower/lower.h"
+#include "simulator/waves.h"
 
 namespace assay::compiler {
 
@@ -30,7 +29,7 @@ bool rescore(Candidate& c, const hwdesc::Target& target, const model::Machine& m
 // Are there more vectors alive in the innermost loop than registers, if only by what a compiler puts there? The waves of
 // a group have them all at once.
 bool spills(const ir::Program& p, const model::Machine& m) {
-  if (m.simt) return std::accumulate(p.workers.begin(), p.workers.end(), 1.0, std::multiplies<>()) * simulator::registers_of_wave(p) > m.vector_registers;
+  if (m.simt) return simulator::waves_per_group(p) * simulator::registers_of_wave(p) > m.vector_registers;
   if (!p.workers.empty() || p.graph.nodes[0].combine == ir::Combiner::none) return false;
   return static_cast<double>(lower::live_vectors(p) + lower::hoisted_vectors(p)) > m.vector_registers;
 }

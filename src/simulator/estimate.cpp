@@ -1,7 +1,6 @@
 #include "simulator/estimate.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
@@ -19,6 +18,7 @@
 #include "simulator/pipes.h"
 #include "simulator/residency.h"
 #include "simulator/waits.h"
+#include "simulator/waves.h"
 
 namespace assay::simulator {
 
@@ -28,8 +28,6 @@ using model::Estimate;
 using model::Machine;
 using model::Quantity;
 using model::Term;
-
-constexpr double kWaveReserve = 16;  // registers for addresses, operands and loop state, beside the accumulators
 
 // Everything that one unit pays, in seconds of the busiest unit.
 struct UnitCost {
@@ -48,7 +46,7 @@ class Estimator {
         pipes_(m, width_, share_) {
     others_ = held_by_others(p, m, before, where);
     traffic_ = model::traffic(p, streams_, m, residency_of(p, m, before, where), model::accessed_bytes(p, streams_, counts_, m.levels[0].line),
-                              m.simt ? occupancy() : 1);
+                              m.simt ? groups_at_once(p, m) : 1);
     groups_ = static_cast<double>(ir::group_count(p));
     active_ = std::min(m.units, groups_);
   }
@@ -109,7 +107,11 @@ class Estimator {
     cost_.vector = pipes_.busiest(counts_, moved_lanes);
     cost_.load = pipes_.moving(loads - gathered * together, m_.load_rate, m_.narrow_loads) + apart(gathered, m_.gather_rate, m_.narrow_gathers, m_.load_rate);
     cost_.store = pipes_.moving(stores - scattered * together, m_.store_rate, m_.narrow_stores) + apart(scattered, m_.scatter_rate, m_.narrow_scatters, m_.store_rate);
-    if (m_.simt) through_ports();
+    if (m_.simt) {
+      const Ports ports = through_ports(p_, m_, counts_, share_);
+      cost_.load = std::max(cost_.load, ports.in);
+      cost_.store = std::max(cost_.store, ports.out);
+    }
     cost_.copied_load = cost_.load * std::min(1.0, copied.alone / std::max(loads, 1.0));
     cost_.copied_store = cost_.store * std::min(1.0, copied.alone / std::max(stores, 1.0));
     copied_alone_ = copied.alone / std::max(1.0, copied.executed);
@@ -133,43 +135,15 @@ class Estimator {
     add_term("chain", cost_.chain, [] { return std::string("dependent accumulations"); }, m_.fma_latency.spread);
   }
 
-  const model::Level& nearest_cache() const {
-    return *std::find_if(m_.levels.begin(), m_.levels.end() - 1, [](const model::Level& l) { return !l.on_chip_explicit; });
-  }
-
   // Lanes that lie apart: of a wave one instruction, where no rate was measured.
   double apart(double lanes, const Quantity& rate, std::span<const model::NarrowRate> narrow, const Quantity& otherwise) const {
     return m_.simt && rate.value <= 0 ? pipes_.at_rate(lanes / p_.vector_width, otherwise) : pipes_.moving_apart(lanes, rate, narrow, otherwise);
   }
 
-  // What waves load and store goes through the ports of their unit's own memory and of its nearest cache, which takes lanes that lie
-  // apart a transfer each.
-  void through_ports() {
-    const size_t arguments = ir::arguments_of(p_).size();
-    const double line = nearest_cache().line, bytes = sizeof(float);
-    double vector = p_.vector_width;
-    if (p_.vector_axis >= 0) vector = std::min(vector, static_cast<double>(p_.graph.nodes[0].axes[static_cast<size_t>(p_.vector_axis)].extent));
-    std::array<double, 2> in{}, out{};  // of the cache; own
-    for (size_t b = 0; b < counts_.buffers.size(); ++b) {
-      const lower::AccessCount& a = counts_.buffers[b];
-      const size_t own = b >= arguments ? 1 : 0;
-      const double each = own == 1 ? bytes : std::max(line, bytes);
-      in[own] += (vector * a.vector_loads + a.splats) * bytes + (m_.gather_rate.value > 0 ? 0 : each * a.gathered_lanes);
-      out[own] += vector * a.vector_stores * bytes + (m_.scatter_rate.value > 0 ? 0 : each * a.scattered_lanes);
-    }
-    for (const bool own : {false, true}) {
-      const model::Level& l = own ? m_.levels[0] : nearest_cache();
-      if (own && !l.on_chip_explicit) continue;
-      const double users = l.shared ? m_.units / l.instances : 1;
-      cost_.load = std::max(cost_.load, in[own ? 1 : 0] * share_ * users / l.read.value);
-      cost_.store = std::max(cost_.store, out[own ? 1 : 0] * share_ * users / l.write.value);
-    }
-  }
-
   // Second accesses of vectors that straddle a line, per kind.
   std::pair<double, double> straddled() const {
     const std::vector<int> arguments = ir::arguments_of(p_);
-    const double line = m_.simt ? nearest_cache().whole_line : m_.levels[0].line;
+    const double line = m_.simt ? nearest_cache(m_).whole_line : m_.levels[0].line;
     double loads = 0, stores = 0;
     for (size_t b = 0; b < arguments.size(); ++b) {
       const auto t = static_cast<size_t>(arguments[b]);
@@ -404,33 +378,11 @@ class Estimator {
     return cost_.far + copying + top * std::pow(std::pow(overlapping / top, p) + std::pow(transfers / top, p), 1 / p);
   }
 
-  // Groups resident together on a unit: limited by explicit memory and registers.
-  double occupancy() const {
-    double r = m_.resident_groups;
-    double staged = 0;
-    for (const ir::Staging& s : p_.staging) {
-      const auto t = static_cast<size_t>(p_.graph.nodes[0].reads[static_cast<size_t>(s.read)].tensor);
-      staged += static_cast<double>(ir::physical_elements(s.layout, lower::staged_shape(p_, s))) *
-                ir::bytes_of(p_.graph.tensors[t].dtype) * p_.pipeline_stages;
-    }
-    for (const model::Level& l : m_.levels)
-      if (l.on_chip_explicit && staged > 0) r = std::min(r, std::floor(l.capacity.value / staged));
-    const double waves = waves_per_group();
-    r = std::min(r, std::floor(m_.resident_waves / waves));
-    r = std::min(r, std::floor(m_.vector_registers / (waves * registers_of_wave(p_))));
-    return std::max(1.0, r);
-  }
-  double waves_per_group() const {
-    double waves = 1;
-    for (const int64_t n : p_.workers) waves *= static_cast<double>(n);
-    return waves;
-  }
-
   // Groups that are on a unit at a time hide what each of them waits for; a unit is as fast as the busiest of its parts, or as
   // its groups come one after the other. With stages, copies for later steps are under way while a group computes.
   double compose_simt() {
-    const double r = out_.occupancy = occupancy();
-    const double waves = groups_ * waves_per_group();
+    const double r = out_.occupancy = groups_at_once(p_, m_);
+    const double waves = groups_ * waves_per_group(p_);
     const double per_unit = std::max(1.0, std::ceil(groups_ / m_.units));
     const double busy = std::max({cost_.vector, cost_.load, cost_.store, cost_.issue}), moving = cost_.near + cost_.far;
     Waits waiting = waits_of_a_wave(p_, m_, streams_, traffic_, counts_, waves);
@@ -509,15 +461,6 @@ class Estimator {
 };
 
 }  // namespace
-
-double registers_of_wave(const ir::Program& p) {
-  double n = 1;
-  for (int a = 0; a < ir::spatial_count(p.graph, p.graph.nodes[0]); ++a) {
-    const double t = static_cast<double>(p.tiles.back().extent[static_cast<size_t>(a)]);
-    n *= a == p.vector_axis ? std::ceil(t / p.vector_width) : t;
-  }
-  return n + kWaveReserve;
-}
 
 Estimate estimate(const ir::Program& p, const Machine& m, const CacheState& before, std::span<const Range> where,
                   const lower::Counts* counts, Words words) {

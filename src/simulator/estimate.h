@@ -32,9 +32,6 @@ enum class Words { none, full };
 model::Estimate estimate(const ir::Program& p, const model::Machine& m, const CacheState& before,
                          std::span<const Range> where, const lower::Counts* counts = nullptr, Words words = Words::full);
 
-// Registers, of a vector each, that a wave of a program takes where lanes are threads.
-double registers_of_wave(const ir::Program& p);
-
 // The caches after the program ran.
 CacheState after(const ir::Program& p, const model::Machine& m, CacheState before, std::span<const Range> where);
 

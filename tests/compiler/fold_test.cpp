@@ -67,6 +67,16 @@ bool rows_are_innermost(const ir::Graph& g) {
   return true;
 }
 
+void expect_same_values(const ir::Graph& g, const ir::Graph& rewritten, const std::vector<Floats>& inputs) {
+  const auto want = ir::evaluate(g, inputs), got = ir::evaluate(rewritten, inputs);
+  ASSERT_TRUE(want.ok() && got.ok());
+  for (size_t o = 0; o < g.outputs.size(); ++o) {
+    const auto &w = (*want)[static_cast<size_t>(g.outputs[o])], &v = (*got)[static_cast<size_t>(rewritten.outputs[o])];
+    ASSERT_EQ(w.size(), v.size());
+    for (size_t i = 0; i < w.size(); ++i) ASSERT_NEAR(w[i], v[i], 1e-9 * (1 + std::abs(w[i])));
+  }
+}
+
 // Rows of 64 elements, reduced by vectors of 8.
 TEST(Split, RowsAreReducedAlongLanesAndTheLanesAtTheEnd) {
   std::mt19937 rng(5);
@@ -86,13 +96,7 @@ TEST(Split, RowsAreReducedAlongLanesAndTheLanesAtTheEnd) {
   EXPECT_EQ(ir::stride_of(lanes.reads[0].index.back(), lane), 1);
   EXPECT_EQ(ir::stride_of(lanes.reads[0].index.back(), lane + 1), 8);
   const std::vector<Floats> inputs{random_floats(rng, 5 * 7 * 64), random_floats(rng, 5 * 7)};
-  const auto want = ir::evaluate(b.g, inputs), got = ir::evaluate(split, inputs);
-  ASSERT_TRUE(want.ok() && got.ok());
-  for (size_t o = 0; o < b.g.outputs.size(); ++o) {
-    const auto &w = (*want)[static_cast<size_t>(b.g.outputs[o])], &v = (*got)[static_cast<size_t>(split.outputs[o])];
-    ASSERT_EQ(w.size(), v.size());
-    for (size_t i = 0; i < w.size(); ++i) ASSERT_NEAR(w[i], v[i], 1e-9 * (1 + std::abs(w[i])));
-  }
+  expect_same_values(b.g, split, inputs);
   check(b.g, rng);
 }
 
@@ -110,13 +114,7 @@ TEST(Split, RowsThatAreNoMultipleOfAWaveAreReducedToo) {
   ASSERT_EQ(render(ir::verify(split)), "");
   ASSERT_EQ(split.nodes.size(), 4U);
   const std::vector<Floats> inputs{random_floats(rng, 3 * 45), random_floats(rng, 3)};
-  const auto want = ir::evaluate(b.g, inputs), got = ir::evaluate(split, inputs);
-  ASSERT_TRUE(want.ok() && got.ok());
-  for (size_t o = 0; o < b.g.outputs.size(); ++o) {
-    const auto &w = (*want)[static_cast<size_t>(b.g.outputs[o])], &v = (*got)[static_cast<size_t>(split.outputs[o])];
-    ASSERT_EQ(w.size(), v.size());
-    for (size_t i = 0; i < w.size(); ++i) ASSERT_NEAR(w[i], v[i], 1e-9 * (1 + std::abs(w[i])));
-  }
+  expect_same_values(b.g, split, inputs);
 }
 
 TEST(Split, LongSumsOfFewResultsAreTakenInParts) {
@@ -131,11 +129,7 @@ TEST(Split, LongSumsOfFewResultsAreTakenInParts) {
   EXPECT_EQ(split.nodes[0].axes[0].extent, 5) << "seven do not divide 640";
   EXPECT_EQ(compiler::split_long_sums(b.g, 1e9).nodes[0].axes[0].extent, 10) << "parts of 64 at least";
   const std::vector<Floats> inputs{random_floats(rng, 3 * 640), random_floats(rng, 640 * 5)};
-  const auto want = ir::evaluate(b.g, inputs), got = ir::evaluate(split, inputs);
-  ASSERT_TRUE(want.ok() && got.ok());
-  const auto &w = (*want)[static_cast<size_t>(b.g.outputs[0])], &v = (*got)[static_cast<size_t>(split.outputs[0])];
-  ASSERT_EQ(w.size(), v.size());
-  for (size_t i = 0; i < w.size(); ++i) ASSERT_NEAR(w[i], v[i], 1e-9);
+  expect_same_values(b.g, split, inputs);
 }
 
 TEST(Split, ProductsWhoseRowsAreUsedAgainStayForWaves) {
@@ -167,10 +161,7 @@ TEST(Turn, ScoresAreStoredWithTheirRowsInnermost) {
   EXPECT_FALSE(rows_are_innermost(b.g));
   EXPECT_TRUE(rows_are_innermost(turned));
   const std::vector<Floats> inputs{random_floats(rng, 20 * 32)};
-  const auto want = ir::evaluate(b.g, inputs), got = ir::evaluate(turned, inputs);
-  ASSERT_TRUE(want.ok() && got.ok());
-  const auto &w = (*want)[static_cast<size_t>(b.g.outputs[0])], &v = (*got)[static_cast<size_t>(turned.outputs[0])];
-  for (size_t i = 0; i < w.size(); ++i) ASSERT_NEAR(w[i], v[i], 1e-9 * (1 + std::abs(w[i])));
+  expect_same_values(b.g, turned, inputs);
 }
 
 TEST(Turn, NotWhatIsAnOutputOrReadWholeBesides) {

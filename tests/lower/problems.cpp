@@ -275,7 +275,11 @@ ir::Program random_wave_program(const compiler::Problem& problem, const hwdesc::
     return p;
   };
   for (;;) {
-    const auto i = std::uniform_int_distribution<size_t>(0, choices.size() - 1)(rng);
+    // Half of the time one whose waves share what they stage, if there is any: these are few.
+    const auto shares = [](const compiler::Choice& c) { return c.wave_groups && !c.staged.empty(); };
+    const auto few = std::stable_partition(choices.begin(), choices.end(), shares) - choices.begin();
+    const bool shared = few > 0 && pick(rng, {0, 1}) == 1;
+    const auto i = std::uniform_int_distribution<size_t>(0, (shared ? static_cast<size_t>(few) : choices.size()) - 1)(rng);
     ir::Program p = compiler::build(space, choices[i]);
     if (p.workers.empty()) p.workers.assign(space.anchor.axes.size(), 1);
     ir::Program other = pick(rng, {0, 1}) == 1 ? shaken(p, rng) : p;
