@@ -44,8 +44,8 @@ std::vector<bool> free_nodes(const ir::Graph& g, const std::vector<int>& storage
   return out;
 }
 
-// Of all units' waves: a few dozen accumulators of each of some twenty waves a unit, which hide each other's latency. For a V100 products
-// of 128 x 768 x 3072, 128 x 1000 x 4032 and 512 x 512 x 512 are estimated fastest with as many, of 100, 300, 600, 1200 and 2400.
+// Of all units' waves: a few dozen accumulators of each of some twenty waves a unit, which hide each other's latency. Twice and half as
+// many give products of a few hundred rows and columns estimates up to a quarter larger.
 constexpr double kResultsPerLane = 600;
 
 // A wave's lanes need no blocks, and reads past the end of a row no padding: rows are split once layouts are chosen.
