@@ -1,7 +1,6 @@
 #include "compiler/join.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 namespace assay::compiler {
@@ -82,7 +81,6 @@ class Pair {  // invariant: dims_[t]: the first of two dimensions of tensor t; -
         index.push_back(dim >= 0 && d == dim ? ir::variable(first_) : ir::substitute(plain(n, r.index[static_cast<size_t>(d)]), renumbered));
       }
       r.index = std::move(index);
-      if (r.lookup && dim >= 0 && r.lookup->dim > dim) --r.lookup->dim;
     }
     at[0].name += at[1].name;
     at[0].extent *= at[1].extent;

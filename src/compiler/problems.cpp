@@ -44,8 +44,7 @@ std::vector<bool> free_nodes(const ir::Graph& g, const std::vector<int>& storage
   return out;
 }
 
-// Of all units' waves: a few dozen accumulators of each of some twenty waves a unit, which hide each other's latency. Twice and half as
-// many give products of a few hundred rows and columns estimates up to a quarter larger.
+// Of all units' waves: a few dozen accumulators of each of some twenty waves a unit, which hide each other's latency. Assumed.
 constexpr double kResultsPerLane = 600;
 
 // A wave's lanes need no blocks, and reads past the end of a row no padding: rows are split once layouts are chosen.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lower/early_loads.h"
+#include "simulator/waves.h"
 
 namespace assay::simulator {
 
@@ -22,8 +23,7 @@ double loads_of(const lower::AccessCount& a, int width) { return a.vector_loads 
 Waits waits_of_a_wave(const ir::Program& p, const model::Machine& m, const model::Streams& streams, const std::vector<model::LevelTraffic>& traffic,
                       const lower::Counts& counts, double waves) {
   const std::vector<int> arguments = ir::arguments_of(p);
-  size_t cache = 0;
-  while (cache + 1 < m.levels.size() && m.levels[cache].on_chip_explicit) ++cache;
+  const auto cache = static_cast<size_t>(&nearest_cache(m) - m.levels.data());
   std::vector<Loads> loads;
   for (const model::Stream& s : streams.streams) {
     const auto argument = static_cast<size_t>(std::find(arguments.begin(), arguments.end(), s.tensor) - arguments.begin());
