@@ -48,6 +48,8 @@ function(assay_precompile target name)
   target_compile_options(${target} PRIVATE -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds)  # g++ 12's bug again, under these names
 endfunction()
 
+include(cmake/together.cmake)
+
 set(ASSAY_STANDARD_HEADERS <algorithm> <cmath> <cstdint> <functional> <fstream> <map> <memory> <optional> <set> <span> <sstream> <string> <string_view> <variant> <vector> <fmt/format.h>)
 
 function(assay_library name)
@@ -56,6 +58,7 @@ function(assay_library name)
   assay_flags(assay_${name})
   target_link_libraries(assay_${name} PUBLIC ${ARGN})
   assay_precompile(assay_${name} library HEADERS ${ASSAY_STANDARD_HEADERS})
+  assay_together(assay_${name})
 endfunction()
 
 function(assay_test name)
@@ -67,6 +70,7 @@ function(assay_test name)
   target_link_libraries(test_${name} PRIVATE ${arg_DEPS} GTest::gtest_main GTest::gmock)
   target_compile_options(test_${name} PRIVATE -O1)  # compiled more often than waited for
   assay_precompile(test_${name} test HEADERS <gtest/gtest.h> <gmock/gmock.h> ${ASSAY_STANDARD_HEADERS} DEPS GTest::gtest GTest::gmock OPTIONS -O1)
+  assay_together(test_${name})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()

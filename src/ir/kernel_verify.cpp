@@ -83,7 +83,7 @@ size_t arity(ValueOp op) {
   return 1;
 }
 
-bool is_integer(DType t) { return t == DType::i32 || t == DType::i64; }
+bool is_index_type(DType t) { return t == DType::i32 || t == DType::i64; }  // a boolean is none
 
 // What is computed on two numbers at once.
 bool has_pairs(ValueOp op) {
@@ -151,7 +151,7 @@ void Checker::check_value(const Value& v) {
     return fail(
         fmt::format("an operation with {} operands, expected {}", v.args.size(), arity(v.op)));
   for (const Value& a : v.args) {
-    const bool typed = v.op == ValueOp::indirect ? is_integer(a.dtype) : a.dtype == v.dtype;
+    const bool typed = v.op == ValueOp::indirect ? is_index_type(a.dtype) : a.dtype == v.dtype;
     if (a.lanes != v.lanes || !typed)
       fail(fmt::format("an operand of {} lanes in an operation of {}, or of another type", a.lanes,
                        v.lanes));

@@ -42,7 +42,7 @@ std::map<double, Group> groups_of(const Observations& all, double level, Samples
     Group& g = out[both[b].value_at("slower")];
     for (size_t i = 0; i < std::min({alone[b].samples.size(), streams[b].samples.size(), both[b].samples.size()}); ++i) {
       const bool quiet = i >= both[b].disturbed.size() || both[b].disturbed[i] <= kDisturbed;
-      const Beside t{alone[b].samples[i], streams[b].samples[i], both[b].samples[i], hops};
+      const LoadedTimes t{alone[b].samples[i], streams[b].samples[i], both[b].samples[i], hops};
       unloaded.add(t.alone / hops, quiet);
       g.bandwidth.add(both[b].value_at("bytes") / t.streams, quiet);
       if (const auto one = latency_beside(t)) g.latency.add(*one, quiet);
@@ -76,7 +76,7 @@ Value<Latency> value_at(const std::vector<LoadedPoint>& curve, double part, doub
 
 }  // namespace
 
-std::optional<double> latency_beside(const Beside& b) {
+std::optional<double> latency_beside(const LoadedTimes& b) {
   if (b.alone <= 0 || b.streams <= 0 || b.hops <= 0 || b.both < b.streams) return std::nullopt;
   const double behind = (b.both - b.streams) * b.hops / b.alone;  // hops after the streams had ended
   if (behind > kLeft * b.hops) return std::nullopt;

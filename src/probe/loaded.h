@@ -28,13 +28,13 @@ std::string loaded_name(int lanes);
 int64_t loaded_parts(int lanes);          // of a block: rests in it
 void add_loaded_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);
 
-struct Beside {                           // seconds of the three launches
+struct LoadedTimes {                           // seconds of the three launches
   double alone = 0, streams = 0, both = 0;
   double hops = 0;                        // of the chase, alone and beside
 };
 // Seconds of a hop while the streams go on; nullopt: the chase ended first, or more than half of it was left when the
 // streams had ended.
-std::optional<double> latency_beside(const Beside& b);
+std::optional<double> latency_beside(const LoadedTimes& b);
 
 struct LoadedPoint {
   double bandwidth = 0;                   // of all that stream

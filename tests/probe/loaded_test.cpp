@@ -14,7 +14,7 @@ constexpr double kAlone = 100e-9, kPeak = 40e9;
 double latency_of(double bandwidth) { return kAlone * (1 + 0.4 * bandwidth / (1.02 * kPeak - bandwidth)); }
 
 // What the three launches take, the chase `longer` times as long as the streams.
-Beside launches(double bandwidth, double bytes, double longer) {
+LoadedTimes launches(double bandwidth, double bytes, double longer) {
   const double streams = bytes / bandwidth, latency = latency_of(bandwidth), hops = std::round(longer * streams / latency);
   const double left = std::max(0.0, hops - streams / latency);
   return {hops * kAlone, streams, std::max(streams, hops * latency) > streams ? streams + left * kAlone : streams, hops};
@@ -22,7 +22,7 @@ Beside launches(double bandwidth, double bytes, double longer) {
 
 void add(Observations& o, double level, double slower, double bandwidth, double longer, double noise = 0) {
   constexpr double kBytes = 16e6;
-  const Beside b = launches(bandwidth, kBytes, longer);
+  const LoadedTimes b = launches(bandwidth, kBytes, longer);
   const Conditions at = {{"level", level}, {"others", 3}, {"slower", slower}, {"hops", b.hops}, {"bytes", kBytes}};
   const auto block = [&](const char* what, double seconds) {
     Observation x{"loaded", what, at, "s", {}, {}, 0, {}};

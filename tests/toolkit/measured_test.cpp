@@ -42,9 +42,9 @@ double predicted(const std::string& op, const std::string& profile) {
 }
 
 // predicted / measured - 1 per operator's name; the middle of their sizes, which is printed with the means.
-using Errors = std::map<std::string, std::vector<double>>;
+using ErrorsOf = std::map<std::string, std::vector<double>>;
 
-double middle(const Errors& errors, const std::string& name) {
+double middle(const ErrorsOf& errors, const std::string& name) {
   std::vector<double> sizes;
   double sum = 0, bias = 0;
   for (const double e : errors.at(name)) {
@@ -61,7 +61,7 @@ double middle(const Errors& errors, const std::string& name) {
 std::string name_of_operator(const std::string& text) { return text.substr(0, text.find(' ')); }
 
 TEST(Measured, AV100GeneratesProgramsAsFastAsPredicted) {
-  Errors errors;
+  ErrorsOf errors;
   for (const std::vector<std::string>& r : rows_of("roller_v100.csv")) {
     double best = 1e300;
     for (size_t c = 3; c < r.size(); ++c)
@@ -77,7 +77,7 @@ TEST(Measured, AV100GeneratesProgramsAsFastAsPredicted) {
 }
 
 TEST(Measured, LibrariesTakeAsLongAsPredicted) {
-  Errors errors;
+  ErrorsOf errors;
   for (const std::vector<std::string>& r : rows_of("neusight_fp32.csv")) {
     const std::string profile = r[0] == "v100" ? "nvidia/v100-pcie-16gb" : "nvidia/a100-sxm4-40gb";
     errors[r[0] + " " + name_of_operator(r[1])].push_back(predicted(r[1], profile) / (std::stod(r[2]) * 1e-3) - 1);

@@ -12,10 +12,10 @@
 namespace assay::toolkit {
 namespace {
 
-using Values = std::vector<double>;
+using Numbers = std::vector<double>;
 
-Values permutation(size_t n, std::mt19937& rng) {
-  Values v(n);
+Numbers permutation(size_t n, std::mt19937& rng) {
+  Numbers v(n);
   for (size_t i = 0; i < n; ++i) v[i] = static_cast<double>(i);
   std::shuffle(v.begin(), v.end(), rng);
   return v;
@@ -24,7 +24,7 @@ Values permutation(size_t n, std::mt19937& rng) {
 TEST(Statistics, SpearmanOfPermutationsIsThatOfRankDifferences) {
   std::mt19937 rng(1);
   for (size_t n = 2; n < 40; ++n) {
-    const Values x = permutation(n, rng), y = permutation(n, rng);
+    const Numbers x = permutation(n, rng), y = permutation(n, rng);
     double d2 = 0;
     for (size_t i = 0; i < n; ++i) d2 += (x[i] - y[i]) * (x[i] - y[i]);
     const auto m = static_cast<double>(n);
@@ -35,8 +35,8 @@ TEST(Statistics, SpearmanOfPermutationsIsThatOfRankDifferences) {
 TEST(Statistics, KendallOfPermutationsCountsInversions) {
   std::mt19937 rng(2);
   for (size_t n = 2; n < 40; ++n) {
-    const Values y = permutation(n, rng);
-    Values x(n);
+    const Numbers y = permutation(n, rng);
+    Numbers x(n);
     double inversions = 0;
     for (size_t i = 0; i < n; ++i) {
       x[i] = static_cast<double>(i);
@@ -47,7 +47,7 @@ TEST(Statistics, KendallOfPermutationsCountsInversions) {
   }
 }
 
-double tied_pairs(const Values& v) {
+double tied_pairs(const Numbers& v) {
   std::map<double, double> sizes;
   for (double x : v) sizes[x] += 1;
   double sum = 0;
@@ -58,7 +58,7 @@ double tied_pairs(const Values& v) {
 TEST(Statistics, TiesCountByTheirGroups) {
   std::mt19937 rng(3);
   for (int round = 0; round < 50; ++round) {
-    Values x(12), y(12), rank_x(12), rank_y(12);
+    Numbers x(12), y(12), rank_x(12), rank_y(12);
     for (size_t i = 0; i < x.size(); ++i) {
       x[i] = static_cast<double>(rng() % 5);
       y[i] = static_cast<double>(rng() % 4);
@@ -86,27 +86,27 @@ TEST(Statistics, TiesCountByTheirGroups) {
 }
 
 TEST(Statistics, NoFigureWithoutAnOrder) {
-  EXPECT_FALSE(spearman(Values{}, Values{}));
-  EXPECT_FALSE(spearman(Values{1}, Values{2}));
-  EXPECT_FALSE(spearman(Values{1, 1, 1}, Values{1, 2, 3}));
-  EXPECT_FALSE(kendall(Values{1}, Values{2}));
-  EXPECT_FALSE(kendall(Values{1, 2, 3}, Values{4, 4, 4}));
-  EXPECT_FALSE(median(Values{}));
-  EXPECT_FALSE(mean(Values{}));
-  EXPECT_FALSE(geometric_mean(Values{}));
+  EXPECT_FALSE(spearman(Numbers{}, Numbers{}));
+  EXPECT_FALSE(spearman(Numbers{1}, Numbers{2}));
+  EXPECT_FALSE(spearman(Numbers{1, 1, 1}, Numbers{1, 2, 3}));
+  EXPECT_FALSE(kendall(Numbers{1}, Numbers{2}));
+  EXPECT_FALSE(kendall(Numbers{1, 2, 3}, Numbers{4, 4, 4}));
+  EXPECT_FALSE(median(Numbers{}));
+  EXPECT_FALSE(mean(Numbers{}));
+  EXPECT_FALSE(geometric_mean(Numbers{}));
 }
 
 TEST(Statistics, MeansAndQuantiles) {
   std::mt19937 rng(4);
   for (size_t n = 1; n < 30; ++n) {
-    Values v(n);
+    Numbers v(n);
     double product = 1;
     for (double& x : v) {
       x = 0.5 + static_cast<double>(rng() % 1000) / 500;
       product *= x;
     }
     EXPECT_NEAR(*geometric_mean(v), std::pow(product, 1 / static_cast<double>(n)), 1e-9);
-    Values sorted = v;
+    Numbers sorted = v;
     std::sort(sorted.begin(), sorted.end());
     EXPECT_EQ(*median(v), (sorted[(n - 1) / 2] + sorted[n / 2]) / 2);
     EXPECT_EQ(quantile_of(v, 0), sorted.front());

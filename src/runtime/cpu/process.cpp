@@ -46,10 +46,10 @@ pid_t start(const std::vector<std::string>& argv, int log_fd) {
 }
 
 pid_t start(const Command& c) {
-  const int fd = open(c.log.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+  const int fd = ::open(c.log.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
   if (fd < 0) return -1;
   const pid_t pid = start(c.argv, fd);
-  close(fd);
+  ::close(fd);
   return pid;
 }
 
