@@ -77,6 +77,12 @@ constexpr Command kCommands[] = {
      {"validate --profile profile.yaml --suite quick -o table.csv",
       "validate --profile profile.yaml -o table.csv --resume --format json"},
      run_validate},
+    {"calibrate",
+     "learn from validations how far the model is off on a device",
+     "JOURNAL... --profile P -o CALIBRATION.yaml [options]",
+     {"calibrate table.journal --profile profile.yaml -o calibration.yaml",
+      "calibrate a.journal b.journal --profile profile.yaml -o calibration.yaml"},
+     run_calibrate},
 };
 
 std::string overview() {

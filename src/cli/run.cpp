@@ -4,12 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 
 #include "cli/command.h"
 #include "console/options.h"
 #include "console/report.h"
 #include "console/table.h"
 #include "files/files.h"
+#include "toolkit/calibrate.h"
 #include "toolkit/devices.h"
 #include "toolkit/profiles.h"
 #include "toolkit/summary.h"
@@ -19,7 +22,7 @@ namespace assay::cli {
 namespace {
 
 struct Request {
-  std::string bundle, input, reference, summary;
+  std::string bundle, input, reference, summary, calibration;
   bool check = false, check_programs = false;
   uint64_t seed = 0;
   toolkit::RunOptions run;
@@ -45,6 +48,7 @@ void declare(Options& options, Request& r) {
   options.add_option("--input", r.input, "inputs, raw float32; else random from --seed")
       .type_name("FILE");
   options.add_option("--seed", r.seed, "of random inputs").type_name("N").capture_default_str();
+  options.add_option("--calibration", r.calibration, "show what it makes of the prediction, too; see `assay calibrate`").type_name("FILE.yaml");
   options.add_option("--summary", r.summary, "write the result as JSON here too").type_name("FILE");
   options.add_format();
 }
@@ -52,7 +56,17 @@ void declare(Options& options, Request& r) {
 struct Ready {
   toolkit::Bundle bundle;
   toolkit::Values inputs;
+  std::optional<toolkit::Calibration> calibration;
 };
+
+Result<toolkit::Calibration> calibration_of(const std::string& path, const toolkit::Bundle& bundle) {
+  Result<toolkit::Calibration> calibration = toolkit::load_calibration(path);
+  if (!calibration) return calibration;
+  const Diags misfit = toolkit::misfits(*calibration, bundle.profile, bundle.api);
+  if (has_error(misfit)) return misfit;
+  print_diags(misfit);
+  return calibration;
+}
 
 Result<Ready> prepare(const Request& r) {
   Ready ready;
@@ -63,6 +77,11 @@ Result<Ready> prepare(const Request& r) {
   Result<toolkit::Bundle> bundle = toolkit::read_bundle(r.bundle, {r.check});
   if (!bundle) return bundle.diags();
   ready.bundle = std::move(*bundle);
+  if (!r.calibration.empty()) {
+    Result<toolkit::Calibration> calibration = calibration_of(r.calibration, ready.bundle);
+    if (!calibration) return calibration.diags();
+    ready.calibration = std::move(*calibration);
+  }
   if (r.input.empty()) {
     ready.inputs = toolkit::generate_inputs(ready.bundle.graph, r.seed);
     return ready;
@@ -93,13 +112,18 @@ Result<std::optional<toolkit::Verdict>> judge(const Request& r, const Ready& rea
 }
 
 std::vector<std::string> row(const std::string& name, double predicted, double low, double high,
-                             const toolkit::Times& t, const std::string& bound) {
-  return {shortened(name, 32),
-          duration(predicted),
-          duration(low) + " .. " + duration(high),
-          duration(t.median),
-          percent(toolkit::prediction_error(predicted, t.median)),
-          bound};
+                             const toolkit::Times& t, const std::string& bound, const std::optional<toolkit::Span>& calibrated) {
+  std::vector<std::string> out = {shortened(name, 32),
+                                  duration(predicted),
+                                  duration(low) + " .. " + duration(high),
+                                  duration(t.median),
+                                  percent(toolkit::prediction_error(predicted, t.median)),
+                                  bound};
+  if (!calibrated) return out;
+  const std::string more[] = {duration(calibrated->seconds), duration(calibrated->low) + " .. " + duration(calibrated->high),
+                              percent(toolkit::prediction_error(calibrated->seconds, t.median))};
+  out.insert(out.end(), std::begin(more), std::end(more));
+  return out;
 }
 
 void print_verdict(const toolkit::Verdict& v) {
@@ -112,9 +136,10 @@ void print_verdict(const toolkit::Verdict& v) {
 void print_text(const toolkit::Summary& s) {
   std::vector<std::vector<std::string>> rows = {
       {"operator", "predicted", "interval", "measured", "error", "bound"}};
+  if (s.calibrated) rows[0].insert(rows[0].end(), {"calibrated", "interval", "error"});
   for (const toolkit::OperatorSummary& o : s.operators)
-    rows.push_back(row(o.name, o.predicted_s, o.low_s, o.high_s, o.measured, o.bound));
-  rows.push_back(row("total", s.predicted_s, s.low_s, s.high_s, s.measured, ""));
+    rows.push_back(row(o.name, o.predicted_s, o.low_s, o.high_s, o.measured, o.bound, o.calibrated));
+  rows.push_back(row("total", s.predicted_s, s.low_s, s.high_s, s.measured, "", s.calibrated));
   fmt::print("{} on {}\n{}", s.model, s.device, table(rows));
   fmt::print("measured quartiles {} .. {}; chosen in {}, kernels {}\n", duration(s.measured.low),
              duration(s.measured.high), duration(s.plan_s),
@@ -156,7 +181,7 @@ Result<Executed> execute(const Request& r, const Ready& ready) {
   toolkit::report(r.run.progress, 0, 1, "checking");
   const auto verdict = judge(r, ready, ran->outputs);
   if (!verdict) return verdict.diags();
-  toolkit::Summary summary = toolkit::summarize(ready.bundle, *ran, *verdict);
+  toolkit::Summary summary = toolkit::summarize(ready.bundle, *ran, *verdict, ready.calibration ? &*ready.calibration : nullptr);
   if (!r.summary.empty()) {
     const Diags unwritten = write_text(r.summary, to_json(summary).dump(2) + "\n");
     if (!unwritten.empty()) return unwritten;

@@ -9,6 +9,7 @@
 #include "console/table.h"
 #include "files/files.h"
 #include "simulator/estimate.h"
+#include "toolkit/calibrate.h"
 #include "toolkit/estimate_json.h"
 #include "toolkit/profiles.h"
 
@@ -18,7 +19,7 @@ namespace {
 using toolkit::Json;
 
 struct Request {
-  std::string path, profile;
+  std::string path, profile, calibration;
   std::vector<std::string> overrides;
   bool explain = false;
   toolkit::SimulateOptions simulate;
@@ -32,45 +33,77 @@ void declare(Options& options, Request& r) {
   options.add_option("--api", r.simulate.api, "of the profile; its first when not given")
       .type_name("NAME");
   options.add_flag("--cold", r.simulate.cold, "of a program: the caches hold nothing of it");
+  options.add_option("--calibration", r.calibration, "show what it makes of the estimates, too; see `assay calibrate`").type_name("FILE.yaml");
   options.add_flag("--explain", r.explain, "every term behind each time");
   options.add_overrides(r.overrides);
   options.add_format();
 }
 
-Result<toolkit::Simulation> simulate(const Request& r) {
+struct Simulated {
+  toolkit::Simulation simulation;
+  std::vector<toolkit::Span> calibrated;  // per step; none: no calibration was given
+};
+
+// With what the calibration makes of each step.
+Result<Simulated> calibrated(toolkit::Simulation s, const hwdesc::Profile& profile, const std::string& path) {
+  const Result<toolkit::Calibration> calibration = toolkit::load_calibration(path);
+  if (!calibration) return calibration.diags();
+  const Diags misfit = toolkit::misfits(*calibration, profile, s.api);
+  if (has_error(misfit)) return misfit;
+  print_diags(misfit);
+  Simulated out{std::move(s), {}};
+  for (size_t i = 0; i < out.simulation.steps.size(); ++i)
+    out.calibrated.push_back(toolkit::calibrated(*calibration, out.simulation.classes[i], out.simulation.estimates[i]));
+  return out;
+}
+
+Result<Simulated> simulate(const Request& r) {
   if (r.profile.empty() && !directory_exists(r.path))
     return error("--profile is needed: only a bundle's directory has its own");
   Result<hwdesc::Profile> profile =
       r.profile.empty() ? toolkit::profile_of_bundle(r.path) : toolkit::load_profile(r.profile);
   if (profile) profile = toolkit::apply_overrides(std::move(*profile), r.overrides);
   if (!profile) return profile.diags();
-  return toolkit::simulate(r.path, *profile, r.simulate);
+  Result<toolkit::Simulation> simulation = toolkit::simulate(r.path, *profile, r.simulate);
+  if (!simulation) return simulation.diags();
+  if (r.calibration.empty()) return Simulated{std::move(*simulation), {}};
+  return calibrated(std::move(*simulation), *profile, r.calibration);
 }
 
-Json to_json(const toolkit::Simulation& s) {
+Json to_json(const toolkit::Span& s) { return {{"seconds", s.seconds}, {"low", s.low}, {"high", s.high}}; }
+
+Json to_json(const Simulated& simulated) {
+  const toolkit::Simulation& s = simulated.simulation;
   Json steps = Json::array();
   for (size_t i = 0; i < s.steps.size(); ++i) {
     Json step = {{"name", s.steps[i]}};
     step.update(toolkit::to_json(s.estimates[i]));
+    if (!simulated.calibrated.empty()) step["calibrated"] = to_json(simulated.calibrated[i]);
     steps.push_back(std::move(step));
   }
-  return {{"name", s.name},
-          {"profile", s.profile},
-          {"total", toolkit::to_json(s.total)},
-          {"steps", steps}};
+  Json total = toolkit::to_json(s.total);
+  if (!simulated.calibrated.empty()) total["calibrated"] = to_json(toolkit::sum_of(simulated.calibrated));
+  return {{"name", s.name}, {"profile", s.profile}, {"total", total}, {"steps", steps}};
 }
 
-std::vector<std::string> row(const std::string& name, const model::Estimate& e) {
+std::string interval(double low, double high) { return duration(low) + " .. " + duration(high); }
+
+std::vector<std::string> row(const std::string& name, const model::Estimate& e, const toolkit::Span* calibrated) {
   const double gflops = e.seconds > 0 ? e.flops / e.seconds * 1e-9 : 0;
-  return {shortened(name, 32), duration(e.seconds), duration(e.low) + " .. " + duration(e.high),
-          fmt::format("{:.1f}", gflops), e.bound};
+  std::vector<std::string> out = {shortened(name, 32), duration(e.seconds), interval(e.low, e.high), fmt::format("{:.1f}", gflops), e.bound};
+  if (calibrated != nullptr) out.insert(out.end(), {duration(calibrated->seconds), interval(calibrated->low, calibrated->high)});
+  return out;
 }
 
-void print_text(const toolkit::Simulation& s, bool explain) {
+void print_text(const Simulated& simulated, bool explain) {
+  const toolkit::Simulation& s = simulated.simulation;
   std::vector<std::vector<std::string>> rows = {
       {"step", "estimate", "interval", "Gflop/s", "bound"}};
-  for (size_t i = 0; i < s.steps.size(); ++i) rows.push_back(row(s.steps[i], s.estimates[i]));
-  if (s.steps.size() > 1) rows.push_back(row("total", s.total));
+  const bool both = !simulated.calibrated.empty();
+  if (both) rows[0].insert(rows[0].end(), {"calibrated", "interval"});
+  for (size_t i = 0; i < s.steps.size(); ++i) rows.push_back(row(s.steps[i], s.estimates[i], both ? &simulated.calibrated[i] : nullptr));
+  const toolkit::Span total = toolkit::sum_of(simulated.calibrated);
+  if (s.steps.size() > 1) rows.push_back(row("total", s.total, both ? &total : nullptr));
   fmt::print("{} on {}\n{}", s.name, s.profile, table(rows));
   if (!explain) return;
   for (size_t i = 0; i < s.steps.size(); ++i)
@@ -85,7 +118,7 @@ ExitCode run_simulate(const Command& self, std::span<const std::string> argument
   Options options(self);
   declare(options, request);
   if (const auto stop = options.parse(arguments)) return *stop;
-  const Result<toolkit::Simulation> simulation = simulate(request);
+  const Result<Simulated> simulation = simulate(request);
   if (!simulation) return failed(simulation.diags(), context);
   if (options.format() == Format::json)
     print_json(to_json(*simulation));

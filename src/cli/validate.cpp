@@ -3,11 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "cli/command.h"
+#include "cli/errors_table.h"
 #include "console/options.h"
 #include "console/report.h"
 #include "console/table.h"
 #include "files/files.h"
+#include "toolkit/calibrate.h"
 #include "toolkit/devices.h"
 #include "toolkit/profiles.h"
 #include "toolkit/validate_plot.h"
@@ -16,10 +20,8 @@
 namespace assay::cli {
 namespace {
 
-using toolkit::Figure;
-
 struct Request {
-  std::string profile, suite = "operators", output, from;
+  std::string profile, suite = "operators", output, from, calibration;
   std::vector<std::string> overrides;
   toolkit::ValidateOptions validate;
 };
@@ -54,6 +56,7 @@ void declare(Options& options, Request& r) {
   options.add_option("--from", r.from, "judge again the times that such a journal keeps; no device is touched")
       .type_name("FILE.journal")
       .excludes(resume);
+  options.add_option("--calibration", r.calibration, "show the figures with this one, too; see `assay calibrate`").type_name("FILE.yaml");
   options.add_overrides(r.overrides);
   options.add_format();
 }
@@ -65,6 +68,7 @@ std::string beside(const std::string& output, const std::string& ending) {
 struct Ready {
   hwdesc::Profile profile;
   toolkit::Suite suite;
+  std::optional<toolkit::Calibration> calibration;
 };
 
 Result<Ready> prepare(Request& r) {
@@ -79,7 +83,18 @@ Result<Ready> prepare(Request& r) {
   if (!profile) return profile.diags();
   Result<toolkit::Suite> suite = toolkit::load_suite(r.suite);
   if (!suite) return suite.diags();
-  return Ready{std::move(*profile), std::move(*suite)};
+  Ready ready{std::move(*profile), std::move(*suite), {}};
+  if (r.calibration.empty()) return ready;
+  Result<toolkit::Calibration> calibration = toolkit::load_calibration(r.calibration);
+  if (!calibration) return calibration.diags();
+  ready.calibration = std::move(*calibration);
+  return ready;
+}
+
+// Of measuring; kept times know their api themselves.
+Diags misfits(const Ready& ready, const toolkit::ValidateOptions& options) {
+  const Result<hwdesc::Target> target = toolkit::target_of(ready.profile, options.api);
+  return target && ready.calibration ? toolkit::misfits(*ready.calibration, ready.profile, target->api.name) : Diags{};
 }
 
 Diags device_fault(const Ready& ready, const toolkit::ValidateOptions& options) {
@@ -88,10 +103,6 @@ Diags device_fault(const Ready& ready, const toolkit::ValidateOptions& options) 
   const auto opened = toolkit::open_ready(options.device, *target);
   return opened ? Diags{} : opened.diags();
 }
-
-std::string plain(const Figure& f) { return f ? fmt::format("{:.2f}", *f) : "-"; }
-std::string share(const Figure& f) { return f ? fmt::format("{:.1f} %", *f * 100) : "-"; }
-std::string signed_share(const Figure& f) { return f ? percent(*f) : "-"; }
 
 std::vector<std::string> row(const toolkit::OperatorScore& o) {
   return {shortened(o.name, 44),
@@ -106,11 +117,6 @@ std::vector<std::string> row(const toolkit::OperatorScore& o) {
           share(o.all.half_width)};
 }
 
-std::vector<std::string> row(const std::string& name, const toolkit::Errors& e) {
-  return {name,         std::to_string(e.programs), share(e.mape),     share(e.median),
-          share(e.p90), signed_share(e.bias),       share(e.coverage), share(e.half_width)};
-}
-
 void print_text(const toolkit::Validation& v, const toolkit::Score& s) {
   std::vector<std::vector<std::string>> rows = {{"operator", "first choice", "error", "MAPE all",
                                                  "bias", "Spearman", "Kendall good", "regret",
@@ -120,12 +126,10 @@ void print_text(const toolkit::Validation& v, const toolkit::Score& s) {
                   plain(s.spearman_median), plain(s.kendall_good_median), plain(s.regret_geomean),
                   share(s.all.coverage), share(s.all.half_width)});
   fmt::print("{} on {}, profile {}\n{}\n", v.suite, v.device, v.profile, table(rows));
-  rows = {{"programs", "n", "MAPE", "median", "90th", "bias", "coverage", "half-width"}};
-  rows.push_back(row("first choices", s.first));
-  rows.push_back(row("model's best tenth", s.best_tenth));
-  rows.push_back(row("drawn from all legal", s.uniform));
-  for (const toolkit::Regime& r : s.regimes) rows.push_back(row(r.name + ", all", r.all));
-  for (const toolkit::Regime& r : s.regimes) rows.push_back(row(r.name + ", first", r.first));
+  rows = {errors_heading()};
+  for (const auto& [name, errors] : kSets) rows.push_back(errors_row(name, s.*errors));
+  for (const toolkit::Regime& r : s.regimes) rows.push_back(errors_row(r.name + ", all", r.all));
+  for (const toolkit::Regime& r : s.regimes) rows.push_back(errors_row(r.name + ", first", r.first));
   fmt::print("{}\n{} of {} operators, {} programs measured, {} with wrong values\n", table(rows),
              v.operators.size(), v.total, s.measured, s.wrong);
   fmt::print(
@@ -141,16 +145,42 @@ Diags write_files(const toolkit::Validation& v, const std::string& output) {
   return write_text(beside(output, ".svg"), toolkit::plot_svg(v));
 }
 
-ExitCode conclude(const toolkit::Validation& v, const Request& r, Format format,
+void print_calibrated(const toolkit::Score& plain, const toolkit::Score& calibrated) {
+  std::vector<std::vector<std::string>> rows = {errors_heading()};
+  for (const auto& [name, errors] : kSets) {
+    rows.push_back(errors_row(name, plain.*errors));
+    rows.push_back(errors_row("  calibrated", calibrated.*errors));
+  }
+  fmt::print("\n{}", table(rows));
+}
+
+Diags show(const toolkit::Validation& v, const toolkit::Score& score, const Ready& ready, Format format) {
+  std::optional<toolkit::Score> calibrated;
+  if (ready.calibration) {
+    const Diags misfit = toolkit::misfits(*ready.calibration, ready.profile, v.api);
+    if (has_error(misfit)) return misfit;
+    print_diags(misfit);
+    const Result<toolkit::Validation> by = toolkit::calibrated(v, *ready.calibration);
+    if (!by) return by.diags();
+    calibrated = toolkit::score_of(*by);
+  }
+  if (format == Format::json) {
+    toolkit::Json json = to_json(v, score);
+    if (calibrated) json["calibrated"] = toolkit::figures(*calibrated);
+    print_json(json);
+    return {};
+  }
+  print_text(v, score);
+  if (calibrated) print_calibrated(score, *calibrated);
+  return {};
+}
+
+ExitCode conclude(const toolkit::Validation& v, const Request& r, const Ready& ready, Format format,
                   const Context& context) {
   const toolkit::Score score = toolkit::score_of(v);
   if (!v.operators.empty()) {
-    const Diags unwritten = write_files(v, r.output);
-    if (!unwritten.empty()) return failed(unwritten, context);
-    if (format == Format::json)
-      print_json(to_json(v, score));
-    else
-      print_text(v, score);
+    if (const Diags unwritten = write_files(v, r.output); !unwritten.empty()) return failed(unwritten, context);
+    if (const Diags unshown = show(v, score, ready, format); !unshown.empty()) return failed(unshown, context);
   }
   if (static_cast<int>(v.operators.size()) == v.total)
     return score.wrong == 0 ? ExitCode::ok : ExitCode::no;
@@ -170,6 +200,7 @@ ExitCode run_validate(const Command& self, std::span<const std::string> argument
   if (const auto stop = options.parse(arguments)) return *stop;
   const Result<Ready> ready = prepare(request);
   if (!ready) return failed(ready.diags(), context);
+  if (const Diags misfit = misfits(*ready, request.validate); request.from.empty() && has_error(misfit)) return failed(misfit, context);
   if (request.from.empty())
     if (const Diags fault = device_fault(*ready, request.validate); !fault.empty()) return failed(fault, context, ExitCode::device_unavailable);
   ProgressLine progress(context);
@@ -180,7 +211,7 @@ ExitCode run_validate(const Command& self, std::span<const std::string> argument
                            : toolkit::judge_again(ready->profile, request.from, request.validate.api, request.validate.progress, context.cancel);
   progress.clear();
   if (!validation) return failed(validation.diags(), context);
-  return conclude(*validation, request, options.format(), context);
+  return conclude(*validation, request, *ready, options.format(), context);
 }
 
 }  // namespace assay::cli

@@ -6,6 +6,7 @@
 #include "model/machine.h"
 #include "simulator/estimate.h"
 #include "toolkit/bundle.h"
+#include "toolkit/calibration.h"
 #include "toolkit/profiles.h"
 
 namespace assay::toolkit {
@@ -15,7 +16,10 @@ Simulation simulate_plan(const ir::Plan& plan, const model::Machine& machine) {
   simulator::PlanEstimate estimate = simulator::simulate(plan, machine);
   Simulation s;
   s.name = plan.name;
-  for (const ir::Step& step : plan.steps) s.steps.push_back(step.name);
+  for (const ir::Step& step : plan.steps) {
+    s.steps.push_back(step.name);
+    s.classes.push_back(class_of(plan.programs[static_cast<size_t>(step.program)]));
+  }
   s.estimates = std::move(estimate.steps);
   s.total = std::move(estimate.total);
   return s;
@@ -35,6 +39,7 @@ Simulation simulate_program(const ir::Program& p, const model::Machine& machine,
   Simulation s;
   s.name = p.name;
   s.steps = {p.name};
+  s.classes = {class_of(p)};
   s.total = simulator::estimate(p, machine, state, where, kernel ? &counts : nullptr);
   s.estimates = {s.total};
   return s;
@@ -67,6 +72,7 @@ Result<Simulation> simulate(const std::string& path, const hwdesc::Profile& prof
     out = simulate_program(*program, *machine, *target, options.cold);
   }
   out->profile = profile.name;
+  out->api = target->api.name;
   return out;
 }
 

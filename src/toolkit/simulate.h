@@ -12,8 +12,9 @@
 namespace assay::toolkit {
 
 struct Simulation {
-  std::string name, profile;
+  std::string name, profile, api;
   std::vector<std::string> steps;          // names
+  std::vector<std::string> classes;        // of each step's program, as calibrations have them
   std::vector<model::Estimate> estimates;  // per step
   model::Estimate total;
 };

@@ -8,10 +8,22 @@ namespace {
 // JSON has no infinity: a result without any right value has no error to report.
 Json number_or_null(double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); }
 
+Json to_json(const Span& s) { return {{"predicted_s", s.seconds}, {"interval_s", {s.low, s.high}}}; }
+
+void put_calibrated(const Bundle& bundle, const Calibration& calibration, Summary& to) {
+  std::vector<Span> steps;
+  for (size_t i = 0; i < bundle.plan.steps.size(); ++i) {
+    const ir::Program& p = bundle.plan.programs[static_cast<size_t>(bundle.plan.steps[i].program)];
+    steps.push_back(calibrated(calibration, class_of(p), bundle.estimates[i]));
+    to.operators[i].calibrated = steps.back();
+  }
+  to.calibrated = sum_of(steps);
+}
+
 }  // namespace
 
 Summary summarize(const Bundle& bundle, const RunResult& run,
-                  const std::optional<Verdict>& verdict) {
+                  const std::optional<Verdict>& verdict, const Calibration* calibration) {
   Summary s;
   s.model = bundle.plan.name;
   s.device = run.device;
@@ -25,8 +37,9 @@ Summary summarize(const Bundle& bundle, const RunResult& run,
   for (size_t i = 0; i < bundle.plan.steps.size(); ++i) {
     const model::Estimate& e = bundle.estimates[i];
     s.operators.push_back(
-        {bundle.plan.steps[i].name, e.seconds, e.low, e.high, run.steps[i], e.bound});
+        {bundle.plan.steps[i].name, e.seconds, e.low, e.high, run.steps[i], e.bound, {}});
   }
+  if (calibration != nullptr) put_calibrated(bundle, *calibration, s);
   return s;
 }
 
@@ -36,13 +49,15 @@ double prediction_error(double predicted_s, double measured_s) {
 
 Json to_json(const Summary& s) {
   Json operators = Json::array();
-  for (const OperatorSummary& o : s.operators)
+  for (const OperatorSummary& o : s.operators) {
     operators.push_back({{"name", o.name},
                          {"predicted_s", o.predicted_s},
                          {"interval_s", {o.low_s, o.high_s}},
                          {"measured_s", o.measured.median},
                          {"measured_quartiles_s", {o.measured.low, o.measured.high}},
                          {"bound", o.bound}});
+    if (o.calibrated) operators.back()["calibrated"] = to_json(*o.calibrated);
+  }
   Json out = {{"model", s.model}, {"device", s.device}};
   out["verified"] = s.verdict ? Json(s.verdict->verified) : Json(nullptr);
   out["max_relative_error"] =
@@ -54,6 +69,7 @@ Json to_json(const Summary& s) {
   out["measured_quartiles_s"] = {s.measured.low, s.measured.high};
   out["plan_s"] = s.plan_s;
   out["build_s"] = s.build_s;
+  if (s.calibrated) out["calibrated"] = to_json(*s.calibrated);
   out["operators"] = operators;
   return out;
 }

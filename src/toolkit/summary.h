@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "toolkit/bundle.h"
+#include "toolkit/calibration.h"
 #include "toolkit/estimate_json.h"
 #include "toolkit/run.h"
 #include "toolkit/verify.h"
@@ -18,6 +19,7 @@ struct OperatorSummary {
   double predicted_s = 0, low_s = 0, high_s = 0;  // the model's interval
   Times measured;
   std::string bound;
+  std::optional<Span> calibrated;
 };
 
 struct Summary {
@@ -27,10 +29,12 @@ struct Summary {
   Times measured;
   double plan_s = 0, build_s = 0;
   std::vector<OperatorSummary> operators;
+  std::optional<Span> calibrated;  // of the total
 };
 
+// `calibration`: what to show beside the model's own times; nullptr: nothing.
 Summary summarize(const Bundle& bundle, const RunResult& run,
-                  const std::optional<Verdict>& verdict);
+                  const std::optional<Verdict>& verdict, const Calibration* calibration = nullptr);
 
 // predicted / measured - 1
 double prediction_error(double predicted_s, double measured_s);

@@ -180,6 +180,7 @@ Result<Validation> validate(const hwdesc::Profile& profile, const Suite& suite,
   Validation out;
   out.suite = suite.name;
   out.profile = profile.name;
+  out.api = target->api.name;
   out.device = (*device)->info().id + " " + (*device)->info().name;
   out.total = static_cast<int>(cases->size());
   const RunIdentity run = identity_of(profile, suite, *target, options);

@@ -48,7 +48,7 @@ struct OperatorRows {
 };
 
 struct Validation {
-  std::string suite, profile, device;
+  std::string suite, profile, device, api;
   std::vector<OperatorRows> operators;
   int total = 0;       // operators of the suite; fewer above: interrupted
   int taken_over = 0;  // of those, from an earlier run's journal

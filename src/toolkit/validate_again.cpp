@@ -47,6 +47,7 @@ Result<Validation> judge_again(const hwdesc::Profile& profile, const std::string
   Validation out;
   out.suite = journal;
   out.profile = profile.name;
+  out.api = target->api.name;
   out.device = kept->run.device;
   out.total = static_cast<int>(kept->operators.size());
   for (OperatorRows& o : kept->operators) {

@@ -177,6 +177,16 @@ Score score_of(const Validation& v) {
   return s;
 }
 
+Json figures(const Score& s) {
+  return {{"mape", or_null(s.first.mape)},
+          {"mape_all", or_null(s.all.mape)},
+          {"coverage", or_null(s.all.coverage)},
+          {"half_width_median", or_null(s.all.half_width)},
+          {"first", to_json(s.first)},
+          {"best_tenth", to_json(s.best_tenth)},
+          {"uniform", to_json(s.uniform)}};
+}
+
 Json to_json(const Validation& v, const Score& s) {
   Json operators = Json::array(), regimes = Json::array();
   for (const OperatorScore& o : s.operators) operators.push_back(to_json(o));

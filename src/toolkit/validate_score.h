@@ -61,6 +61,9 @@ double error_of(const ProgramRow& row);
 
 Json to_json(const Validation& v, const Score& s);
 
+// What calibrating can change of a score.
+Json figures(const Score& s);
+
 // One line per program, the best tenth of each operator first as drawn.
 std::string print_csv(const Validation& v);
 

@@ -43,6 +43,18 @@ TEST(BadInput, MissingFiles) {
   expect_bad(run_assay({"probe", "--from", dir.at("none"), "-o", dir.at("p.yaml")}), "error:");
 }
 
+TEST(BadInput, Calibrate) {
+  const ScratchDirectory dir;
+  const std::string made = dir.at("c.yaml"), journal = write(dir.at("t.journal"), "{\"kind\":\"run\"}\n");
+  expect_bad(run_assay({"calibrate", "--profile", kProfile, "-o", made}), "JOURNAL");
+  expect_bad(run_assay({"calibrate", dir.at("none.journal"), "--profile", kProfile, "-o", made}), "there is no such file");
+  expect_bad(run_assay({"calibrate", journal, "--profile", kProfile, "-o", made}), "t.journal:1: error:");
+  EXPECT_FALSE(std::filesystem::exists(made));
+  const std::string broken = write(dir.at("b.yaml"), "schema: assay/calibration/1\nclasses: {any: {factor: quick}}\n");
+  expect_bad(run_assay({"validate", "--profile", kProfile, "-o", dir.at("t.csv"), "--calibration", broken}), "b.yaml:2:25: error: 'factor' is 'quick'");
+  expect_bad(run_assay({"simulate", dir.path(), "--profile", kProfile, "--calibration", broken}), "error:");
+}
+
 TEST(BadInput, Validate) {
   const ScratchDirectory dir;
   const std::string table = dir.at("t.csv");

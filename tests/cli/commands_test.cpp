@@ -148,6 +148,35 @@ TEST(Commands, ValidateWritesTablePictureAndJournal) {
   EXPECT_THAT(again.out, HasSubstr("1 of 1 operators"));
 }
 
+TEST(Commands, CalibrateIsShownBesideWhatIsPredicted) {
+  const ScratchDirectory dir;
+  const Environment cache = {{"XDG_CACHE_HOME", dir.at("cache")}};
+  std::ofstream(dir.at("s.yaml")) << "schema: assay/suite/1\nname: tiny\noperators: [matmul m=16 n=16 k=8, relu n=64]\n";
+  const std::string table = dir.at("t.csv"), journal = dir.at("t.journal"), made = dir.at("c.yaml");
+  const Outcome measured = run_assay({"validate", "--profile", kProfile, "--suite", dir.at("s.yaml"), "-o", table, "--programs", "4", "--repeat", "1"}, cache);
+  ASSERT_EQ(measured.code, 0) << measured.err;
+  const Outcome calibrated = run_assay({"calibrate", journal, "--profile", kProfile, "-o", made});
+  ASSERT_EQ(calibrated.code, 0) << calibrated.err;
+  EXPECT_THAT(calibrated.out, ContainsRegex("matmul +1 +4 "));
+  EXPECT_THAT(calibrated.out, HasSubstr("calibrated by other operators"));
+
+  const Outcome judged = run_assay({"validate", "--profile", kProfile, "--from", journal, "-o", dir.at("u.csv"), "--calibration", made, "--format", "json"});
+  ASSERT_EQ(judged.code, 0) << judged.err;
+  const json with = json::parse(judged.out);
+  EXPECT_NE(with["calibrated"]["mape_all"].get<double>(), with["mape_all"].get<double>());
+
+  const std::string bundle = dir.at("bundle");
+  ASSERT_EQ(run_assay({"compile", "--op", "matmul m=16 n=16 k=8", "--profile", kProfile, "-o", bundle}, cache).code, 0);
+  const Outcome simulated = run_assay({"simulate", bundle, "--calibration", made, "--format", "json"});
+  ASSERT_EQ(simulated.code, 0) << simulated.err;
+  const json total = json::parse(simulated.out)["total"];
+  const Outcome run = run_assay({"run", bundle, "--repeat", "3", "--calibration", made, "--format", "json"}, cache);
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_DOUBLE_EQ(json::parse(run.out)["calibrated"]["predicted_s"].get<double>(), total["calibrated"]["seconds"].get<double>());
+  EXPECT_NE(total["calibrated"]["seconds"].get<double>(), total["seconds"].get<double>());
+  EXPECT_THAT(run_assay({"run", bundle, "--repeat", "1", "--calibration", made}, cache).out, HasSubstr("calibrated"));
+}
+
 TEST(Commands, CtrlCEndsWith130) {
   const ScratchDirectory dir;
   const Outcome o = run_assay_and_signal(

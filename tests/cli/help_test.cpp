@@ -14,7 +14,7 @@ namespace {
 const std::vector<std::vector<std::string>> kCommands = {
     {"devices"},          {"probe"},           {"profile", "list"}, {"profile", "show"},
     {"profile", "check"}, {"profile", "diff"}, {"profile", "merge"}, {"profile", "schema"}, {"compile"},
-    {"run"},              {"simulate"},         {"validate"}};
+    {"run"},              {"simulate"},         {"validate"}, {"calibrate"}};
 
 void expect_golden(const std::string& name, const std::string& text) {
   const std::string path = std::string(ASSAY_SOURCE_DIR) + "/tests/cli/golden/" + name + ".txt";
@@ -33,6 +33,10 @@ TEST(Help, Overview) {
   const Outcome o = run_assay({"--help"});
   EXPECT_EQ(o.code, 0);
   expect_golden("assay", o.out);
+  std::istringstream lines(o.out);
+  size_t commands = 0;
+  for (std::string line; std::getline(lines, line);) commands += line.starts_with("  ") ? 1 : 0;
+  EXPECT_EQ(commands, kCommands.size()) << "the list above is of all of them";
   EXPECT_EQ(run_assay({"help"}).out, o.out);
   EXPECT_EQ(run_assay({}).err, o.out);
   EXPECT_EQ(run_assay({}).code, 2);
