@@ -72,13 +72,6 @@ class PlanBuilder {
   std::map<std::pair<int, std::string>, int> tensors_;
 };
 
-// Equal problems have equal answers: the key under which construction is remembered.
-std::string key_of(const Problem& p) {
-  std::string key = ir::print_graph(p.graph);
-  for (size_t t = 0; t < p.layouts.size(); ++t) key += ir::print(p.layouts[t]) + (p.packable[t] ? "c\n" : "\n");
-  return key;
-}
-
 // A program for every part, each for the caches as the one before leaves them.
 class Chooser {  // invariant: refers to the parts of one compilation, which outlive it
  public:
@@ -152,7 +145,7 @@ class Chooser {  // invariant: refers to the parts of one compilation, which out
 Result<Compiled> compile(const ir::Graph& graph, const hwdesc::Target& target, const Options& options) {
   const Result<model::Machine> machine = model::prepare(target);
   if (!machine.ok()) return machine.diags();
-  const Problems problems = problems_of(graph, *machine);
+  const Problems problems = problems_of(graph, target, *machine);
   Chooser chooser(problems, target, *machine, options);
   if (Diags diags = chooser.run(); !diags.empty()) return diags;
   PlanBuilder builder(problems.laid, problems.storage, *machine);

@@ -132,4 +132,20 @@ LaidOut choose_layouts(ir::Graph graph, int64_t block, bool free_io) {
   return out;
 }
 
+LaidOut with_new_tensors_laid_out(LaidOut laid) {
+  for (size_t t = laid.layouts.size(); t < laid.graph.tensors.size(); ++t)
+    laid.layouts.push_back(ir::row_major(static_cast<int>(laid.graph.tensors[t].shape.size())));
+  return laid;
+}
+
+LaidOut alone(const LaidOut& laid, const ir::Node& n) {
+  LaidOut out;
+  out.graph.name = laid.graph.name;
+  out.graph.tensors = laid.graph.tensors;
+  out.graph.nodes = {n};
+  out.graph.outputs = {n.output};
+  out.layouts = laid.layouts;
+  return out;
+}
+
 }  // namespace assay::compiler

@@ -2,6 +2,7 @@
 // fuse, each chain with what construction has to know about it.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "compiler/construct.h"
@@ -24,6 +25,9 @@ struct Problems {
   std::vector<TileGraph> tile_graphs;  // in an order in which they can run
 };
 
-Problems problems_of(const ir::Graph& graph, const model::Machine& m);
+// Equal problems have equal answers: the key under which what is found for one is remembered.
+std::string key_of(const Problem& p);
+
+Problems problems_of(const ir::Graph& graph, const hwdesc::Target& target, const model::Machine& m);
 
 }  // namespace assay::compiler

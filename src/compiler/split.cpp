@@ -1,6 +1,7 @@
 #include "compiler/split.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "compiler/rewrite.h"
 
@@ -163,25 +164,37 @@ ir::Node sum_over_parts(const ir::Graph& g, const ir::Node& n, int64_t parts, in
 
 }  // namespace
 
-ir::Graph split_long_sums(const ir::Graph& g, double results) {
-  ir::Graph out = g;
-  out.nodes.clear();
-  for (const ir::Node& n : g.nodes) {
-    const auto [axis, parts] = parts_of_sum(g, n, results);
-    if (parts <= 1) {
-      out.nodes.push_back(n);
-      continue;
-    }
-    ir::Tensor partial = g.tensors[static_cast<size_t>(n.output)];
-    partial.name += ".parts";
-    partial.shape.insert(partial.shape.begin(), parts);
-    partial.constant = -1;
-    out.tensors.push_back(std::move(partial));
-    const int id = static_cast<int>(out.tensors.size()) - 1;
-    out.nodes.push_back(part_of_sum(n, axis, parts, id));
-    out.nodes.push_back(sum_over_parts(g, n, parts, id));
+namespace {
+
+// The node in its parts; false: it stays as it is.
+bool put_in_parts(ir::Graph& to, const ir::Node& n, double results) {
+  const auto [axis, parts] = parts_of_sum(to, n, results);
+  if (parts <= 1) return false;
+  ir::Tensor partial = to.tensors[static_cast<size_t>(n.output)];
+  partial.name += ".parts";
+  partial.shape.insert(partial.shape.begin(), parts);
+  partial.constant = -1;
+  to.tensors.push_back(std::move(partial));
+  const int id = static_cast<int>(to.tensors.size()) - 1;
+  to.nodes.push_back(part_of_sum(n, axis, parts, id));
+  to.nodes.push_back(sum_over_parts(to, n, parts, id));
+  return true;
+}
+
+}  // namespace
+
+LaidOut split_long_sums(LaidOut laid, double results, const Faster& faster) {
+  for (const ir::Node& n : std::exchange(laid.graph.nodes, {})) {
+    const LaidOut now = alone(laid, n);
+    LaidOut then = now;
+    then.graph.nodes.clear();
+    const bool splits = put_in_parts(then.graph, n, results);
+    if (splits && faster(now, with_new_tensors_laid_out(std::move(then))))
+      put_in_parts(laid.graph, n, results);
+    else
+      laid.graph.nodes.push_back(n);
   }
-  return out;
+  return with_new_tensors_laid_out(std::move(laid));
 }
 
 ir::Graph split_row_reductions(const ir::Graph& g, int width, bool ragged) {

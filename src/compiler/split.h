@@ -6,6 +6,7 @@
 // gather is w / |k| of it. Source: Hidet's parallel-k (ASPLOS'23), with a vector's lanes for parts.
 #pragma once
 
+#include "compiler/layout.h"
 #include "ir/graph.h"
 
 namespace assay::compiler {
@@ -15,9 +16,9 @@ namespace assay::compiler {
 ir::Graph split_row_reductions(const ir::Graph& g, int width, bool ragged = false);
 
 // Sums of few results, each so long that the waves there are would wait for their loads most of the time: in parts side by side, added
-// up at the end. `results`: as many as keep a device busy. Source: Hidet's parallel-k (ASPLOS'23).
+// up at the end, where `faster` says so. `results`: as many as keep a device busy. Source: Hidet's parallel-k (ASPLOS'23).
 //
 //   out[i] = sum over k of f(i, k)   ->   part[p, i] = sum over m of f(i, p K/P + m),   out[i] = sum over p of part[p, i]
-ir::Graph split_long_sums(const ir::Graph& g, double results);
+LaidOut split_long_sums(LaidOut laid, double results, const Faster& faster);
 
 }  // namespace assay::compiler

@@ -47,7 +47,7 @@ Result<std::vector<Case>> cases_of(const Suite& suite, const hwdesc::Target& tar
     if (!graph) return graph.diags();
     Result<compiler::Compiled> compiled = compiler::compile(*graph, target, {});
     if (!compiled) return compiled.diags();
-    std::vector<compiler::TileGraph> parts = compiler::problems_of(*graph, machine).tile_graphs;
+    std::vector<compiler::TileGraph> parts = compiler::problems_of(*graph, target, machine).tile_graphs;
     const ir::Plan& plan = compiled->plan;
     ASSAY_CHECK(plan.steps.size() == parts.size());
     for (size_t i = 0; i < parts.size(); ++i) {

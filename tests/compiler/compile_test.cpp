@@ -145,7 +145,7 @@ TEST(Compile, ChoosesForTheCachesThatARunLeaves) {
     const ir::Graph g = *compiler::parse_operator(text);
     const auto c = compiler::compile(g, t, {});
     ASSERT_TRUE(c.ok()) << render(c.diags());
-    const auto parts = compiler::problems_of(g, m).tile_graphs;
+    const auto parts = compiler::problems_of(g, t, m).tile_graphs;
     if (parts.size() != 1) continue;
     const ir::Program& chosen = c->plan.programs[0];
     const std::vector<simulator::Range> where = simulator::ranges_apart(chosen);
@@ -168,7 +168,7 @@ TEST(Compile, EqualLayersShareAProgram) {
 TEST(Place, TellsBeforeThereAreProgramsWhereTensorsWillLie) {
   const hwdesc::Target t = small_cpu(8, 2);
   const ir::Graph g = residual_block(16, 7);
-  const compiler::Problems problems = compiler::problems_of(g, *model::prepare(t));
+  const compiler::Problems problems = compiler::problems_of(g, t, *model::prepare(t));
   const std::vector<simulator::Range> ranges = compiler::ranges_of(problems);
   const auto c = compiler::compile(g, t, {});
   ASSERT_TRUE(c.ok());

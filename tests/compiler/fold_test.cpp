@@ -8,6 +8,7 @@
 #include <random>
 
 #include "compiler/absorb.h"
+#include "compiler/compact.h"
 #include "compiler/fold.h"
 #include "compiler/lift.h"
 #include "compiler/simplify.h"
@@ -122,14 +123,49 @@ TEST(Split, LongSumsOfFewResultsAreTakenInParts) {
   Builder b;
   const int a = b.input({3, 640}), c = b.input({640, 5});
   b.g.outputs = {b.unary(ir::ScalarOp::tanh, b.matmul(a, c))};
-  EXPECT_EQ(compiler::split_long_sums(b.g, 15), b.g) << "as many results as are asked for";
-  const ir::Graph split = compiler::split_long_sums(b.g, 7 * 15);
+  compiler::LaidOut laid;
+  laid.graph = b.g;
+  for (const ir::Tensor& t : b.g.tensors) laid.layouts.push_back(ir::row_major(static_cast<int>(t.shape.size())));
+  const auto always = [](const compiler::LaidOut& now, const compiler::LaidOut& then) { return now.graph.nodes.size() == 1 && then.graph.nodes.size() == 2; };
+  const auto never = [](const compiler::LaidOut&, const compiler::LaidOut&) { return false; };
+  EXPECT_EQ(compiler::split_long_sums(laid, 15, always).graph, b.g) << "as many results as are asked for";
+  EXPECT_EQ(compiler::split_long_sums(laid, 7 * 15, never).graph, b.g) << "slower so";
+  const compiler::LaidOut made = compiler::split_long_sums(laid, 7 * 15, always);
+  const ir::Graph& split = made.graph;
   ASSERT_EQ(render(ir::verify(split)), "");
+  ASSERT_EQ(made.layouts.size(), split.tensors.size());
   ASSERT_EQ(split.nodes.size(), b.g.nodes.size() + 1);
   EXPECT_EQ(split.nodes[0].axes[0].extent, 5) << "seven do not divide 640";
-  EXPECT_EQ(compiler::split_long_sums(b.g, 1e9).nodes[0].axes[0].extent, 10) << "parts of 64 at least";
+  EXPECT_EQ(compiler::split_long_sums(laid, 1e9, always).graph.nodes[0].axes[0].extent, 10) << "parts of 64 at least";
   const std::vector<Floats> inputs{random_floats(rng, 3 * 640), random_floats(rng, 640 * 5)};
   expect_same_values(b.g, split, inputs);
+}
+
+// Convolutions of 1 x 1 that take every second pixel: the pixels are copied once, for both, where that is faster.
+TEST(Compact, WhatIsReadWithAStrideIsCopiedWithoutGaps) {
+  std::mt19937 rng(11);
+  Builder b;
+  const int x = b.input({2, 6, 7, 5});
+  const auto strided = [&](int64_t channels) {
+    const int w = b.weights({channels, 6}, rng);
+    return b.node("conv", {2, channels, 4, 3}, {6}, {Builder::at(x, {ir::variable(0), ir::variable(4), ir::variable(2, 2), ir::variable(3, 2)}), Builder::at(w, {ir::variable(1), ir::variable(4)})},
+                  ir::apply(ir::ScalarOp::mul, {ir::read(0), ir::read(1)}), ir::Combiner::sum);
+  };
+  b.g.outputs = {strided(3), strided(8)};
+  ASSERT_EQ(render(ir::verify(b.g)), "");
+  compiler::LaidOut laid;
+  laid.graph = b.g;
+  for (const ir::Tensor& t : b.g.tensors) laid.layouts.push_back(ir::row_major(static_cast<int>(t.shape.size())));
+  const auto answer = [](bool faster) { return [faster](const compiler::LaidOut&, const compiler::LaidOut&) { return faster; }; };
+  EXPECT_EQ(compiler::compact_strided(laid, 32, answer(false)).graph, b.g);
+  EXPECT_EQ(compiler::compact_strided(laid, 3, answer(true)).graph, b.g) << "rows that fill a wave stay";
+  const compiler::LaidOut made = compiler::compact_strided(laid, 32, answer(true));
+  ASSERT_EQ(render(ir::verify(made.graph)), "");
+  ASSERT_EQ(made.graph.nodes.size(), 3U) << "one copy for both";
+  EXPECT_EQ(made.graph.tensors.back().shape, (Shape{2, 6, 4, 3}));
+  EXPECT_EQ(made.layouts.size(), made.graph.tensors.size());
+  expect_same_values(b.g, made.graph, {random_floats(rng, 2 * 6 * 7 * 5)});
+  check(b.g, rng);
 }
 
 TEST(Split, ProductsWhoseRowsAreUsedAgainStayForWaves) {

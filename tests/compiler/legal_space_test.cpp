@@ -51,7 +51,7 @@ TEST(LegalSpace, DrawnProgramsComputeTheRightValues) {
 TEST(LegalSpace, ExtentsAreDrawnUniformly) {
   hwdesc::Target target = small_cpu(1, 1);
   const model::Machine machine = machine_of(target);
-  const auto problems = compiler::problems_of(*compiler::parse_operator("relu n=6"), machine);
+  const auto problems = compiler::problems_of(*compiler::parse_operator("relu n=6"), target, machine);
   const LegalSpace space(problems.tile_graphs[0].problem, target, machine);
   const auto inside = [](int64_t inner, int64_t outer) { return inner <= outer && (outer == 6 || outer % inner == 0); };
   std::map<std::vector<int64_t>, int> met;
@@ -129,7 +129,7 @@ std::set<int> widths_for(const std::string& op) {
   hwdesc::Target target = small_cpu(16, 1);
   for (double width : {4.0, 8.0}) target.profile.execution.lanes.modes.emplace_back().width.value = hwdesc::Count{width};
   const model::Machine machine = machine_of(target);
-  const auto problems = compiler::problems_of(*compiler::parse_operator(op), machine);
+  const auto problems = compiler::problems_of(*compiler::parse_operator(op), target, machine);
   std::set<int> out;
   for (const ir::Program& p : LegalSpace(problems.tile_graphs[0].problem, target, machine).constructed()) out.insert(p.vector_width);
   return out;
@@ -148,7 +148,7 @@ TEST(Construct, KernelsOfVectorsArePrintedBesideAScratchpad) {
   own.managed = hwdesc::Managed::explicit_;
   target.profile.memory.insert(target.profile.memory.begin(), own);
   const model::Machine machine = machine_of(target);
-  const auto problems = compiler::problems_of(*compiler::parse_operator("matmul m=64 n=64 k=64"), machine);
+  const auto problems = compiler::problems_of(*compiler::parse_operator("matmul m=64 n=64 k=64"), target, machine);
   const compiler::Space space(problems.tile_graphs[0].problem, machine);
   const auto with_waves = [&](bool printed) {
     const std::vector<compiler::Choice> all = compiler::choices_for(space, printed);
@@ -162,7 +162,7 @@ TEST(Construct, KernelsOfVectorsArePrintedBesideAScratchpad) {
 TEST(Construct, LeavesPrefetchingOutWhereRowsMayCrowdItOut) {
   const hwdesc::Target target = small_cpu(8, 1);
   const model::Machine machine = machine_of(target);
-  const auto problems = compiler::problems_of(*compiler::parse_operator("matmul m=32 n=256 k=64"), machine);
+  const auto problems = compiler::problems_of(*compiler::parse_operator("matmul m=32 n=256 k=64"), target, machine);
   std::set<int> distances;
   for (const ir::Program& p : LegalSpace(problems.tile_graphs[0].problem, target, machine).constructed())
     if (p.staging.empty()) distances.insert(p.prefetch);

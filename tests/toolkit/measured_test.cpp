@@ -76,6 +76,15 @@ TEST(Measured, AV100GeneratesProgramsAsFastAsPredicted) {
   EXPECT_LT(middle(errors, "depthwise"), 0.25);
 }
 
+// cuBLAS and cuDNN on the shapes of speech, translation and vision, from 10 us to 175 ms.
+TEST(Measured, AV100RunsDeepBenchAsFastAsPredicted) {
+  ErrorsOf errors;
+  for (const std::vector<std::string>& r : rows_of("deepbench_v100.csv"))
+    errors[name_of_operator(r[0])].push_back(predicted(r[0], "nvidia/v100-pcie-16gb") / (std::stod(r[1]) * 1e-3) - 1);
+  EXPECT_LT(middle(errors, "matmul"), 0.15);
+  EXPECT_LT(middle(errors, "conv"), 0.2);
+}
+
 TEST(Measured, LibrariesTakeAsLongAsPredicted) {
   ErrorsOf errors;
   for (const std::vector<std::string>& r : rows_of("neusight_fp32.csv")) {

@@ -109,7 +109,7 @@ Prepared prepared(const std::string& op) {
   Prepared p;
   p.target = *target_of(*load_profile("generic/x86-avx512-2core"), "");
   p.machine = *model::prepare(p.target);
-  p.tile_graph = compiler::problems_of(*compiler::parse_operator(op), p.machine).tile_graphs.at(0);
+  p.tile_graph = compiler::problems_of(*compiler::parse_operator(op), p.target, p.machine).tile_graphs.at(0);
   return p;
 }
 
