@@ -79,10 +79,14 @@ TEST(Measured, AV100GeneratesProgramsAsFastAsPredicted) {
 // cuBLAS and cuDNN on the shapes of speech, translation and vision, from 10 us to 175 ms.
 TEST(Measured, AV100RunsDeepBenchAsFastAsPredicted) {
   ErrorsOf errors;
-  for (const std::vector<std::string>& r : rows_of("deepbench_v100.csv"))
-    errors[name_of_operator(r[0])].push_back(predicted(r[0], "nvidia/v100-pcie-16gb") / (std::stod(r[1]) * 1e-3) - 1);
+  for (const std::vector<std::string>& r : rows_of("deepbench_v100.csv")) {
+    const double e = predicted(r[0], "nvidia/v100-pcie-16gb") / (std::stod(r[1]) * 1e-3) - 1;
+    errors[name_of_operator(r[0])].push_back(e);
+    if (r[0].find(" r=1 s=1 stride=2 pad=0") != std::string::npos) errors["conv 1 x 1 / 2"].push_back(e);
+  }
   EXPECT_LT(middle(errors, "matmul"), 0.15);
   EXPECT_LT(middle(errors, "conv"), 0.2);
+  EXPECT_LT(middle(errors, "conv 1 x 1 / 2"), 0.25) << "what is read with gaps";
 }
 
 TEST(Measured, LibrariesTakeAsLongAsPredicted) {
