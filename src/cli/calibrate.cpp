@@ -61,7 +61,6 @@ void print_text(const toolkit::FromJournals& f, const std::string& output) {
     rows.push_back(errors_row("  calibrated by other operators", with.*errors));
   }
   fmt::print("{}-> {}\n", table(rows), output);
-  fmt::print("-> {}\n", output);
 }
 
 }  // namespace

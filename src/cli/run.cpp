@@ -7,12 +7,12 @@
 #include <iterator>
 #include <optional>
 
+#include "cli/calibration_option.h"
 #include "cli/command.h"
 #include "console/options.h"
 #include "console/report.h"
 #include "console/table.h"
 #include "files/files.h"
-#include "toolkit/calibrate.h"
 #include "toolkit/devices.h"
 #include "toolkit/profiles.h"
 #include "toolkit/summary.h"
@@ -59,14 +59,6 @@ struct Ready {
   std::optional<toolkit::Calibration> calibration;
 };
 
-Result<toolkit::Calibration> calibration_of(const std::string& path, const toolkit::Bundle& bundle) {
-  Result<toolkit::Calibration> calibration = toolkit::load_calibration(path);
-  if (!calibration) return calibration;
-  const Diags misfit = toolkit::misfits(*calibration, bundle.profile, bundle.api);
-  if (has_error(misfit)) return misfit;
-  print_diags(misfit);
-  return calibration;
-}
 
 Result<Ready> prepare(const Request& r) {
   Ready ready;
@@ -78,7 +70,7 @@ Result<Ready> prepare(const Request& r) {
   if (!bundle) return bundle.diags();
   ready.bundle = std::move(*bundle);
   if (!r.calibration.empty()) {
-    Result<toolkit::Calibration> calibration = calibration_of(r.calibration, ready.bundle);
+    Result<toolkit::Calibration> calibration = load_calibration_for(r.calibration, ready.bundle.profile, ready.bundle.api);
     if (!calibration) return calibration.diags();
     ready.calibration = std::move(*calibration);
   }

@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 
+#include "cli/calibration_option.h"
 #include "cli/command.h"
 #include "console/options.h"
 #include "console/report.h"
 #include "console/table.h"
 #include "files/files.h"
 #include "simulator/estimate.h"
-#include "toolkit/calibrate.h"
 #include "toolkit/estimate_json.h"
 #include "toolkit/profiles.h"
 
@@ -46,11 +46,8 @@ struct Simulated {
 
 // With what the calibration makes of each step.
 Result<Simulated> calibrated(toolkit::Simulation s, const hwdesc::Profile& profile, const std::string& path) {
-  const Result<toolkit::Calibration> calibration = toolkit::load_calibration(path);
+  const Result<toolkit::Calibration> calibration = load_calibration_for(path, profile, s.api);
   if (!calibration) return calibration.diags();
-  const Diags misfit = toolkit::misfits(*calibration, profile, s.api);
-  if (has_error(misfit)) return misfit;
-  print_diags(misfit);
   Simulated out{std::move(s), {}};
   for (size_t i = 0; i < out.simulation.steps.size(); ++i)
     out.calibrated.push_back(toolkit::calibrated(*calibration, out.simulation.classes[i], out.simulation.estimates[i]));

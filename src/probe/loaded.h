@@ -28,7 +28,7 @@ std::string loaded_name(int lanes);
 int64_t loaded_parts(int lanes);          // of a block: rests in it
 void add_loaded_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);
 
-struct LoadedTimes {                           // seconds of the three launches
+struct LoadedTimes {                      // seconds of the three launches
   double alone = 0, streams = 0, both = 0;
   double hops = 0;                        // of the chase, alone and beside
 };

@@ -15,9 +15,8 @@
 // A class is the `op` of a program's first node. Of two ends of an interval, `below` and `above` multiply the logarithm of
 // end / estimate.
 //
-// Alternatives were: a factor for each term, which fits better and is off without bound on operators that were not
-// fitted; a factor for each operator, which says nothing of another one; classes by bound or by length, which
-// divide what is measured into too small parts (docs/RESULTS.md, Validation).
+// Alternatives were: a factor for each term, which nothing bounds on operators that were not fitted; a factor for each operator,
+// which says nothing of another one; classes by bound or by length, which divide what is measured into too small parts.
 #pragma once
 
 #include <map>

@@ -192,30 +192,21 @@ Json to_json(const Validation& v, const Score& s) {
   for (const OperatorScore& o : s.operators) operators.push_back(to_json(o));
   for (const Regime& r : s.regimes)
     regimes.push_back({{"name", r.name}, {"all", to_json(r.all)}, {"first", to_json(r.first)}});
-  return {{"suite", v.suite},
-          {"profile", v.profile},
-          {"device", v.device},
-          {"complete", static_cast<int>(v.operators.size()) == v.total},
-          {"measured", s.measured},
-          {"wrong", s.wrong},
-          {"mape", or_null(s.first.mape)},
-          {"mape_all", or_null(s.all.mape)},
-          {"spearman_median", or_null(s.spearman_median)},
-          {"kendall_good_median", or_null(s.kendall_good_median)},
-          {"regret_geomean", or_null(s.regret_geomean)},
-          {"coverage", or_null(s.all.coverage)},
-          {"half_width_median", or_null(s.all.half_width)},
-          {"first", to_json(s.first)},
-          {"best_tenth", to_json(s.best_tenth)},
-          {"uniform", to_json(s.uniform)},
-          {"regimes", regimes},
-          {"disturbed", s.disturbed},
-          {"seconds",
-           {{"choose", s.spent.choose},
-            {"reference", s.spent.reference},
-            {"build", s.spent.build},
-            {"run", s.spent.run}}},
-          {"operators", operators}};
+  Json out = {{"suite", v.suite},
+              {"profile", v.profile},
+              {"device", v.device},
+              {"complete", static_cast<int>(v.operators.size()) == v.total},
+              {"measured", s.measured},
+              {"wrong", s.wrong},
+              {"spearman_median", or_null(s.spearman_median)},
+              {"kendall_good_median", or_null(s.kendall_good_median)},
+              {"regret_geomean", or_null(s.regret_geomean)}};
+  out.update(figures(s));
+  out["regimes"] = regimes;
+  out["disturbed"] = s.disturbed;
+  out["seconds"] = {{"choose", s.spent.choose}, {"reference", s.spent.reference}, {"build", s.spent.build}, {"run", s.spent.run}};
+  out["operators"] = operators;
+  return out;
 }
 
 std::string print_csv(const Validation& v) {

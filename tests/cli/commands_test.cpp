@@ -159,6 +159,7 @@ TEST(Commands, CalibrateIsShownBesideWhatIsPredicted) {
   ASSERT_EQ(calibrated.code, 0) << calibrated.err;
   EXPECT_THAT(calibrated.out, ContainsRegex("matmul +1 +4 "));
   EXPECT_THAT(calibrated.out, HasSubstr("calibrated by other operators"));
+  EXPECT_EQ(calibrated.out.find("-> " + made), calibrated.out.rfind("-> " + made)) << "said once";
 
   const Outcome judged = run_assay({"validate", "--profile", kProfile, "--from", journal, "-o", dir.at("u.csv"), "--calibration", made, "--format", "json"});
   ASSERT_EQ(judged.code, 0) << judged.err;
