@@ -334,6 +334,21 @@ TEST(Infer, OthersDoNotMakeACacheShared) {
   EXPECT_NE(p.memory[2].capacity.note.find("as the system declares"), std::string::npos);
 }
 
+// Nor does a neighbour at the other thread of each core, whom the system does not know: a unit alone is mostly as slow.
+TEST(Infer, UnitsThatAreMostlyAsSlowAloneShareNothing) {
+  const auto per_of = [](double alone) {
+    Observations o = made_machine();
+    o.facts.emplace_back("class", "cpu");
+    o.facts.emplace_back("declared.l3", "16384K, shared by CPUs 0, line 64 B");
+    for (Observation& p : o.points)
+      if (p.experiment == "sharing" && p.at.at("level") == 2)
+        p.samples = p.at.at("units") == 1 ? std::vector<double>{1e-8, alone, alone, alone, alone} : std::vector<double>(5, 1.7e-8);
+    return inferred(o).memory.at(2).per;
+  };
+  EXPECT_EQ(per_of(1.6e-8), "unit") << "as declared";
+  EXPECT_EQ(per_of(1.1e-8), "device") << "measured, against what is declared";
+}
+
 TEST(Infer, PassesTheCheckAndIsTheSameEveryTime) {
   const hwdesc::Profile p = inferred(made_machine());
   EXPECT_FALSE(has_error(hwdesc::check(p))) << render(hwdesc::check(p));
