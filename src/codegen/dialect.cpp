@@ -1,7 +1,9 @@
 #include "codegen/dialect.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "codegen/spellings.h"
@@ -17,7 +19,8 @@ struct Reader : YamlReader {
   Structure structure(const Node& n);
   std::map<ir::DType, ElementType> types(const Node& n);
   ElementType type(const Node& n);
-  std::map<std::string, Template, std::less<>> spellings(const Node& n);
+  void spellings(const Node& n, Dialect& to);
+  std::vector<Form> forms(const Node& n, std::span<const std::string_view> holes);
   std::vector<Header> headers(const Node& n);
 };
 
@@ -78,19 +81,35 @@ std::map<ir::DType, ElementType> Reader::types(const Node& n) {
   return out;
 }
 
-std::map<std::string, Template, std::less<>> Reader::spellings(const Node& n) {
+std::vector<Form> Reader::forms(const Node& n, std::span<const std::string_view> holes) {
+  std::vector<Form> out;
+  if (n.kind != Node::Kind::map || n.entries.empty()) fail(n, "expected a map of forms by name");
+  for (const yaml::Entry& e : n.entries) out.push_back({e.key, spelling(e.value, holes)});
+  return out;
+}
+
+void Reader::spellings(const Node& n, Dialect& to) {
   Names known;
   for (const SpellingRow& row : spelling_rows()) known.emplace_back(row.name);
   only_keys(n, known);
-  std::map<std::string, Template, std::less<>> out;
-  if (n.kind != Node::Kind::map) return out;
+  if (n.kind != Node::Kind::map) return;
   for (const SpellingRow& row : spelling_rows()) {
-    if (const Node* v = n.find(row.name))
-      out.emplace(row.name, spelling(*v, row.hole_names()));
-    else if (row.required)
-      fail(n, fmt::format("spelling '{}' is missing", row.name));
+    const Node* v = n.find(row.name);
+    if (v == nullptr) {
+      if (row.required) fail(n, fmt::format("spelling '{}' is missing", row.name));
+      continue;
+    }
+    const Node* several = v->kind == Node::Kind::map ? v->find("forms") : nullptr;
+    if (several == nullptr) {
+      to.spellings.emplace(row.name, spelling(*v, row.hole_names()));
+      continue;
+    }
+    only_keys(*v, {"forms"});
+    std::vector<Form> found = forms(*several, row.hole_names());
+    if (found.empty()) continue;
+    to.spellings.emplace(row.name, found.front().text);
+    to.forms.emplace(row.name, std::move(found));
   }
-  return out;
 }
 
 std::vector<Header> Reader::headers(const Node& n) {
@@ -113,6 +132,41 @@ std::vector<Header> Reader::headers(const Node& n) {
 const Template* Dialect::find(std::string_view spelling) const {
   const auto it = spellings.find(spelling);
   return it == spellings.end() ? nullptr : &it->second;
+}
+
+const Template* Dialect::find(std::string_view spelling, ir::DType dtype) const {
+  if (chosen.empty()) return find(spelling);
+  const auto it = chosen.find(fmt::format("{}.{}", spelling, ir::name_of(dtype)));
+  return it == chosen.end() ? find(spelling) : &it->second;
+}
+
+Result<Dialect> in_forms(const Dialect& dialect, std::span<const hwdesc::NamedText> forms) {
+  Dialect out = dialect;
+  Diags diags;
+  for (const auto& [key, form] : forms) {
+    const size_t dot = key.find('.');
+    const std::string op = key.substr(0, dot);
+    const auto several = dialect.forms.find(op);
+    if (dot == std::string::npos || !ir::parse_element_type(key.substr(dot + 1))) {
+      diags.push_back(error(fmt::format("forms.{}: expected an operation and an element type, as fma.f32", key)));
+    } else if (several == dialect.forms.end()) {
+      Names with;
+      for (const auto& [name, unused] : dialect.forms) with.push_back(name);
+      diags.push_back(error(fmt::format("forms.{}: dialect {} spells '{}' in one way alone", key, dialect.name, op),
+                            with.empty() ? "" : fmt::format("it has forms of: {}", fmt::join(with, ", "))));
+    } else {
+      Names names;
+      for (const Form& f : several->second) {
+        names.push_back(f.name);
+        if (f.name == form) out.chosen.insert_or_assign(key, f.text);
+      }
+      if (std::find(names.begin(), names.end(), form) == names.end())
+        diags.push_back(error(fmt::format("forms.{}: dialect {} has no form '{}' of '{}'", key, dialect.name, form, op),
+                              fmt::format("it has: {}", fmt::join(names, ", "))));
+    }
+  }
+  if (has_error(diags)) return diags;
+  return out;
 }
 
 Result<Dialect> parse_dialect(std::string_view text, std::string_view file) {
@@ -138,10 +192,16 @@ Result<Dialect> parse_dialect(std::string_view text, std::string_view file) {
   d.index_type = r.text(root, "index_type");
   d.vector_type = r.spelling(root, "vector_type", kTypeHoles);
   d.vector_header = r.spelling(root, "vector_header", kHeaderHoles);
-  if (const Node* n = r.need(root, "spellings")) d.spellings = r.spellings(*n);
+  if (const Node* n = r.need(root, "spellings")) r.spellings(*n, d);
   if (const Node* n = r.need(root, "headers")) d.headers = r.headers(*n);
   if (has_error(r.diags)) return std::move(r.diags);
   return d;
+}
+
+Result<Dialect> dialect_for(const hwdesc::Target& target) {
+  const std::string& name = target.dialect.name;
+  const Result<Dialect> dialect = parse_dialect(dialect_text(name), name + ".yaml");
+  return dialect ? in_forms(*dialect, target.api.forms) : dialect;
 }
 
 }  // namespace assay::codegen

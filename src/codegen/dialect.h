@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,13 @@ struct Header {
   bool operator==(const Header&) const = default;
 };
 
+// A way of writing an operation: which one compiles to the fastest code is the compiler's matter (apis.<name>.forms).
+struct Form {
+  std::string name;  // "a*b+c", mad, fma
+  Template text;
+  bool operator==(const Form&) const = default;
+};
+
 struct Dialect {
   std::string name;
   hwdesc::DialectCapabilities capabilities;
@@ -53,13 +61,23 @@ struct Dialect {
   Template vector_type;    // {dtype} {scalar} {lanes}
   Template vector_header;  // {type} {scalar} {bytes} {align}: what declares it; may be empty
   std::map<std::string, Template, std::less<>> spellings;
+  std::map<std::string, std::vector<Form>, std::less<>> forms;  // of spellings that have several; the first is the spelling
+  std::map<std::string, Template, std::less<>> chosen;          // of "fma.f16", instead of it
   std::vector<Header> headers;
 
   const Template* find(std::string_view spelling) const;
+  const Template* find(std::string_view spelling, ir::DType dtype) const;  // as `chosen` says for these elements
 };
+
+// The dialect with operations written as a profile's api says ("fma.f16": "a*b+c"). Errors: an operation without forms, a
+// type or form that there is not, with those there are.
+Result<Dialect> in_forms(const Dialect& dialect, std::span<const hwdesc::NamedText> forms);
 
 // Errors: every unknown or missing key, unknown hole, unknown word, with its place.
 Result<Dialect> parse_dialect(std::string_view text, std::string_view file);
+
+// The dialect of a target's api, in the forms that its profile says. Errors: as both of the above.
+Result<Dialect> dialect_for(const hwdesc::Target& target);
 
 // The text of a dialect file that came with this build; empty when there is none of that name.
 std::string_view dialect_text(std::string_view name);

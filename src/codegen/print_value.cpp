@@ -157,14 +157,15 @@ Text narrowed(Printer& p, const Value& v, Text text) {
 }
 
 // + - * / and multiply-add: a scalar operand is broadcast where the dialect says so, but the
-// product of two scalars would no longer be a vector operation.
+// product of two scalars would no longer be a vector operation. Functions take operands of one type.
 Text print_arithmetic(Printer& p, const Value& v) {
-  const bool a_is_scalar = is_uniform(v.args[0]);
-  const Text a = operand(p, v.args[0], v.args.size() == 1 || !is_uniform(v.args[1]));
-  const Text b = operand(p, v.args[1], !a_is_scalar || v.args.size() == 1);
+  const Template* t = p.dialect.find(spelling_of(v.op), v.dtype);
+  const bool a_is_scalar = is_uniform(v.args[0]), mixes = t != nullptr && t->level < kCallLevel;
+  const Text a = operand(p, v.args[0], mixes && (v.args.size() == 1 || !is_uniform(v.args[1])));
+  const Text b = operand(p, v.args[1], mixes && (!a_is_scalar || v.args.size() == 1));
   std::vector<Filling> fillings{{"a", a}, {"b", b}, {"type", type_of(p, v)}};
-  if (v.args.size() == 3) fillings.push_back({"c", operand(p, v.args[2], true)});
-  return narrowed(p, v, p.spell(spelling_of(v.op), fillings));
+  if (v.args.size() == 3) fillings.push_back({"c", operand(p, v.args[2], mixes)});
+  return narrowed(p, v, p.spell(spelling_of(v.op), v.dtype, fillings));
 }
 
 Text print_call(Printer& p, const Value& v) {
@@ -172,7 +173,7 @@ Text print_call(Printer& p, const Value& v) {
   std::vector<Filling> fillings{{"type", type_of(p, v)}};
   for (size_t i = 0; i < v.args.size(); ++i)
     fillings.push_back({kHoles[i], print_value(p, v.args[i])});
-  return narrowed(p, v, p.spell(spelling_of(v.op), fillings));
+  return narrowed(p, v, p.spell(spelling_of(v.op), v.dtype, fillings));
 }
 
 }  // namespace

@@ -37,10 +37,14 @@ struct Printer {
   bool has(std::string_view spelling) const { return dialect.find(spelling) != nullptr; }
   // Fills a spelling; a missing one is noted in `unsupported`.
   Text spell(std::string_view spelling, const std::vector<Filling>& fillings);
+  Text spell(std::string_view spelling, ir::DType dtype, const std::vector<Filling>& fillings);  // in the form chosen for these elements
   std::string scalar_name(ir::DType t);
   std::string type_name(ir::DType t, int lanes);
   const ir::Buffer& buffer(int id) const { return kernel.buffers[static_cast<size_t>(id)]; }
   const std::string& buffer_name(int id) const { return buffer_names[static_cast<size_t>(id)]; }
+
+ private:
+  Text filled(std::string_view spelling, const Template* t, const std::vector<Filling>& fillings);
 };
 
 Text print_index(Printer& p, const ir::Index& index);

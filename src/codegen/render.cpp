@@ -253,7 +253,14 @@ void Printer::line(const std::string& text) {
 }
 
 Text Printer::spell(std::string_view spelling, const std::vector<Filling>& fillings) {
-  const Template* t = dialect.find(spelling);
+  return filled(spelling, dialect.find(spelling), fillings);
+}
+
+Text Printer::spell(std::string_view spelling, ir::DType dtype, const std::vector<Filling>& fillings) {
+  return filled(spelling, dialect.find(spelling, dtype), fillings);
+}
+
+Text Printer::filled(std::string_view spelling, const Template* t, const std::vector<Filling>& fillings) {
   if (t == nullptr) {
     unsupported.insert(fmt::format("'{}'", spelling));
     return {};

@@ -263,7 +263,7 @@ template <class V> void fields(V& v, Is<Api> auto& x) {
   v("coresident_groups", x.coresident_groups, "whether all groups up to residency run at once", Need::optional);
   v("limits", x.limits, "where this api allows less than the chip has", Need::optional);
   v("features", x.features, "what `when:` of the dialect may ask for", Need::optional);
-  v("forms", x.forms, "the fastest spelling of an operation", Need::optional);
+  v("forms", x.forms, "in which of its dialect's forms an operation is the fastest, by operation and element type (fma.f16: mad); else the first", Need::optional);
 }
 
 template <class V> void fields(V& v, Is<Profile> auto& x) {

@@ -30,6 +30,7 @@ void run_units(Session& s);
 void run_sustained(Session& s);
 
 // Operations on other types (experiments_types.cpp).
+void run_forms(Session& s);
 void run_types(Session& s);
 
 // Matrix instructions (experiments_matrix.cpp).

@@ -1,14 +1,21 @@
-// Rates and latencies of operations on other element types.
+// Rates and latencies of operations on other element types; multiply-adds in every form that the dialect has.
 #include <array>
 #include <cmath>
+#include <map>
+#include <memory>
 #include <span>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "codegen/dialect.h"
 #include "ir/element.h"
 #include "probe/code.h"
 #include "probe/experiments.h"
+#include "probe/forms.h"
+#include "probe/own_kernels.h"
 #include "probe/types.h"
 
 namespace assay::probe {
@@ -21,9 +28,9 @@ struct Point {
   int chains = 1, groups = 1;
 };
 
-Job job_of(const Session& s, const Point& p, int out) {
+Job job_of(const Session& s, int lanes, const Point& p, int out) {
   Job job;
-  job.kernel = typed_kernel(p.name, s.known.lanes, p.chains);
+  job.kernel = typed_kernel(p.name, lanes, p.chains);
   job.arguments = {{out, 0}};
   job.groups = p.groups;
   job.work = typed_steps(p.chains) * (s.device.threads ? p.groups : 1);
@@ -32,25 +39,74 @@ Job job_of(const Session& s, const Point& p, int out) {
   return job;
 }
 
-double first_of(const Session& s, ir::DType type, int out) {
+double first_of(Bench& bench, ir::DType type, int out) {
   std::array<std::byte, 8> bytes{};
-  s.bench.module().read({out, 0}, std::span(bytes).first(static_cast<size_t>(ir::bytes_of(type))));
+  bench.module().read({out, 0}, std::span(bytes).first(static_cast<size_t>(ir::bytes_of(type))));
   const double value = ir::load_element(type, bytes.data());
   return ir::numbers_in(type) == 1 ? value : ir::unpack(ir::number_type(type), static_cast<uint32_t>(value), 0);
 }
 
 // A kernel that did not do what it was asked to would be measured all the same.
-void check(Session& s, const TypedOp& op, int chains, int out) {
-  const Job job = job_of(s, {typed_name(op), chains, 1}, out);
-  const runtime::Launch l = s.bench.launch(job, checked_iterations(op));
-  s.bench.run({&l, 1});
+void check(const Session& s, Bench& bench, const TypedOp& op, int lanes, int chains, int out) {
+  const Job job = job_of(s, lanes, {typed_name(op), chains, 1}, out);
+  const runtime::Launch l = bench.launch(job, checked_iterations(op));
+  bench.run({&l, 1});
   const double expected = typed_result(op, checked_iterations(op) * typed_steps(chains) / chains, s.device.threads);
-  const double found = first_of(s, op.dtype, out);
+  const double found = first_of(bench, op.dtype, out);
   if (!(std::abs(found - expected) <= kRight * std::abs(expected)))
     fail({error(fmt::format("{} computed {}, expected {}", job.kernel, found, expected))});
 }
 
+// Kernels of multiply-adds that are all written in one form.
+struct InForm {
+  std::string name;
+  int place = 0;
+  std::unique_ptr<OwnKernels> own;
+  int out = -1;
+};
+
+constexpr std::array<int, 2> kFormChains = {1, 8};
+
+// A form that the driver does not build, or that computes something else, is said not to do.
+std::unique_ptr<InForm> built(Session& s, const TypedOp& op, const std::string& name, int place, int lanes) {
+  const std::string key = typed_name(op);
+  try {
+    std::vector<ir::Kernel> kernels;
+    for (const int chains : kFormChains) kernels.push_back(typed_chains(op, chains, lanes, s.device.threads));
+    auto form = std::make_unique<InForm>(InForm{name, place, std::make_unique<OwnKernels>(s, std::move(kernels), hwdesc::NamedText{key, name}), -1});
+    form->out = form->own->bench.allocate(int64_t{kSlots} * kSlotFloats * 8);
+    for (const int chains : kFormChains) check(s, form->own->bench, op, lanes, chains, form->out);
+    return form;
+  } catch (const std::runtime_error& e) {
+    const std::string text = e.what();
+    s.fact(fmt::format("{}{} {}", kRefused, key, name), text.substr(0, text.find('\n')));
+    return nullptr;
+  }
+}
+
 }  // namespace
+
+void run_forms(Session& s) {
+  const std::string& dialect = s.device.dialect.empty() ? s.device.api : s.device.dialect;
+  const auto spoken = codegen::parse_dialect(codegen::dialect_text(dialect), dialect);
+  const auto several = spoken ? spoken->forms.find("fma") : std::map<std::string, std::vector<codegen::Form>, std::less<>>::const_iterator{};
+  if (!spoken || several == spoken->forms.end()) return;  // it has one form of everything
+  const KernelShape shape = shape_of(s.device);
+  const int lanes = s.device.threads ? s.lanes.front() : s.lanes.back();
+  std::vector<std::pair<std::string, std::unique_ptr<InForm>>> forms;
+  for (const ir::DType dtype : kFormTypes) {
+    const TypedOp op{"fma", dtype};
+    if (!usable(op, shape) || !spoken->types.contains(dtype)) continue;
+    for (size_t i = 0; i < several->second.size() && !out_of_time(s); ++i)
+      if (auto form = built(s, op, several->second[i].name, static_cast<int>(i), lanes)) forms.emplace_back(typed_name(op), std::move(form));
+  }
+  s.rounds(forms.size() * kFormChains.size(), [&](size_t i) {
+    const auto& [key, form] = forms[i / kFormChains.size()];
+    const int chains = kFormChains[i % kFormChains.size()];
+    s.emit(form->own->bench.measure(kForms, key + " " + form->name, {{"lanes", lanes}, {"chains", chains}, {"place", form->place}},
+                                    job_of(s, lanes, {key, chains, 1}, form->out)));
+  });
+}
 
 void run_types(Session& s) {
   const KernelShape shape = shape_of(s.device);
@@ -60,7 +116,7 @@ void run_types(Session& s) {
   for (const TypedOp& op : kTypedOps) {
     if (!usable(op, shape)) continue;
     for (const int chains : kOpChains) {
-      check(s, op, chains, out);
+      check(s, s.bench, op, s.known.lanes, chains, out);
       points.push_back({typed_name(op), chains, chains == 1 ? 1 : is_narrow(op.dtype) || op.op == std::string("dot") ? deeper : s.known.groups});
     }
   }
@@ -70,7 +126,7 @@ void run_types(Session& s) {
     const Point& p = points[i];
     Conditions at = {{"lanes", s.known.lanes}, {"chains", p.chains}};
     if (s.device.threads) at["groups"] = p.groups;
-    s.emit(s.bench.measure("types", p.name, at, job_of(s, p, out)));
+    s.emit(s.bench.measure("types", p.name, at, job_of(s, s.known.lanes, p, out)));
   });
 }
 

@@ -20,7 +20,8 @@ void infer_machine(const Observations& all, const Known& known, hwdesc::Profile&
 void infer_compute(const Observations& all, const Known& known, hwdesc::Profile& to);
 // operations on other types than f32
 void infer_types(const Observations& all, const Known& known, hwdesc::Profile& to);
-// additions in one step
+// which way of writing them is the fastest
+void infer_forms(const Observations& all, hwdesc::Profile& to);
 void infer_matrix(const Observations& all, const Known& known, hwdesc::Profile& to);
 void infer_atomics(const Observations& all, const Known& known, hwdesc::Profile& to);
 // what is under way at once, registers of threads

@@ -151,11 +151,15 @@ double typed_result(const TypedOp& op, int64_t steps, bool threads) {
   return x;
 }
 
+ir::Kernel typed_chains(const TypedOp& op, int chains, int lanes, bool threads) {
+  return kernel_of(typed_kernel(typed_name(op), lanes, chains), {op}, chains, lanes, threads);
+}
+
 void add_type_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) {
   for (const int lanes : shape.lanes) {
     for (const TypedOp& op : kTypedOps)
       for (const int chains : kOpChains)
-        if (usable(op, shape)) to.push_back(kernel_of(typed_kernel(typed_name(op), lanes, chains), {op}, chains, lanes, shape.threads));
+        if (usable(op, shape)) to.push_back(typed_chains(op, chains, lanes, shape.threads));
     for (const TypedOp& op : kBesideFma)
       if (usable(op, shape)) to.push_back(kernel_of(typed_kernel(beside_name(op), lanes, kPairChains), {kFma, op}, kPairChains, lanes, shape.threads));
   }

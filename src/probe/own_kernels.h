@@ -23,6 +23,12 @@ struct OwnKernels {
     bench.limit_loops(s.known.most_iterations);
   }
 
+  // With an operation written in this form ("fma.f32", mad).
+  OwnKernels(Session& s, std::vector<ir::Kernel> own, const hwdesc::NamedText& form)
+      : kernels(with_bench(s, std::move(own))), module(s.in_form(kernels, form)), bench(*module, kernels, s.device) {
+    bench.limit_loops(s.known.most_iterations);
+  }
+
   std::vector<ir::Kernel> kernels;
   std::unique_ptr<runtime::Module> module;
   Bench bench;

@@ -11,6 +11,7 @@
 #include "base/version.h"
 #include "probe/code.h"
 #include "probe/experiments.h"
+#include "probe/forms.h"
 #include "probe/infer.h"
 #include "probe/journal.h"
 #include "probe/kernels.h"
@@ -29,8 +30,9 @@ constexpr int kProgressSteps = 1000;
 
 std::string dialect_of(const runtime::DeviceInfo& info) { return info.dialect.empty() ? info.api : info.dialect; }
 
-hwdesc::Target target_for(const runtime::DeviceInfo& info) {
+hwdesc::Target target_for(const runtime::DeviceInfo& info, std::vector<hwdesc::NamedText> forms) {
   hwdesc::Target t;
+  t.api.forms = std::move(forms);
   t.profile.name = "unprobed";
   t.api.name = info.api;
   t.api.dialect = t.dialect.name = dialect_of(info);
@@ -57,6 +59,7 @@ class Prober {  // invariant: everything in observations_ that was measured here
   Diags prepare();
   void run_experiments();
   void run_one(const Experiment& e, double seconds);
+  void build_anew();
   std::string work(const Experiment& e, double seconds, const Send& send);
   void open();
   std::unique_ptr<runtime::Module> load(std::span<const ir::Kernel> kernels, bool one_by_one);
@@ -69,7 +72,7 @@ class Prober {  // invariant: everything in observations_ that was measured here
   std::string what_is_kept() const;
   // What building took is taken off, down to what a short probe has.
   double budget() const { return std::max(std::min(options_.budget_s, ProbeOptions().budget_s), options_.budget_s - build_seconds_); }
-  bool stopped() const { return cancelled() || !unwritten_.empty(); }
+  bool stopped() const { return cancelled() || !unwritten_.empty() || !unbuilt_.empty(); }
   bool cancelled() const { return options_.cancel != nullptr && options_.cancel->load(); }
   void report(double part, const std::string& what) const {
     if (options_.progress) options_.progress(static_cast<int64_t>(part * kProgressSteps), kProgressSteps, what);
@@ -87,6 +90,7 @@ class Prober {  // invariant: everything in observations_ that was measured here
   double allotted_ = 0, least_ = 0;       // of the budget, s: to what is still to be done; per weight, in any case
   double weight_ = 0;                     // of what is still to be begun
   int turns_ = 1;
+  Diags unbuilt_;                         // why there are no kernels to measure with
   Diags unwritten_;                       // why the journal is not kept: nothing more is measured
 };
 
@@ -126,7 +130,7 @@ void Prober::open() {
 }
 
 std::unique_ptr<runtime::Module> Prober::load(std::span<const ir::Kernel> kernels, bool one_by_one) {
-  return load(kernels, one_by_one, target_for(opened_->info()));
+  return load(kernels, one_by_one, target_for(opened_->info(), unusual_forms(observations_)));
 }
 
 std::unique_ptr<runtime::Module> Prober::load(std::span<const ir::Kernel> kernels, bool one_by_one, const hwdesc::Target& target) {
@@ -233,8 +237,9 @@ std::string Prober::work(const Experiment& e, double seconds, const Send& send) 
   s.in_groups_of = [&](std::span<const ir::Kernel> kernels, int threads) {
     runtime::DeviceInfo wide = info;
     wide.widths = {threads};
-    return load(kernels, false, target_for(wide));
+    return load(kernels, false, target_for(wide, unusual_forms(observations_)));
   };
+  s.in_form = [&](std::span<const ir::Kernel> kernels, const hwdesc::NamedText& form) { return load(kernels, false, target_for(info, {form})); };
   if (options_.beside)
     s.behind = [&](const Observation& block) { options_.beside(block, [&](const Observation& o) { send(to_line(o)); }); };
   e.run(s);
@@ -276,6 +281,16 @@ void Prober::share_out() {
   least_ = asked > 0 ? kLeast * budget() / asked : 0;
 }
 
+// Kernels in another form than the usual one take their time to build, which is not an experiment's.
+void Prober::build_anew() {
+  if (unusual_forms(observations_).empty() || stopped()) return;
+  const double start = now_seconds(), before = build_seconds_;
+  Observations said;
+  unbuilt_ = build(said);
+  build_seconds_ += before;
+  started_ += now_seconds() - start;  // none of it is taken off what is to come
+}
+
 // What an experiment overran, the later ones have less; at least a quarter of their fair share. Those that run several
 // times do so once in each turn.
 void Prober::run_experiments() {
@@ -288,6 +303,7 @@ void Prober::run_experiments() {
       const double share = std::max(left / weight_, least_) * own;
       weight_ -= own;
       run_one(e, share);
+      if (e.run == run_forms) build_anew();
     }
   seconds_ = now_seconds() - started_;
   report(1, "inferring");
@@ -325,6 +341,7 @@ Result<ProbeResult> Prober::run() {
   if (cancelled()) return error("cancelled", what_is_kept());
   if (!unprepared.empty()) return unprepared;
   if (!unwritten_.empty()) return unwritten_;
+  if (!unbuilt_.empty()) return unbuilt_;
   if (const std::string why = last_failure(observations_, "checks"); !why.empty() && !observations_.finished("checks"))
     return error(fmt::format("the device failed the checks: {}", why));
   auto profile = infer(observations_);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "hwdesc/profile.h"
 #include "probe/bench.h"
 #include "probe/known.h"
 #include "probe/worker.h"
@@ -33,6 +34,8 @@ struct Session {
   std::function<void(const Observation&)> behind = {};  // called with every block that was sent
   // Kernels in groups of so many threads.
   std::function<std::unique_ptr<runtime::Module>(std::span<const ir::Kernel>, int threads)> in_groups_of = {};
+  // Kernels with an operation written in another form.
+  std::function<std::unique_ptr<runtime::Module>(std::span<const ir::Kernel>, const hwdesc::NamedText& form)> in_form = {};
 
   // Rounds over points, in a new random order each time, until the share is used; at least one.
   // `measure(i)` takes one block at point i.

@@ -43,11 +43,17 @@ inline constexpr std::array<TypedOp, 15> kTypedOps = {{{"fma", ir::DType::f64},
 // Those of which every other chain is one of f32 multiply-adds: do they run beside them?
 inline constexpr std::array<TypedOp, 2> kBesideFma = {{{"fma", ir::DType::f64}, {"add", ir::DType::i32}}};
 
+// Multiply-adds that are tried in every form their dialect has of them.
+inline constexpr std::array<ir::DType, 6> kFormTypes = {ir::DType::f32, ir::DType::f64, ir::DType::f16, ir::DType::f16x2, ir::DType::bf16, ir::DType::bf16x2};
+
 // "fma.f64", and "fma+fma.f64" of a pair.
 bool is_narrow(ir::DType t);  // f16, bf16, i8, pairs
 std::string typed_name(const TypedOp& op);
 std::string beside_name(const TypedOp& op);
 std::string typed_kernel(const std::string& name, int lanes, int chains);
+
+// Of one operation, of which so many chains go by turns.
+ir::Kernel typed_chains(const TypedOp& op, int chains, int lanes, bool threads);
 
 bool usable(const TypedOp& op, const KernelShape& shape);
 // Of a vector as wide as `lanes` of f32; threads have one element each.

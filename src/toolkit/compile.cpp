@@ -37,8 +37,7 @@ std::vector<std::byte> pack_weights(const ir::Plan& plan,
 Result<std::vector<KernelSource>> render_sources(std::span<const ir::Kernel> kernels,
                                                  const hwdesc::Target& target) {
   const std::string& dialect_name = target.dialect.name;
-  const Result<codegen::Dialect> dialect =
-      codegen::parse_dialect(codegen::dialect_text(dialect_name), dialect_name + ".yaml");
+  const Result<codegen::Dialect> dialect = codegen::dialect_for(target);
   if (!dialect) return dialect.diags();
   std::vector<KernelSource> out;
   for (const ir::Kernel& k : kernels) {

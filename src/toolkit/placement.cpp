@@ -40,7 +40,7 @@ runtime::Launch launch_of(const ir::Step& step, const Bundle& bundle, const Plac
 Diags compare_sources(const Bundle& bundle, std::span<const ir::Kernel> kernels,
                       const hwdesc::Target& target) {
   const std::string& dialect_name = target.dialect.name;
-  const auto dialect = codegen::parse_dialect(codegen::dialect_text(dialect_name), dialect_name);
+  const auto dialect = codegen::dialect_for(target);
   if (!dialect || bundle.kernels.size() != kernels.size()) return {};
   for (const ir::Kernel& k : kernels) {
     const Result<std::string> text = codegen::render(std::span(&k, 1), *dialect, hwdesc::threads_of(target));

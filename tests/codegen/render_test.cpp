@@ -174,6 +174,17 @@ TEST(Render, what_stands_before_every_loop_is_the_dialects) {
   EXPECT_THAT(printed({copy(128)}, cpp()), Not(HasSubstr("AS_WRITTEN")));
 }
 
+// A function of vectors takes a number as a vector; an operator takes it as it is.
+TEST(Render, an_operation_is_written_in_the_form_chosen) {
+  const auto opencl = parse_dialect(dialect_text("opencl"), "opencl.yaml");
+  ASSERT_TRUE(opencl.ok()) << assay::render(opencl.diags());
+  const Kernel k = elementwise("twice", 64, [](const Value& v) { return op(ValueOp::fma, {v, constant_of(2, v.lanes), constant_of(3, v.lanes)}); });
+  EXPECT_THAT(printed({k}, *opencl), HasSubstr(" * 2.0f + 3.0f"));
+  const auto mad = in_forms(*opencl, std::vector<hwdesc::NamedText>{{"fma.f32", "mad"}});
+  ASSERT_TRUE(mad.ok()) << assay::render(mad.diags());
+  EXPECT_THAT(printed({k}, *mad), ::testing::ContainsRegex("mad\\(.*, \\(float16?8?4?\\)\\(2.0f\\), \\(float16?8?4?\\)\\(3.0f\\)\\)"));
+}
+
 TEST(Render, headers_only_where_they_are_needed) {
   const auto text = codegen::render(std::vector{copy(16)}, cpp());
   ASSERT_TRUE(text.ok());

@@ -44,13 +44,15 @@ class CpuDevice final : public Device {  // invariant: one pool over all usable 
                                        const hwdesc::Target& target,
                                        const LoadOptions& options) override {
     if (const Diags other = check_dialect(info_.id, kDialect, target); has_error(other)) return other;
+    const auto dialect = codegen::in_forms(dialect_, target.api.forms);
+    if (!dialect) return dialect.diags();
     if (const Diags absent = check_instructions(info_, kernels); has_error(absent)) return absent;
     const auto compiler = find_compiler();
     if (!compiler) return compiler.diags();
     Diags warnings;
     auto cache = KernelCache::open(options.cache_dir, warnings);
     if (!cache) return cache.diags();
-    const BuildRequest request{kernels,          dialect_,      *compiler,
+    const BuildRequest request{kernels,          *dialect,      *compiler,
                                cpu_.fingerprint, pool_->size(), options};
     const auto built = build(request, *cache);
     if (!built) return built.diags();

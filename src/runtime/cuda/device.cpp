@@ -90,6 +90,8 @@ class CudaDevice final : public Device {  // invariant: session_ is open
   Result<std::unique_ptr<Module>> load(std::span<const ir::Kernel> kernels, const hwdesc::Target& target,
                                        const LoadOptions& options) override {
     if (const Diags other = check_dialect(info_.id, kDialect, target); has_error(other)) return other;
+    const auto dialect = codegen::in_forms(dialect_, target.api.forms);
+    if (!dialect) return dialect.diags();
     if (const Diags absent = check_instructions(info_, kernels); has_error(absent)) return absent;
     if (const Diags lacking = check_types(info_, kernels); has_error(lacking)) return lacking;
     if (const Diags many = check_constants(*session_, kernels); has_error(many)) return many;
@@ -104,7 +106,7 @@ class CudaDevice final : public Device {  // invariant: session_ is open
     Diags warnings;
     auto cache = KernelCache::open(options.cache_dir, warnings);
     if (!cache) return cache.diags();
-    const auto built = build({kernels, dialect_, options, *architecture, threads}, *cache);
+    const auto built = build({kernels, *dialect, options, *architecture, threads}, *cache);
     if (!built) return built.diags();
     return CudaModule::make(session_, kernels, *built, threads, options.guarded, std::move(warnings));
   }

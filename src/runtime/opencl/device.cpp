@@ -122,6 +122,8 @@ class OpenclDevice final : public Device {  // invariant: session_ is open
                                        const hwdesc::Target& target,
                                        const LoadOptions& options) override {
     if (const Diags other = check_dialect(info_.id, kDialect, target); has_error(other)) return other;
+    const auto dialect = codegen::in_forms(dialect_, target.api.forms);
+    if (!dialect) return dialect.diags();
     if (const Diags absent = check_instructions(info_, kernels); has_error(absent)) return absent;
     if (const Diags lacking = check_types(info_, kernels); has_error(lacking)) return lacking;
     Diags warnings;
@@ -134,7 +136,7 @@ class OpenclDevice final : public Device {  // invariant: session_ is open
                                session_->limits.group_threads, how.threads));
     if (const Diags many = check_waves(info_.id, kernels, how.threads, static_cast<int64_t>(session_->limits.group_threads)); has_error(many)) return many;
     how.in_sequence = info_.in_sequence && !options.one_by_one && how.threads == 1;
-    auto built = build({kernels, dialect_, *session_, options, how.threads, how.in_sequence}, *cache);
+    auto built = build({kernels, *dialect, *session_, options, how.threads, how.in_sequence}, *cache);
     if (!built) return built.diags();
     return OpenclModule::make(session_, kernels, std::move(built).value(), how, options.guarded,
                               std::move(warnings));

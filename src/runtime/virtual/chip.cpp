@@ -19,6 +19,8 @@ void read_launches(const Profile& p, Chip& to) {
   if (p.apis.empty()) return;
   const Api& api = p.apis.front();
   to.api = api.name;
+  to.dialect = api.dialect;
+  to.forms = api.forms;
   to.launch = value_or(api.launch.stream, value_or(api.launch.eager, to.launch));
   to.eager = value_or(api.launch.eager, defaults::kEager * to.launch);
   to.group_start = value_or(api.group_start, to.group_start);

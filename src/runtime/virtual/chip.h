@@ -107,7 +107,8 @@ struct Translation {
 };
 
 struct Chip {
-  std::string name, api;
+  std::string name, api, dialect;
+  std::vector<hwdesc::NamedText> forms;  // of operations that its compiler makes one instruction of ("fma.f16": mad); of any other it makes two
   double clock = 1e9;
   bool threads = false;      // lanes are threads
   int units = 1, partitions = 1;

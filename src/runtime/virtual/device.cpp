@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
 #include "base/yaml.h"
+#include "codegen/dialect.h"
 #include "hwdesc/library.h"
 #include "hwdesc/parse.h"
 #include "runtime/source.h"
@@ -107,6 +109,23 @@ DeviceInfo info_of(const std::string& id, const Chip& chip) {
   return d;
 }
 
+// Element types whose multiply-adds the target writes in another form than the one the chip has an instruction for.
+Result<std::vector<ir::DType>> in_two(const Chip& chip, const hwdesc::Target& target) {
+  std::vector<ir::DType> out;
+  if (chip.forms.empty()) return out;
+  const auto dialect = codegen::parse_dialect(codegen::dialect_text(chip.dialect), chip.dialect);
+  if (!dialect) return dialect.diags();
+  if (const auto known = codegen::in_forms(*dialect, chip.forms); !known) return known.diags();
+  if (const auto known = codegen::in_forms(*dialect, target.api.forms); !known) return known.diags();
+  for (const auto& [key, form] : chip.forms) {
+    const auto asked = std::find_if(target.api.forms.begin(), target.api.forms.end(), [&](const hwdesc::NamedText& f) { return f.first == key; });
+    const std::string op = key.substr(0, key.find('.'));
+    const std::string& written = asked != target.api.forms.end() ? asked->second : dialect->forms.at(op).front().name;
+    if (op == "fma" && written != form) out.push_back(*ir::parse_element_type(key.substr(op.size() + 1)));
+  }
+  return out;
+}
+
 class VirtualDevice final : public Device {
  public:
   explicit VirtualDevice(std::shared_ptr<Simulated> on) : info_(info_of(on->id, on->chip)), on_(std::move(on)) {}
@@ -118,7 +137,9 @@ class VirtualDevice final : public Device {
     const int threads = hwdesc::threads_of(target);
     if (const int most = on_->chip.group_threads; on_->chip.threads && most > 0)
       if (Diags many = check_waves(info_.id, kernels, threads, most); has_error(many)) return many;
-    return VirtualModule::make(on_, kernels, threads > 1 ? threads : info_.widths.front(), info_.in_sequence && !options.one_by_one);
+    const auto twice = in_two(on_->chip, target);
+    if (!twice) return twice.diags();
+    return VirtualModule::make(on_, kernels, threads > 1 ? threads : info_.widths.front(), info_.in_sequence && !options.one_by_one, *twice);
   }
 
  private:

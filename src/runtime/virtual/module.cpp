@@ -35,7 +35,8 @@ int64_t stack_bytes(const Chip& chip, const Code& code, const ir::Kernel& kernel
 VirtualModule::VirtualModule(std::shared_ptr<Simulated> on, bool in_sequence)
     : on_(std::move(on)), in_sequence_(in_sequence), hierarchy_(on_->chip, on_->effects), paths_(on_->chip, on_->effects), noise_(on_->effects.seed, on_->effects.noise) {}
 
-Result<std::unique_ptr<Module>> VirtualModule::make(std::shared_ptr<Simulated> on, std::span<const ir::Kernel> kernels, int threads, bool in_sequence) {
+Result<std::unique_ptr<Module>> VirtualModule::make(std::shared_ptr<Simulated> on, std::span<const ir::Kernel> kernels, int threads, bool in_sequence,
+                                                    std::span<const ir::DType> in_two) {
   auto m = std::make_unique<VirtualModule>(std::move(on), in_sequence);
   const Chip& chip = m->on_->chip;
   Diags diags;
@@ -45,7 +46,7 @@ Result<std::unique_ptr<Module>> VirtualModule::make(std::shared_ptr<Simulated> o
       diags.insert(diags.end(), code.diags().begin(), code.diags().end());
       continue;
     }
-    price(*code, chip);
+    price(*code, chip, in_two);
     m->reports_.push_back({k.name, code_bytes(*code, chip), stack_bytes(chip, *code, k), chip.tells_registers ? registers_of(chip, *code) : -1});
     m->kernels_.push_back(k);
     m->codes_.push_back(std::move(code).value());

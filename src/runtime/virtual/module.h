@@ -28,8 +28,9 @@ struct Simulated {     // what a device and its modules share
 
 class VirtualModule final : public Module {
  public:
-  // `threads`: of a group, where lanes are threads. Errors: kernels that are not simulated, group memory that the chip does not have.
-  static Result<std::unique_ptr<Module>> make(std::shared_ptr<Simulated> on, std::span<const ir::Kernel> kernels, int threads, bool in_sequence);
+  // `threads`: of a group, where lanes are threads; `in_two`: as price() takes them. Errors: kernels that are not simulated, group memory that the chip does not have.
+  static Result<std::unique_ptr<Module>> make(std::shared_ptr<Simulated> on, std::span<const ir::Kernel> kernels, int threads, bool in_sequence,
+                                              std::span<const ir::DType> in_two = {});
 
   VirtualModule(std::shared_ptr<Simulated> on, bool in_sequence);
 

@@ -10,12 +10,19 @@ namespace {
 
 class Pricer {
  public:
-  Pricer(const Chip& chip, const Code& code) : chip_(chip), code_(code), load_(pipe("load")), store_(pipe("store")) {}
+  Pricer(const Chip& chip, const Code& code, std::span<const ir::DType> in_two)
+      : chip_(chip), code_(code), in_two_(in_two), load_(pipe("load")), store_(pipe("store")) {}
 
   void price(Op& op) const {
     switch (op.kind) {
       case OpKind::apply:
-        return compute(op);
+        compute(op);
+        if (op.op == ir::ValueOp::fma && std::find(in_two_.begin(), in_two_.end(), op.dtype) != in_two_.end()) {
+          op.issues *= 2;
+          op.busy *= 2;
+          op.latency *= 2;
+        }
+        return;
       case OpKind::lane_index:
         return integer(op);
       case OpKind::matrix:
@@ -145,6 +152,7 @@ class Pricer {
 
   const Chip& chip_;
   const Code& code_;
+  std::span<const ir::DType> in_two_;  // multiply-adds of these
   int load_, store_;
 };
 
@@ -152,8 +160,8 @@ class Pricer {
 
 int64_t code_bytes(const Code& code, const Chip& chip) { return static_cast<int64_t>(code.ops.size()) * defaults::kCodeBytes[chip.threads ? 1 : 0]; }
 
-void price(Code& code, const Chip& chip) {
-  const Pricer pricer(chip, code);
+void price(Code& code, const Chip& chip, std::span<const ir::DType> in_two) {
+  const Pricer pricer(chip, code, in_two);
   for (Op& op : code.ops) pricer.price(op);
   pricer.spill(code);
   // Fetched from further away, instructions come half as fast.

@@ -89,6 +89,8 @@ class VulkanDevice final : public Device {  // invariant: session_ is open
   Result<std::unique_ptr<Module>> load(std::span<const ir::Kernel> kernels, const hwdesc::Target& target,
                                        const LoadOptions& options) override {
     if (const Diags other = check_dialect(info_.id, kDialect, target); has_error(other)) return other;
+    const auto dialect = codegen::in_forms(dialect_, target.api.forms);
+    if (!dialect) return dialect.diags();
     if (const Diags absent = check_instructions(info_, kernels); has_error(absent)) return absent;
     const int threads = hwdesc::threads_of(target);
     if (threads > session_->limits().group_threads)
@@ -98,7 +100,7 @@ class VulkanDevice final : public Device {  // invariant: session_ is open
     Diags warnings;
     auto cache = KernelCache::open(options.cache_dir, warnings);
     if (!cache) return cache.diags();
-    auto built = build({kernels, dialect_, *session_, options, threads}, *cache);
+    auto built = build({kernels, *dialect, *session_, options, threads}, *cache);
     if (!built) return built.diags();
     return VulkanModule::make(session_, kernels, std::move(built).value(), options.guarded, std::move(warnings));
   }

@@ -1,0 +1,38 @@
+// Multiply-adds in every form that the dialect spells them in: which of them a compiler makes one instruction of, and
+// whether that is a fast one, is not written anywhere (OpenCL promises nothing of mad, nor of a * b + c, and fma may be a
+// function where there is no such instruction).
+//
+//   "<op>.<type> <form>"   blocks at {lanes, chains, place}; place: of the form in the dialect's list, 0 is the usual one
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hwdesc/profile.h"
+#include "probe/observation.h"
+
+namespace assay::probe {
+
+inline constexpr const char* kForms = "forms";         // the experiment
+inline constexpr const char* kRefused = "form_refused.";  // a fact: of a form that does not build, or computes something else
+
+struct FormRate {
+  std::string name;
+  int place = 0;
+  double many = 1, one = 1;  // its time over that of the best, of many chains side by side and of one
+};
+
+struct FormsOf {
+  std::string key;  // fma.f32
+  std::vector<FormRate> rates;
+  int best = 0;        // position in `rates`
+  bool differ = false;  // some other form is slower beyond doubt, in one of the two
+};
+
+std::vector<FormsOf> forms_of(const Observations& all);
+
+// What kernels are to be written in, where it is not the usual form.
+std::vector<hwdesc::NamedText> unusual_forms(const Observations& all);
+
+}  // namespace assay::probe
