@@ -22,6 +22,7 @@ auto rank_of(const T& entry) {
 auto rank_of(const LaneMode& m) { return std::tuple(m.width.known() ? m.width.value->v : 0.0, m.name); }
 auto rank_of(const TlbLevel& t) { return std::tuple(static_cast<double>(t.depth), std::string()); }
 auto rank_of(const ShapePoint& s) { return std::tuple(s.units.known() ? s.units.value->v : 0.0, std::string()); }
+auto rank_of(const WideBarrier& b) { return std::tuple(b.threads.known() ? b.threads.value->v : 0.0, std::string()); }
 auto rank_of(const BarrierPoint& b) { return std::tuple(b.groups.known() ? b.groups.value->v : 0.0, std::string()); }
 
 class Sort {  // visitor

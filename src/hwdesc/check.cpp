@@ -144,7 +144,10 @@ void check_all_keys(Findings& out, const Profile& p) {
   check_keys(out, "instructions", p.instructions);
   check_keys(out, "power.energy", p.power.energy);
   check_keys(out, "apis", p.apis);
-  for (const Api& a : p.apis) check_keys(out, "apis." + a.name + ".coresident_barrier", a.coresident_barrier);
+  for (const Api& a : p.apis) {
+    check_keys(out, "apis." + a.name + ".wide_barrier", a.wide_barrier);
+    check_keys(out, "apis." + a.name + ".coresident_barrier", a.coresident_barrier);
+  }
 }
 
 template <class Part>

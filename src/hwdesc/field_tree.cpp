@@ -15,6 +15,7 @@ template <> inline constexpr const char* kEntryKey<TlbLevel> = "<depth>";
 template <> inline constexpr const char* kEntryKey<ComputeOp> = "<op.dtype>";
 template <> inline constexpr const char* kEntryKey<Instruction> = "<use>";
 template <> inline constexpr const char* kEntryKey<ShapePoint> = "<units>";
+template <> inline constexpr const char* kEntryKey<WideBarrier> = "<threads>";
 template <> inline constexpr const char* kEntryKey<BarrierPoint> = "<groups>";
 
 template <class M>

@@ -245,6 +245,11 @@ template <class V> void fields(V& v, Is<ApiLimits> auto& x) {
   v("iterations", x.iterations, "of one loop, after which the driver ends it without a word", Need::optional);
 }
 
+template <class V> void fields(V& v, Is<WideBarrier> auto& x) {
+  v("threads", x.threads, "of the group", Need::required);
+  v("time", x.time, "from one of its barriers to the next, with nothing between", Need::optional);
+}
+
 template <class V> void fields(V& v, Is<BarrierPoint> auto& x) {
   v("groups", x.groups, "of one wave, that run at once", Need::required);
   v("time", x.time, "from one of their barriers to the next, with nothing between", Need::optional);
@@ -256,6 +261,7 @@ template <class V> void fields(V& v, Is<Api> auto& x) {
   v("group_start", x.group_start, "cost per group on the unit that runs it", Need::optional);
   v("unit_join", x.unit_join, "until all units take part in a launch, after the first of them began", Need::optional);
   v("group_barrier", x.group_barrier, "of a group that is one wave", Need::optional);
+  v("wide_barrier", x.wide_barrier, "of a group of several waves, by its threads; between two of them in proportion", Need::optional);
   v("device_barrier", x.device_barrier, "between the steps of a schedule that runs inside one launch; where it is not known, every step is a launch", Need::optional);
   v("coresident_barrier", x.coresident_barrier, "among groups inside one kernel, by how many; says nothing of plans: a schedule of one launch is what `device_barrier` stands for", Need::optional);
   v("map", x.map, "making a small buffer visible to the host and giving it back", Need::optional);

@@ -86,6 +86,7 @@ inline std::string key_of(const ComputeOp& c) {
   return c.op + (c.dtype.empty() ? "" : "." + c.dtype) + (c.mode.empty() ? "" : "." + c.mode);
 }
 inline std::string key_of(const ShapePoint& s) { return s.units.known() ? text_of(*s.units.value) : ""; }
+inline std::string key_of(const WideBarrier& b) { return b.threads.known() ? text_of(*b.threads.value) : ""; }
 inline std::string key_of(const BarrierPoint& b) { return b.groups.known() ? text_of(*b.groups.value) : ""; }
 inline std::string key_of(const LaneMode& m) {
   if (!m.name.empty() || !m.width.known()) return m.name;

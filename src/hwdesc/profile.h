@@ -261,6 +261,12 @@ struct ApiLimits {            // where the way in allows less than the chip has
   bool operator==(const ApiLimits&) const = default;
 };
 
+struct WideBarrier {          // a barrier of a group of so many threads, which are several waves
+  Value<Count> threads;
+  Value<Seconds> time;
+  bool operator==(const WideBarrier&) const = default;
+};
+
 struct BarrierPoint {         // a barrier among so many groups that run at once, inside one kernel
   Value<Count> groups;
   Value<Seconds> time;
@@ -274,6 +280,7 @@ struct Api {
   Value<Seconds> group_start;     // per group, on the unit that runs it
   Value<Seconds> unit_join;       // until all units take part in a launch, after the first began
   Value<Seconds> group_barrier;   // of one wave's group
+  std::vector<WideBarrier> wide_barrier;
   Value<Seconds> device_barrier;  // between steps of one schedule
   std::vector<BarrierPoint> coresident_barrier;
   Value<Seconds> map;             // a buffer made visible to the host and given back

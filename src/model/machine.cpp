@@ -298,6 +298,10 @@ class Resolver {
     if (api_.joined_lanes.known()) m_.joined_lanes = std::max(1, static_cast<int>(api_.joined_lanes.value->v));
     m_.group_start = time_or(api_.group_start, 50e-9, base + ".group_start");
     if (api_.group_barrier.known()) m_.group_barrier = {api_.group_barrier.value->v, spread_of(api_.group_barrier), false, base + ".group_barrier"};
+    for (const hwdesc::WideBarrier& b : api_.wide_barrier)
+      if (b.threads.known() && b.time.known())
+        m_.wide_barriers.push_back({b.threads.value->v / m_.native_width, {b.time.value->v, spread_of(b.time), false, base + ".wide_barrier"}});
+    std::sort(m_.wide_barriers.begin(), m_.wide_barriers.end(), [](const WideBarrier& a, const WideBarrier& b) { return a.waves < b.waves; });
   }
 
   void resolve_translation() {
@@ -466,6 +470,17 @@ class Resolver {
 };
 
 }  // namespace
+
+double group_barrier_of(const Machine& m, double waves) {
+  double below = 1, time = m.group_barrier.value;
+  for (const WideBarrier& b : m.wide_barriers) {
+    if (time <= 0) time = b.time.value;  // of one wave nothing is known: no longer than of the smallest group
+    if (waves <= b.waves) return waves <= below ? time : time + (b.time.value - time) * (waves - below) / (b.waves - below);
+    below = b.waves;
+    time = b.time.value;
+  }
+  return time;
+}
 
 Result<Machine> prepare(const hwdesc::Target& target) { return Resolver(target).resolve(); }
 

@@ -48,6 +48,11 @@ struct NarrowRate {         // of vectors of up to `lanes`
   double rate = 0;          // instr/s/unit, lanes/s/unit that lie apart, or a ratio
 };
 
+struct WideBarrier {
+  double waves = 1;
+  Quantity time;  // s
+};
+
 struct Machine {
   std::string profile;
   bool simt = false;
@@ -79,10 +84,15 @@ struct Machine {
   Quantity translation;          // s of a miss there
   Level walked;                  // the buffer behind: bytes of the pages it holds, s of a miss that loads pass by; nothing: not known
   Quantity launch, group_start;  // s; a launch in a stream, or a step of a schedule, holds its barrier
-  Quantity group_barrier;         // s, among the waves of a group; 0: not known
+  Quantity group_barrier;         // s, of a group of one wave; 0: not known
+  std::vector<WideBarrier> wide_barriers;  // of several, ascending
   std::vector<Level> levels;      // [0] nearest
   std::vector<std::string> assumptions;
 };
+
+// Seconds that a group of so many waves takes to meet: in proportion between two sizes that the profile knows, beyond the last
+// as that one; 0: it knows none.
+double group_barrier_of(const Machine& m, double waves);
 
 // Errors: no unit count, ticks of a clock that is not known, no multiply-add rate, no memory.
 Result<Machine> prepare(const hwdesc::Target& target);

@@ -52,6 +52,8 @@ class Bench {  // invariant: a loaded module with the sentinel calibrated
   std::vector<double> run(std::span<const runtime::Launch> launches);  // less what launching takes
   std::vector<double> run_steps(std::span<const runtime::Launch> launches);
   double time_of_none(const Job& job);  // what a launch takes that does the job's setting up and none of its work: the median
+  // Recorded and handed over as one, the second time: seen from outside. Errors: the device records nothing.
+  Result<double> run_recorded(std::span<const runtime::Launch> launches);
   double run_waited_for(std::span<const runtime::Launch> launches);  // seen from outside
   runtime::Launch launch(const Job& job, int64_t amount);
   int64_t amount_for(const std::string& key, const Job& job);

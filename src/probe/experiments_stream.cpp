@@ -219,6 +219,22 @@ void measure_join(Session& s, Bench& bench) {
   s.emit(o);
 }
 
+// The same steps recorded, less a few of them: what one more costs. Why there are none is a fact.
+void measure_recorded(Session& s, Bench& bench) {
+  constexpr size_t kMany = 200, kFew = 2;
+  const std::vector<runtime::Launch> steps(kMany, bench.launch(empty_groups(s.device.units, 1), 1));
+  const std::span<const runtime::Launch> many(steps), few = many.first(kFew);
+  if (const auto first = bench.run_recorded(many); !first) return s.fact(kUnrecorded, first.diags().front().message);
+  Observation o{"launch", "recorded", {{"units", s.device.units}}, "s", {}, {}, 0, {}};
+  for (int i = 0; i < 9; ++i)
+    bench.sample(o, [&] {
+      const auto all = bench.run_recorded(many), some = bench.run_recorded(few);
+      if (!all || !some) fail(all ? some.diags() : all.diags());
+      return (*all - *some) / static_cast<double>(kMany - kFew);
+    });
+  s.emit(o);
+}
+
 // Launches that a driver is handed one by one.
 void measure_handed_over(Session& s) {
   std::vector<ir::Kernel> some;
@@ -228,6 +244,7 @@ void measure_handed_over(Session& s) {
   Bench bench(*module, some, s.device);
   measure_steps(s, bench, "step");
   measure_join(s, bench);
+  measure_recorded(s, bench);
 }
 
 // One launch, waited for, seen from outside.
@@ -392,7 +409,10 @@ void run_launch(Session& s) {
     else if (i == 1) measure_eager(s);
     else if (i == 2) s.emit(s.bench.measure("launch", "group", {}, groups));
     else if (s.device.in_sequence) measure_handed_over(s);
-    else measure_join(s, s.bench);
+    else {
+      measure_join(s, s.bench);
+      measure_recorded(s, s.bench);
+    }
   });
 }
 

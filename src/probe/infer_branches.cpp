@@ -61,13 +61,11 @@ void infer_branches(const Observations& all, const Known& known, Profile& to) {
   const std::vector<double> threads = values_of(select(all, "branches", "barrier"), "threads");
   Value<Seconds>& barrier = to.apis[0].group_barrier;
   if (threads.empty()) barrier = unknown_value<Seconds>("barriers did not run");
-  std::string larger;
   for (const double n : threads) {
     const auto s = summarize(select(all, "branches", "barrier", {{"threads", n}}), Estimator::throughput);
     if (n == known.lanes) barrier = seconds_value(scaled(*s, 1), "a group of one wave that meets again and again");
-    else larger += fmt::format("{}{:.3g} ns in a group of {:.0f} threads", larger.empty() ? "" : ", ", s->value * 1e9, n);
+    else to.apis[0].wide_barrier.push_back({known_value(Count{n}, Origin::measured, ""), seconds_value(scaled(*s, 1), "one group that meets again and again")});
   }
-  if (!larger.empty()) barrier.note = larger;
 }
 
 }  // namespace assay::probe

@@ -142,7 +142,12 @@ void add_api(const Observations& all, const Known& known, Profile& to) {
   }
   if (const auto s = launch_time(all, "barrier"))
     api.device_barrier = seconds_value(scaled(*s, 1), "200 steps of one empty group per unit in one kernel, per step");
-  api.launch.graph = unknown_value<Seconds>("nothing here records launches");
+  if (const auto s = launch_time(all, "recorded"); s && s->value > 0)
+    api.launch.graph = seconds_value(scaled(*s, 1), "200 such steps recorded and handed over as one, less two of them, per step, seen from outside");
+  else
+    api.launch.graph = unknown_value<Seconds>(s                               ? "200 recorded launches take no longer than two, as much as they differ"
+                                              : all.fact(kUnrecorded).empty() ? "recorded launches were not measured"
+                                                                              : all.fact(kUnrecorded));
   if (const auto s = launch_time(all, "join"); s && s->value > kShortestJoin && is_a_cost(select(all, "launch", "join")))
     api.unit_join = seconds_value(scaled(*s, 1), "steps of 0.4 ms on all units, less the same on one");
   api.map = map_time(all);

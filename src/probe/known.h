@@ -79,6 +79,7 @@ std::vector<LaneRate> lane_rates(const Observations& all);
 // registers, if they are as fast: they take half as many instructions. What the first rounds decided stays (kVectorLanes):
 // later experiments measure at that width alone.
 inline constexpr const char* kVectorLanes = "vector_lanes";  // a fact of the journal
+inline constexpr const char* kUnrecorded = "unrecorded";      // another: why no launches are recorded
 std::vector<LaneRate> lane_modes(const Observations& all);
 
 // Architectural vector registers of the widest extension.

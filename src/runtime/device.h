@@ -96,6 +96,7 @@ struct RunOptions {
   int repeat = 1;
   int warm_up = 0;
   const CancelToken* cancel = nullptr;
+  bool recorded = false;  // once, in a command buffer or a graph, and handed over as one. Of RunTimes only `total` is told, by the host's clock
 };
 
 // Seconds. `steps[r][s]`: from the barrier before launch s to the one after it, in repeat r; taken
@@ -131,7 +132,7 @@ class Module {  // invariant: built code for a list of kernels, and the buffers 
   virtual std::optional<double> map(BufferRange, int64_t) { return std::nullopt; }
 
   // Runs the launches in order, `repeat` times, a barrier after each launch.
-  // Errors: cancelled; argument out of range.
+  // Errors: cancelled; argument out of range; launches to be recorded where the api, or the driver, has no way to.
   virtual Result<RunTimes> run(std::span<const Launch> launches, const RunOptions& options) = 0;
 
   virtual const std::vector<KernelReport>& reports() const = 0;

@@ -386,7 +386,7 @@ class Estimator {
     const double per_unit = std::max(1.0, std::ceil(groups_ / m_.units));
     const double busy = std::max({cost_.vector, cost_.load, cost_.store, cost_.issue}), moving = cost_.near + cost_.far;
     Waits waiting = waits_of_a_wave(p_, m_, streams_, traffic_, counts_, waves);
-    waiting.computing += m_.group_barrier.value * counts_.barriers / waves;
+    waiting.computing += model::group_barrier_of(m_, waves_per_group(p_)) * counts_.barriers / waves;
     // Of what a unit has several of, a wave has one.
     const auto alone = [&](double seconds, const Quantity& rate) { return seconds * std::max(1.0, rate.parts * groups_ / waves); };
     const double own = std::max({alone(cost_.vector, m_.fma_rate), alone(cost_.load, m_.load_rate), alone(cost_.store, m_.store_rate), alone(cost_.issue, m_.issue_rate)});

@@ -103,6 +103,7 @@ class Fill {  // visitor
     else if constexpr (requires { entry.depth; }) entry.depth = i;
     else if constexpr (requires { entry.reaches; }) entry.units.value = Ratio{0.25 * (i + 1)};
     else if constexpr (requires { entry.groups; }) entry.groups.value = Count{4.0 * (i + 1)};
+    else if constexpr (requires { entry.threads; }) entry.threads.value = Count{32.0 * (i + 1)};
     else entry.op = key;
   }
 };

@@ -127,6 +127,31 @@ TEST(Waves, OfSomeGroupsBeginWhileOthersRun) {
   EXPECT_NEAR(seconds_of(1e-3), 4e-3 + 1e-6, 1e-9) << "and a launch";
 }
 
+TEST(Waves, OfALargerGroupMeetAsLateAsTheProfileSays) {
+  hwdesc::Target t = waves(2);
+  EXPECT_EQ(model::group_barrier_of(machine(t), 4), 0) << "nothing is known";
+  const auto barrier = [](double threads, double seconds) {
+    hwdesc::WideBarrier b;
+    b.threads.value = hwdesc::Count{threads};
+    b.time.value = hwdesc::Seconds{seconds};
+    return b;
+  };
+  t.api.wide_barrier = {barrier(32, 70e-9), barrier(16, 30e-9)};
+  EXPECT_DOUBLE_EQ(model::group_barrier_of(machine(t), 1), 30e-9) << "not known of one wave: no longer than of four";
+  t.api.group_barrier.value = hwdesc::Seconds{10e-9};
+  const model::Machine m = machine(t);
+  for (const auto& [waves_of_a_group, ns] : {std::pair{1.0, 10.0}, {2.0, 10 + 20.0 / 3}, {4.0, 30.0}, {6.0, 50.0}, {8.0, 70.0}, {16.0, 70.0}})
+    EXPECT_NEAR(model::group_barrier_of(m, waves_of_a_group) * 1e9, ns, 1e-9) << waves_of_a_group;
+  // A staged product of four waves meets at each step.
+  ir::Program p = product(32, 64, 64, 64, 4, "[0, 1]");
+  p.workers = {4, 1, 1};
+  model::Machine one_size = m;
+  one_size.wide_barriers.clear();
+  const double meetings = model::closed_form(p).barriers / 4;  // of a group; there is one group
+  ASSERT_GT(meetings, 0);
+  EXPECT_NEAR(term(simulator::estimate(p, m, {}, {}), "waiting") - term(simulator::estimate(p, one_size, {}, {}), "waiting"), meetings * 20e-9, 1e-12);
+}
+
 TEST(Waves, HaveCopiesOfLaterStagesUnderWay) {
   ir::Program p = product(32, 64, 64, 64, 4, "[0, 1]");
   const model::Machine m = machine(waves(2));

@@ -25,6 +25,9 @@ Loaded load() {
     out.diags.push_back(error("the CUDA driver lacks the function " #symbol, "a newer driver has it"));
   ASSAY_CUDA_FUNCTIONS(ASSAY_LOOK_UP)
 #undef ASSAY_LOOK_UP
+#define ASSAY_LOOK_UP(field, symbol, ...) out.api.field = reinterpret_cast<decltype(out.api.field)>(find_symbol(library, #symbol));
+  ASSAY_CUDA_FUNCTIONS_OF_SOME(ASSAY_LOOK_UP)
+#undef ASSAY_LOOK_UP
   if (!out.diags.empty()) return out;
   if (const Status status = out.api.init(0)) out.diags.push_back(failure(out.api, "cuInit", status));
   return out;

@@ -17,6 +17,8 @@ using Code = struct CodeRecord*;  // CUmodule
 using Function = struct FunctionRecord*;
 using Stream = struct StreamRecord*;
 using Event = struct EventRecord*;
+using Graph = struct GraphRecord*;
+using GraphRun = struct GraphRunRecord*;  // CUgraphExec
 using Array = struct ArrayRecord*;      // CUarray
 using Texture = unsigned long long;     // CUtexObject
 
@@ -126,9 +128,20 @@ static_assert(sizeof(ArrayShape) == 24 && sizeof(TextureSource) == 144 && sizeof
     unsigned threads_x, unsigned threads_y, unsigned threads_z, unsigned group_bytes, Stream stream,             \
     void** arguments, void** extra)
 
+// What older drivers lack: launches recorded once and handed over as one.
+inline constexpr int kThisThread = 1;  // whose calls may not disturb a capture
+#define ASSAY_CUDA_FUNCTIONS_OF_SOME(X)                                          \
+  X(begin_capture, cuStreamBeginCapture_v2, Stream stream, int mode)             \
+  X(end_capture, cuStreamEndCapture, Stream stream, Graph* graph)                \
+  X(destroy_graph, cuGraphDestroy, Graph graph)                                  \
+  X(make_run, cuGraphInstantiateWithFlags, GraphRun* run, Graph graph, unsigned long long flags) \
+  X(destroy_run, cuGraphExecDestroy, GraphRun run)                               \
+  X(launch_graph, cuGraphLaunch, GraphRun run, Stream stream)
+
 struct Api {
 #define ASSAY_DECLARE(field, symbol, ...) Status (*field)(__VA_ARGS__) = nullptr;
   ASSAY_CUDA_FUNCTIONS(ASSAY_DECLARE)
+  ASSAY_CUDA_FUNCTIONS_OF_SOME(ASSAY_DECLARE)
 #undef ASSAY_DECLARE
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "codegen/render.h"
 #include "runtime/launch.h"
@@ -205,6 +206,51 @@ Diags CudaModule::read_times(std::span<const Launch> launches, RunTimes& times) 
   return {};
 }
 
+// What the stream is handed while it captures is not done; it becomes a graph.
+Status CudaModule::capture(std::span<const Launch> launches, Graph& graph, const char*& call) {
+  const Api& api = session_->api;
+  const Stream stream = session_->stream.get();
+  call = "cuStreamBeginCapture";
+  if (const Status s = api.begin_capture(stream, kThisThread)) return s;
+  Status status = kSuccess;
+  for (size_t i = 0; i < launches.size() && status == kSuccess; ++i) {
+    call = "cuMemcpyDtoDAsync";
+    if (has_constants(launches[i])) status = fill_constants(launches[i], events_[2 * i + 1].get());
+    if (status != kSuccess) break;
+    call = "cuLaunchKernel";
+    status = hand_over(launches[i]);
+  }
+  const Status ended = api.end_capture(stream, &graph);  // in any case
+  if (status == kSuccess && ended != kSuccess) call = "cuStreamEndCapture";
+  return status == kSuccess ? ended : status;
+}
+
+Result<RunTimes> CudaModule::run_recorded(std::span<const Launch> launches, const RunOptions& options) {
+  const Api& api = session_->api;
+  const Stream stream = session_->stream.get();
+  if (api.begin_capture == nullptr || api.end_capture == nullptr || api.make_run == nullptr || api.launch_graph == nullptr || api.destroy_graph == nullptr ||
+      api.destroy_run == nullptr)
+    return error("its driver records no launches: it has no graphs", "a newer driver has them");
+  Graph graph = nullptr;
+  const char* call = "";
+  const Status captured = capture(launches, graph, call);
+  const Owned<Graph> held(graph, api.destroy_graph);
+  if (captured != kSuccess) return failure_at(launches, 0, call, captured);
+  GraphRun run = nullptr;
+  if (const Status s = api.make_run(&run, graph, 0)) return failure(api, "cuGraphInstantiate", s);
+  const Owned<GraphRun> held_run(run, api.destroy_run);
+  RunTimes times;
+  for (int i = 0; i < options.warm_up + options.repeat; ++i) {
+    if (options.cancel != nullptr && options.cancel->load()) return error("cancelled");
+    const auto start = std::chrono::steady_clock::now();
+    if (const Status s = api.launch_graph(run, stream)) return failure(api, "cuGraphLaunch", s);
+    if (const Status s = api.synchronize(stream)) return failure(api, "a graph of kernels", s);
+    if (i >= options.warm_up) times.total.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  if (const Diags faults = buffers_.check_guards(); has_error(faults)) return faults;
+  return times;
+}
+
 Result<RunTimes> CudaModule::run(std::span<const Launch> launches, const RunOptions& options) {
   if (options.repeat < 0 || options.warm_up < 0) return error("repeat and warm_up can not be negative");
   Diags faults = buffers_.take_lost();
@@ -216,6 +262,7 @@ Result<RunTimes> CudaModule::run(std::span<const Launch> launches, const RunOpti
   if (const Status s = session_->enter()) return failure(session_->api, "cuCtxSetCurrent", s);
   faults = make_events(2 * launches.size() + 1);
   if (has_error(faults)) return faults;
+  if (options.recorded && !launches.empty()) return run_recorded(launches, options);
   RunTimes times;
   for (int i = 0; i < options.warm_up + options.repeat && !launches.empty(); ++i) {
     if (options.cancel != nullptr && options.cancel->load()) return error("cancelled");

@@ -41,6 +41,8 @@ class CudaModule final : public Module {  // invariant: functions_[i] runs defin
   Diags load(size_t kernel, const BuiltKernel& built, std::map<std::filesystem::path, Code>& loaded);
   Diags make_events(size_t count);
   Diags run_once(std::span<const Launch> launches, RunTimes* times);
+  Status capture(std::span<const Launch> launches, Graph& graph, const char*& call);
+  Result<RunTimes> run_recorded(std::span<const Launch> launches, const RunOptions& options);
   Diags find_constants(size_t kernel, Code code, const std::string& entry);
   bool has_constants(const Launch& launch) const { return !constants_[static_cast<size_t>(launch.kernel)].empty(); }
   Status fill_constants(const Launch& launch, Event behind);

@@ -38,6 +38,7 @@ Loaded load() {
     out.diags.push_back(error("the OpenCL library lacks the function " #name));
   ASSAY_OPENCL_FUNCTIONS(ASSAY_LOOK_UP)
 #undef ASSAY_LOOK_UP
+  out.api.extension = reinterpret_cast<decltype(out.api.extension)>(find_symbol(library, "clGetExtensionFunctionAddressForPlatform"));
   return out;
 }
 

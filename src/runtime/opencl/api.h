@@ -29,6 +29,7 @@ struct Api {
 #define ASSAY_DECLARE(name) decltype(&::name) name = nullptr;
   ASSAY_OPENCL_FUNCTIONS(ASSAY_DECLARE)
 #undef ASSAY_DECLARE
+  void*(CL_API_CALL* extension)(cl_platform_id platform, const char* function) = nullptr;  // nullptr: a loader without extensions
 };
 
 // The library named by $ASSAY_OPENCL_LIBRARY, else the system's loader; loaded once and kept.

@@ -241,7 +241,7 @@ bool Builder::make_kernels() {
       continue;
     }
     if (request.sequences) sequences[home.program] = entry.get();
-    out.kernels.push_back({entry.get(), home.number});
+    out.kernels.push_back({entry.get(), home.number, home.program, name});
     out.entries.push_back(std::move(entry));
   }
   return !has_error(diags);

@@ -18,6 +18,8 @@ namespace assay::runtime::opencl {
 struct BuiltKernel {
   cl_kernel entry = nullptr;  // its own, or the sequence that holds it
   int number = 0;             // in the sequence
+  cl_program program = nullptr;  // that it is of,
+  std::string name = {};         // and its name there
 };
 
 struct Build {

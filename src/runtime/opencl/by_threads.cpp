@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -17,33 +18,61 @@ class ByThreads final : public Launcher {
 
  private:
   Diags run_once(std::span<const Launch> launches, RunTimes* times);
+  Result<RunTimes> run_recorded(std::span<const Launch> launches, const RunOptions& options);
   cl_int enqueue(const Launch& launch, std::vector<Owned<cl_event>>& events, const char*& call);
+  cl_int record(const Launch& launch, Recording& to, const char*& call);
+  cl_int set_arguments(const Launch& launch, const GroupRange& groups, cl_kernel kernel);
+  const ir::Kernel& definition_of(const Launch& launch) const { return loaded_.definitions[static_cast<size_t>(launch.kernel)]; }
+  size_t threads_of(const Launch& launch) const { return threads_ * static_cast<size_t>(definition_of(launch).waves); }
 
   Loaded& loaded_;
   const Session& session_;
   size_t threads_;  // of a wave
 };
 
-cl_int ByThreads::enqueue(const Launch& launch, std::vector<Owned<cl_event>>& events, const char*& call) {
-  const auto k = static_cast<size_t>(launch.kernel);
-  const cl_kernel kernel = loaded_.build.kernels[k].entry;
+cl_int ByThreads::set_arguments(const Launch& launch, const GroupRange& groups, cl_kernel kernel) {
   cl_uint position = 0;
-  call = "clSetKernelArg";
-  if (const cl_int s = bind_buffers(loaded_, launch, position)) return s;
-  for (const GroupRange& r : ranges_of(launch, loaded_.definitions[k].groups)) {
-    const cl_long first = r.begin;
+  if (const cl_int s = bind_buffers(loaded_, launch, kernel, position)) return s;
+  const cl_long first = groups.begin;
+  return session_.api.clSetKernelArg(kernel, position, sizeof first, &first);
+}
+
+cl_int ByThreads::enqueue(const Launch& launch, std::vector<Owned<cl_event>>& events, const char*& call) {
+  const cl_kernel kernel = loaded_.build.kernels[static_cast<size_t>(launch.kernel)].entry;
+  for (const GroupRange& r : ranges_of(launch, definition_of(launch).groups)) {
     call = "clSetKernelArg";
-    if (const cl_int s = session_.api.clSetKernelArg(kernel, position, sizeof first, &first)) return s;
-    const size_t threads = threads_ * static_cast<size_t>(loaded_.definitions[k].waves);
-    const size_t items = static_cast<size_t>(r.end - r.begin) * threads;
+    if (const cl_int s = set_arguments(launch, r, kernel)) return s;
+    const size_t group = threads_of(launch), items = static_cast<size_t>(r.end - r.begin) * group;
     cl_event event = nullptr;
     call = "clEnqueueNDRangeKernel";
-    if (const cl_int s = session_.api.clEnqueueNDRangeKernel(session_.queue.get(), kernel, 1, nullptr, &items,
-                                                             &threads, 0, nullptr, &event))
-      return s;
+    if (const cl_int s = session_.api.clEnqueueNDRangeKernel(session_.queue.get(), kernel, 1, nullptr, &items, &group, 0, nullptr, &event)) return s;
     events.push_back({event, session_.api.clReleaseEvent});
   }
   return CL_SUCCESS;
+}
+
+cl_int ByThreads::record(const Launch& launch, Recording& to, const char*& call) {
+  for (const GroupRange& r : ranges_of(launch, definition_of(launch).groups)) {
+    cl_int status = CL_SUCCESS;
+    call = "clCreateKernel";
+    Owned<cl_kernel> kernel = copy_of(loaded_, launch, status);
+    if (status != CL_SUCCESS) return status;
+    call = "clSetKernelArg";
+    if (const cl_int s = set_arguments(launch, r, kernel.get())) return s;
+    call = "clCommandNDRangeKernelKHR";
+    if (const cl_int s = to.add(std::move(kernel), static_cast<size_t>(r.end - r.begin) * threads_of(launch), threads_of(launch))) return s;
+  }
+  return CL_SUCCESS;
+}
+
+Result<RunTimes> ByThreads::run_recorded(std::span<const Launch> launches, const RunOptions& options) {
+  auto recording = Recording::begin(session_);
+  if (!recording) return recording.diags();
+  for (size_t l = 0; l < launches.size(); ++l) {
+    const char* call = "";
+    if (const cl_int s = record(launches[l], *recording, call)) return failure_at(loaded_, launches, l, call, s);
+  }
+  return run_all(*recording, options);
 }
 
 Diags ByThreads::run_once(std::span<const Launch> launches, RunTimes* times) {
@@ -69,6 +98,7 @@ Diags ByThreads::run_once(std::span<const Launch> launches, RunTimes* times) {
 
 Result<RunTimes> ByThreads::run(std::span<const Launch> launches, const RunOptions& options) {
   RunTimes times;
+  if (options.recorded && !launches.empty()) return run_recorded(launches, options);
   for (int i = 0; i < options.warm_up + options.repeat && !launches.empty(); ++i) {
     if (options.cancel != nullptr && options.cancel->load()) return error("cancelled");
     if (const Diags failed = run_once(launches, i < options.warm_up ? nullptr : &times); has_error(failed)) return failed;

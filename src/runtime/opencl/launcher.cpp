@@ -18,9 +18,13 @@ Result<EventTimes> times_of(const Session& session, cl_event event) {
   return t;
 }
 
-cl_int bind_buffers(const Loaded& loaded, const Launch& launch, cl_uint& position) {
+Owned<cl_kernel> copy_of(const Loaded& loaded, const Launch& launch, cl_int& status) {
+  const BuiltKernel& k = loaded.build.kernels[static_cast<size_t>(launch.kernel)];
+  return {loaded.session.api.clCreateKernel(k.program, k.name.c_str(), &status), loaded.session.api.clReleaseKernel};
+}
+
+cl_int bind_buffers(const Loaded& loaded, const Launch& launch, cl_kernel kernel, cl_uint& position) {
   const ir::Kernel& k = loaded.definitions[static_cast<size_t>(launch.kernel)];
-  const cl_kernel kernel = loaded.build.kernels[static_cast<size_t>(launch.kernel)].entry;
   const Api& api = loaded.session.api;
   size_t argument = 0;
   for (const ir::Buffer& b : k.buffers) {
@@ -84,6 +88,18 @@ cl_int finish(const Session& session, std::span<const Owned<cl_event>> events, s
     return state;
   }
   return CL_SUCCESS;
+}
+
+Result<RunTimes> run_all(Recording& recording, const RunOptions& options) {
+  if (const cl_int s = recording.end()) return failure("clFinalizeCommandBufferKHR", s);
+  RunTimes times;
+  for (int i = 0; i < options.warm_up + options.repeat; ++i) {
+    if (options.cancel != nullptr && options.cancel->load()) return error("cancelled");
+    const auto seconds = recording.run();
+    if (!seconds) return seconds.diags();
+    if (i >= options.warm_up) times.total.push_back(*seconds);
+  }
+  return times;
 }
 
 }  // namespace assay::runtime::opencl

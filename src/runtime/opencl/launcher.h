@@ -7,6 +7,7 @@
 
 #include "runtime/opencl/buffers.h"
 #include "runtime/opencl/build.h"
+#include "runtime/opencl/recording.h"
 
 namespace assay::runtime::opencl {
 
@@ -35,8 +36,12 @@ Result<std::unique_ptr<Launcher>> make_by_threads(Loaded& loaded, int threads);
 // over a kernel costs is counted to its first step. Needs session.ticks, and a device that shares the host's memory.
 Result<std::unique_ptr<Launcher>> make_in_sequence(Loaded& loaded);
 
-// Sets a launch's buffers and scratch as its kernel's arguments from `position` on.
-cl_int bind_buffers(const Loaded& loaded, const Launch& launch, cl_uint& position);
+// Sets a launch's buffers and scratch as the arguments of `kernel`, which is its own or a copy of it, from `position` on.
+cl_int bind_buffers(const Loaded& loaded, const Launch& launch, cl_kernel kernel, cl_uint& position);
+
+// A launch's kernel once more: drivers were seen to run all recorded launches of a kernel with the arguments it had last
+// (PoCL 3.1), which each launch has a kernel of its own for.
+Owned<cl_kernel> copy_of(const Loaded& loaded, const Launch& launch, cl_int& status);
 
 // Steps from boundary to boundary; `ends`: per launch how many events there are up to its last one.
 Diags read_steps(const Session& session, std::span<const Owned<cl_event>> events, std::span<const size_t> ends, RunTimes& times);
@@ -49,6 +54,9 @@ Result<EventTimes> times_of(const Session& session, cl_event event);
 
 // What a call that failed is to say of where it was.
 Diag failure_at(const Loaded& loaded, std::span<const Launch> launches, size_t at, const char* call, cl_int status);
+
+// Ends a recording and runs it as often as asked.
+Result<RunTimes> run_all(Recording& recording, const RunOptions& options);
 
 // Waits for what was enqueued, then looks at each event. CL_SUCCESS, or what failed first: its event's place
 // in `at`, the call in `call`.

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -26,7 +27,8 @@ class OneByOne final : public Launcher {  // invariant: every unit's claims stan
   size_t slots() const { return 2 * static_cast<size_t>(session_.units); }
   Diags write_queues(std::span<const Launch> launches);
   Diags run_once(std::span<const Launch> launches, RunTimes* times);
-  cl_int set_arguments(const Launch& launch, const QueueRange& queues);
+  Result<RunTimes> run_recorded(std::span<const Launch> launches, const RunOptions& options);
+  cl_int set_arguments(const Launch& launch, const QueueRange& queues, cl_kernel kernel);
 
   Loaded& loaded_;
   const Session& session_;
@@ -61,11 +63,10 @@ Diags OneByOne::write_queues(std::span<const Launch> launches) {
   return {};
 }
 
-cl_int OneByOne::set_arguments(const Launch& launch, const QueueRange& queues) {
-  const cl_kernel kernel = loaded_.build.kernels[static_cast<size_t>(launch.kernel)].entry;
+cl_int OneByOne::set_arguments(const Launch& launch, const QueueRange& queues, cl_kernel kernel) {
   const Api& api = session_.api;
   cl_uint position = 0;
-  if (const cl_int s = bind_buffers(loaded_, launch, position)) return s;
+  if (const cl_int s = bind_buffers(loaded_, launch, kernel, position)) return s;
   const cl_mem claims = claims_.memory.get(), rows = queues_.memory.get();
   const cl_long first = queues.first;
   const auto units = static_cast<cl_uint>(session_.units);
@@ -87,12 +88,12 @@ Diags OneByOne::run_once(std::span<const Launch> launches, RunTimes* times) {
   cl_int status = CL_SUCCESS;
   const char* call = "";
   for (size_t l = 0; l < launches.size() && status == CL_SUCCESS; ++l) {
+    const cl_kernel kernel = loaded_.build.kernels[static_cast<size_t>(launches[l].kernel)].entry;
     call = "clSetKernelArg";
-    status = set_arguments(launches[l], queue_ranges_[l]);
+    status = set_arguments(launches[l], queue_ranges_[l], kernel);
     if (status != CL_SUCCESS) break;
     call = "clEnqueueNDRangeKernel";
     cl_event event = nullptr;
-    const cl_kernel kernel = loaded_.build.kernels[static_cast<size_t>(launches[l].kernel)].entry;
     status = api.clEnqueueNDRangeKernel(session_.queue.get(), kernel, 1, nullptr, &items, &one, 0, nullptr, &event);
     if (status != CL_SUCCESS) break;
     claimed_ += queue_ranges_[l].count + static_cast<cl_uint>(items);  // each ends on one too many
@@ -110,10 +111,38 @@ Diags OneByOne::run_once(std::span<const Launch> launches, RunTimes* times) {
   return times == nullptr ? Diags{} : read_steps(session_, events, ends, *times);
 }
 
+// Each time begins with counters at zero; where it leaves them they stand from then on.
+Result<RunTimes> OneByOne::run_recorded(std::span<const Launch> launches, const RunOptions& options) {
+  auto recording = Recording::begin(session_);
+  if (!recording) return recording.diags();
+  if (const cl_int s = recording->add_zeros(claims_.memory.get(), static_cast<size_t>(claims_.bytes))) return failure("clCommandFillBufferKHR", s);
+  const cl_uint before = std::exchange(claimed_, 0);
+  for (size_t l = 0; l < launches.size(); ++l) {
+    const char* call = "clCreateKernel";
+    cl_int status = CL_SUCCESS;
+    Owned<cl_kernel> kernel = copy_of(loaded_, launches[l], status);
+    if (status == CL_SUCCESS) {
+      call = "clSetKernelArg";
+      status = set_arguments(launches[l], queue_ranges_[l], kernel.get());
+    }
+    if (status == CL_SUCCESS) {
+      call = "clCommandNDRangeKernelKHR";
+      status = recording->add(std::move(kernel), slots(), 1);
+    }
+    if (status != CL_SUCCESS) {
+      claimed_ = before;  // nothing has run
+      return failure_at(loaded_, launches, l, call, status);
+    }
+    claimed_ += queue_ranges_[l].count + static_cast<cl_uint>(slots());
+  }
+  return run_all(*recording, options);
+}
+
 Result<RunTimes> OneByOne::run(std::span<const Launch> launches, const RunOptions& options) {
   const Diags unwritten = write_queues(launches);
   if (has_error(unwritten)) return unwritten;
   RunTimes times;
+  if (options.recorded && !launches.empty()) return run_recorded(launches, options);
   for (int i = 0; i < options.warm_up + options.repeat; ++i) {
     if (options.cancel != nullptr && options.cancel->load()) return error("cancelled");
     const Diags failed = launches.empty() ? Diags{}

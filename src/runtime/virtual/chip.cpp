@@ -22,9 +22,13 @@ void read_launches(const Profile& p, Chip& to) {
   to.dialect = api.dialect;
   to.forms = api.forms;
   to.launch = value_or(api.launch.stream, value_or(api.launch.eager, to.launch));
+  to.graph = value_or(api.launch.graph, 0);
   to.eager = value_or(api.launch.eager, defaults::kEager * to.launch);
   to.group_start = value_or(api.group_start, to.group_start);
-  to.group_barrier = value_or(api.group_barrier, 0);
+  if (api.group_barrier.known()) to.group_barriers.emplace_back(0, api.group_barrier.value->v);
+  for (const WideBarrier& b : api.wide_barrier)
+    if (b.threads.known() && b.time.known()) to.group_barriers.emplace_back(b.threads.value->v, b.time.value->v);
+  std::sort(to.group_barriers.begin(), to.group_barriers.end());
   to.unit_join = value_or(api.unit_join, 0);
   to.barrier = value_or(api.device_barrier, to.launch);
   to.in_sequence = api.device_barrier.known() && api.coresident_groups == Fact::yes;

@@ -133,7 +133,8 @@ struct Chip {
   Atomic atomic, own_atomic; // in memory, and in that of a group's own
   std::vector<Translation> translation;
   double memory_bytes = 0;
-  double group_barrier = 0;  // seconds; 0: not known
+  std::vector<std::pair<double, double>> group_barriers;  // threads of a group, seconds; ascending. Empty: not known
+  double graph = 0;          // seconds of a recorded launch; 0: nothing records them
   double launch = 0, eager = 0, barrier = 0, group_start = 0, unit_join = 0;  // seconds
   bool in_sequence = false;  // launches may be steps of one kernel, `barrier` apart
   double allocation = 0;     // bytes of the largest buffer

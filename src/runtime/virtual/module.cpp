@@ -182,6 +182,7 @@ Result<RunTimes> VirtualModule::run(std::span<const Launch> launches, const RunO
   const Diags faults = check_launches(launches, kernels_, storage_.size(), [&](int b) { return storage_.bytes_of(b); });
   if (has_error(faults)) return faults;
   const Chip& chip = on_->chip;
+  if (options.recorded && chip.graph <= 0) return error(fmt::format("{} records no launches: its profile knows no launch.graph", on_->id));
   const bool fails = fails_now(++on_->runs);
   const FaultKind kind = fails ? on_->effects.fault.kind : FaultKind::none;
   if (kind == FaultKind::error) return error(fmt::format("{}: the device was lost in run {}", on_->id, on_->runs), "its effects ask for it");
@@ -197,7 +198,7 @@ Result<RunTimes> VirtualModule::run(std::span<const Launch> launches, const RunO
       if (!took) return took.diags();
       on_->worked += *took;
       const double work = *took * noise_.factor(), said = kind == FaultKind::lies ? work * kLie : work;
-      const double handing = in_sequence_ ? chip.barrier : chip.launch;
+      const double handing = options.recorded ? chip.graph : in_sequence_ ? chip.barrier : chip.launch;
       works.push_back(said);
       steps.push_back(said + handing);
       total += work + handing;  // a clock that is not the device's
@@ -209,9 +210,10 @@ Result<RunTimes> VirtualModule::run(std::span<const Launch> launches, const RunO
       steps.front() += outside;
       total += outside;
     }
+    times.total.push_back(total);
+    if (options.recorded) continue;
     times.steps.push_back(std::move(steps));
     times.busy.push_back(std::move(works));
-    times.total.push_back(total);
   }
   return times;
 }

@@ -44,7 +44,7 @@ class Pricer {
         op.issues = waves_of(chip_, code_);
         return;
       case OpKind::barrier:
-        op.latency = chip_.threads ? (chip_.group_barrier > 0 ? chip_.group_barrier * chip_.clock : defaults::kBarrier) : 0;
+        op.latency = chip_.threads ? meeting() : 0;
         return;
       default:  // constants are in registers before they are needed; copies are names
         return;
@@ -63,6 +63,19 @@ class Pricer {
   }
 
  private:
+  // Ticks of a barrier: of a group as large as the profile knows one, or between two of those.
+  double meeting() const {
+    const auto& known = chip_.group_barriers;
+    if (known.empty()) return defaults::kBarrier;
+    const double threads = waves_of(chip_, code_) * chip_.modes.front().width;
+    const auto above = std::find_if(known.begin(), known.end(), [&](const auto& k) { return k.first >= threads; });
+    if (above == known.end()) return known.back().second * chip_.clock;
+    if (above == known.begin()) return above->second * chip_.clock;
+    const auto below = above - 1;
+    const double from = std::max<double>(below->first, chip_.modes.front().width);  // of one wave
+    const double part = threads <= from ? 0 : (threads - from) / (above->first - from);
+    return (below->second + part * (above->second - below->second)) * chip_.clock;
+  }
   int pipe(const char* name) const {
     const auto named = [&](const std::string& n) { return std::find(chip_.pipes.begin(), chip_.pipes.end(), n); };
     auto at = named(name);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <map>
 
@@ -110,12 +111,12 @@ Diags Launcher::make_queries(size_t count) {
   return {};
 }
 
-void Launcher::record(VkCommandBuffer commands, std::span<const Launch> launches) {
+void Launcher::record(VkCommandBuffer commands, std::span<const Launch> launches, bool stamped) {
   const Api& api = session_.api();
   const auto stamp = [&](size_t query, VkPipelineStageFlagBits stage) {
-    api.vkCmdWriteTimestamp(commands, stage, queries_.get(), static_cast<uint32_t>(query));
+    if (stamped) api.vkCmdWriteTimestamp(commands, stage, queries_.get(), static_cast<uint32_t>(query));
   };
-  api.vkCmdResetQueryPool(commands, queries_.get(), 0, static_cast<uint32_t>(2 * launches.size() + 1));
+  if (stamped) api.vkCmdResetQueryPool(commands, queries_.get(), 0, static_cast<uint32_t>(2 * launches.size() + 1));
   stamp(0, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT);
   for (size_t l = 0; l < launches.size(); ++l) {
     stamp(2 * l + 1, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT);
@@ -197,11 +198,14 @@ Result<RunTimes> Launcher::run(std::span<const Launch> launches, const RunOption
   if (Diags faults = make_queries(2 * launches.size() + 1); has_error(faults)) return faults;
   const Result<VkCommandBuffer> commands = session_.begin();
   if (!commands) return commands.diags();
-  record(*commands, launches);
+  record(*commands, launches, !options.recorded);
   if (Diags faults = session_.end(*commands); has_error(faults)) return faults;
   for (int i = 0; i < options.warm_up + options.repeat; ++i) {
     if (options.cancel != nullptr && options.cancel->load()) return error("cancelled");
-    if (const Diags faults = run_once(*commands, launches, i < options.warm_up ? nullptr : &times); has_error(faults)) return faults;
+    const bool counts = i >= options.warm_up;
+    const auto start = std::chrono::steady_clock::now();
+    if (const Diags faults = run_once(*commands, launches, counts && !options.recorded ? &times : nullptr); has_error(faults)) return faults;
+    if (counts && options.recorded) times.total.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
   return times;
 }

@@ -39,7 +39,7 @@ class Launcher {  // invariant: report_ is zero between runs
   void bind(VkDescriptorSet set, uint32_t binding, const VkDescriptorBufferInfo& shown, VkDescriptorType type);
   void bind(VkDescriptorSet set, uint32_t binding, const Image& image);
   Diags make_queries(size_t count);
-  void record(VkCommandBuffer commands, std::span<const Launch> launches);
+  void record(VkCommandBuffer commands, std::span<const Launch> launches, bool stamped);  // `stamped`: with times of each
   void record(VkCommandBuffer commands, const Launch& launch, const Bound& bound);
   Diags run_once(VkCommandBuffer commands, std::span<const Launch> launches, RunTimes* times);
   Diags check_report(std::span<const Launch> launches);

@@ -31,6 +31,8 @@
 #include <string>
 #include <vector>
 
+#include "capture.h"
+
 namespace {
 
 constexpr int kInvalidValue = 1, kOutOfMemory = 2, kInvalidImage = 200, kNotFound = 500, kIllegalAddress = 700;
@@ -416,8 +418,7 @@ API int cuModuleGetGlobal_v2(unsigned long long* address, size_t* bytes, Code* c
 API int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, size_t bytes, void*) {
   if (is_broken()) return kIllegalAddress;
   note("copy %zu\n", bytes);
-  std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
-  return 0;
+  return host_cuda::now_or_later([=] { return std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes), 0; });
 }
 
 API int cuArrayCreate_v2(Array** array, const Shape* shape) {
@@ -495,7 +496,9 @@ API int cuLaunchKernel(Function* f, unsigned gx, unsigned gy, unsigned gz, unsig
   std::vector<int64_t> values(kMostParameters);
   for (size_t i = 0; i < static_cast<size_t>(f->parameters); ++i) std::memcpy(&values[i], arguments[i], sizeof(int64_t));
   note("launch groups %u threads %u bytes %u first %lld\n", gx, tx, group_bytes, static_cast<long long>(values[static_cast<size_t>(f->parameters) - 1]));
-  ++kernels;
-  if (is_broken()) return 0;  // what a kernel does wrong shows later
-  return run(*f, gx, tx, group_bytes, values);
+  return host_cuda::now_or_later([=]() mutable {
+    ++kernels;
+    if (is_broken()) return 0;  // what a kernel does wrong shows later
+    return run(*f, gx, tx, group_bytes, values);
+  });
 }

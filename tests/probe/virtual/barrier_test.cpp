@@ -29,7 +29,7 @@ simulated::Chip chip_of(const hwdesc::Profile& profile) {
 // issues (one for the first thread alone, two to see whether all have come, two to go round).
 double barrier_ticks(const simulated::Chip& c, double groups) {
   constexpr double kIssues = 5;
-  const double own = c.group_barrier > 0 ? c.group_barrier * c.clock : simulated::defaults::kBarrier;
+  const double own = c.group_barriers.empty() ? simulated::defaults::kBarrier : c.group_barriers.front().second * c.clock;
   const double loop = c.modes.front().ops[static_cast<size_t>(ir::ValueOp::fma)].latency + kIssues / c.modes.back().issue;
   return 2 * std::max(c.atomic.latency.at(c.clock), groups * c.atomic.turn) + 2 * own + loop;
 }

@@ -1,4 +1,4 @@
-// A chip whose compiler makes one instruction of a multiply-add that is written one way, and two of any other: the way is
+// Ways of writing and of handing over. A chip whose compiler makes one instruction of a multiply-add that is written one way, and two of any other: the way is
 // found, and what is measured after it is measured in it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ using ::testing::Contains;
 using ::testing::Pair;
 
 const hwdesc::Profile& found() {
-  return testing::found_of(testing::chip_file("two-forms"), {"checks", "clock", "forms", "fma", "units", "waves", "types"}, int64_t{8} << 20);
+  return testing::found_of(testing::chip_file("two-forms"), {"checks", "clock", "forms", "fma", "units", "waves", "types", "launch"}, int64_t{8} << 20);
 }
 
 TEST(Forms, are_found_and_used) {
@@ -28,6 +28,18 @@ TEST(Forms, are_found_and_used) {
   const auto pipe = std::find_if(p.pipes.begin(), p.pipes.end(), [](const hwdesc::Pipe& q) { return q.name == "fma"; });
   ASSERT_NE(pipe, p.pipes.end());
   testing::expect_told(pipe->rate, 64, 0.05);
+}
+
+TEST(Launches, that_are_recorded_take_less) {
+  const hwdesc::Launch& launch = found().apis.at(0).launch;
+  testing::expect_told(launch.stream, 5e-6, 0.05);
+  testing::expect_told(launch.graph, 2e-6, 0.05);
+}
+
+TEST(Launches, that_nothing_records_are_unknown) {
+  const hwdesc::Launch launch = testing::found_of(testing::chip_file("phone"), {"checks", "clock", "launch"}, int64_t{8} << 20).apis.at(0).launch;
+  EXPECT_FALSE(launch.graph.known());
+  EXPECT_THAT(launch.graph.note, ::testing::HasSubstr("records no launches: its profile knows no launch.graph"));
 }
 
 TEST(Forms, that_are_alike_are_not_spoken_of) {
