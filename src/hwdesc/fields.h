@@ -38,6 +38,7 @@ template <class V> void fields(V& v, Is<Registers> auto& x) {
   v("count", x.count, "registers of `width` in one file", Need::optional);
   v("width", x.width, "4 B for files of threads, the vector's size for CPUs", Need::optional);
   v("per_thread_max", x.per_thread_max, "most registers of one thread", Need::optional);
+  v("spill", x.spill, "what an operation takes longer on a value that found no register, and is loaded and stored", Need::optional);
   v("granule", x.granule, "the step in which registers are given out", Need::optional);
 }
 

@@ -42,6 +42,7 @@ struct Registers {
   Value<Count> count;          // registers of `width` bytes in one file
   Value<Bytes> width;          // 4 B for SIMT files; the vector's size for CPUs
   Value<Count> per_thread_max;
+  Value<Latency> spill;        // of an operation on a value that found no register
   Granule granule;
   bool operator==(const Registers&) const = default;
 };

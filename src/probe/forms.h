@@ -27,7 +27,7 @@ struct FormsOf {
   std::string key;  // fma.f32
   std::vector<FormRate> rates;
   int best = 0;        // position in `rates`
-  bool differ = false;  // some other form is slower beyond doubt, in one of the two
+  bool differ = false;  // some other form is slower beyond doubt, of many chains and of one
 };
 
 std::vector<FormsOf> forms_of(const Observations& all);

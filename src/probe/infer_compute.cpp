@@ -5,6 +5,7 @@
 
 #include "probe/code.h"
 #include "probe/infer.h"
+#include "probe/spill.h"
 #include "probe/kernels.h"
 #include "probe/values.h"
 
@@ -72,6 +73,18 @@ void add_registers(const Observations& all, const Known& known, Profile& to) {
   r.per = "unit";
   if (known.threads) return;  // infer_residency
   r.count = register_count(all, known.lanes);
+  if (r.count.known()) {
+    std::vector<LiveTime> times;
+    double hertz = 0;
+    for (const double chains : values_of(select(all, "fma", "fma", {{"lanes", known.lanes}}), "chains"))
+      if (const auto s = summarize(select(all, "fma", "fma", {{"lanes", known.lanes}, {"chains", chains}}), Estimator::throughput)) {
+        times.push_back({chains + 1, *s});  // and their operand
+        hertz = ticks_per_second(all, known, *s);
+      }
+    r.spill = spill_of(times, r.count.value->v - 1, r.count.value->v, hertz);  // compilers may want one for themselves
+  } else {
+    r.spill = unknown_value<Latency>("how many registers there are is not known");
+  }
   r.width = known_value(Bytes{known.lanes * 4.0}, Origin::measured, "the widest vectors that pay");
 }
 

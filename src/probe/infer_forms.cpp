@@ -13,7 +13,8 @@ namespace {
 
 using namespace hwdesc;
 
-constexpr double kSlower = 1.25;  // a second instruction, or a function, takes more than that
+constexpr double kSlower = 1.25;       // a second instruction, or a function, takes more than that,
+constexpr double kSlowerAlone = 1.15;  // also where one waits for the other: a neighbour's burst rarely meets both
 
 struct Timed {
   std::string name;
@@ -37,7 +38,8 @@ std::vector<Timed> timed(const Observations& all, const std::string& key) {
   return out;
 }
 
-bool slower(const Summary& a, const Summary& than) { return a.value > kSlower * than.value && a.low > than.high; }
+bool apart(const Summary& a, const Summary& than, double times) { return a.value > times * than.value && a.low > than.high; }
+bool slower(const Timed& a, const Timed& than) { return apart(a.many, than.many, kSlower) && apart(a.one, than.one, kSlowerAlone); }
 
 }  // namespace
 
@@ -49,16 +51,13 @@ std::vector<FormsOf> forms_of(const Observations& all) {
   for (const std::string& key : keys) {
     const std::vector<Timed> forms = timed(all, key);
     if (forms.empty()) continue;
-    // Programs have many sums under way: the first in the dialect's list that is then not slower than the fastest; of those
-    // one that is not slower alone either.
+    // The first in the dialect's list that is not slower than the fastest.
     const auto fastest = std::min_element(forms.begin(), forms.end(), [](const Timed& a, const Timed& b) { return a.many.value < b.many.value; });
-    auto best = forms.end();
-    for (auto f = forms.begin(); f != forms.end(); ++f)
-      if (!slower(f->many, fastest->many) && (best == forms.end() || slower(best->one, f->one))) best = f;
+    const auto best = std::find_if(forms.begin(), forms.end(), [&](const Timed& t) { return !slower(t, *fastest); });
     FormsOf f{key, {}, static_cast<int>(best - forms.begin()), false};
     for (const Timed& t : forms) {
       f.rates.push_back({t.name, t.place, t.many.value / best->many.value, t.one.value / best->one.value});
-      f.differ = f.differ || slower(t.many, best->many) || slower(t.one, best->one);
+      f.differ = f.differ || slower(t, *best);
     }
     out.push_back(std::move(f));
   }

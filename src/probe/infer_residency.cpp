@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "probe/infer.h"
+#include "probe/spill.h"
 #include "probe/residency.h"
 #include "probe/values.h"
 
@@ -135,7 +136,7 @@ constexpr double kSlower = 1.08;     // for each number, than where all of them 
 constexpr double kMoreSlower = 1.35;  // for those that were added
 
 // The first number of live values for which the kernel's compiler, or else the time, speaks of the stack.
-void add_most(const Observations& all, Profile& to) {
+void add_most(const Observations& all, const Known& known, Profile& to) {
   Registers& r = to.execution.registers;
   const std::vector<double> live = values_of(select(all, "registers", "live"), "live");
   const auto reported = [&](const std::string& what, double n) {
@@ -143,7 +144,12 @@ void add_most(const Observations& all, Profile& to) {
     return blocks.empty() ? -1.0 : blocks.back().samples.at(0);
   };
   std::vector<double> times;
-  for (const double n : live) times.push_back(summarize(select(all, "registers", "live", {{"live", n}}), Estimator::throughput)->value);
+  std::vector<LiveTime> steps;
+  for (const double n : live) {
+    steps.push_back({n, *summarize(select(all, "registers", "live", {{"live", n}}), Estimator::throughput)});
+    times.push_back(steps.back().step.value);
+  }
+  const double hertz = known.clock_hz > 0 && !steps.empty() ? ticks_per_second(all, known, steps.back().step) : 0;
   const auto slower_from = [&](size_t i) {  // it, and all that are more
     const auto at = times.begin() + static_cast<std::ptrdiff_t>(i);
     if (i == 0) return false;
@@ -159,6 +165,7 @@ void add_most(const Observations& all, Profile& to) {
       fits = n;
       continue;
     }
+    r.spill = spill_of(steps, fits, std::max(fits, n - 1), hertz);
     if (const double said = reported("reported", n); said > 0) {
       r.per_thread_max = known_value(Count{said}, Origin::driver, "what its compiler reports of a kernel that needs the stack");
       return;
@@ -169,6 +176,7 @@ void add_most(const Observations& all, Profile& to) {
     r.per_thread_max.n.reset();
     return;
   }
+  r.spill = unknown_value<Latency>("no kernel was seen to need the stack");
   r.per_thread_max = unknown_value<Count>(live.empty() ? "kernels of many live values did not run" : fmt::format("no sign of the stack up to {:.0f} live values", fits));
 }
 
@@ -179,7 +187,7 @@ void infer_residency(const Observations& all, const Known& known, Profile& to) {
   if (!known.threads) return;
   add_resident(all, known, to);
   add_file(all, known, to);
-  add_most(all, to);
+  add_most(all, known, to);
 }
 
 }  // namespace assay::probe
