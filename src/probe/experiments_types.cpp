@@ -1,7 +1,6 @@
 // Rates and latencies of operations on other element types; multiply-adds in every form that the dialect has.
 #include <array>
 #include <cmath>
-#include <map>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -17,6 +16,7 @@
 #include "probe/forms.h"
 #include "probe/own_kernels.h"
 #include "probe/types.h"
+#include "runtime/source.h"
 
 namespace assay::probe {
 namespace {
@@ -87,18 +87,18 @@ std::unique_ptr<InForm> built(Session& s, const TypedOp& op, const std::string& 
 }  // namespace
 
 void run_forms(Session& s) {
-  const std::string& dialect = s.device.dialect.empty() ? s.device.api : s.device.dialect;
+  const std::string& dialect = runtime::dialect_of(s.device);
   const auto spoken = codegen::parse_dialect(codegen::dialect_text(dialect), dialect);
-  const auto several = spoken ? spoken->forms.find("fma") : std::map<std::string, std::vector<codegen::Form>, std::less<>>::const_iterator{};
-  if (!spoken || several == spoken->forms.end()) return;  // it has one form of everything
+  if (!spoken || !spoken->forms.contains("fma")) return;  // it has one form of everything
+  const std::vector<codegen::Form>& several = spoken->forms.at("fma");
   const KernelShape shape = shape_of(s.device);
   const int lanes = s.device.threads ? s.lanes.front() : s.lanes.back();
   std::vector<std::pair<std::string, std::unique_ptr<InForm>>> forms;
   for (const ir::DType dtype : kFormTypes) {
     const TypedOp op{"fma", dtype};
     if (!usable(op, shape) || !spoken->types.contains(dtype)) continue;
-    for (size_t i = 0; i < several->second.size() && !out_of_time(s); ++i)
-      if (auto form = built(s, op, several->second[i].name, static_cast<int>(i), lanes)) forms.emplace_back(typed_name(op), std::move(form));
+    for (size_t i = 0; i < several.size() && !out_of_time(s); ++i)
+      if (auto form = built(s, op, several[i].name, static_cast<int>(i), lanes)) forms.emplace_back(typed_name(op), std::move(form));
   }
   s.rounds(forms.size() * kFormChains.size(), [&](size_t i) {
     const auto& [key, form] = forms[i / kFormChains.size()];

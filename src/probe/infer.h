@@ -22,7 +22,9 @@ void infer_compute(const Observations& all, const Known& known, hwdesc::Profile&
 void infer_types(const Observations& all, const Known& known, hwdesc::Profile& to);
 // which way of writing them is the fastest
 void infer_forms(const Observations& all, hwdesc::Profile& to);
+// matrix instructions
 void infer_matrix(const Observations& all, const Known& known, hwdesc::Profile& to);
+// additions in one step
 void infer_atomics(const Observations& all, const Known& known, hwdesc::Profile& to);
 // what is under way at once, registers of threads
 void infer_residency(const Observations& all, const Known& known, hwdesc::Profile& to);

@@ -9,6 +9,7 @@
 #include "codegen/isa.h"
 #include "ir/element.h"
 #include "probe/code.h"
+#include "runtime/source.h"
 
 namespace assay::probe {
 namespace {
@@ -32,7 +33,7 @@ bool has(const runtime::DeviceInfo& info, const codegen::Instruction& i) {
     const auto all = words_of(info, "matrix");
     return std::find(all.begin(), all.end(), i.computes.name) != all.end();
   }
-  const auto spelling = i.spellings.find(info.dialect.empty() ? info.api : info.dialect);
+  const auto spelling = i.spellings.find(runtime::dialect_of(info));
   return spelling != i.spellings.end() && codegen::has_needs(spelling->second.needs, info.facts);
 }
 

@@ -18,6 +18,7 @@
 #include "probe/resume.h"
 #include "probe/system.h"
 #include "probe/values.h"
+#include "runtime/source.h"
 
 namespace assay::probe {
 namespace {
@@ -28,14 +29,12 @@ constexpr double kLeast = 0.25;     // of its share, that an experiment has what
 constexpr double kTurn = 40;         // s of budget for a turn through an experiment on a simulated device
 constexpr int kProgressSteps = 1000;
 
-std::string dialect_of(const runtime::DeviceInfo& info) { return info.dialect.empty() ? info.api : info.dialect; }
-
 hwdesc::Target target_for(const runtime::DeviceInfo& info, std::vector<hwdesc::NamedText> forms) {
   hwdesc::Target t;
   t.api.forms = std::move(forms);
   t.profile.name = "unprobed";
   t.api.name = info.api;
-  t.api.dialect = t.dialect.name = dialect_of(info);
+  t.api.dialect = t.dialect.name = runtime::dialect_of(info);
   hwdesc::Lanes& lanes = t.profile.execution.lanes;
   lanes.style = info.threads ? hwdesc::LaneStyle::simt : hwdesc::LaneStyle::simd;
   for (const int width : shape_of(info).lanes) {
@@ -111,7 +110,7 @@ void send_facts(const runtime::DeviceInfo& info, const Send& send) {
   send(to_line("cpu", info.name));
   send(to_line("name", info.name));
   send(to_line("api", info.api));
-  send(to_line("dialect", dialect_of(info)));
+  send(to_line("dialect", runtime::dialect_of(info)));
   send(to_line("units", std::to_string(info.units)));
   send(to_line("lanes", info.threads ? "threads" : "vectors"));
   send(to_line("widths", fmt::format("{}", fmt::join(shape_of(info).lanes, " "))));

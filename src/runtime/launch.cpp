@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 namespace assay::runtime {
 namespace {
@@ -79,6 +80,17 @@ std::vector<GroupRange> ranges_of(const Launch& launch, int64_t groups) {
     if (!joined.empty() && joined.back().end == r.begin) joined.back().end = r.end;
     else joined.push_back(r);
   return joined;
+}
+
+Result<RunTimes> time_recorded(const RunOptions& options, const std::function<Diags()>& once) {
+  RunTimes times;
+  for (int i = 0; i < options.warm_up + options.repeat; ++i) {
+    if (options.cancel != nullptr && options.cancel->load()) return error("cancelled");
+    const auto start = std::chrono::steady_clock::now();
+    if (Diags faults = once(); has_error(faults)) return faults;
+    if (i >= options.warm_up) times.total.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  return times;
 }
 
 }  // namespace assay::runtime

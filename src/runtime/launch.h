@@ -28,4 +28,7 @@ struct GroupRange {
 // The groups of a launch in as few ranges as they make.
 std::vector<GroupRange> ranges_of(const Launch& launch, int64_t groups);
 
+// Has a recording done as often as asked: of each time that counts the host's seconds, in `total`. Errors: those of `once`; cancelled.
+Result<RunTimes> time_recorded(const RunOptions& options, const std::function<Diags()>& once);
+
 }  // namespace assay::runtime

@@ -75,7 +75,7 @@ Diags check_instructions(const DeviceInfo& device, std::span<const ir::Kernel> k
         out.push_back(known.diags()[0]);
         continue;
       }
-      const auto spelling = known->spellings.find(device.dialect.empty() ? device.api : device.dialect);
+      const auto spelling = known->spellings.find(dialect_of(device));
       if (spelling == known->spellings.end() || !codegen::has_needs(spelling->second.needs, device.facts))
         out.push_back(error(fmt::format("kernel '{}' uses matrix instruction '{}', which {} does not have", k.name, i.name, device.id)));
     }

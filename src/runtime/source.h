@@ -13,6 +13,9 @@
 
 namespace assay::runtime {
 
+// That a device's kernels are printed in.
+inline const std::string& dialect_of(const DeviceInfo& device) { return device.dialect.empty() ? device.api : device.dialect; }
+
 struct Source {
   std::string hash;  // of the text and of all that decides what it becomes
   size_t size = 0;   // of the text: stands for the time it takes

@@ -23,15 +23,6 @@ using ::testing::MatchesRegex;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-hwdesc::Target target() {
-  hwdesc::Target t;
-  t.profile.execution.lanes.style = hwdesc::LaneStyle::simt;
-  hwdesc::LaneMode mode;
-  mode.width.value = hwdesc::Count{16};
-  t.profile.execution.lanes.modes.push_back(mode);
-  return t;
-}
-
 ir::Kernel plus_one(int64_t elements = 40) {
   return elementwise("plus_one", elements, [](ir::Value v) { return op(ir::ValueOp::add, {v, constant_of(1, v.lanes)}); });
 }
@@ -45,7 +36,7 @@ std::string said(const Variables& variables, const std::function<std::string()>&
 
 std::string load_it() {
   Host host;
-  const auto m = host.device().load(std::vector{plus_one()}, target(), host.options());
+  const auto m = host.device().load(std::vector{plus_one()}, lanes_are_threads(), host.options());
   return m.ok() ? "loaded" : render(m.diags());
 }
 
@@ -80,7 +71,7 @@ TEST(CudaDriver, builds_a_kernel_once) {
     Host host;
     std::string out;
     for (int i = 0; i < 2; ++i) {
-      const auto m = host.device().load(std::vector{plus_one(), plus_one()}, target(), host.options());
+      const auto m = host.device().load(std::vector{plus_one(), plus_one()}, lanes_are_threads(), host.options());
       if (!m.ok()) return render(m.diags());
       const auto got = Host::run(**m, 1, {std::vector<float>(40, 2.0f), Host::poison(40)});
       out += (*m)->build_seconds() > 0 ? "built " : "cached ";
@@ -93,7 +84,7 @@ TEST(CudaDriver, builds_a_kernel_once) {
 TEST(CudaDriver, reports_registers_and_stack) {
   EXPECT_EQ(said({}, [] {
     Host host;
-    const auto m = host.device().load(std::vector{plus_one()}, target(), host.options());
+    const auto m = host.device().load(std::vector{plus_one()}, lanes_are_threads(), host.options());
     if (!m.ok()) return render(m.diags());
     const KernelReport& r = (*m)->reports().at(0);
     return r.kernel + ": " + std::to_string(r.registers) + " registers, " + std::to_string(r.stack_bytes) + " bytes";
@@ -108,7 +99,7 @@ TEST(CudaDriver, is_handed_launches_in_order_with_their_groups_threads_and_memor
     ir::Kernel staged = plus_one(64 * 6);
     staged.name = "staged";
     staged.buffers.push_back(scratch("row", 16 * 1024));
-    const auto m = host.device().load(std::vector{plus_one(64 * 6), staged}, target(), host.options());
+    const auto m = host.device().load(std::vector{plus_one(64 * 6), staged}, lanes_are_threads(), host.options());
     if (!m.ok()) return render(m.diags());
     const int a = (*m)->allocate(64 * 6 * 4).value(), b = (*m)->allocate(64 * 6 * 4).value();
     ::setenv("HOST_CUDA_LOG", log.c_str(), 1);
@@ -135,7 +126,7 @@ TEST(CudaDriver, constants_are_put_where_the_kernel_reads_them_before_each_launc
     Host host;
     ir::Kernel k = plus_one();
     k.buffers[0].space = ir::Space::constant;
-    const auto m = host.device().load(std::vector{k}, target(), host.options());
+    const auto m = host.device().load(std::vector{k}, lanes_are_threads(), host.options());
     if (!m.ok()) return render(m.diags());
     std::vector<Launch> launches;
     for (const float x : {1.0f, 5.0f}) {
@@ -166,7 +157,7 @@ TEST(CudaDriver, more_group_memory_than_there_is_is_refused) {
     Host host;
     ir::Kernel k = plus_one();
     k.buffers.push_back(scratch("row", 64 * 1024));
-    const auto m = host.device().load(std::vector{k}, target(), host.options());
+    const auto m = host.device().load(std::vector{k}, lanes_are_threads(), host.options());
     return m.ok() ? "loaded" : render(m.diags());
   }), HasSubstr("kernel 'plus_one' needs 262144 bytes of group memory, cuda:0 has 163840"));
 }
@@ -185,7 +176,7 @@ TEST(CudaDriver, code_that_it_does_not_take_names_kernel_and_remedy) {
 TEST(CudaDriver, out_of_memory_says_how_much) {
   EXPECT_THAT(said({{"FAIL_MEMORY", "100000"}}, [] {
     Host host;
-    const auto m = host.device().load(std::vector{plus_one()}, target(), host.options());
+    const auto m = host.device().load(std::vector{plus_one()}, lanes_are_threads(), host.options());
     const auto buffer = (*m)->allocate(123456);
     const auto smaller = (*m)->allocate(100);
     return (buffer.ok() ? "allocated" : render(buffer.diags())) + (smaller.ok() ? "a smaller one fits" : "");
@@ -198,7 +189,7 @@ TEST(CudaDriver, a_context_that_breaks_gives_no_values_and_says_so) {
   const std::string text = said({{"FAIL_AFTER", "2"}}, [] {
     Host host;
     host.options().guarded = false;
-    const auto m = host.device().load(std::vector{plus_one()}, target(), host.options());
+    const auto m = host.device().load(std::vector{plus_one()}, lanes_are_threads(), host.options());
     if (!m.ok()) return render(m.diags());
     const int a = (*m)->allocate(160).value(), b = (*m)->allocate(160).value();
     const std::vector<Launch> launches(2, Launch{0, {{a, 0}, {b, 0}}, {}});
@@ -237,7 +228,7 @@ TEST(CudaDriver, without_its_compiler_a_device_says_where_to_get_one) {
 TEST(CudaDriver, waves_wider_than_its_own_are_refused) {
   EXPECT_THAT(said({}, [] {
     Host host;
-    hwdesc::Target wide = target();
+    hwdesc::Target wide = lanes_are_threads();
     wide.profile.execution.lanes.modes[0].width.value = hwdesc::Count{64};
     const auto m = host.device().load(std::vector{plus_one()}, wide, host.options());
     return m.ok() ? "loaded" : render(m.diags());

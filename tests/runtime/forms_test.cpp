@@ -5,6 +5,7 @@
 #include "codegen/dialect.h"
 #include "codegen/kernels.h"
 #include "runtime/host.h"
+#include "runtime/source.h"
 
 namespace assay::runtime {
 namespace {
@@ -22,7 +23,7 @@ Kernel multiply_adds(int64_t n) {
 TEST(Forms, compute_the_same) {
   Host host;
   const DeviceInfo& info = host.device().info();
-  const std::string name = info.dialect.empty() ? info.api : info.dialect;
+  const std::string name = dialect_of(info);
   const auto dialect = codegen::parse_dialect(codegen::dialect_text(name), name);
   ASSERT_TRUE(dialect.ok()) << render(dialect.diags());
   if (!dialect->forms.contains("fma")) GTEST_SKIP() << name << " has one form of everything";

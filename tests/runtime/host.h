@@ -23,6 +23,16 @@ inline std::string tested_device() {
   return named == nullptr ? "cpu:0" : named;
 }
 
+// Waves of so many.
+inline hwdesc::Target lanes_are_threads(int threads = 16) {
+  hwdesc::Target t;
+  t.profile.execution.lanes.style = hwdesc::LaneStyle::simt;
+  hwdesc::LaneMode mode;
+  mode.width.value = hwdesc::Count{static_cast<double>(threads)};
+  t.profile.execution.lanes.modes.push_back(mode);
+  return t;
+}
+
 class Host {
  public:
   Host()

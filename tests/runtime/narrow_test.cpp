@@ -13,6 +13,7 @@
 #include "hwdesc/target.h"
 #include "ir/element.h"
 #include "runtime/host.h"
+#include "runtime/source.h"
 
 namespace assay::runtime {
 namespace {
@@ -191,7 +192,7 @@ TEST_P(Narrow, matrix_instructions_compute_what_the_interpreter_says) {
     ir::Kernel k = testing::single(i->computes);
     const int threads_asked = GetParam() ? i->computes.workers() : 1;
     const auto module = host_.device().load(std::vector{k}, GetParam() ? threads(threads_asked) : hwdesc::Target{}, host_.options());
-    const auto spelling = i->spellings.find(info.dialect.empty() ? info.api : info.dialect);
+    const auto spelling = i->spellings.find(dialect_of(info));
     const bool has = info.simulated || (spelling != i->spellings.end() && codegen::has_needs(spelling->second.needs, info.facts));
     if (!has || !module.ok()) {
       EXPECT_FALSE(has && !info.simulated) << render(module.diags());
@@ -224,7 +225,7 @@ TEST_P(Narrow, matrix_instructions_compute_what_the_interpreter_says) {
 // What a device says it computes on its dialect has.
 TEST_P(Narrow, what_a_device_has_its_dialect_spells) {
   const DeviceInfo& info = host_.device().info();
-  const std::string name = info.dialect.empty() ? info.api : info.dialect;
+  const std::string name = dialect_of(info);
   const auto dialect = codegen::parse_dialect(codegen::dialect_text(name), name);
   if (info.simulated) GTEST_SKIP() << "nothing is spelled there";
   ASSERT_TRUE(dialect.ok());

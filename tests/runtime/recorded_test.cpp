@@ -64,12 +64,7 @@ TEST(Recorded, does_the_same) {
 TEST(Recorded, does_the_same_where_lanes_are_threads) {
   Host host;
   if (!records(host.device())) GTEST_SKIP() << "nothing is recorded there";
-  hwdesc::Target t;
-  t.profile.execution.lanes.style = hwdesc::LaneStyle::simt;
-  hwdesc::LaneMode mode;
-  mode.width.value = hwdesc::Count{16};
-  t.profile.execution.lanes.modes.push_back(mode);
-  expect_recorded(host, t);
+  expect_recorded(host, lanes_are_threads());
 }
 
 TEST(Recorded, is_refused_where_nothing_records) {

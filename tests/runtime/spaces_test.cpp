@@ -19,15 +19,6 @@ using ::testing::HasSubstr;
 constexpr int kThreads = 16;
 constexpr int kDrawn = 40, kDrawnSlowly = 14;  // kernels; where each takes seconds to build
 
-hwdesc::Target lanes_are_threads() {
-  hwdesc::Target t;
-  t.profile.execution.lanes.style = hwdesc::LaneStyle::simt;
-  hwdesc::LaneMode mode;
-  mode.width.value = hwdesc::Count{kThreads};
-  t.profile.execution.lanes.modes.push_back(mode);
-  return t;
-}
-
 std::string fact(const Device& device, const std::string& wanted) {
   for (const auto& [name, text] : device.info().facts)
     if (name == wanted) return text;

@@ -20,15 +20,6 @@ using Buffers = std::vector<std::vector<float>>;
 
 constexpr int kThreads = 16;
 
-hwdesc::Target lanes_are_threads() {
-  hwdesc::Target t;
-  t.profile.execution.lanes.style = hwdesc::LaneStyle::simt;
-  hwdesc::LaneMode mode;
-  mode.width.value = hwdesc::Count{kThreads};
-  t.profile.execution.lanes.modes.push_back(mode);
-  return t;
-}
-
 // Runs the kernel as it is printed for threads, and as the interpreter takes it.
 void expect_agreement(const Kernel& kernel, const Buffers& buffers) {
   Host host;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "codegen/render.h"
 #include "runtime/launch.h"
@@ -239,14 +238,12 @@ Result<RunTimes> CudaModule::run_recorded(std::span<const Launch> launches, cons
   GraphRun run = nullptr;
   if (const Status s = api.make_run(&run, graph, 0)) return failure(api, "cuGraphInstantiate", s);
   const Owned<GraphRun> held_run(run, api.destroy_run);
-  RunTimes times;
-  for (int i = 0; i < options.warm_up + options.repeat; ++i) {
-    if (options.cancel != nullptr && options.cancel->load()) return error("cancelled");
-    const auto start = std::chrono::steady_clock::now();
-    if (const Status s = api.launch_graph(run, stream)) return failure(api, "cuGraphLaunch", s);
-    if (const Status s = api.synchronize(stream)) return failure(api, "a graph of kernels", s);
-    if (i >= options.warm_up) times.total.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  }
+  auto times = time_recorded(options, [&]() -> Diags {
+    if (const Status s = api.launch_graph(run, stream)) return {failure(api, "cuGraphLaunch", s)};
+    if (const Status s = api.synchronize(stream)) return {failure(api, "a graph of kernels", s)};
+    return {};
+  });
+  if (!times) return times;
   if (const Diags faults = buffers_.check_guards(); has_error(faults)) return faults;
   return times;
 }

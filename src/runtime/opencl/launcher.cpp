@@ -1,5 +1,7 @@
 #include "runtime/opencl/launcher.h"
 
+#include "runtime/launch.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -92,14 +94,7 @@ cl_int finish(const Session& session, std::span<const Owned<cl_event>> events, s
 
 Result<RunTimes> run_all(Recording& recording, const RunOptions& options) {
   if (const cl_int s = recording.end()) return failure("clFinalizeCommandBufferKHR", s);
-  RunTimes times;
-  for (int i = 0; i < options.warm_up + options.repeat; ++i) {
-    if (options.cancel != nullptr && options.cancel->load()) return error("cancelled");
-    const auto seconds = recording.run();
-    if (!seconds) return seconds.diags();
-    if (i >= options.warm_up) times.total.push_back(*seconds);
-  }
-  return times;
+  return time_recorded(options, [&] { return recording.run(); });
 }
 
 }  // namespace assay::runtime::opencl

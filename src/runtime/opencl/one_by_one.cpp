@@ -135,7 +135,9 @@ Result<RunTimes> OneByOne::run_recorded(std::span<const Launch> launches, const 
     }
     claimed_ += queue_ranges_[l].count + static_cast<cl_uint>(slots());
   }
-  return run_all(*recording, options);
+  auto times = run_all(*recording, options);
+  if (!times || times->total.empty()) claimed_ = before;  // nothing has run, or nothing that counts
+  return times;
 }
 
 Result<RunTimes> OneByOne::run(std::span<const Launch> launches, const RunOptions& options) {

@@ -1,7 +1,5 @@
 #include "runtime/opencl/recording.h"
 
-#include <chrono>
-
 namespace assay::runtime::opencl {
 namespace {
 
@@ -51,12 +49,11 @@ cl_int Recording::add_zeros(cl_mem buffer, size_t bytes) {
 
 cl_int Recording::end() { return api_.finalize(commands_.get()); }
 
-Result<double> Recording::run() {
-  const auto start = std::chrono::steady_clock::now();
+Diags Recording::run() {
   // Without queues of its own: the one it was recorded for.
-  if (const cl_int s = api_.enqueue(0, nullptr, commands_.get(), 0, nullptr, nullptr)) return failure("clEnqueueCommandBufferKHR", s);
-  if (const cl_int s = session_->api.clFinish(session_->queue.get())) return failure("clFinish", s);
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (const cl_int s = api_.enqueue(0, nullptr, commands_.get(), 0, nullptr, nullptr)) return {failure("clEnqueueCommandBufferKHR", s)};
+  if (const cl_int s = session_->api.clFinish(session_->queue.get())) return {failure("clFinish", s)};
+  return {};
 }
 
 }  // namespace assay::runtime::opencl

@@ -30,8 +30,8 @@ class Recording {  // invariant: commands_ are recorded in order; after end(), r
   cl_int add(Owned<cl_kernel> kernel, size_t items, size_t group);
   cl_int add_zeros(cl_mem buffer, size_t bytes);
   cl_int end();
-  // Hands all over and waits: seconds by the host's clock.
-  Result<double> run();
+  // Hands all over and waits.
+  Diags run();
 
  private:
   Recording(const Session& session, const RecordingApi& api) : session_(&session), api_(api) {}

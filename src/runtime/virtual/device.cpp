@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -115,13 +114,12 @@ Result<std::vector<ir::DType>> in_two(const Chip& chip, const hwdesc::Target& ta
   if (chip.forms.empty()) return out;
   const auto dialect = codegen::parse_dialect(codegen::dialect_text(chip.dialect), chip.dialect);
   if (!dialect) return dialect.diags();
-  if (const auto known = codegen::in_forms(*dialect, chip.forms); !known) return known.diags();
-  if (const auto known = codegen::in_forms(*dialect, target.api.forms); !known) return known.diags();
+  const auto known = codegen::in_forms(*dialect, chip.forms), written = codegen::in_forms(*dialect, target.api.forms);
+  if (!known) return known.diags();
+  if (!written) return written.diags();
   for (const auto& [key, form] : chip.forms) {
-    const auto asked = std::find_if(target.api.forms.begin(), target.api.forms.end(), [&](const hwdesc::NamedText& f) { return f.first == key; });
-    const std::string op = key.substr(0, key.find('.'));
-    const std::string& written = asked != target.api.forms.end() ? asked->second : dialect->forms.at(op).front().name;
-    if (op == "fma" && written != form) out.push_back(*ir::parse_element_type(key.substr(op.size() + 1)));
+    const ir::DType dtype = *ir::parse_element_type(key.substr(key.find('.') + 1));
+    if (key.starts_with("fma.") && *known->find("fma", dtype) != *written->find("fma", dtype)) out.push_back(dtype);
   }
   return out;
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <map>
 
@@ -200,12 +199,10 @@ Result<RunTimes> Launcher::run(std::span<const Launch> launches, const RunOption
   if (!commands) return commands.diags();
   record(*commands, launches, !options.recorded);
   if (Diags faults = session_.end(*commands); has_error(faults)) return faults;
+  if (options.recorded) return time_recorded(options, [&] { return run_once(*commands, launches, nullptr); });
   for (int i = 0; i < options.warm_up + options.repeat; ++i) {
     if (options.cancel != nullptr && options.cancel->load()) return error("cancelled");
-    const bool counts = i >= options.warm_up;
-    const auto start = std::chrono::steady_clock::now();
-    if (const Diags faults = run_once(*commands, launches, counts && !options.recorded ? &times : nullptr); has_error(faults)) return faults;
-    if (counts && options.recorded) times.total.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    if (const Diags faults = run_once(*commands, launches, i < options.warm_up ? nullptr : &times); has_error(faults)) return faults;
   }
   return times;
 }
