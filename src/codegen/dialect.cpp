@@ -201,7 +201,12 @@ Result<Dialect> parse_dialect(std::string_view text, std::string_view file) {
 Result<Dialect> dialect_for(const hwdesc::Target& target) {
   const std::string& name = target.dialect.name;
   const Result<Dialect> dialect = parse_dialect(dialect_text(name), name + ".yaml");
-  return dialect ? in_forms(*dialect, target.api.forms) : dialect;
+  if (!dialect) return dialect;
+  Result<Dialect> printed = in_forms(*dialect, target.api.forms);
+  if (printed) return printed;
+  Diags diags = printed.diags();
+  for (Diag& d : diags) d.message = fmt::format("apis.{}.{}", target.api.name, d.message);
+  return diags;
 }
 
 }  // namespace assay::codegen

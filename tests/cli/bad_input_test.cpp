@@ -134,6 +134,16 @@ TEST(BadInput, UnwritableOutput) {
              "only a directory with plan.yaml");
 }
 
+TEST(BadInput, AFormThatTheDialectHasNot) {
+  const ScratchDirectory dir;
+  const std::string profile = write(dir.at("p.yaml"), "schema: assay/profile/1\nname: chosen\nextends: qualcomm/adreno-640\n"
+                                                      "apis: {opencl: {forms: {fma.f32: madd}}}\n");
+  const std::string bundle = dir.at("bundle");
+  expect_bad(run_assay({"compile", "--op", "matmul m=64 n=64 k=64", "--profile", profile, "-o", bundle, "--no-build"}),
+             "apis.opencl.forms.fma.f32: dialect opencl has no form 'madd' of 'fma'");
+  EXPECT_FALSE(std::filesystem::exists(bundle));
+}
+
 TEST(BadInput, AbsentDevice) {
   const ScratchDirectory dir;
   const std::string bundle = dir.at("bundle");

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -59,6 +60,26 @@ TEST(Commands, ATextThatIsNoProfileIsBadInput) {
   const Outcome o = run_assay({"profile", "check", dir.at("p.yaml")});
   EXPECT_EQ(o.code, 2);
   EXPECT_THAT(o.out, HasSubstr("did you mean 'GHz'?"));
+}
+
+// A profile that chooses a form of multiply-add: the kernels of the bundle are printed in it.
+TEST(Commands, ABundleIsPrintedInTheFormsOfTheProfile) {
+  const ScratchDirectory dir;
+  const auto printed = [&](const std::string& form) {
+    std::ofstream(dir.at("p.yaml")) << "schema: assay/profile/1\nname: chosen\nextends: qualcomm/adreno-640\n"
+                                    << "apis: {opencl: {forms: {fma.f32: " << form << "}}}\n";
+    const std::string bundle = dir.at(form + "-bundle");
+    const Outcome o = run_assay({"compile", "--op", "matmul m=64 n=64 k=64", "--profile", dir.at("p.yaml"), "-o", bundle, "--no-build"});
+    EXPECT_EQ(o.code, 0) << o.err;
+    std::string all;
+    for (const auto& kernel : std::filesystem::directory_iterator(bundle + "/kernels")) {
+      std::ifstream file(kernel.path());
+      all.append(std::istreambuf_iterator<char>(file), {});
+    }
+    return all;
+  };
+  EXPECT_THAT(printed("mad"), testing::AllOf(HasSubstr("mad("), testing::Not(HasSubstr("fma("))));
+  EXPECT_THAT(printed("fma"), testing::AllOf(HasSubstr("fma("), testing::Not(HasSubstr("mad("))));
 }
 
 TEST(Commands, CompileRunCheckSummary) {

@@ -50,15 +50,6 @@ std::vector<double> run(Module& module, const ir::Kernel& k, const Numbers& data
   return ir::doubles_of(t, bytes);
 }
 
-hwdesc::Target threads(int lanes) {
-  hwdesc::Target t;
-  t.profile.execution.lanes.style = hwdesc::LaneStyle::simt;
-  hwdesc::LaneMode mode;
-  mode.width.value = hwdesc::Count{static_cast<double>(lanes)};
-  t.profile.execution.lanes.modes.push_back(mode);
-  return t;
-}
-
 // Lanes as vectors, or threads.
 class Narrow : public ::testing::TestWithParam<bool> {
  protected:
@@ -68,7 +59,7 @@ class Narrow : public ::testing::TestWithParam<bool> {
     if (!GetParam() && host_.device().info().id.starts_with("cuda")) GTEST_SKIP() << "no kernels of vectors there";
   }
   Result<std::unique_ptr<Module>> load(const ir::Kernel& k) {
-    return host_.device().load(std::vector{k}, GetParam() ? threads(16) : hwdesc::Target{}, host_.options());
+    return host_.device().load(std::vector{k}, GetParam() ? lanes_are_threads(16) : hwdesc::Target{}, host_.options());
   }
   // Of normal numbers whose products are too: some devices take smaller ones for 0.
   Numbers numbers(DType type, int buffers) {
@@ -191,7 +182,7 @@ TEST_P(Narrow, matrix_instructions_compute_what_the_interpreter_says) {
     ASSERT_TRUE(i.ok());
     ir::Kernel k = testing::single(i->computes);
     const int threads_asked = GetParam() ? i->computes.workers() : 1;
-    const auto module = host_.device().load(std::vector{k}, GetParam() ? threads(threads_asked) : hwdesc::Target{}, host_.options());
+    const auto module = host_.device().load(std::vector{k}, GetParam() ? lanes_are_threads(threads_asked) : hwdesc::Target{}, host_.options());
     const auto spelling = i->spellings.find(dialect_of(info));
     const bool has = info.simulated || (spelling != i->spellings.end() && codegen::has_needs(spelling->second.needs, info.facts));
     if (!has || !module.ok()) {

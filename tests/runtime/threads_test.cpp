@@ -18,8 +18,6 @@ using namespace testing;
 using ::testing::HasSubstr;
 using Buffers = std::vector<std::vector<float>>;
 
-constexpr int kThreads = 16;
-
 // Runs the kernel as it is printed for threads, and as the interpreter takes it.
 void expect_agreement(const Kernel& kernel, const Buffers& buffers) {
   Host host;
