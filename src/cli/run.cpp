@@ -41,6 +41,7 @@ void declare(Options& options, Request& r) {
       .type_name("N")
       .capture_default_str()
       .range(0, 1000000);
+  options.add_flag("--recorded", r.run.recorded, "time all launches recorded and handed over as one, too");
   options.add_flag("--check", r.check, "compare with a float64 evaluation; exit 1 if wrong");
   options.add_flag("--check-programs", r.check_programs, "check every program alone; exit 1 if wrong");
   options.add_option("--reference", r.reference, "outputs to compare with, raw float32")
@@ -125,6 +126,15 @@ void print_verdict(const toolkit::Verdict& v) {
   fmt::print("\n");
 }
 
+void print_recorded(const toolkit::RecordedSummary& r, const toolkit::Times& one_by_one) {
+  fmt::print("recorded and handed over as one: {}, {:.2f} of launches one by one; ", duration(r.measured.median), r.measured.median / one_by_one.median);
+  if (r.predicted)
+    fmt::print("predicted {} ({} .. {}), {}\n", duration(r.predicted->seconds), duration(r.predicted->low), duration(r.predicted->high),
+               percent(toolkit::prediction_error(r.predicted->seconds, r.measured.median)));
+  else
+    fmt::print("not predicted: the profile does not know launch.graph\n");
+}
+
 void print_text(const toolkit::Summary& s) {
   std::vector<std::vector<std::string>> rows = {
       {"operator", "predicted", "interval", "measured", "error", "bound"}};
@@ -136,6 +146,7 @@ void print_text(const toolkit::Summary& s) {
   fmt::print("measured quartiles {} .. {}; chosen in {}, kernels {}\n", duration(s.measured.low),
              duration(s.measured.high), duration(s.plan_s),
              s.build_s > 0 ? "built in " + duration(s.build_s) : "from the cache");
+  if (s.recorded) print_recorded(*s.recorded, s.measured);
   if (s.verdict) print_verdict(*s.verdict);
 }
 

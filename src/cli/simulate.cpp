@@ -33,6 +33,7 @@ void declare(Options& options, Request& r) {
   options.add_option("--api", r.simulate.api, "of the profile; its first when not given")
       .type_name("NAME");
   options.add_flag("--cold", r.simulate.cold, "of a program: the caches hold nothing of it");
+  options.add_flag("--recorded", r.simulate.recorded, "launches are recorded and handed over as one");
   options.add_option("--calibration", r.calibration, "show what it makes of the estimates, too; see `assay calibrate`").type_name("FILE.yaml");
   options.add_flag("--explain", r.explain, "every term behind each time");
   options.add_overrides(r.overrides);

@@ -1,6 +1,7 @@
 #include "toolkit/run.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "files/files.h"
 #include "toolkit/counter_rng.h"
@@ -84,15 +85,37 @@ void take_times(const runtime::RunTimes& times, RunResult& out) {
   out.total = times_of(times.total);
 }
 
-// One run from a poisoned arena, whose outputs are the ones that are looked at.
-Diags first_run(const Placement& p, const Bundle& bundle, const Ends& ends, const Values& inputs,
-                const RunOptions& options, RunResult& out) {
+// What one run from a poisoned arena leaves.
+Result<Values> outputs_of(const Placement& p, const Bundle& bundle, const Ends& ends, const Values& inputs,
+                          const runtime::RunOptions& once) {
   write_inputs(p, bundle, ends, inputs);
-  const auto ran = p.module->run(p.launches, {1, 0, options.cancel});
+  const auto ran = p.module->run(p.launches, once);
   if (!ran) return ran.diags();
+  Values out;
   for (int id : ends.outputs)
-    out.outputs.push_back(read_tensor(p, bundle.plan.tensors[static_cast<size_t>(id)]));
-  return {};
+    out.push_back(read_tensor(p, bundle.plan.tensors[static_cast<size_t>(id)]));
+  return out;
+}
+
+// Bit by bit, so that NaN is NaN.
+bool same(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+Result<Times> time_recorded(const Placement& p, const Bundle& bundle, const Ends& ends, const Values& inputs,
+                            const RunOptions& options, const Values& expected) {
+  report(options.progress, 0, 1, "running what was recorded");
+  poison_arena(p, bundle.plan);
+  const Result<Values> got = outputs_of(p, bundle, ends, inputs, {1, 0, options.cancel, true});
+  if (!got) return got.diags();
+  for (size_t i = 0; i < got->size(); ++i)
+    if (!same((*got)[i], expected[i]))
+      return error("output '" + bundle.plan.tensors[static_cast<size_t>(ends.outputs[i])].name + "' is another one when launches are recorded",
+                   "a driver's mistake: leave --recorded out");
+  write_inputs(p, bundle, ends, inputs);
+  const auto times = p.module->run(p.launches, {options.repeat, options.warm_up, options.cancel, true});
+  if (!times) return times.diags();
+  return times_of(times->total);
 }
 
 }  // namespace
@@ -133,14 +156,20 @@ Result<RunResult> run_bundle(const Bundle& bundle, const Values& inputs,
   out.device = placement->device->info().id + " " + placement->device->info().name;
   out.build_s = placement->module->build_seconds();
   out.notes = placement->notes;
-  const Diags failed = first_run(*placement, bundle, *ends, inputs, options, out);
-  if (!failed.empty()) return failed;
+  Result<Values> outputs = outputs_of(*placement, bundle, *ends, inputs, {1, 0, options.cancel});
+  if (!outputs) return outputs.diags();
+  out.outputs = std::move(*outputs);
   write_inputs(*placement, bundle, *ends, inputs);
   report(options.progress, 0, 1, "running");
   const auto times = placement->module->run(placement->launches,
                                             {options.repeat, options.warm_up, options.cancel});
   if (!times) return times.diags();
   take_times(*times, out);
+  if (options.recorded) {
+    const auto recorded = time_recorded(*placement, bundle, *ends, inputs, options, out.outputs);
+    if (!recorded) return recorded.diags();
+    out.recorded = *recorded;
+  }
   report(options.progress, 1, 1, "running");
   return out;
 }

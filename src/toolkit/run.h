@@ -1,6 +1,7 @@
 // Running a bundle: inputs, outputs, times.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,7 @@ struct RunOptions {
   std::string device = "cpu:0";
   int repeat = 10;
   int warm_up = 1;
+  bool recorded = false;  // and once more with all launches recorded and handed over as one
   bool guarded = false;   // zones around every buffer, checked after every run
   std::string cache_dir;  // of built kernels; "": the runtime's choice
   Progress progress;
@@ -44,12 +46,14 @@ struct RunResult {
   Values outputs;            // by position of Graph::outputs, of the first run
   std::vector<Times> steps;  // per step of the plan, over the repeats
   Times total;
+  std::optional<Times> recorded;  // the total where launches are recorded
   double build_s = 0;  // the kernel compiler, this time; 0: from the cache
   Diags notes;         // warnings
 };
 
 // The first run starts from a poisoned arena and gives the outputs; then `warm_up` and `repeat`
-// timed runs. Errors: what place() says, cancelled, a guard zone that was written to.
+// timed runs. Errors: what place() says, cancelled, a guard zone that was written to; launches to be
+// recorded where the device has no way to, or whose results then differ.
 Result<RunResult> run_bundle(const Bundle& bundle, const Values& inputs, const RunOptions& options);
 
 }  // namespace assay::toolkit

@@ -1,5 +1,7 @@
 #include "toolkit/simulate.h"
 
+#include <algorithm>
+
 #include "files/files.h"
 #include "lower/legal.h"
 #include "lower/lower.h"
@@ -45,6 +47,22 @@ Simulation simulate_program(const ir::Program& p, const model::Machine& machine,
   return s;
 }
 
+// One whose launches take what recorded ones do.
+Result<hwdesc::Target> recorded(hwdesc::Target target) {
+  const std::string base = "apis." + target.api.name;
+  if (target.api.device_barrier.known())
+    return error(base + ".device_barrier: a plan runs within one launch there, and nothing is recorded");
+  if (!target.api.launch.graph.known())
+    return error(base + ".launch.graph is unknown in " + target.profile.name, "`assay probe` measures what a recorded launch takes");
+  target.api.launch.stream = target.api.launch.graph;
+  return target;
+}
+
+Result<hwdesc::Target> target_for(const hwdesc::Profile& profile, const SimulateOptions& options) {
+  Result<hwdesc::Target> target = target_of(profile, options.api);
+  return target && options.recorded ? recorded(std::move(*target)) : target;
+}
+
 // A plan names its schema.
 bool is_plan(const std::string& text) {
   return text.find("schema: assay/plan/") != std::string::npos;
@@ -57,7 +75,7 @@ Result<Simulation> simulate(const std::string& path, const hwdesc::Profile& prof
   const std::string file = directory_exists(path) ? path + "/" + kPlanFile : path;
   const Result<std::string> text = read_text(file);
   if (!text) return text.diags();
-  const Result<hwdesc::Target> target = target_of(profile, options.api);
+  const Result<hwdesc::Target> target = target_for(profile, options);
   if (!target) return target.diags();
   const Result<model::Machine> machine = model::prepare(*target);
   if (!machine) return machine.diags();
@@ -74,6 +92,21 @@ Result<Simulation> simulate(const std::string& path, const hwdesc::Profile& prof
   out->profile = profile.name;
   out->api = target->api.name;
   return out;
+}
+
+Result<model::Estimate> recorded_total(const ir::Plan& plan, const hwdesc::Profile& profile, const std::string& api) {
+  const Result<hwdesc::Target> one_by_one = target_of(profile, api);
+  if (!one_by_one) return one_by_one.diags();
+  const Result<hwdesc::Target> target = recorded(*one_by_one);
+  if (!target) return target.diags();
+  const Result<model::Machine> machine = model::prepare(*target);
+  if (!machine) return machine.diags();
+  model::Estimate total = simulator::simulate(plan, *machine).total;
+  const auto& [eager, stream, graph] = one_by_one->api.launch;
+  if (!eager.known() || !stream.known()) return total;
+  const double outside = std::max(0.0, eager.value->v - stream.value->v);
+  for (double* s : {&total.seconds, &total.low, &total.high}) *s += outside;
+  return total;
 }
 
 Result<hwdesc::Profile> profile_of_bundle(const std::string& directory) {

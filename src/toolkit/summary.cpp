@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "toolkit/simulate.h"
+
 namespace assay::toolkit {
 namespace {
 
@@ -39,6 +41,10 @@ Summary summarize(const Bundle& bundle, const RunResult& run,
     s.operators.push_back(
         {bundle.plan.steps[i].name, e.seconds, e.low, e.high, run.steps[i], e.bound, {}});
   }
+  if (run.recorded) {
+    s.recorded = RecordedSummary{*run.recorded, {}};
+    if (const auto e = recorded_total(bundle.plan, bundle.profile, bundle.api)) s.recorded->predicted = Span{e->seconds, e->low, e->high};
+  }
   if (calibration != nullptr) put_calibrated(bundle, *calibration, s);
   return s;
 }
@@ -70,6 +76,11 @@ Json to_json(const Summary& s) {
   out["plan_s"] = s.plan_s;
   out["build_s"] = s.build_s;
   if (s.calibrated) out["calibrated"] = to_json(*s.calibrated);
+  if (s.recorded) {
+    out["recorded"] = {{"measured_s", s.recorded->measured.median},
+                       {"measured_quartiles_s", {s.recorded->measured.low, s.recorded->measured.high}}};
+    if (s.recorded->predicted) out["recorded"].update(to_json(*s.recorded->predicted));
+  }
   out["operators"] = operators;
   return out;
 }

@@ -22,6 +22,12 @@ struct OperatorSummary {
   std::optional<Span> calibrated;
 };
 
+// All launches in one recording.
+struct RecordedSummary {
+  Times measured;
+  std::optional<Span> predicted;  // nullopt: the profile does not know launch.graph
+};
+
 struct Summary {
   std::string model, device;
   std::optional<Verdict> verdict;  // nullopt: not checked
@@ -30,6 +36,7 @@ struct Summary {
   double plan_s = 0, build_s = 0;
   std::vector<OperatorSummary> operators;
   std::optional<Span> calibrated;  // of the total
+  std::optional<RecordedSummary> recorded;
 };
 
 // `calibration`: what to show beside the model's own times; nullptr: nothing.
