@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "probe/segment.h"
 #include "probe/streamed.h"
@@ -22,6 +23,7 @@ constexpr double kAsFast = 0.85;     // and as no worse from this, whatever neig
 constexpr double kOneState = 0.04;   // clocks so near are one
 constexpr double kFilled = 0.75;     // of the registers, which vectors that are split would overflow
 constexpr double kSlower = 0.97;     // of the clock: a core that slows down
+constexpr double kLessThanATick = 0.8;  // light vectors do without a part of the slowdown, a sixth of it on the cores that have most
 constexpr double kStep = 1.15;       // from touches of one line to those of two
 constexpr double kSharpStep = 1.3;   // the same without neighbours
 constexpr std::array<Isa, 6> kIsas = {
@@ -34,10 +36,25 @@ double off_whole(double seconds_per_vector, double tick) {
   return std::abs(per_tick / whole - 1);
 }
 
+// The shortest time from one vector to the next that needs it, of all chains of vectors; 0: none ran.
+double shortest_step(const Observations& all, double lanes) {
+  double out = 0;
+  for (const char* experiment : {"operations", "types"}) {
+    std::set<std::string> names;
+    for (const Observation& o : all.points)
+      if (o.experiment == experiment) names.insert(o.what);
+    for (const std::string& name : names)
+      if (const auto s = summarize(select(all, experiment, name, {{"lanes", lanes}, {"chains", 1}}), Estimator::latency))
+        out = out > 0 ? std::min(out, s->value) : s->value;
+  }
+  return out;
+}
+
 // Additions beside multiply-adds take longer where the core slows down, and where a neighbour takes its share of the core's issue
-// slots. Then multiply-adds by themselves tell: pipes do a whole number of them a tick.
+// slots. Then vectors by themselves tell: none is ready in less than a tick, and pipes do a whole number of multiply-adds in one.
 bool slows_down(const Observations& all, double lanes, double free_hz) {
   const auto beside = summarize(select(all, "clock", "fma", {{"lanes", lanes}}), Estimator::latency);
+  if (const double step = shortest_step(all, lanes); beside && step > 0 && step < kLessThanATick * beside->value) return false;
   const std::vector<LaneRate> rates = lane_rates(all);
   const auto of = std::find_if(rates.begin(), rates.end(), [&](const LaneRate& r) { return r.lanes == static_cast<int>(lanes); });
   if (!beside || of == rates.end() || of->elements_per_second <= 0) return true;  // nothing speaks against it

@@ -437,6 +437,20 @@ TEST(Infer, MultiplyAddsTellASlowerClockFromANeighbour) {
   }
 }
 
+// A neighbour that takes half of both leaves two vectors a tick of either clock. No vector is ready in half a tick.
+TEST(Infer, AVectorReadyInATickTellsASlowerClockFromANeighbour) {
+  const auto latency = [](double hz) {
+    Observations o;
+    o.points = {block("clock", "sentinel", {}, 1 / kClock), block("clock", "fma", {{"lanes", 8}}, 2 / kClock),
+                block("fma", "fma", {{"lanes", 8}, {"chains", 1}}, 4 / hz), block("fma", "fma", {{"lanes", 8}, {"chains", 12}}, 1 / kClock),
+                block("operations", "max", {{"lanes", 8}, {"chains", 1}}, 1 / hz)};
+    for (Observation& b : o.points) b.clock_hz = kClock;
+    return inferred(o).compute.at(0).latency.value->v;
+  };
+  EXPECT_NEAR(latency(kClock), 4, 0.05);
+  EXPECT_NEAR(latency(kClock / 2), 4, 0.05);
+}
+
 // Where neighbours crowd the first cache the touches of a line's second half are late as well.
 TEST(Infer, TheSystemSaysTheLineWhereNoDistanceDoes) {
   const auto line = [](const std::vector<double>& times, const char* said) {
