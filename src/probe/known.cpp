@@ -83,7 +83,8 @@ double clock_under(const Observations& all, const std::string& load, double lane
   const auto s = summarize(select(all, "clock", load, {{"lanes", lanes}}), Estimator::latency);
   if (!s) return 0;
   if (s->clock_hz > 0 && 1 / s->value < kSlower * s->clock_hz && !slows_down(all, lanes, s->clock_hz)) return beside > 0 ? beside : s->clock_hz;
-  const double changed = beside > 0 && s->clock_hz > 0 ? beside / s->clock_hz : 1;
+  const double alone = std::max(s->clock_hz, 1 / s->value);  // where additions come sooner beside others than alone, those alone were held up
+  const double changed = beside > 0 && s->clock_hz > 0 ? beside / alone : 1;
   return (changed < kOneClock || changed > 1 / kOneClock ? changed : 1) / s->value;
 }
 

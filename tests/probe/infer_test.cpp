@@ -451,6 +451,15 @@ TEST(Infer, AVectorReadyInATickTellsASlowerClockFromANeighbour) {
   EXPECT_NEAR(latency(kClock / 2), 4, 0.05);
 }
 
+// Additions alone that somebody held up while those beside multiply-adds ran freely are no lower clock.
+TEST(Infer, AdditionsAloneThatWereHeldUpAreNoSlowerClock) {
+  Observations o;
+  o.points = {block("clock", "fma", {{"lanes", 8}}, 1 / kClock), block("fma", "fma", {{"lanes", 8}, {"chains", 12}}, 0.5 / kClock)};
+  o.points[0].clock_hz = 0.4 * kClock;
+  o.points[1].clock_hz = kClock;
+  EXPECT_NEAR(clock_under(o, "fma", 8, kClock), kClock, 0.01 * kClock);
+}
+
 // Where neighbours crowd the first cache the touches of a line's second half are late as well.
 TEST(Infer, TheSystemSaysTheLineWhereNoDistanceDoes) {
   const auto line = [](const std::vector<double>& times, const char* said) {
