@@ -19,6 +19,8 @@ namespace {
 constexpr double kWindow = 0.2;
 constexpr double kSentinelSample = 40e-6;  // short: fits between two interruptions
 constexpr size_t kSentinelRuns = 3;
+constexpr const char* kSentinelKey = "sentinel";
+constexpr double kLeastOfWanted = 0.5;     // of the length a sample was to have, chosen: a clock that rises is no neighbour
 constexpr int kOverheadRuns = 20, kTimesOfNone = 9;
 // On simulated devices a sample needs no length, since clocks there are exact and noise comes once a launch: of what
 // takes long to simulate rather many short ones. Counted by what is simulated, never by our own clock, so that a
@@ -27,6 +29,7 @@ constexpr double kSimulatedShorter = 10;
 constexpr int kMostSimulated = 24;
 constexpr int64_t kLittleWork = 1'000'000, kMuchWork = 400'000;  // operations
 constexpr int kAgain = 3;           // times that a doubtful sample is taken again
+constexpr double kEnough = 0.7;     // of the length a sample is to have
 constexpr double kOverheads = 10;   // a sample is at least that many times what launching it takes,
 constexpr double kShortest = 1e-9;  // and never nothing
 
@@ -169,13 +172,14 @@ std::vector<double> Bench::run_steps(std::span<const runtime::Launch> launches) 
   return run_once(launches).steps.at(0);
 }
 
-double Bench::wanted_seconds(const Job& job) const {
-  return std::max(simulated_ && (threads_ || !job.settles) ? job.target_s / kSimulatedShorter : job.target_s, kOverheads * overhead_);
+double Bench::target_of(const Job& job) const {
+  const double wanted = simulated_ && (threads_ || !job.settles) ? job.target_s / kSimulatedShorter : job.target_s;
+  return std::max(wanted, kOverheads * overhead_) + kOverheads * job.before;
 }
 
 int64_t Bench::amount_for(const std::string& key, const Job& job) {
   if (const auto it = amounts_.find(key); it != amounts_.end()) return it->second;
-  const double target = wanted_seconds(job) + kOverheads * job.before;
+  const double target = target_of(job);
   const int64_t most = most_of(job);
   int64_t amount = 1;
   for (int tries = 0; tries < 40 && amount < most; ++tries) {
@@ -183,7 +187,7 @@ int64_t Bench::amount_for(const std::string& key, const Job& job) {
     const int64_t executed = executed_;
     double t = run({&l, 1}).at(0);
     if (!simulated_) t = std::min(t, run({&l, 1}).at(0));  // an interrupted run would cut samples short
-    if (t >= 0.7 * target) break;
+    if (t >= kEnough * target) break;
     const double affordable = static_cast<double>(kMuchWork) / static_cast<double>(std::max<int64_t>(1, executed_ - executed));
     if (simulated_ && affordable < 1.5) break;
     double most_at_once = t < 20e-6 ? 16.0 : 200.0;
@@ -237,13 +241,24 @@ void Bench::sample(Observation& o, const std::function<double()>& run) {
   o.foreign = std::max(o.foreign, foreign_);
 }
 
+// A block is taken again, once, when it turns out that its amounts were found while others held the processor: what takes
+// half of what was wanted, and less, is too short to be told from its own launch.
 Observation Bench::measure(const std::string& experiment, const std::string& what, const Conditions& at, const Job& job) {
   Observation o{experiment, what, at, "s", {}, {}, 0, {}};
-  const int64_t amount = amount_for(key_of(what, at, job), job);
+  const std::string key = key_of(what, at, job);
+  if (take_block(o, key, job) || simulated_) return o;
+  o = {experiment, what, at, "s", {}, {}, 0, {}};
+  take_block(o, key, job);
+  return o;
+}
+
+bool Bench::take_block(Observation& o, const std::string& key, const Job& job) {
+  const int64_t amount = amount_for(key, job);
   const Job tick = sentinel_job(1, kSentinelSample);
-  const int64_t ticks = amount_for("sentinel", tick);
+  const int64_t ticks = amount_for(kSentinelKey, tick);
   std::vector<runtime::Launch> list(1 + kSentinelRuns, launch(tick, ticks));
   std::vector<double> sentinels;
+  double least = std::numeric_limits<double>::infinity();
   const int64_t executed = executed_;
   int64_t last = -1;
   const auto more = [&](int i) {
@@ -255,12 +270,18 @@ Observation Bench::measure(const std::string& experiment, const std::string& wha
     sample(o, [&] {
       list[0] = launch(job, amount);  // each time: a job may move on through its buffer
       const std::vector<double> times = run(list);
+      least = std::min(least, times[0]);
       sentinels.insert(sentinels.end(), times.begin() + 1, times.end());
       return std::max(times[0] - job.before, kShortest) / (static_cast<double>(amount) * job.work);
     });
+  const double least_tick = *std::min_element(sentinels.begin(), sentinels.end());
   // What disturbs a core's own queue only slows it down; a device's timestamps are off both ways.
   o.clock_hz = static_cast<double>(ticks) * tick.work / quantile(std::move(sentinels), threads_ || simulated_ ? 0.5 : 0);
-  return o;
+  const bool long_enough = amount >= most_of(job) || least >= kLeastOfWanted * target_of(job);
+  const bool ticks_enough = ticks >= most_of(tick) || least_tick >= kLeastOfWanted * target_of(tick);
+  if (!long_enough) amounts_.erase(key);
+  if (!ticks_enough) amounts_.erase(kSentinelKey);
+  return long_enough && ticks_enough;
 }
 
 }  // namespace assay::probe

@@ -80,7 +80,8 @@ class Bench {  // invariant: a loaded module with the sentinel calibrated
   runtime::RunTimes run_once(std::span<const runtime::Launch> launches);
   double believed(const std::function<double()>& run, double& waiting);
   void measure_overhead();
-  double wanted_seconds(const Job& job) const;
+  double target_of(const Job& job) const;  // s a sample is to take
+  bool take_block(Observation& o, const std::string& key, const Job& job);  // false: too short, its amounts are forgotten
   void look_at_others();  // renews foreign_ when a window is over
   runtime::BufferRange place(const std::vector<double>& parameters);
 

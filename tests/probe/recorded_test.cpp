@@ -32,18 +32,18 @@ std::string text(const Levels& l) {
   return out;
 }
 
-struct Known {
+struct Found {
   const char* curve;
   std::vector<double> capacities;  // bytes, near to far
   std::vector<double> plateaus;    // ns
 };
 
-void PrintTo(const Known& k, std::ostream* to) { *to << k.curve; }
+void PrintTo(const Found& k, std::ostream* to) { *to << k.curve; }
 
-class Recorded : public testing::TestWithParam<Known> {};
+class Recorded : public testing::TestWithParam<Found> {};
 
 TEST_P(Recorded, ShowsTheLevelsOfTheDevice) {
-  const Known& k = GetParam();
+  const Found& k = GetParam();
   const std::vector<CurvePoint> curve = recorded(k.curve);
   ASSERT_GT(curve.size(), 50u);
   const Levels levels = find_levels(curve);
@@ -56,10 +56,10 @@ TEST_P(Recorded, ShowsTheLevelsOfTheDevice) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, Recorded,
-                         testing::Values(Known{"adreno640_image", {1 * kKiB, 128 * kKiB}, {130.1, 160, 198.6}},
-                                         Known{"v100", {128 * kKiB, 6 * kMiB}, {30 / 1.38, 215 / 1.38}},
-                                         Known{"a100_40", {192 * kKiB, 20 * kMiB}, {36 / 1.41, 213 / 1.41}},
-                                         Known{"mi210", {16 * kKiB, 8 * kMiB}, {125 / 1.7, 243 / 1.7}}),
+                         testing::Values(Found{"adreno640_image", {1 * kKiB, 128 * kKiB}, {130.1, 160, 198.6}},
+                                         Found{"v100", {128 * kKiB, 6 * kMiB}, {30 / 1.38, 215 / 1.38}},
+                                         Found{"a100_40", {192 * kKiB, 20 * kMiB}, {36 / 1.41, 213 / 1.41}},
+                                         Found{"mi210", {16 * kKiB, 8 * kMiB}, {125 / 1.7, 243 / 1.7}}),
                          [](const auto& device) { return std::string(device.param.curve); });
 
 // The sweep ends on the ramp behind 128 KiB: one level, and no word on what lies behind it.
