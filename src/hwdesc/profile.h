@@ -286,6 +286,7 @@ struct Api {
   std::vector<BarrierPoint> coresident_barrier;
   Value<Seconds> map;             // a buffer made visible to the host and given back
   Value<Count> joined_lanes;      // of the vectors that its compiler makes of neighbouring operations
+  Value<Count> joined_loads;      // of neighbouring words of a group's memory, one a step of an unrolled loop
   Fact coresident_groups = Fact::unknown;
   ApiLimits limits;
   std::vector<std::string> features;

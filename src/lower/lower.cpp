@@ -13,7 +13,6 @@ namespace {
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-constexpr int kStepsTogether = 4;  // of a reduction over copies: what lies side by side in a row is one load, in threads' code
 constexpr int kVectorSteps = 2;    // of a reduction in vectors' code: half as often counted, compared and jumped
 constexpr int64_t kLongBody = 8;   // vectors alive in a step beyond which that is nothing, and those of two steps may not find room
 
@@ -139,7 +138,7 @@ class Emitter {  // invariant: emits the nest's loops in order, copies at their 
   // Steps of the innermost loop of a reduction that are unrolled; 0: the compiler's choice.
   int steps_together() const {
     if (vectors_) return live_vectors(s_.p) <= kLongBody && loop(s_.nest.loops.size() - 1).tile == 1 ? kVectorSteps : 0;
-    return s_.kernel.waves > 1 && !s_.staged.empty() ? kStepsTogether : 0;
+    return unrolled_steps(s_.p);
   }
 
   void emit_loop(size_t i, const Place& place, const TileClass& tile, ir::Block& out, TileBody* body) {

@@ -167,6 +167,12 @@ int copy_vector_dim(const ir::Program& p, const ir::Staging& s) {
   return inner.dim;
 }
 
+int unrolled_steps(const ir::Program& p) {
+  constexpr int kSteps = 4;
+  const bool several = std::any_of(p.workers.begin(), p.workers.end(), [](int64_t n) { return n > 1; });
+  return several && !p.staging.empty() ? kSteps : 0;
+}
+
 bool has_partial_sums(const Nest& nest) {
   return std::any_of(nest.loops.begin(), nest.loops.begin() + static_cast<ptrdiff_t>(nest.first_inner),
                      [](const Loop& l) { return l.reduce; });

@@ -76,6 +76,10 @@ std::optional<int64_t> lane_stride(const ir::Layout& layout, std::span<const int
 std::optional<int64_t> lane_stride(const ir::Layout& layout, std::span<const int64_t> shape, std::span<const ir::Index> index,
                                    int axis, int width);
 
+// Steps of the innermost loop of a reduction over copies that threads' code unrolls, so that what lies side by side in a row can
+// be one load; 0: it does not.
+int unrolled_steps(const ir::Program& p);
+
 // Reduce loops outside the accumulators' life: partial sums go through the output buffer.
 bool has_partial_sums(const Nest& nest);
 

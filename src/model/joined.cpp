@@ -32,7 +32,32 @@ std::optional<int64_t> stride_along(const ir::Program& p, size_t read, int axis,
   return lower::lane_stride(staged->layout, lower::staged_shape(p, *staged), r.index, axis, lanes);
 }
 
+// Do `words` steps of the innermost loop read neighbours, the same for all threads, each time from a multiple of `words` on?
+bool steps_by_words(const ir::Program& p, const ir::Staging& s, const lower::Loop& innermost, int words) {
+  const ir::Read& r = p.graph.nodes[0].reads[static_cast<size_t>(s.read)];
+  if (p.vector_axis >= 0 && lower::reads_axis(p, s.read, p.vector_axis)) return false;
+  const std::vector<int64_t> shape = lower::staged_shape(p, s);
+  for (int a = 0; a < static_cast<int>(p.graph.nodes[0].axes.size()); ++a) {
+    if (!lower::reads_axis(p, s.read, a)) continue;
+    const auto stride = lower::lane_stride(s.layout, shape, r.index, a, words);
+    if (!stride || (a == innermost.axis ? *stride != 1 : *stride % words != 0)) return false;
+  }
+  return lower::reads_axis(p, s.read, innermost.axis);
+}
+
 }  // namespace
+
+lower::Counts with_joined_loads(const ir::Program& p, int words, lower::Counts counts) {
+  const lower::Nest nest = lower::nest_of(p);
+  if (words <= 1 || lower::unrolled_steps(p) < words || nest.loops.empty()) return counts;
+  const lower::Loop& innermost = nest.loops.back();
+  const int64_t steps = lower::enclosing_extent(p, innermost.level, innermost.axis), all = p.graph.nodes[0].axes[static_cast<size_t>(innermost.axis)].extent;
+  if (!innermost.reduce || !innermost.is_walked() || innermost.tile != 1 || steps % words != 0 || all % steps != 0) return counts;
+  const size_t arguments = counts.buffers.size() - p.staging.size();
+  for (size_t i = 0; i < p.staging.size(); ++i)
+    if (steps_by_words(p, p.staging[i], innermost, words)) counts.buffers[arguments + i].splats /= words;
+  return counts;
+}
 
 int joined_lanes(const ir::Program& p, int lanes) {
   const std::optional<int> axis = contiguous_axis(p);

@@ -11,6 +11,10 @@ namespace assay::model {
 // are too few, or an operand's do not lie side by side.
 int joined_lanes(const ir::Program& p, int lanes);
 
+// Loads of a group's copies that step by one word in the unrolled loop of threads' code: `words` of them are one, where rows begin
+// at multiples of as many.
+lower::Counts with_joined_loads(const ir::Program& p, int words, lower::Counts counts);
+
 // What is executed once `lanes` operations are one. Copies of staged operands stay as they are (copies.h).
 lower::Counts joined(const ir::Program& p, const lower::Counts& counts, int lanes);
 

@@ -296,6 +296,7 @@ class Resolver {
     if (api_.unit_join.known() && !api_.device_barrier.known())
       m_.unit_join = {api_.unit_join.value->v, spread_of(api_.unit_join), false, base + ".unit_join"};
     if (api_.joined_lanes.known()) m_.joined_lanes = std::max(1, static_cast<int>(api_.joined_lanes.value->v));
+    if (api_.joined_loads.known()) m_.joined_loads = std::max(1, static_cast<int>(api_.joined_loads.value->v));
     m_.group_start = time_or(api_.group_start, 50e-9, base + ".group_start");
     if (api_.group_barrier.known()) m_.group_barrier = {api_.group_barrier.value->v, spread_of(api_.group_barrier), false, base + ".group_barrier"};
     for (const hwdesc::WideBarrier& b : api_.wide_barrier)

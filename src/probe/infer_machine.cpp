@@ -43,12 +43,8 @@ void add_clocks(const Observations& all, Profile& to) {
     to.clocks.push_back(std::move(core));
     return;
   }
-  if (const auto s = summarize(select(all, "clock", "sentinel"), Estimator::latency))
-    core.max = hertz_value(inverse(*s, 1), "chain of dependent integer additions, one tick each");
-  else if (const double hz = clock_of(all.points); hz > 0)
-    core.max = known_value(Hertz{rounded_to(hz, 3)}, Origin::measured, "additions beside other experiments", "the clock experiment did not run");
-  else
-    core.max = unknown_value<Hertz>("the clock experiment did not run");
+  const auto free = free_clock(all);
+  core.max = free ? hertz_value(*free, "chain of dependent integer additions, one tick each") : unknown_value<Hertz>("the clock experiment did not run");
   if (const auto s = summarize(select(all, "sustained", "fma"), Estimator::throughput))
     core.sustained.emplace_back("fma", sustained_value(*s, core.max, units_are_real(all)));
   to.clocks.push_back(std::move(core));

@@ -254,6 +254,16 @@ int Known::level(int n) const {
   return each * all;
 }
 
+std::optional<Measured> free_clock(const Observations& all) {
+  const auto own = summarize(select(all, "clock", "sentinel"), Estimator::latency);
+  const double beside = clock_of(all.points);
+  if (own && 1 / own->value > kOneClock * beside) return inverse(*own, 1);
+  if (beside <= 0) return std::nullopt;
+  return Measured{beside, beside, beside, static_cast<int64_t>(all.points.size()),
+                  own ? fmt::format("of additions beside other experiments: the clock experiment saw {:.2f} GHz", 1e-9 / own->value)
+                      : "of additions beside other experiments: the clock experiment did not run"};
+}
+
 Known known_from(const Observations& all) {
   Known k;
   k.threads = all.fact("lanes") == "threads";
@@ -267,8 +277,7 @@ Known known_from(const Observations& all) {
     k.memory_groups = k.even(kWaiting * enough);
     k.streaming_groups = streaming_groups(all);
   }
-  const auto clock = summarize(select(all, "clock", "sentinel"), Estimator::latency);
-  k.clock_hz = clock ? 1 / clock->value : clock_of(all.points);  // of the sentinels beside the others: ticks are counted by them
+  if (const auto clock = free_clock(all)) k.clock_hz = clock->value;
   if (const std::vector<LaneRate> modes = lane_modes(all); !modes.empty()) {
     k.lanes = modes.back().lanes;
     k.chains = modes.back().chains;

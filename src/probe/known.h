@@ -9,6 +9,7 @@
 #include "probe/knee.h"
 #include "probe/observation.h"
 #include "probe/sharing.h"
+#include "probe/values.h"
 
 namespace assay::probe {
 
@@ -35,6 +36,10 @@ struct Known {
   // At most so many of which every unit has a divisor of those that keep it busy: the parts of a unit have as many each, too.
   int level(int n) const;
 };
+
+// The clock of a core that adds and does nothing else, Hz: of the clock experiment, or of the additions beside all the others where
+// those mostly ran faster, since others held that one up or the clock had not risen yet. nullopt: none ran.
+std::optional<Measured> free_clock(const Observations& all);
 
 // What the system says of its i-th cache, where the device is the processor it speaks of; else "".
 std::string declared_cache(const Observations& all, size_t i);

@@ -37,12 +37,18 @@ struct UnitCost {
   double copied_load = 0, copied_store = 0, copied_near = 0;  // the parts of these that copy staged operands
 };
 
+// What is left of the operations written once the kernel language's compiler has joined what it can.
+lower::Counts executed(const ir::Program& p, const Machine& m, const lower::Counts& written, int lanes) {
+  lower::Counts joined = model::joined(p, written, lanes);
+  return m.simt ? model::with_joined_loads(p, m.joined_loads, std::move(joined)) : joined;
+}
+
 class Estimator {
  public:
   Estimator(const ir::Program& p, const Machine& m, const CacheState& before, std::span<const Range> where,
             const lower::Counts* counts, Words words)
       : p_(p), m_(m), words_(words), streams_(model::streams_of(p)), joined_(model::joined_lanes(p, m.joined_lanes)),
-        width_(p.vector_width * joined_), counts_(model::joined(p, counts != nullptr ? *counts : model::closed_form(p), joined_)), share_(busiest_share(p, m)),
+        width_(p.vector_width * joined_), counts_(executed(p, m, counts != nullptr ? *counts : model::closed_form(p), joined_)), share_(busiest_share(p, m)),
         pipes_(m, width_, share_) {
     others_ = held_by_others(p, m, before, where);
     traffic_ = model::traffic(p, streams_, m, residency_of(p, m, before, where), model::accessed_bytes(p, streams_, counts_, m.levels[0].line),

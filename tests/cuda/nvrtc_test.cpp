@@ -22,6 +22,8 @@
 #include "compiler/construct.h"
 #include "lower/lower.h"
 #include "lower/problems.h"
+#include "model/closed_form.h"
+#include "model/joined.h"
 #include "probe/access_path.h"
 #include "probe/barrier.h"
 #include "probe/branches.h"
@@ -216,6 +218,31 @@ TEST_F(Nvrtc, paths_are_read_by_instructions_of_their_own) {
       EXPECT_EQ(occurrences(made->cubin, " TLD."), r.texels) << *text << "sm_" << architecture;
       EXPECT_EQ(occurrences(made->cubin, ", 2D"), r.texels) << *text << "sm_" << architecture;
     }
+  }
+}
+
+// What the model takes for one load of four words (apis.cuda.joined_loads) is one: a row of the register tile each.
+TEST_F(Nvrtc, joins_loads_of_neighbouring_words) {
+  const char* named = std::getenv("ASSAY_NVDISASM");
+  if (named == nullptr || !std::filesystem::exists(named)) GTEST_SKIP() << "ASSAY_NVDISASM names no disassembler";
+  const hwdesc::Target target = target_of("nvidia/a100-sxm4-40gb");
+  const auto graph = compiler::parse_operator("matmul m=2048 n=2048 k=2048");
+  ASSERT_TRUE(graph.ok()) << render(graph.diags());
+  const auto compiled = compiler::compile(*graph, target, {});
+  ASSERT_TRUE(compiled.ok()) << render(compiled.diags());
+  ASSERT_EQ(compiled->plan.programs.size(), 1U);
+  const ir::Program& p = compiled->plan.programs[0];
+  const lower::Counts all = model::closed_form(p), joined = model::with_joined_loads(p, 4, all);
+  ASSERT_LT(joined.loads(), all.loads());
+  ASSERT_EQ(p.vector_axis, 1);
+  const auto kernel = lower::lower(p, target);
+  ASSERT_TRUE(kernel.ok()) << render(kernel.diags());
+  const auto text = codegen::render(std::span(&*kernel, 1), dialect_, 32);
+  ASSERT_TRUE(text.ok()) << render(text.diags());
+  for (const int architecture : kArchitectures) {
+    const auto made = compiler_->compile(*text, architecture);
+    ASSERT_TRUE(made.ok()) << render(made.diags());
+    EXPECT_GE(occurrences(made->cubin, "LDS.128"), p.tiles.back().extent[0]) << "sm_" << architecture;
   }
 }
 

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "hwdesc/parse.h"
+#include "ir/text_layout.h"
 #include "model/closed_form.h"
+#include "model/joined.h"
 #include "model/streams.h"
 #include "model/traffic.h"
 #include "programs.h"
@@ -47,6 +49,28 @@ TEST(Waves, LoadWhatLiesApartWithOneInstruction) {
   EXPECT_DOUBLE_EQ(of(columns, "issue"), of(rows, "issue"));
   EXPECT_NEAR(of(columns, "load"), 64 * 64 * 16 / 64e9, 1e-12) << "each lane a transfer of the nearest cache";
   EXPECT_NEAR(of(rows, "load"), 64 * 16 / 2e9, 1e-12);
+}
+
+// A product by two waves of rows, copies of both operands side by side: one operand's row is read a word a step, the same for all threads.
+TEST(Waves, LoadNeighboursAsOneWhereTheCompilerJoinsThem) {
+  const auto times_fewer = [](int64_t k, const char* rows, int words, int waves = 2) {
+    ir::Program p = product(16, 64, k, 64, 4, "[0, 1]");
+    p.workers = {waves, 1, 1};
+    p.staging.insert(p.staging.begin(), ir::Staging{0, 0, *ir::parse_layout(std::string_view(rows))});
+    const lower::Counts all = model::closed_form(p);
+    const lower::Counts joined = model::with_joined_loads(p, words, all);
+    const size_t copy = all.buffers.size() - 2;
+    EXPECT_EQ(joined.buffers[copy + 1], all.buffers[copy + 1]) << "each thread has its own columns";
+    EXPECT_EQ(joined.loads() - joined.buffers[copy].splats, all.loads() - all.buffers[copy].splats);
+    EXPECT_GT(all.buffers[copy].splats, 0);
+    return all.buffers[copy].splats / joined.buffers[copy].splats;
+  };
+  EXPECT_EQ(times_fewer(8, "[0, 1]", 4), 4);
+  EXPECT_EQ(times_fewer(8, "[0, 1]", 2), 2);
+  EXPECT_EQ(times_fewer(8, "[0, 1]", 1), 1);
+  EXPECT_EQ(times_fewer(6, "[0, 1]", 4), 1) << "rows begin anywhere";
+  EXPECT_EQ(times_fewer(8, "[1, 0]", 4), 1) << "steps lie apart";
+  EXPECT_EQ(times_fewer(8, "[0, 1]", 4, 1), 1) << "the loop of a lone wave is not unrolled";
 }
 
 TEST(Waves, HaveOneOfEachPart) {

@@ -460,6 +460,23 @@ TEST(Infer, AdditionsAloneThatWereHeldUpAreNoSlowerClock) {
   EXPECT_NEAR(clock_under(o, "fma", 8, kClock), kClock, 0.01 * kClock);
 }
 
+// A clock experiment that others held up throughout does not say the clock: what came after it ran faster.
+TEST(Infer, AClockBelowWhatLaterExperimentsSawIsNotTheClock) {
+  const auto clock = [](double seen) {
+    Observations o;
+    o.points = {block("clock", "sentinel", {}, 1 / (seen * kClock)), block("chase", "chase", {{"bytes", 16384}}, 4 / kClock),
+                block("sustained", "fma", {{"lanes", 8}}, 1 / kClock)};
+    for (Observation& b : o.points) b.clock_hz = kClock;
+    o.points[0].clock_hz = seen * kClock;
+    EXPECT_NEAR(known_from(o).clock_hz, std::max(seen, 1.0) * kClock, 0.05 * kClock);
+    return inferred(o).clocks.at(0).max;
+  };
+  EXPECT_NEAR(clock(0.7).value->v, kClock, 0.01 * kClock);
+  EXPECT_NE(clock(0.7).note.find("the clock experiment saw"), std::string::npos);
+  EXPECT_NEAR(clock(1.04).value->v, 1.04 * kClock, 0.01 * kClock) << "the free clock is the highest";
+  EXPECT_TRUE(clock(1.04).note.empty());
+}
+
 // Where neighbours crowd the first cache the touches of a line's second half are late as well.
 TEST(Infer, TheSystemSaysTheLineWhereNoDistanceDoes) {
   const auto line = [](const std::vector<double>& times, const char* said) {

@@ -21,6 +21,7 @@ void read_launches(const Profile& p, Chip& to) {
   to.api = api.name;
   to.dialect = api.dialect;
   to.forms = api.forms;
+  to.joined_loads = static_cast<int>(value_or(api.joined_loads, 1));
   to.launch = value_or(api.launch.stream, value_or(api.launch.eager, to.launch));
   to.graph = value_or(api.launch.graph, 0);
   to.eager = value_or(api.launch.eager, defaults::kEager * to.launch);

@@ -109,6 +109,7 @@ struct Translation {
 struct Chip {
   std::string name, api, dialect;
   std::vector<hwdesc::NamedText> forms;  // of operations that its compiler makes one instruction of ("fma.f16": mad); of any other it makes two
+  int joined_loads = 1;      // of neighbouring words of a group's memory, one a step of an unrolled loop, that its compiler makes one of
   double clock = 1e9;
   bool threads = false;      // lanes are threads
   int units = 1, partitions = 1;

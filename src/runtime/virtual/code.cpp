@@ -339,6 +339,7 @@ void Translator::add(const ir::For& s) {
   Loop loop;
   loop.var = s.var;
   loop.limit = s.limit;
+  loop.unroll = s.unroll;
   std::vector<ir::Condition> goes_on;  // of threads that are through sooner than others, who wait for those
   for (const ir::Index& b : s.bounds) {
     const Address at = address(b);

@@ -76,6 +76,7 @@ struct Op {
   Address at;
   // What it costs on a chip (price.h).
   int pipe = -1;
+  int joined = 1;       // it is one of so many that are one instruction
   double issues = 0;    // instructions
   double busy = 0, latency = 0;
 };
@@ -83,6 +84,7 @@ struct Op {
 struct Loop {
   int var = -1;
   int64_t limit = 0;
+  int unroll = 0;            // steps
   std::vector<Address> bounds;
   int body = 0, next = 0;    // operations: the first of the body, and its `next`
   bool innermost = true;

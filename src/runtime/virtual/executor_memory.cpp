@@ -122,7 +122,7 @@ double Executor::own_memory(const Op& op, AccessKind kind, double start) {
   }
   const bool reads = kind == AccessKind::read, one = together_ && stride_ == 0;
   const double whole = (reads ? machine_.own_read : machine_.own_write) * size * (one ? 1 : active);
-  const double busy = own.banks > 0 ? std::max(whole, double(turns)) : whole;
+  const double busy = (own.banks > 0 ? std::max(whole, double(turns)) : whole) / op.joined;
   const double passed = core_.pass(core_.unit().own_memory, busy, start);
   return reads ? passed + machine_.own_latency + (turns - 1) : passed;
 }

@@ -51,6 +51,12 @@ class Pricer {
     }
   }
 
+  // What its compiler makes one load of is as many parts of one.
+  void join_loads(Code& code) const {
+    if (!chip_.threads || chip_.joined_loads <= 1) return;
+    for (const Loop& loop : code.loops) join(loop, code.ops);
+  }
+
   // Of threads' values that found no register a part is loaded and stored for each operation.
   void spill(Code& code) const {
     const int spilled = chip_.threads ? spilled_of(chip_, code) : 0;
@@ -163,6 +169,39 @@ class Pricer {
     else op.busy = op.count * busy(m, at);
   }
 
+  // Loads of a loop's body that steps of an unrolled loop take from neighbouring words of the group's memory.
+  bool joins(const Loop& loop, const Op& op) const {
+    if (op.kind != OpKind::load || code_.buffers[static_cast<size_t>(op.buffer)].scope != ir::Scope::scratch) return false;
+    const ir::Index at = index_of(op.at);
+    bool steps = false;
+    for (const ir::Term& t : at.terms) {
+      const bool step = t.var == loop.var && t.coeff == 1 && t.div == 1 && t.mod == 0;
+      const bool alike = t.var == code_.lane ? t.div % chip_.modes.front().width == 0 : t.var >= 0 || !ir::depends_on(t.of[0], code_.lane);
+      if (!step && (!alike || t.coeff % chip_.joined_loads != 0)) return false;
+      steps |= step;
+    }
+    return steps && op.at.lane_step == 0 && at.offset % chip_.joined_loads == 0;
+  }
+
+  ir::Index index_of(const Address& at) const {
+    if (at.slow >= 0) return code_.indices[static_cast<size_t>(at.slow)] + at.offset;
+    if (at.place < 0) return ir::constant(at.offset);
+    const Place& p = code_.places[static_cast<size_t>(at.place)];
+    ir::Index out = p.rest + at.offset;
+    for (const Linear& l : p.linear) out = out + ir::variable(l.var, l.coeff);
+    return out;
+  }
+
+  void join(const Loop& loop, std::span<Op> ops) const {
+    if (!loop.innermost || loop.unroll < chip_.joined_loads || !loop.bounds.empty() || loop.limit % chip_.joined_loads != 0) return;
+    for (Op& op : ops.subspan(static_cast<size_t>(loop.body), static_cast<size_t>(loop.next - loop.body))) {
+      if (!joins(loop, op)) continue;
+      op.joined = chip_.joined_loads;
+      op.issues /= op.joined;
+      op.busy /= op.joined;
+    }
+  }
+
   const Chip& chip_;
   const Code& code_;
   std::span<const ir::DType> in_two_;  // multiply-adds of these
@@ -176,6 +215,7 @@ int64_t code_bytes(const Code& code, const Chip& chip) { return static_cast<int6
 void price(Code& code, const Chip& chip, std::span<const ir::DType> in_two) {
   const Pricer pricer(chip, code, in_two);
   for (Op& op : code.ops) pricer.price(op);
+  pricer.join_loads(code);
   pricer.spill(code);
   // Fetched from further away, instructions come half as fast.
   if (chip.code_bytes > 0 && static_cast<double>(code_bytes(code, chip)) > chip.code_bytes)
