@@ -448,6 +448,8 @@ class Resolver {
                                    : assume(m_.levels.back().read.value * m_.levels.back().instances / 2 / out.instances, base + ".bandwidth.read", "half of the nearer memory's");
     out.write = bandwidth(l.bandwidth.write, base + ".bandwidth.write");
     if (out.write.value <= 0) out.write = assume(out.read.value / 2, base + ".bandwidth.write", "half of read");
+    const double copy = bandwidth(l.bandwidth.copy, base + ".bandwidth.copy").value;
+    if (copy > 0) out.together = std::clamp(2 / copy / (1 / out.read.value + 1 / out.write.value), 0.5, 1.0);
     out.per_unit_read = bandwidth(l.bandwidth.per_unit, base + ".bandwidth.per_unit");
     if (out.per_unit_read.value <= 0) {
       out.per_unit_read = out.read;

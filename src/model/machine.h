@@ -37,6 +37,7 @@ struct Level {              // one memory, near to far
   Quantity read, write;     // bytes/s of one instance, all its units together
   Quantity per_unit_read, per_unit_write;  // bytes/s one unit alone reaches
   double sharpness = 32;    // p of the bandwidth law; where it is not known, `read` is what all units reach
+  double together = 1;      // of the sum of the times of reading and writing, what both take side by side at least
   double apart_read = 1, apart_write = 1;  // times as long per byte, in runs of a few lines that lie apart
   Quantity latency;         // s
   double misses_in_flight = 10;   // lines that one unit waits for at once; 10 line buffers are the usual number

@@ -281,6 +281,11 @@ class Estimator {
     return t.unforeseen * read / t.read / active_ * std::max(0.0, late - streaming);
   }
 
+  // Reading and writing, of whose times' sum at least so much is left where they go on at once.
+  static double side_by_side(double reading, double writing, double together) {
+    return std::max({reading, writing, together * (reading + writing)});
+  }
+
   // Times as long, where a part of the bytes lies apart.
   static double slowed(double apart, double all, double times) { return all > 0 ? 1 + apart / all * (times - 1) : 1; }
 
@@ -290,13 +295,13 @@ class Estimator {
       const auto [in, out] = from_there(l);
       const model::Level& from = m_.levels[l + 1];
       const double slow_in = slowed(t.read_apart, t.read, from.apart_read), slow_out = slowed(t.written_apart, t.written, from.apart_write);
-      const double streaming = in / active_ * on_its_way(l + 1, false) * slow_in + out / active_ * on_its_way(l + 1, true) * slow_out;
+      const double streaming = side_by_side(in / active_ * on_its_way(l + 1, false) * slow_in, out / active_ * on_its_way(l + 1, true) * slow_out, from.together);
       // What is overlapped with loads and stores counts beyond what those take.
-      const double beyond = std::max(0.0, streaming - in / active_ * seconds_per_byte(0, false) - out / active_ * seconds_per_byte(0, true));
+      const double beyond = std::max(0.0, streaming - side_by_side(in / active_ * seconds_per_byte(0, false), out / active_ * seconds_per_byte(0, true), m_.together));
       const double late = t.stores_held / active_ * m_.levels[l + 1].latency.value + waited(l, in);
       const double hidden = hidden_part(l + 1);
       const double near = hidden * beyond + (m_.levels[l + 1].shared ? 0 : late);
-      const double far = (1 - hidden) * streaming + (m_.levels[l + 1].shared ? late : 0);
+      const double far = (1 - hidden) * beyond + (m_.levels[l + 1].shared ? late : 0);
       const std::string name = m_.levels[l].name + "<-" + m_.levels[l + 1].name;
       cost_.near += near;
       cost_.far += far;
