@@ -33,7 +33,8 @@ using model::Term;
 struct UnitCost {
   double vector = 0, load = 0, store = 0, issue = 0, chain = 0;
   double translation = 0;     // of pages that left the nearest buffer
-  double near = 0, far = 0;   // transfers between private caches, and from shared memories
+  double streaming = 0;       // all transfers behind the nearest cache
+  double near = 0, far = 0;   // of these, what takes time of its own: between private caches, and from shared memories
   double copied_load = 0, copied_store = 0, copied_near = 0;  // the parts of these that copy staged operands
 };
 
@@ -300,9 +301,11 @@ class Estimator {
       const double beyond = std::max(0.0, streaming - side_by_side(in / active_ * seconds_per_byte(0, false), out / active_ * seconds_per_byte(0, true), m_.together));
       const double late = t.stores_held / active_ * m_.levels[l + 1].latency.value + waited(l, in);
       const double hidden = hidden_part(l + 1);
-      const double near = hidden * beyond + (m_.levels[l + 1].shared ? 0 : late);
-      const double far = (1 - hidden) * beyond + (m_.levels[l + 1].shared ? late : 0);
+      const double in_turn = m_.simt ? 1 : model::kInTurn;
+      const double near = in_turn * hidden * beyond + (m_.levels[l + 1].shared ? 0 : late);
+      const double far = (m_.simt ? (1 - hidden) * streaming : in_turn * (1 - hidden) * beyond) + (m_.levels[l + 1].shared ? late : 0);
       const std::string name = m_.levels[l].name + "<-" + m_.levels[l + 1].name;
+      cost_.streaming += streaming;
       cost_.near += near;
       cost_.far += far;
       cost_.copied_near += near * model::copied_part(streams_, t) * copied_alone_;
@@ -386,7 +389,7 @@ class Estimator {
     const double p = model::kOverlapSharpness;
     const double top = std::max(overlapping, transfers);
     if (top <= 0) return cost_.far + copying;
-    return cost_.far + copying + top * std::pow(std::pow(overlapping / top, p) + std::pow(transfers / top, p), 1 / p);
+    return std::max(cost_.streaming, cost_.far + copying + top * std::pow(std::pow(overlapping / top, p) + std::pow(transfers / top, p), 1 / p));
   }
 
   // Groups that are on a unit at a time hide what each of them waits for; a unit is as fast as the busiest of its parts, or as
