@@ -26,6 +26,7 @@ namespace {
 
 using model::Estimate;
 using model::Machine;
+using model::Pace;
 using model::Quantity;
 using model::Term;
 
@@ -33,7 +34,7 @@ using model::Term;
 struct UnitCost {
   double vector = 0, load = 0, store = 0, issue = 0, chain = 0;
   double translation = 0;     // of pages that left the nearest buffer
-  double streaming = 0;       // all transfers behind the nearest cache
+  double streaming = 0;       // all transfers behind the nearest cache, and what is waited for there
   double near = 0, far = 0;   // of these, what takes time of its own: between private caches, and from shared memories
   double copied_load = 0, copied_store = 0, copied_near = 0;  // the parts of these that copy staged operands
 };
@@ -248,10 +249,13 @@ class Estimator {
 
   // The hierarchy hands lines on: a line is paid for once, on its whole way from the farthest level it comes from,
   // as fast as the slowest on that way.
-  double on_its_way(size_t l, bool write) const {
-    double most = 0;
-    for (size_t k = 1; k <= l; ++k) most = std::max(most, seconds_per_byte(k, write));
-    return most;
+  Pace on_its_way(size_t l) const {
+    Pace slowest;
+    for (size_t k = 1; k <= l; ++k) {
+      const Pace at = pace_of(k);
+      slowest = {std::max(slowest.read, at.read), std::max(slowest.write, at.write), std::max(slowest.both, at.both)};
+    }
+    return slowest;
   }
 
   // Of the time that lines take from level l: all of it from a core's own caches.
@@ -270,21 +274,22 @@ class Estimator {
   }
 
   // Seconds that lines no prefetcher knew of take beyond those that stream in: a core has only so many
-  // misses in flight (Little's law). Lines that come from further away wait there. `read`: bytes paid for here.
-  double waited(size_t l, double read) const {
+  // misses in flight (Little's law). Lines that come from further away wait there. `read`: bytes paid for here, `in_turn`: of whose
+  // streaming that part takes time of its own.
+  double waited(size_t l, double read, double in_turn) const {
     const model::Level& from = m_.levels[l + 1];
     const model::LevelTraffic& t = traffic_[l];
     if (m_.simt || from.latency.value <= 0 || t.read <= 0) return 0;
     const double line = m_.levels[0].line;
     const double late = line / model::little_bound(from.misses_in_flight * line, from.latency.value);
-    const double paid = from.shared ? 1 - hidden_part(l + 1) : 1;  // of the time lines stream in, where this is paid too
-    const double streaming = paid * line * on_its_way(l + 1, false);
+    const double paid = in_turn * (from.shared ? 1 - hidden_part(l + 1) : 1);  // of the time lines stream in, where this is paid too
+    const double streaming = paid * line * on_its_way(l + 1).read;
     return t.unforeseen * read / t.read / active_ * std::max(0.0, late - streaming);
   }
 
-  // Reading and writing, of whose times' sum at least so much is left where they go on at once.
-  static double side_by_side(double reading, double writing, double together) {
-    return std::max({reading, writing, together * (reading + writing)});
+  Pace pace_of(size_t l) const {
+    const double read = seconds_per_byte(l, false), write = seconds_per_byte(l, true), together = l == 0 ? m_.together : m_.levels[l].together;
+    return {read, write, std::max({read, write, together * (read + write)})};
   }
 
   // Times as long, where a part of the bytes lies apart.
@@ -296,24 +301,24 @@ class Estimator {
       const auto [in, out] = from_there(l);
       const model::Level& from = m_.levels[l + 1];
       const double slow_in = slowed(t.read_apart, t.read, from.apart_read), slow_out = slowed(t.written_apart, t.written, from.apart_write);
-      const double streaming = side_by_side(in / active_ * on_its_way(l + 1, false) * slow_in, out / active_ * on_its_way(l + 1, true) * slow_out, from.together);
+      const double streaming = on_its_way(l + 1).slowed(slow_in, slow_out).seconds(in / active_, out / active_);
       // What is overlapped with loads and stores counts beyond what those take.
-      const double beyond = std::max(0.0, streaming - side_by_side(in / active_ * seconds_per_byte(0, false), out / active_ * seconds_per_byte(0, true), m_.together));
-      const double late = t.stores_held / active_ * m_.levels[l + 1].latency.value + waited(l, in);
-      const double hidden = hidden_part(l + 1);
-      const double in_turn = m_.simt ? 1 : model::kInTurn;
-      const double near = in_turn * hidden * beyond + (m_.levels[l + 1].shared ? 0 : late);
-      const double far = (m_.simt ? (1 - hidden) * streaming : in_turn * (1 - hidden) * beyond) + (m_.levels[l + 1].shared ? late : 0);
-      const std::string name = m_.levels[l].name + "<-" + m_.levels[l + 1].name;
-      cost_.streaming += streaming;
-      cost_.near += near;
-      cost_.far += far;
-      cost_.copied_near += near * model::copied_part(streams_, t) * copied_alone_;
+      const double beyond = std::max(0.0, streaming - pace_of(0).seconds(in / active_, out / active_));
+      const bool shared = m_.levels[l + 1].shared;
+      const double hidden = hidden_part(l + 1), in_turn = m_.simt ? 1 : model::kInTurn;
+      const double held = t.stores_held / active_ * m_.levels[l + 1].latency.value, late = held + waited(l, in, 1), apart = held + waited(l, in, in_turn);
+      const double far = (1 - hidden) * (m_.simt ? streaming : beyond);
+      const double near_in_turn = in_turn * hidden * beyond + (shared ? 0 : apart);
+      cost_.streaming += streaming + late;
+      cost_.near += near_in_turn;
+      cost_.far += in_turn * far + (shared ? apart : 0);
+      cost_.copied_near += near_in_turn * model::copied_part(streams_, t) * copied_alone_;
       note_assumed(m_.levels[l + 1].read, in);
       note_assumed(m_.levels[l + 1].write, out);
-      add_term(name, near + far, [&] { return fmt::format("{:.4g} B in, {:.4g} B out", t.read, t.written); },
-               m_.levels[l + 1].read.spread);
-      out_.levels.push_back({name, t.read, t.written, near + far, t.working_set});
+      const std::string name = m_.levels[l].name + "<-" + m_.levels[l + 1].name;
+      const double seconds = hidden * beyond + far + late;
+      add_term(name, seconds, [&] { return fmt::format("{:.4g} B in, {:.4g} B out", t.read, t.written); }, m_.levels[l + 1].read.spread);
+      out_.levels.push_back({name, t.read, t.written, seconds, t.working_set});
     }
   }
 
@@ -344,6 +349,7 @@ class Estimator {
     const double passing = 2 * ends.count * last.latency.value / last.misses_in_flight;
     const double waiting = ends.count * m_.false_sharing.value * std::min(1.0, ends.run / model::kSharedRun) * model::held(last, held_bytes(last), last.end);
     (measured ? contended_ : cost_.far) += measured ? waiting : passing;
+    if (!measured) cost_.streaming += passing;
     add_term("sharing", measured ? waiting : passing, [&] { return fmt::format("{:.0f} runs of the output end in another unit's", ends.count); },
              measured ? m_.false_sharing.spread : last.latency.spread);
   }
@@ -369,9 +375,11 @@ class Estimator {
     if (bytes <= 0 || rate.value <= 0) return;
     size_t behind = 1;  // the memory behind a unit's own caches
     while (behind + 1 < m_.levels.size() && !m_.levels[behind].shared) ++behind;
-    const double seconds = bytes * std::max(0.0, 1 / rate.value - on_its_way(behind, writes));
+    const Pace streaming = on_its_way(behind);
+    const double seconds = bytes * std::max(0.0, 1 / rate.value - (writes ? streaming.write : streaming.read));
     if (seconds <= 0) return;
     cost_.far += seconds;
+    cost_.streaming += seconds;
     add_term(name, seconds, [&] { return fmt::format("{:.4g} B {}", bytes, what); }, rate.spread);
   }
 
