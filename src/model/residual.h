@@ -16,9 +16,10 @@ namespace assay::model {
 inline constexpr double kOverlapSharpness = 6;
 
 // The part of transfers behind the nearest cache, beyond what the loads and stores of the same lines take there, that goes on in turn
-// with everything else: 1 all of it, as on the cores of the ECM papers, 0 as on one that overlaps everything. Assumed: on one machine of
-// two units, through two kernel languages, first choices are 5.3 and 7.4 % off with a half, 6.7 and 7.0 with 1, 6.6 and 8.5 with 0.
-inline constexpr double kInTurn = 0.5;
+// with everything else: 1 all of it, as on the cores of the ECM papers, 0 none, as on one that overlaps everything. Assumed: on one
+// machine, through two kernel languages, first choices are 6.4 and 6.2 % off with 1, 5.9 and 6.0 with this, 5.1 and 7.2 with a half,
+// whose intervals cover less, and whose whole models are a tenth too fast.
+inline constexpr double kInTurn = 0.75;
 
 // Instructions a core looks ahead, as far as chains of accumulations go: an effective figure within the nominal
 // windows of 200 to 600 entries, since loads and addresses wait in it too. Assumed; unrolled tiles of 1 to 100 steps agree
