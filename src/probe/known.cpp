@@ -259,7 +259,7 @@ std::optional<Measured> free_clock(const Observations& all) {
   const double beside = clock_of(all.points);
   if (own && 1 / own->value > kOneClock * beside) return inverse(*own, 1);
   if (beside <= 0) return std::nullopt;
-  return Measured{beside, beside, beside, static_cast<int64_t>(all.points.size()),
+  return Measured{beside, kOneClock * beside, beside / kOneClock, static_cast<int64_t>(all.points.size()),
                   own ? fmt::format("of additions beside other experiments: the clock experiment saw {:.2f} GHz", 1e-9 / own->value)
                       : "of additions beside other experiments: the clock experiment did not run"};
 }

@@ -396,7 +396,7 @@ class Estimator {
     const double copying = std::max(cost_.copied_load, cost_.copied_store) + cost_.copied_near;
     const double p = model::kOverlapSharpness;
     const double top = std::max(overlapping, transfers);
-    if (top <= 0) return cost_.far + copying;
+    if (top <= 0) return std::max(cost_.streaming, cost_.far + copying);
     return std::max(cost_.streaming, cost_.far + copying + top * std::pow(std::pow(overlapping / top, p) + std::pow(transfers / top, p), 1 / p));
   }
 

@@ -3,11 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <cstring>
-#include <map>
 #include <vector>
 
+#include "made_module.h"
 #include "probe/kernels.h"
 
 namespace assay::probe {
@@ -15,34 +13,16 @@ namespace {
 
 constexpr double kTick = 0.3e-9, kLaunch = 1e-6, kHeld = 0.5e-3;  // s: of an addition, of a launch, of a run that others hold
 
-class HeldModule final : public runtime::Module {
+class HeldModule final : public test::MadeModule {
  public:
   explicit HeldModule(int runs_held) : held_(runs_held) {}
-  Result<int> allocate(int64_t) override { return 0; }
-  void write(runtime::BufferRange to, std::span<const std::byte> data) override { std::memcpy(&asked_[to.offset], data.data(), sizeof(float)); }
-  void write_words(int, std::span<const runtime::Word>) override {}
-  void read(runtime::BufferRange, std::span<std::byte>) const override {}
-  Result<runtime::RunTimes> run(std::span<const runtime::Launch> launches, const runtime::RunOptions&) override {
-    runtime::RunTimes out;
-    out.busy.emplace_back();
-    out.total = {0};
-    const double more = held_-- > 0 ? kHeld : 0;
-    for (const runtime::Launch& l : launches) {
-      out.busy[0].push_back(kLaunch + more + asked_.at(l.arguments.back().offset) * kSentinelSteps * kTick);
-      out.total[0] += out.busy[0].back();
-    }
-    out.steps = out.busy;
-    return out;
-  }
-  const std::vector<runtime::KernelReport>& reports() const override { return reports_; }
-  double build_seconds() const override { return 0; }
-  const Diags& warnings() const override { return warnings_; }
 
  private:
+  void start_run() override { more_ = held_-- > 0 ? kHeld : 0; }
+  double seconds_of(const runtime::Launch& l) override { return kLaunch + more_ + asked(l)[0] * kSentinelSteps * kTick; }
+
   int held_;
-  std::map<int64_t, float> asked_;
-  std::vector<runtime::KernelReport> reports_;
-  Diags warnings_;
+  double more_ = 0;
 };
 
 Observation sentinel_of(int runs_held) {

@@ -12,49 +12,17 @@
 #include "probe/code.h"
 #include "probe/kernels.h"
 #include "probe/ticks.h"
-#include "synthetic.h"
+#include "made_machine.h"
 
 namespace assay::probe {
 namespace {
 
 using test::block;
-
-constexpr double kKiB = 1024, kMiB = 1024 * 1024, kClock = 3e9;
-
-// 4 units at 3 GHz (2.5 GHz under 16-lane multiply-adds), two multiply-adds of 16 lanes per tick.
-Observations made_machine() {
-  Observations o;
-  o.facts = {{"name", "Made (R) Up"}, {"cpu", "Made Up"}, {"api", "cpp"}, {"units", "4"}, {"isa", "avx512f"}, {"memory_bytes", "8589934592"}};
-  o.points = test::chase_observations({{48 * kKiB, 5 / kClock, 0}, {1 * kMiB, 15 / kClock, 0}, {16 * kMiB, 60 / kClock, 0}, {0, 100e-9, 0}}, 0.005, 5);
-  o.points.push_back(block("clock", "sentinel", {}, 1 / kClock));
-  for (const int lanes : {4, 8, 16}) {
-    const double clock = lanes == 16 ? 2.5e9 : kClock;
-    o.points.push_back(block("clock", "fma", {{"lanes", lanes}}, 1 / clock));
-    o.points.push_back(block("clock", "read", {{"lanes", lanes}}, 1 / kClock));
-    for (const int c : kFmaChains) {
-      o.points.push_back(block("fma", "fma", {{"lanes", lanes}, {"chains", c}}, std::max(0.5, 4.0 / c) / clock));
-      o.points.push_back({"fma", "stack", {{"lanes", lanes}, {"chains", c}}, "B", {c >= 32 ? 136.0 : 8.0}, {}, 0, {}});
-    }
-  }
-  o.points.push_back(block("access", "read", {{"lanes", 16}}, 1 / (128 * kClock)));
-  o.points.push_back(block("operations", "div", {{"lanes", 16}, {"chains", 1}}, 17 / 2.5e9));
-  o.points.push_back(block("operations", "div", {{"lanes", 16}, {"chains", 10}}, 16 / 2.5e9));
-  o.points.push_back(block("sustained", "fma", {{"lanes", 16}, {"units", 4}}, 1 / 2.4e9));
-  for (const double n : {1, 2, 4}) o.points.push_back(block("units", "fma", {{"units", n}}, 1e-10));
-  for (const double d : {8, 16, 32, 64, 128}) o.points.push_back(block("line", "pair", {{"distance", d}}, d < 64 ? 10e-9 : 15e-9));
-  for (const double level : {0, 1, 2})
-    for (const double n : {1, 4})
-      for (int i = 0; i < 3; ++i)
-        o.points.push_back(block("sharing", "chase", {{"level", level}, {"units", n}}, n == 4 && level == 2 ? 2e-8 : 1e-8));
-  for (const double n : {1, 2, 3, 4}) o.points.push_back(block("far", "read", {{"level", 3}, {"units", n}, {"bytes", 1e8}}, 1 / std::min(n * 15e9, 40e9)));
-  return o;
-}
-
-hwdesc::Profile inferred(const Observations& o) {
-  auto p = infer(o);
-  EXPECT_TRUE(p.ok());
-  return p.value();
-}
+using test::inferred;
+using test::kClock;
+using test::kKiB;
+using test::kMiB;
+using test::made_machine;
 
 // A frame of 8 bytes becomes one of 32 when a vector of 32 bytes joins it.
 TEST(Infer, AVectorOnTheStackIsOneWhateverStoodThereBefore) {
@@ -395,88 +363,6 @@ TEST(Infer, OfFarMemoryNearlyAsManyGroupsCountAsTheMost) {
   EXPECT_NEAR(inferred(o).memory.back().bandwidth.copy.value->v, 100e9, 1e9);
 }
 
-// Ticks are counted by the additions beside each block: without the experiment they are the same ticks.
-TEST(Infer, RatesAreInTicksAlsoWhereTheClockExperimentIsMissing) {
-  Observations o = made_machine();
-  std::erase_if(o.points, [](const Observation& p) { return p.experiment == "clock"; });
-  for (Observation& p : o.points) p.clock_hz = kClock;
-  const hwdesc::Profile p = inferred(o);
-  EXPECT_NEAR(p.clocks.at(0).max.value->v, kClock, 1e7);
-  EXPECT_EQ(p.pipes.at(0).rate.value->clock, "core");
-  EXPECT_NEAR(p.pipes.at(0).rate.value->v, 16 / 0.5 * 2.5 / 3, 0.5);
-}
-
-// Of threads the driver names the highest clock: the chip may run below it, not above.
-TEST(Infer, AdditionsTakeWholeTicksOfAClockNoHigherThanTheDriverSays) {
-  const auto clock = [](double additions) {
-    Observations o;
-    o.facts = {{"lanes", "threads"}, {"clock_hz", "1200000000"}};
-    o.points.push_back(block("clock", "sentinel", {}, 1 / additions));
-    o.points.back().clock_hz = additions;
-    return *with_ticks(o).points.at(0).clock_hz;
-  };
-  EXPECT_DOUBLE_EQ(clock(291e6), 4 * 291e6);
-  EXPECT_DOUBLE_EQ(clock(302e6), 4 * 302e6) << "measured not quite right";
-  EXPECT_DOUBLE_EQ(clock(1200e6 / 3.9), 1200e6) << "of operands that come sooner now and then";
-}
-
-// A core that slows down, and one whose neighbour takes its share of the issue slots: additions beside multiply-adds take
-// as long in both. Two vectors of multiply-adds a tick tell which.
-TEST(Infer, MultiplyAddsTellASlowerClockFromANeighbour) {
-  const auto rate = [](double hz) {
-    Observations o;
-    o.points = {block("clock", "sentinel", {}, 1 / kClock), block("clock", "fma", {{"lanes", 8}}, 1.15 / kClock),
-                block("fma", "fma", {{"lanes", 8}, {"chains", 1}}, 4 / hz), block("fma", "fma", {{"lanes", 8}, {"chains", 12}}, 0.5 / hz)};
-    for (Observation& b : o.points) b.clock_hz = kClock;
-    const hwdesc::Profile p = inferred(o);
-    return std::pair(p.pipes.at(0).rate.value->v, p.compute.at(0).latency.value->v);
-  };
-  for (const double hz : {kClock, kClock / 1.15}) {
-    EXPECT_NEAR(rate(hz).first, 16, 0.2);
-    EXPECT_NEAR(rate(hz).second, 4, 0.05);
-  }
-}
-
-// A neighbour that takes half of both leaves two vectors a tick of either clock. No vector is ready in half a tick.
-TEST(Infer, AVectorReadyInATickTellsASlowerClockFromANeighbour) {
-  const auto latency = [](double hz) {
-    Observations o;
-    o.points = {block("clock", "sentinel", {}, 1 / kClock), block("clock", "fma", {{"lanes", 8}}, 2 / kClock),
-                block("fma", "fma", {{"lanes", 8}, {"chains", 1}}, 4 / hz), block("fma", "fma", {{"lanes", 8}, {"chains", 12}}, 1 / kClock),
-                block("operations", "max", {{"lanes", 8}, {"chains", 1}}, 1 / hz)};
-    for (Observation& b : o.points) b.clock_hz = kClock;
-    return inferred(o).compute.at(0).latency.value->v;
-  };
-  EXPECT_NEAR(latency(kClock), 4, 0.05);
-  EXPECT_NEAR(latency(kClock / 2), 4, 0.05);
-}
-
-// Additions alone that somebody held up while those beside multiply-adds ran freely are no lower clock.
-TEST(Infer, AdditionsAloneThatWereHeldUpAreNoSlowerClock) {
-  Observations o;
-  o.points = {block("clock", "fma", {{"lanes", 8}}, 1 / kClock), block("fma", "fma", {{"lanes", 8}, {"chains", 12}}, 0.5 / kClock)};
-  o.points[0].clock_hz = 0.4 * kClock;
-  o.points[1].clock_hz = kClock;
-  EXPECT_NEAR(clock_under(o, "fma", 8, kClock), kClock, 0.01 * kClock);
-}
-
-// A clock experiment that others held up throughout does not say the clock: what came after it ran faster.
-TEST(Infer, AClockBelowWhatLaterExperimentsSawIsNotTheClock) {
-  const auto clock = [](double seen) {
-    Observations o;
-    o.points = {block("clock", "sentinel", {}, 1 / (seen * kClock)), block("chase", "chase", {{"bytes", 16384}}, 4 / kClock),
-                block("sustained", "fma", {{"lanes", 8}}, 1 / kClock)};
-    for (Observation& b : o.points) b.clock_hz = kClock;
-    o.points[0].clock_hz = seen * kClock;
-    EXPECT_NEAR(known_from(o).clock_hz, std::max(seen, 1.0) * kClock, 0.05 * kClock);
-    return inferred(o).clocks.at(0).max;
-  };
-  EXPECT_NEAR(clock(0.7).value->v, kClock, 0.01 * kClock);
-  EXPECT_NE(clock(0.7).note.find("the clock experiment saw"), std::string::npos);
-  EXPECT_NEAR(clock(1.04).value->v, 1.04 * kClock, 0.01 * kClock) << "the free clock is the highest";
-  EXPECT_TRUE(clock(1.04).note.empty());
-}
-
 // Where neighbours crowd the first cache the touches of a line's second half are late as well.
 TEST(Infer, TheSystemSaysTheLineWhereNoDistanceDoes) {
   const auto line = [](const std::vector<double>& times, const char* said) {
@@ -506,13 +392,6 @@ TEST(Infer, WhatIsMissingIsUnknownAndSaysWhy) {
 }
 
 TEST(Infer, NothingIsAnError) { EXPECT_FALSE(infer({}).ok()); }
-
-TEST(Infer, ALoadedClockThatIsAnInterruptionIsNotReported) {
-  Observations o;
-  o.points.push_back(block("clock", "sentinel", {}, 1 / kClock));
-  o.points.push_back(block("sustained", "fma", {{"lanes", 16}}, 10 / kClock));
-  EXPECT_FALSE(inferred(o).clocks.at(0).sustained.at(0).second.known());
-}
 
 TEST(Kernels, AllAreWellFormedAndDistinct) {
   std::set<std::string> names;

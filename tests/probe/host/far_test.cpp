@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "../made_module.h"
 #include "probe/code.h"
 #include "probe/experiments.h"
 #include "probe/infer.h"
@@ -24,33 +24,10 @@ constexpr double kTick = 1e-9;                    // an addition
 constexpr int64_t kDear = 500'000, kCheap = 100;  // operations that simulating a launch takes
 constexpr int kGroups = 32;
 
-class MadeModule final : public runtime::Module {
+class ChargedModule final : public test::MadeModule {
  public:
-  MadeModule(const std::vector<ir::Kernel>& kernels, uint64_t seed, double rate = kRate, int64_t executed = kDear) : kernels_(kernels), noise_(seed, 0.03), rate_(rate), executed_(executed) {}
+  ChargedModule(const std::vector<ir::Kernel>& kernels, uint64_t seed, double rate = kRate, int64_t executed = kDear) : kernels_(kernels), noise_(seed, 0.03), rate_(rate), executed_(executed) {}
 
-  Result<int> allocate(int64_t) override { return buffers_++; }
-  void write(runtime::BufferRange to, std::span<const std::byte> data) override {
-    std::vector<float>& values = written_[{to.buffer, to.offset}];
-    values.resize(data.size() / sizeof(float));
-    std::memcpy(values.data(), data.data(), data.size());
-  }
-  void write_words(int, std::span<const runtime::Word>) override {}
-  void read(runtime::BufferRange, std::span<std::byte>) const override {}
-  Result<runtime::RunTimes> run(std::span<const runtime::Launch> launches, const runtime::RunOptions&) override {
-    runtime::RunTimes out;
-    out.busy.emplace_back();
-    out.total = {0};
-    for (const runtime::Launch& l : launches) {
-      out.busy[0].push_back(seconds_of(l) * noise_.factor());
-      out.total[0] += out.busy[0].back();
-    }
-    out.steps = out.busy;
-    out.executed = executed_;
-    return out;
-  }
-  const std::vector<runtime::KernelReport>& reports() const override { return reports_; }
-  double build_seconds() const override { return 0; }
-  const Diags& warnings() const override { return warnings_; }
   // Of the first group, launch by launch.
   std::vector<float> places_of(const std::string& kernel) const { return places_.at(kernel); }
   // Of all blocks that the most groups read in step, those that a cache of so many would still have held.
@@ -70,15 +47,17 @@ class MadeModule final : public runtime::Module {
   }
 
  private:
-  double seconds_of(const runtime::Launch& l) {
+  int64_t executed() const override { return executed_; }
+  double seconds_of(const runtime::Launch& l) override { return quiet_seconds_of(l) * noise_.factor(); }
+  double quiet_seconds_of(const runtime::Launch& l) {
     const std::string& name = kernels_[static_cast<size_t>(l.kernel)].name;
     if (name == "nothing") return kTick;
-    const std::vector<float>& asked = written_.at({l.arguments.back().buffer, l.arguments.back().offset});
-    if (name == "sentinel") return asked[0] * kSentinelSteps * kTick;
-    const double bytes = static_cast<double>(kBlockBytes) * asked[0] * asked[1] * static_cast<double>(l.queues[0].end - l.queues[0].begin);
-    if (asked[1] > 0) {
-      places_[name].push_back(asked[2]);
-      asked_[name].push_back(asked);
+    const std::vector<float>& wanted = asked(l);
+    if (name == "sentinel") return wanted[0] * kSentinelSteps * kTick;
+    const double bytes = static_cast<double>(kBlockBytes) * wanted[0] * wanted[1] * static_cast<double>(l.queues[0].end - l.queues[0].begin);
+    if (wanted[1] > 0) {
+      places_[name].push_back(wanted[2]);
+      asked_[name].push_back(wanted);
     }
     const double took = bytes * static_cast<double>(l.arguments.size() - 1) / rate_;
     return name.starts_with("read") && bytes > 0 ? took + kLatency : took;
@@ -90,10 +69,6 @@ class MadeModule final : public runtime::Module {
   runtime::simulated::Noise noise_;
   double rate_;
   int64_t executed_;
-  int buffers_ = 0;
-  std::map<std::pair<int, int64_t>, std::vector<float>> written_;
-  std::vector<runtime::KernelReport> reports_;
-  Diags warnings_;
 };
 
 runtime::DeviceInfo waves() {
@@ -113,7 +88,7 @@ Known known_of_waves(int groups) {
   return k;
 }
 
-void measure(MadeModule& module, const std::vector<ir::Kernel>& kernels, const Known& known, uint64_t turn, Observations& to) {
+void measure(ChargedModule& module, const std::vector<ir::Kernel>& kernels, const Known& known, uint64_t turn, Observations& to) {
   const runtime::DeviceInfo info = waves();
   Bench bench(module, kernels, info);
   const Observations earlier;
@@ -126,7 +101,7 @@ hwdesc::MemoryBandwidth far_rates(const std::vector<ir::Kernel>& kernels, uint64
   const Known known = known_of_waves(kGroups);
   Observations seen;
   for (const uint64_t turn : {0, 1}) {
-    MadeModule module(kernels, 2 * seed + turn);
+    ChargedModule module(kernels, 2 * seed + turn);
     measure(module, kernels, known, turn, seen);
   }
   hwdesc::Profile p;
@@ -154,7 +129,7 @@ TEST(Far, NoiseLeavesAHundredthOfARate) {
 // Chunks lie apart: over the same bytes again, a cache's sets that few of them meet in would answer.
 TEST(Far, ManyGroupsThatSoonAreThroughDoNotComeOverTheSameBytesAgain) {
   const std::vector<ir::Kernel> kernels = all_kernels(shape_of(waves()));
-  MadeModule module(kernels, 1);
+  ChargedModule module(kernels, 1);
   Observations seen;
   measure(module, kernels, known_of_waves(1024), 0, seen);
   for (const char* access : {"write", "copy", "triad"}) {
@@ -170,7 +145,7 @@ TEST(Far, ManyGroupsThatSoonAreThroughDoNotComeOverTheSameBytesAgain) {
 TEST(Far, WhatWasReadLastIsNotReadNext) {
   const std::vector<ir::Kernel> kernels = all_kernels(shape_of(waves()));
   for (const int groups : {4, 32, 984, 1024, 4000}) {
-    MadeModule module(kernels, 1, kFast, kCheap);
+    ChargedModule module(kernels, 1, kFast, kCheap);
     Observations seen;
     measure(module, kernels, known_of_waves(groups), 0, seen);
     constexpr int64_t kHeld = (16 << 20) / kBlockBytes;  // an eighth of the buffer, which is as little as it ever is

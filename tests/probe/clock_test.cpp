@@ -1,0 +1,110 @@
+// What the clock is where additions, multiply-adds and the driver say different things of it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "made_machine.h"
+#include "probe/known.h"
+#include "probe/ticks.h"
+
+namespace assay::probe {
+namespace {
+
+using test::block;
+using test::inferred;
+using test::kClock;
+using test::made_machine;
+
+// Ticks are counted by the additions beside each block: without the experiment they are the same ticks.
+TEST(Clock, RatesAreInTicksAlsoWhereTheClockExperimentIsMissing) {
+  Observations o = made_machine();
+  std::erase_if(o.points, [](const Observation& p) { return p.experiment == "clock"; });
+  for (Observation& p : o.points) p.clock_hz = kClock;
+  const hwdesc::Profile p = inferred(o);
+  EXPECT_NEAR(p.clocks.at(0).max.value->v, kClock, 1e7);
+  EXPECT_EQ(p.pipes.at(0).rate.value->clock, "core");
+  EXPECT_NEAR(p.pipes.at(0).rate.value->v, 16 / 0.5 * 2.5 / 3, 0.5);
+}
+
+// Of threads the driver names the highest clock: the chip may run below it, not above.
+TEST(Clock, AdditionsTakeWholeTicksOfAClockNoHigherThanTheDriverSays) {
+  const auto clock = [](double additions) {
+    Observations o;
+    o.facts = {{"lanes", "threads"}, {"clock_hz", "1200000000"}};
+    o.points.push_back(block("clock", "sentinel", {}, 1 / additions));
+    o.points.back().clock_hz = additions;
+    return *with_ticks(o).points.at(0).clock_hz;
+  };
+  EXPECT_DOUBLE_EQ(clock(291e6), 4 * 291e6);
+  EXPECT_DOUBLE_EQ(clock(302e6), 4 * 302e6) << "measured not quite right";
+  EXPECT_DOUBLE_EQ(clock(1200e6 / 3.9), 1200e6) << "of operands that come sooner now and then";
+}
+
+// A core that slows down, and one whose neighbour takes its share of the issue slots: additions beside multiply-adds take
+// as long in both. Two vectors of multiply-adds a tick tell which.
+TEST(Clock, MultiplyAddsTellASlowerClockFromANeighbour) {
+  const auto rate = [](double hz) {
+    Observations o;
+    o.points = {block("clock", "sentinel", {}, 1 / kClock), block("clock", "fma", {{"lanes", 8}}, 1.15 / kClock),
+                block("fma", "fma", {{"lanes", 8}, {"chains", 1}}, 4 / hz), block("fma", "fma", {{"lanes", 8}, {"chains", 12}}, 0.5 / hz)};
+    for (Observation& b : o.points) b.clock_hz = kClock;
+    const hwdesc::Profile p = inferred(o);
+    return std::pair(p.pipes.at(0).rate.value->v, p.compute.at(0).latency.value->v);
+  };
+  for (const double hz : {kClock, kClock / 1.15}) {
+    EXPECT_NEAR(rate(hz).first, 16, 0.2);
+    EXPECT_NEAR(rate(hz).second, 4, 0.05);
+  }
+}
+
+// A neighbour that takes half of both leaves two vectors a tick of either clock. No vector is ready in half a tick.
+TEST(Clock, AVectorReadyInATickTellsASlowerClockFromANeighbour) {
+  const auto latency = [](double hz) {
+    Observations o;
+    o.points = {block("clock", "sentinel", {}, 1 / kClock), block("clock", "fma", {{"lanes", 8}}, 2 / kClock),
+                block("fma", "fma", {{"lanes", 8}, {"chains", 1}}, 4 / hz), block("fma", "fma", {{"lanes", 8}, {"chains", 12}}, 1 / kClock),
+                block("operations", "max", {{"lanes", 8}, {"chains", 1}}, 1 / hz)};
+    for (Observation& b : o.points) b.clock_hz = kClock;
+    return inferred(o).compute.at(0).latency.value->v;
+  };
+  EXPECT_NEAR(latency(kClock), 4, 0.05);
+  EXPECT_NEAR(latency(kClock / 2), 4, 0.05);
+}
+
+// Additions alone that somebody held up while those beside multiply-adds ran freely are no lower clock.
+TEST(Clock, AdditionsAloneThatWereHeldUpAreNoSlowerClock) {
+  Observations o;
+  o.points = {block("clock", "fma", {{"lanes", 8}}, 1 / kClock), block("fma", "fma", {{"lanes", 8}, {"chains", 12}}, 0.5 / kClock)};
+  o.points[0].clock_hz = 0.4 * kClock;
+  o.points[1].clock_hz = kClock;
+  EXPECT_NEAR(clock_under(o, "fma", 8, kClock), kClock, 0.01 * kClock);
+}
+
+// A clock experiment that others held up throughout does not say the clock: what came after it ran faster.
+TEST(Clock, AClockBelowWhatLaterExperimentsSawIsNotTheClock) {
+  const auto clock = [](double seen) {
+    Observations o;
+    o.points = {block("clock", "sentinel", {}, 1 / (seen * kClock)), block("chase", "chase", {{"bytes", 16384}}, 4 / kClock),
+                block("sustained", "fma", {{"lanes", 8}}, 1 / kClock)};
+    for (Observation& b : o.points) b.clock_hz = kClock;
+    o.points[0].clock_hz = seen * kClock;
+    EXPECT_NEAR(known_from(o).clock_hz, std::max(seen, 1.0) * kClock, 0.05 * kClock);
+    return inferred(o).clocks.at(0).max;
+  };
+  EXPECT_NEAR(clock(0.7).value->v, kClock, 0.01 * kClock);
+  EXPECT_NE(clock(0.7).note.find("the clock experiment saw"), std::string::npos);
+  EXPECT_NEAR(clock(1.04).value->v, 1.04 * kClock, 0.01 * kClock) << "the free clock is the highest";
+  EXPECT_TRUE(clock(1.04).note.empty());
+}
+
+TEST(Clock, ALoadedClockThatIsAnInterruptionIsNotReported) {
+  Observations o;
+  o.points.push_back(block("clock", "sentinel", {}, 1 / kClock));
+  o.points.push_back(block("sustained", "fma", {{"lanes", 16}}, 10 / kClock));
+  EXPECT_FALSE(inferred(o).clocks.at(0).sustained.at(0).second.known());
+}
+
+}  // namespace
+}  // namespace assay::probe
