@@ -251,6 +251,7 @@ struct Power {
 
 struct Launch {
   Value<Seconds> eager, stream, graph;  // per kernel; on the CPU `stream` is one pool step
+  Value<Seconds> cold;                  // more of it, where the kernel's code has left a unit's own caches
   bool operator==(const Launch&) const = default;
 };
 

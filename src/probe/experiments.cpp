@@ -49,6 +49,7 @@ constexpr auto kExperiments = std::to_array<Experiment>({
     {"joined", "", "scalar operations on neighbours, which compilers join", 0.2, run_joined},
     {"update", "fma", "a vector in memory, updated again and again", 0.2, run_update},
     {"code", "", "straight-line code", 0.4, run_code},
+    {"cold", "knees fma sharing", "code that is not at hand", 0.4, run_cold},
     {"power", "fma", "power and energy", 0.3, run_power},
     {"launch", "", "cost of a step, of a group, of a barrier", 1.0, run_launch},
 });

@@ -57,6 +57,7 @@ void run_joined(Session& s);
 
 // Straight-line code; power (experiments_straight.cpp, experiments_power.cpp).
 void run_code(Session& s);
+void run_cold(Session& s);  // experiments_cold.cpp
 void run_power(Session& s);
 
 // Caches (experiments_cache.cpp).

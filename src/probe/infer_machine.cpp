@@ -97,6 +97,27 @@ bool is_a_cost(const std::vector<Observation>& blocks) {
   return !samples.empty() && quantile(std::move(samples), 0.1) > kShortestJoin;
 }
 
+// Of straight-line code of several sizes; they hardly differ, since what follows is fetched along.
+Value<Seconds> cold_time(const Observations& all, const Known& known) {
+  if (known.threads) return unknown_value<Seconds>("groups are dealt out by the device, and nobody knows which unit ran the code before");
+  Measured most;
+  std::vector<double> longer;
+  for (const double steps : values_of(select(all, "cold", "cold"), "steps")) {
+    const auto cold = summarize(select(all, "cold", "cold", {{"steps", steps}}), Estimator::throughput);
+    const auto warm = summarize(select(all, "cold", "warm", {{"steps", steps}}), Estimator::throughput);
+    if (!warm) continue;
+    const double least = cold->low - warm->high, largest = cold->high - warm->low;
+    most.low = longer.empty() ? least : std::min(most.low, least);
+    most.high = std::max(most.high, largest);
+    most.n += cold->n;
+    longer.push_back(cold->value - warm->value);
+  }
+  if (longer.empty()) return unknown_value<Seconds>("code that other memory has driven out did not run");
+  most.value = quantile(std::move(longer), 0.5);
+  if (most.low <= 0) return unknown_value<Seconds>("code that other memory has driven out takes no longer, as much as the times differ");
+  return seconds_value(most, "straight-line code, once behind other memory of 2.5 times a unit's own caches, less once behind other code");
+}
+
 Value<Bytes> stated_bytes(const Observations& all, const std::string& fact) {
   const std::string text = all.fact(fact);
   if (text.empty()) return {};
@@ -144,6 +165,7 @@ void add_api(const Observations& all, const Known& known, Profile& to) {
     api.launch.graph = unknown_value<Seconds>(s                               ? "200 recorded launches take no longer than two, as much as they differ"
                                               : all.fact(kUnrecorded).empty() ? "recorded launches were not measured"
                                                                               : all.fact(kUnrecorded));
+  api.launch.cold = cold_time(all, known);
   if (const auto s = launch_time(all, "join"); s && s->value > kShortestJoin && is_a_cost(select(all, "launch", "join")))
     api.unit_join = seconds_value(scaled(*s, 1), "steps of 0.4 ms on all units, less the same on one");
   api.map = map_time(all);

@@ -170,8 +170,8 @@ void add_most(const Observations& all, const Known& known, Profile& to) {
       r.per_thread_max = known_value(Count{said}, Origin::driver, "what its compiler reports of a kernel that needs the stack");
       return;
     }
-    constexpr double kLeast = 2, kMost = 16;  // beside the live ones
-    const double low = fits + kLeast, high = n + kMost;
+    constexpr double kFewestBeside = 2, kMostBeside = 16;  // beside the live ones
+    const double low = fits + kFewestBeside, high = n + kMostBeside;
     r.per_thread_max = count_value({roundest(low, high), low, high, 0, ""}, "the first number of live values for each of which more time is needed");
     r.per_thread_max.n.reset();
     return;

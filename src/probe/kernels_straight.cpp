@@ -1,9 +1,12 @@
 // Kernels of straight-line code: short instructions, so that fetching them is what may take long.
 #include "probe/straight.h"
 
+#include <set>
+
 #include <fmt/format.h>
 
 #include "probe/code.h"
+#include "probe/cold.h"
 #include "probe/kernels.h"
 
 namespace assay::probe {
@@ -40,11 +43,16 @@ std::vector<int> straight_steps(const KernelShape& shape) {
   return {256, 1024, 4096, 8192, 10240, 12288};
 }
 
+std::vector<int> cold_steps() { return {256, 512, 1024, 2048}; }
+
 std::string straight_name(int steps) { return fmt::format("straight_{}", steps); }
 
 void add_straight_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) {
   if (shape.threads) return;
-  for (const int steps : straight_steps(shape)) to.push_back(straight_kernel(steps, false, 1));
+  std::set<int> all = {kShortCode};
+  for (const int steps : straight_steps(shape)) all.insert(steps);
+  for (const int steps : cold_steps()) all.insert(steps);
+  for (const int steps : all) to.push_back(straight_kernel(steps, false, 1));
 }
 
 }  // namespace assay::probe

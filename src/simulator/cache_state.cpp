@@ -149,6 +149,30 @@ HeldByOthers held_by_others(const ir::Program& p, const model::Machine& m, const
   return out;
 }
 
+namespace {
+
+constexpr int64_t kCodeBytes = 4096;  // of a kernel; assumed, small steps have 1 to 4 KiB. What counts is what ran since
+
+Range code_of(int program) { return {-(int64_t{program} + 1) * kCodeBytes, -int64_t{program} * kCodeBytes}; }
+
+}  // namespace
+
+void remember_code(CacheState& state, int program, const model::Machine& m) {
+  const Range code = code_of(program);
+  const Dealt to_all{code.begin, 0, std::max(1, static_cast<int>(m.units))};
+  cut(state.recent, code);
+  state.recent.insert(state.recent.begin(), {code, static_cast<double>(kCodeBytes), to_all, to_all, false});
+}
+
+double code_lost(const CacheState& before, int program, const model::Machine& m) {
+  const model::Level* cache = own_cache(m);
+  double kept = 0;
+  for_each_on(before, code_of(program), [&](const CacheState::Entry& e, const Range& both, double, double newer_mine) {
+    kept += cache == nullptr ? 0 : size_of(both) / kCodeBytes * held(*cache, newer_mine + e.mine, cache->end);
+  });
+  return 1 - kept;
+}
+
 CacheState after(const ir::Program& p, const model::Machine& m, CacheState before, std::span<const Range> where) {
   double limit = 0;
   for (const model::Level& l : m.levels)

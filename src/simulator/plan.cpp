@@ -1,8 +1,11 @@
 // A plan in steady state: steps in order, each finding the caches as the one before left them.
 #include "simulator/estimate.h"
+#include "simulator/residency.h"
 
 #include <algorithm>
 #include <cmath>
+
+#include <fmt/format.h>
 
 namespace assay::simulator {
 
@@ -37,19 +40,40 @@ void add(model::Estimate& total, const model::Estimate& e, double& low, double& 
     if (std::find(total.assumed.begin(), total.assumed.end(), a) == total.assumed.end()) total.assumed.push_back(a);
 }
 
+// The code comes before its step begins, whatever bounds that.
+void fetch_code(model::Estimate& e, double lost, const model::Quantity& cold) {
+  const double seconds = lost * cold.value;
+  if (seconds <= 0) return;
+  e.efficiency *= e.seconds / (e.seconds + seconds);
+  e.seconds += seconds;
+  e.low += seconds * std::max(0.0, 1 - cold.spread);
+  e.high += seconds * (1 + cold.spread);
+  e.terms.push_back({"code", seconds, fmt::format("{:.0f} % of it lost to the steps between", 100 * lost)});
+  const double largest = std::max_element(e.terms.begin(), e.terms.end(), [](const model::Term& a, const model::Term& b) { return a.seconds < b.seconds; })->seconds;
+  if (seconds >= largest) e.bound = "code";
+}
+
+// The caches behind a step.
+CacheState leave(const ir::Plan& plan, const ir::Step& s, const model::Machine& m, CacheState state) {
+  state = after(plan.programs[static_cast<size_t>(s.program)], m, std::move(state), where_of(plan, s));
+  remember_code(state, s.program, m);
+  return state;
+}
+
 }  // namespace
 
 PlanEstimate simulate(const ir::Plan& plan, const model::Machine& m) {
   PlanEstimate out;
   CacheState state;
   for (const ir::Step& s : plan.steps)
-    state = after(plan.programs[static_cast<size_t>(s.program)], m, std::move(state), where_of(plan, s));
+    state = leave(plan, s, m, std::move(state));
   double low = 0, high = 0;
   for (const ir::Step& s : plan.steps) {
     const ir::Program& p = plan.programs[static_cast<size_t>(s.program)];
     const std::vector<Range> where = where_of(plan, s);
     out.steps.push_back(estimate(p, m, state, where));
-    state = after(p, m, std::move(state), where);
+    fetch_code(out.steps.back(), code_lost(state, s.program, m), m.cold);
+    state = leave(plan, s, m, std::move(state));
     add(out.total, out.steps.back(), low, high);
   }
   out.total.low = std::max(0.0, out.total.seconds - low);

@@ -102,9 +102,9 @@ Result<model::Estimate> recorded_total(const ir::Plan& plan, const hwdesc::Profi
   const Result<model::Machine> machine = model::prepare(*target);
   if (!machine) return machine.diags();
   model::Estimate total = simulator::simulate(plan, *machine).total;
-  const auto& [eager, stream, graph] = one_by_one->api.launch;
-  if (!eager.known() || !stream.known()) return total;
-  const double outside = std::max(0.0, eager.value->v - stream.value->v);
+  const hwdesc::Launch& launch = one_by_one->api.launch;
+  if (!launch.eager.known() || !launch.stream.known()) return total;
+  const double outside = std::max(0.0, launch.eager.value->v - launch.stream.value->v);
   for (double* s : {&total.seconds, &total.low, &total.high}) *s += outside;
   return total;
 }

@@ -268,6 +268,25 @@ TEST(Infer, AStepInOneKernelIsABarrierAndALaunchAStep) {
   EXPECT_NEAR(api.device_barrier.value->v, 2e-7, 1e-9);
 }
 
+TEST(Infer, CodeThatIsNotAtHandCostsWhatItTakesLongerAndNothingWhereTheTimesMeet) {
+  Observations o = made_machine();
+  const auto cold = [&] { return inferred(o).apis.at(0).launch.cold; };
+  EXPECT_EQ(cold().note, "code that other memory has driven out did not run");
+  for (const double steps : {256.0, 512.0, 1024.0}) {
+    o.points.push_back(block("cold", "warm", {{"steps", steps}}, 1e-10 * steps));
+    o.points.push_back(block("cold", "cold", {{"steps", steps}}, 1e-10 * steps + 3e-7));
+  }
+  ASSERT_TRUE(cold().known()) << cold().note;
+  EXPECT_NEAR(cold().value->v, 3e-7, 5e-9);
+  ASSERT_TRUE(cold().low && cold().high);
+  EXPECT_LT(cold().low->v, 3e-7);
+  EXPECT_GT(cold().high->v, 3e-7);
+  o.points.push_back(block("cold", "warm", {{"steps", 2048}}, 5e-7));
+  o.points.push_back(block("cold", "cold", {{"steps", 2048}}, 5e-7));
+  EXPECT_FALSE(cold().known());
+  EXPECT_NE(cold().note.find("takes no longer"), std::string::npos);
+}
+
 // Of so many groups as met; of those that did not, why nothing is known. No plan is priced by it.
 TEST(Infer, ABarrierInsideAKernelIsToldByHowManyGroupsMeet) {
   Observations o = made_machine();

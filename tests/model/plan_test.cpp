@@ -1,0 +1,76 @@
+// What the steps of a plan do to each other's code.
+#include <gtest/gtest.h>
+
+#include "programs.h"
+
+namespace assay::test {
+namespace {
+
+constexpr double kCold = 1e-6;  // s
+
+model::Machine two_units(bool known) {
+  hwdesc::Target t = small_cpu(8, 2);
+  t.profile.memory[1].capacity.value = hwdesc::Bytes{1 << 20};
+  if (known) t.api.launch.cold.value = hwdesc::Seconds{kCold};
+  return machine(t);
+}
+
+// Steps by the numbers of their programs: 0 is small, 1 touches far more than a unit's own caches hold.
+ir::Plan plan_of(const std::vector<int>& programs) {
+  ir::Plan plan;
+  plan.units = 2;
+  plan.programs = {product(8, 64, 128, 32), product(512, 2048, 512, 32)};
+  for (const int number : programs) {
+    ir::Step step;
+    step.program = number;
+    const ir::Program& p = plan.programs[static_cast<size_t>(number)];
+    for (const int t : ir::arguments_of(p)) {
+      ir::PlanTensor to;
+      to.shape = p.graph.tensors[static_cast<size_t>(t)].shape;
+      to.layout = p.layouts[static_cast<size_t>(t)];
+      to.offset = plan.arena_bytes;
+      to.bytes = 4 * to.shape[0] * to.shape[1];
+      plan.arena_bytes += to.bytes;
+      step.arguments.push_back(static_cast<int>(plan.tensors.size()));
+      plan.tensors.push_back(to);
+    }
+    plan.steps.push_back(std::move(step));
+  }
+  return plan;
+}
+
+// Per step, what it takes longer where the cost of code is known.
+std::vector<double> longer(const std::vector<int>& programs) {
+  const ir::Plan plan = plan_of(programs);
+  const simulator::PlanEstimate with = simulator::simulate(plan, two_units(true)), without = simulator::simulate(plan, two_units(false));
+  std::vector<double> out;
+  for (size_t i = 0; i < plan.steps.size(); ++i) out.push_back(with.steps[i].seconds - without.steps[i].seconds);
+  return out;
+}
+
+TEST(Code, IsLostToStepsThatTouchMoreThanAUnitsOwnCachesHold) {
+  const std::vector<double> both = longer({0, 1});
+  EXPECT_NEAR(both[0], kCold, 1e-9) << "the large product ran since";
+  EXPECT_NEAR(both[1], 0, 1e-9) << "the small one leaves everything where it is";
+}
+
+// Again and again: the first step finds what the last one left.
+TEST(Code, OfOneProgramIsOneAndStaysWhereNothingElseRuns) {
+  for (const double seconds : longer({0, 0})) EXPECT_NEAR(seconds, 0, 1e-9);
+  const std::vector<double> around = longer({0, 1, 0});
+  EXPECT_NEAR(around[0], 0, 1e-9) << "the last step ran it";
+  EXPECT_NEAR(around[2], kCold, 1e-9);
+}
+
+TEST(Code, IsATermOfItsStepAndWidensItsInterval) {
+  const simulator::PlanEstimate e = simulator::simulate(plan_of({0, 1}), two_units(true));
+  const model::Term& code = e.steps[0].terms.back();
+  EXPECT_EQ(code.name, "code");
+  EXPECT_NEAR(code.seconds, kCold, 1e-9);
+  EXPECT_LT(e.steps[0].low, e.steps[0].seconds);
+  EXPECT_GT(e.steps[0].high, e.steps[0].seconds);
+  EXPECT_NEAR(e.total.seconds, e.steps[0].seconds + e.steps[1].seconds, 1e-12);
+}
+
+}  // namespace
+}  // namespace assay::test
