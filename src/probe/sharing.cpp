@@ -84,7 +84,8 @@ std::optional<Told> measured_sharing(const Observations& all, size_t i, double m
   const auto told = [&](bool shared, double r) {
     return Sharing{shared, fmt::format("{:.0f} units, each in {:.0f} KiB, take {:.2f} times as long as one", units.back(), (bytes.empty() ? 0 : bytes.back()) / 1024, r)};
   };
-  const bool beyond = !bytes.empty() && bytes.back() * units.back() > may_hold, alone = declared_cache(all, i).empty();
+  const double room = std::max(may_hold, declared_bytes(all, i));  // a knee that others crowd shows a part of it
+  const bool beyond = !bytes.empty() && bytes.back() * units.back() > room, alone = declared_cache(all, i).empty();
   const bool proves = beyond || (alone && !bytes.empty() && told_apart(chase, bytes.back(), static_cast<int>(units.back())) > kTold);
   if (const double r = ratio(false); r > 0 && r < kCrowded) return Told{told(false, r), proves};
   if (const double r = ratio(true); r >= kCrowded) return Told{told(true, r), true};

@@ -336,6 +336,24 @@ TEST(Infer, UnitsThatAreMostlyAsSlowAloneShareNothing) {
   EXPECT_EQ(per_of(1.1e-8), "device") << "measured, against what is declared";
 }
 
+// A knee that others crowd is smaller than the cache: both footprints fit in what the system declares, and prove nothing.
+TEST(Infer, UnitsWhoseFootprintsFitInTheDeclaredCacheTogetherMayShareIt) {
+  const auto l3_of = [](const std::string& declared) {
+    Observations o = made_machine();
+    o.facts.emplace_back("class", "cpu");
+    o.facts.emplace_back("declared.l3", declared + ", shared by CPUs 0-3, line 64 B");
+    for (Observation& p : o.points) {
+      if (p.experiment != "sharing" || p.at.at("level") != 2) continue;
+      p.at["bytes"] = 64 << 20;
+      p.samples = std::vector<double>(5, 1e-8);
+    }
+    return inferred(o).memory.at(2);
+  };
+  EXPECT_EQ(l3_of("1048576K").per, "device") << "4 of 64 MiB in 1 GiB";
+  EXPECT_NE(l3_of("1048576K").capacity.note.find("may fit together: as the system declares"), std::string::npos);
+  EXPECT_EQ(l3_of("131072K").per, "unit") << "measured, against what is declared";
+}
+
 TEST(Infer, PassesTheCheckAndIsTheSameEveryTime) {
   const hwdesc::Profile p = inferred(made_machine());
   EXPECT_FALSE(has_error(hwdesc::check(p))) << render(hwdesc::check(p));
