@@ -25,6 +25,7 @@ constexpr double kFilled = 0.75;     // of the registers, which vectors that are
 constexpr double kSlower = 0.97;     // of the clock: a core that slows down
 constexpr double kLessThanATick = 0.8;  // of the slower clock: chosen; light vectors may do without a part of the slowdown
 constexpr double kStep = 1.15;       // from touches of one line to those of two
+constexpr double kLeastHeldUp = 0.1;  // quantile of the ticks of an addition, which others only lengthen
 constexpr double kSharpStep = 1.3;   // the same without neighbours
 constexpr std::array<Isa, 6> kIsas = {
     {{"avx512f", 32, 64}, {"avx2", 16, 32}, {"avx", 16, 32}, {"sse2", 16, 16}, {"sve", 32, 0}, {"asimd", 32, 16}}};
@@ -62,6 +63,16 @@ bool slows_down(const Observations& all, double lanes, double free_hz) {
   return off_whole(vector, beside->value) <= off_whole(vector, 1 / free_hz);
 }
 
+// Ticks that an addition takes beside a load, each block by its own sentinel: clocks change from block to block. Less than one is a
+// sentinel that others held up.
+double ticks_beside(const Observations& all, const std::string& load, double lanes) {
+  std::vector<double> ticks;
+  for (const Observation& o : select(all, "clock", load, {{"lanes", lanes}}))
+    for (const double seconds : o.samples)
+      if (o.clock_hz) ticks.push_back(seconds * *o.clock_hz);
+  return ticks.empty() ? 1 : std::max(1.0, quantile(std::move(ticks), kLeastHeldUp));
+}
+
 }  // namespace
 
 LineTold line_told_by_pairs(const Observations& all) {
@@ -83,9 +94,7 @@ double clock_under(const Observations& all, const std::string& load, double lane
   const auto s = summarize(select(all, "clock", load, {{"lanes", lanes}}), Estimator::latency);
   if (!s) return 0;
   if (s->clock_hz > 0 && 1 / s->value < kSlower * s->clock_hz && !slows_down(all, lanes, s->clock_hz)) return beside > 0 ? beside : s->clock_hz;
-  const double alone = std::max(s->clock_hz, 1 / s->value);  // where additions come sooner beside others than alone, those alone were held up
-  const double changed = beside > 0 && s->clock_hz > 0 ? beside / alone : 1;
-  return (changed < kOneClock || changed > 1 / kOneClock ? changed : 1) / s->value;
+  return beside > 0 && s->clock_hz > 0 ? beside / ticks_beside(all, load, lanes) : 1 / s->value;
 }
 
 std::vector<LaneRate> lane_rates(const Observations& all) {

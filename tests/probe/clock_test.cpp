@@ -82,6 +82,19 @@ TEST(Clock, AdditionsAloneThatWereHeldUpAreNoSlowerClock) {
   EXPECT_NEAR(clock_under(o, "fma", 8, kClock), kClock, 0.01 * kClock);
 }
 
+// A host that changes the clock from block to block: each block's additions count by the sentinel beside them.
+TEST(Clock, BlocksAtAHigherClockDoNotRaiseThatOfOthers) {
+  for (const double ticks : {1.0, 1.15}) {
+    Observations o;
+    for (const double hz : {kClock, 1.09 * kClock, kClock}) {
+      o.points.push_back(block("clock", "fma", {{"lanes", 8}}, ticks / hz));
+      o.points.back().clock_hz = hz;
+    }
+    EXPECT_NEAR(clock_under(o, "fma", 8, kClock), kClock / ticks, 0.02 * kClock);
+    EXPECT_NEAR(clock_under(o, "fma", 8, 1.09 * kClock), 1.09 * kClock / ticks, 0.02 * kClock);
+  }
+}
+
 // A clock experiment that others held up throughout does not say the clock: what came after it ran faster.
 TEST(Clock, AClockBelowWhatLaterExperimentsSawIsNotTheClock) {
   const auto clock = [](double seen) {
