@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "probe/code.h"
-#include "probe/cold.h"
 #include "probe/experiments.h"
 #include "probe/kernels.h"
 #include "probe/straight.h"

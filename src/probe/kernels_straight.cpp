@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "probe/code.h"
-#include "probe/cold.h"
 #include "probe/kernels.h"
 
 namespace assay::probe {

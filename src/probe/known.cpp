@@ -93,8 +93,9 @@ double clock_under(const Observations& all, const std::string& load, double lane
   if (all.fact("lanes") == "threads") return 0;  // a wave issues in order: what stands beside the chain holds it up
   const auto s = summarize(select(all, "clock", load, {{"lanes", lanes}}), Estimator::latency);
   if (!s) return 0;
-  if (s->clock_hz > 0 && 1 / s->value < kSlower * s->clock_hz && !slows_down(all, lanes, s->clock_hz)) return beside > 0 ? beside : s->clock_hz;
-  return beside > 0 && s->clock_hz > 0 ? beside / ticks_beside(all, load, lanes) : 1 / s->value;
+  if (s->clock_hz <= 0) return 1 / s->value;
+  const double clock = beside > 0 ? beside : s->clock_hz, ticks = ticks_beside(all, load, lanes);
+  return kSlower * ticks > 1 && !slows_down(all, lanes, s->clock_hz) ? clock : clock / ticks;
 }
 
 std::vector<LaneRate> lane_rates(const Observations& all) {

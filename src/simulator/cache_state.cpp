@@ -104,6 +104,10 @@ const model::Level* own_cache(const model::Machine& m) {
   return out;
 }
 
+constexpr int64_t kCodeBytes = 4096;  // of a kernel; assumed. What is lost depends on what ran since, hardly on this
+
+Range code_of(int program) { return {-(int64_t{program} + 1) * kCodeBytes, -int64_t{program} * kCodeBytes}; }
+
 }  // namespace
 
 model::Residency residency_of(const ir::Program& p, const model::Machine& m, const CacheState& before,
@@ -148,14 +152,6 @@ HeldByOthers held_by_others(const ir::Program& p, const model::Machine& m, const
   }
   return out;
 }
-
-namespace {
-
-constexpr int64_t kCodeBytes = 4096;  // of a kernel; assumed, small steps have 1 to 4 KiB. What counts is what ran since
-
-Range code_of(int program) { return {-(int64_t{program} + 1) * kCodeBytes, -int64_t{program} * kCodeBytes}; }
-
-}  // namespace
 
 void remember_code(CacheState& state, int program, const model::Machine& m) {
   const Range code = code_of(program);

@@ -1,11 +1,12 @@
 // A plan in steady state: steps in order, each finding the caches as the one before left them.
 #include "simulator/estimate.h"
-#include "simulator/residency.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
+
+#include "simulator/residency.h"
 
 namespace assay::simulator {
 
@@ -48,9 +49,12 @@ void fetch_code(model::Estimate& e, double lost, const model::Quantity& cold) {
   e.seconds += seconds;
   e.low += seconds * std::max(0.0, 1 - cold.spread);
   e.high += seconds * (1 + cold.spread);
+  double largest = 0;
+  for (const model::Term& t : e.terms) largest = std::max(largest, t.seconds);
   e.terms.push_back({"code", seconds, fmt::format("{:.0f} % of it lost to the steps between", 100 * lost)});
-  const double largest = std::max_element(e.terms.begin(), e.terms.end(), [](const model::Term& a, const model::Term& b) { return a.seconds < b.seconds; })->seconds;
-  if (seconds >= largest) e.bound = "code";
+  if (seconds <= largest) return;
+  e.bound = "code";
+  if (largest > 0) e.bound_margin = seconds / largest;
 }
 
 // The caches behind a step.

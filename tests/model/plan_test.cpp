@@ -11,7 +11,11 @@ constexpr double kCold = 1e-6;  // s
 model::Machine two_units(bool known) {
   hwdesc::Target t = small_cpu(8, 2);
   t.profile.memory[1].capacity.value = hwdesc::Bytes{1 << 20};
-  if (known) t.api.launch.cold.value = hwdesc::Seconds{kCold};
+  if (known) {
+    t.api.launch.cold.value = hwdesc::Seconds{kCold};
+    t.api.launch.cold.low = hwdesc::Seconds{0.6 * kCold};
+    t.api.launch.cold.high = hwdesc::Seconds{1.4 * kCold};
+  }
   return machine(t);
 }
 
@@ -62,14 +66,16 @@ TEST(Code, OfOneProgramIsOneAndStaysWhereNothingElseRuns) {
   EXPECT_NEAR(around[2], kCold, 1e-9);
 }
 
-TEST(Code, IsATermOfItsStepAndWidensItsInterval) {
-  const simulator::PlanEstimate e = simulator::simulate(plan_of({0, 1}), two_units(true));
-  const model::Term& code = e.steps[0].terms.back();
-  EXPECT_EQ(code.name, "code");
-  EXPECT_NEAR(code.seconds, kCold, 1e-9);
-  EXPECT_LT(e.steps[0].low, e.steps[0].seconds);
-  EXPECT_GT(e.steps[0].high, e.steps[0].seconds);
-  EXPECT_NEAR(e.total.seconds, e.steps[0].seconds + e.steps[1].seconds, 1e-12);
+TEST(Code, IsATermOfItsStepAndOfItsInterval) {
+  const ir::Plan plan = plan_of({0, 1});
+  const simulator::PlanEstimate with = simulator::simulate(plan, two_units(true)), without = simulator::simulate(plan, two_units(false));
+  const model::Estimate &step = with.steps[0], &before = without.steps[0];
+  EXPECT_EQ(step.terms.back().name, "code");
+  EXPECT_NEAR(step.terms.back().seconds, kCold, 1e-9);
+  EXPECT_NEAR(step.low - before.low, 0.6 * kCold, 1e-9);
+  EXPECT_NEAR(step.high - before.high, 1.4 * kCold, 1e-9);
+  EXPECT_NEAR(step.efficiency * step.seconds, before.efficiency * before.seconds, 1e-12);
+  EXPECT_NEAR(with.total.seconds - without.total.seconds, kCold, 1e-9);
 }
 
 }  // namespace
