@@ -77,7 +77,7 @@ void add_registers(const Observations& all, const Known& known, Profile& to) {
     std::vector<LiveTime> times;
     double hertz = 0;
     for (const double chains : values_of(select(all, "fma", "fma", {{"lanes", known.lanes}}), "chains"))
-      if (const auto s = summarize(select(all, "fma", "fma", {{"lanes", known.lanes}, {"chains", chains}}), Estimator::throughput)) {
+      if (const auto s = by_the_clock(known, select(all, "fma", "fma", {{"lanes", known.lanes}, {"chains", chains}}), Estimator::throughput)) {
         times.push_back({chains + 1, *s});  // and their operand
         hertz = ticks_per_second(all, known, *s);
       }
@@ -92,7 +92,7 @@ void add_issue(const Observations& all, const Known& known, Profile& to) {
   std::optional<Measured> best;
   std::string mix;
   for (const MixKind& m : kMixes) {
-    const auto s = summarize(select(all, "mixes", m.name), Estimator::throughput);
+    const auto s = by_the_clock(known, select(all, "mixes", m.name), Estimator::throughput);
     if (!s) continue;
     const Measured rate = inverse(*s, 1 / ticks_of(*s) / known.units);
     if (!best || rate.value > best->value) { best = rate; mix = m.name; }
@@ -129,7 +129,7 @@ Best best_rate(const Observations& all, const Known& known, const std::string& e
       Conditions at = {{"lanes", lanes}};
       if (c > 0) at["chains"] = c;
       if (n > 0) at["groups"] = n;
-      const auto s = summarize(select(all, experiment, what, at), Estimator::throughput);
+      const auto s = by_the_clock(known, select(all, experiment, what, at), Estimator::throughput);
       if (!s) continue;
       const double elements = elements_per_sample > 0 ? elements_per_sample : lanes;
       const Measured rate = inverse(*s, elements / clock_for(all, load, lanes, *s) / known.units);
@@ -150,7 +150,7 @@ double op_time(const Observations& all, const std::string& op, const Known& know
   for (const double n : groups) {
     Conditions here = at;
     if (n > 0) here["groups"] = n;
-    const auto s = summarize(select(all, experiment, op, here), Estimator::throughput);
+    const auto s = by_the_clock(known, select(all, experiment, op, here), Estimator::throughput);
     if (s && (best == 0 || s->value < best)) best = s->value;
   }
   return best;
@@ -193,7 +193,7 @@ void add_apart(const Observations& all, const Known& known, const char* op, cons
   double native = 0;
   for (auto mode = to.execution.lanes.modes.rbegin(); mode != to.execution.lanes.modes.rend(); ++mode) {
     const double width = mode->width.value->v;
-    const auto s = summarize(select(all, "access", op, {{"lanes", width}}), Estimator::throughput);
+    const auto s = by_the_clock(known, select(all, "access", op, {{"lanes", width}}), Estimator::throughput);
     const double clock = s ? clock_for(all, op == std::string("gather") ? "read" : "write", width, *s) : 0;
     if (clock <= 0 || known.threads) continue;
     const Measured lanes = inverse(*s, static_cast<double>(kGathersPerBlock) * width / static_cast<double>(kBlockBytes) / clock);
@@ -217,7 +217,7 @@ void add_pipe(Profile& to, const Known& known, const char* name, const Best& bes
 
 std::optional<Summary> chain_time(const Observations& all, const std::string& op, const Known& known) {
   const std::string experiment = op == "fma" ? "fma" : "operations";
-  return summarize(select(all, experiment, op, {{"lanes", known.lanes}, {"chains", 1}}), Estimator::latency);
+  return by_the_clock(known, select(all, experiment, op, {{"lanes", known.lanes}, {"chains", 1}}), Estimator::latency);
 }
 
 void add_operation(const Observations& all, const Known& known, const std::string& op, const Best& fma, Profile& to) {
@@ -261,7 +261,7 @@ void add_narrow_operation(const Observations& all, const Known& known, const cha
 
 // A vector in memory, updated again and again: each update waits until the one before is stored.
 void add_update(const Observations& all, const Known& known, Profile& to) {
-  const auto chain = summarize(select(all, "update", "chain", {{"lanes", known.lanes}}), Estimator::latency);
+  const auto chain = by_the_clock(known, select(all, "update", "chain", {{"lanes", known.lanes}}), Estimator::latency);
   if (!chain) return;
   ComputeOp c{"update", "f32", "store", {}, {}};
   c.latency = latency_value(scaled(*chain, clock_for(all, "fma", known.lanes, *chain)), tick_name(known), "multiply-adds on one vector in memory");

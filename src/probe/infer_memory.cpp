@@ -68,7 +68,7 @@ double translation_in(const Profile& p, double footprint, double line) {
 Value<Latency> latency_of(const Context& c, const Profile& p) {
   std::vector<Observation> blocks = select(c.all, "latency", "chase", {{"level", double(c.index)}});
   if (blocks.empty()) blocks = middle_of(c);
-  const auto s = summarize(blocks, Estimator::latency);
+  const auto s = c.shared || c.far ? summarize(blocks, Estimator::latency) : by_the_clock(c.known, blocks, Estimator::latency);
   if (!s) return unknown_value<Latency>("no footprint well inside the level was measured");
   const double ticks = c.index > 0 && s->clock_hz > 0 ? translation_in(p, blocks.front().value_at("bytes"), c.known.line) : 0;
   if (ticks > 0) {
@@ -152,7 +152,8 @@ std::optional<StreamTime> stream_time(const Context& c, const std::string& what,
   for (const double bytes : values_of(select(c.all, experiment, what, at), "bytes")) {
     Conditions here = at;
     here["bytes"] = bytes;
-    const auto s = summarize(select(c.all, experiment, what, here), Estimator::throughput);
+    const std::vector<Observation> blocks = select(c.all, experiment, what, here);
+    const auto s = c.shared || c.far ? summarize(blocks, Estimator::throughput) : by_the_clock(c.known, blocks, Estimator::throughput);
     if (s && (!best || s->value < best->value)) best = StreamTime{*s, bytes};
   }
   return best;

@@ -14,7 +14,7 @@ using namespace hwdesc;
 constexpr double kApart = 0.3;  // of the shorter time is hidden behind the longer one; waves that issue in order hide less than half
 
 std::optional<Summary> time_of(const Observations& all, const Known& known, const std::string& name, int chains, Estimator e) {
-  return summarize(select(all, "types", name, {{"lanes", known.lanes}, {"chains", chains}}), e);
+  return by_the_clock(known, select(all, "types", name, {{"lanes", known.lanes}, {"chains", chains}}), e);
 }
 
 const Pipe* fma_pipe(const Profile& p) {

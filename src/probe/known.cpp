@@ -89,6 +89,10 @@ LineTold line_told_by_pairs(const Observations& all) {
   return {step ? distances[*step] : 0, false};
 }
 
+std::optional<Summary> by_the_clock(const Known& known, std::span<const Observation> blocks, Estimator estimator) {
+  return known.threads ? summarize(blocks, estimator) : summarize(at_common_clock(blocks), estimator);
+}
+
 double clock_under(const Observations& all, const std::string& load, double lanes, double beside) {
   if (all.fact("lanes") == "threads") return 0;  // a wave issues in order: what stands beside the chain holds it up
   const auto s = summarize(select(all, "clock", load, {{"lanes", lanes}}), Estimator::latency);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,10 @@ struct Known {
 // The clock of a core that adds and does nothing else, Hz: of the clock experiment, or of the additions beside all the others where
 // those mostly ran faster, since others held that one up or the clock had not risen yet. nullopt: none ran.
 std::optional<Measured> free_clock(const Observations& all);
+
+// Of what goes by the core's clock: blocks of different clocks as if they had run at one. Threads' sentinels are as noisy as what they
+// stand beside: those blocks are taken as they are.
+std::optional<Summary> by_the_clock(const Known& known, std::span<const Observation> blocks, Estimator estimator);
 
 // What the system says of its i-th cache, where the device is the processor it speaks of; else "".
 std::string declared_cache(const Observations& all, size_t i);

@@ -105,6 +105,17 @@ double quantile(std::vector<double> v, double q) {
   return v[below] + (at - static_cast<double>(below)) * (v[above] - v[below]);
 }
 
+std::vector<Observation> at_common_clock(std::span<const Observation> blocks) {
+  std::vector<Observation> out(blocks.begin(), blocks.end());
+  const double common = clock_of(blocks);
+  for (Observation& o : out) {
+    if (!o.clock_hz || *o.clock_hz <= 0) continue;
+    for (double& seconds : o.samples) seconds *= *o.clock_hz / common;
+    o.clock_hz = common;
+  }
+  return out;
+}
+
 std::optional<Summary> summarize(std::span<const Observation> taken, Estimator estimator) {
   const std::vector<Observation> blocks = at_one_clock(taken);
   Blocks used;

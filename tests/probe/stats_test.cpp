@@ -48,6 +48,24 @@ TEST(Summarize, IntervalHoldsTheValueAndTheSpreadBetweenBlocks) {
   EXPECT_DOUBLE_EQ(s->clock_hz, 3e9);
 }
 
+TEST(Summarize, ClocksThatChangeFromBlockToBlockSpreadNoTicks) {
+  constexpr double ticks = 12;
+  std::mt19937_64 random(11);
+  std::vector<Observation> blocks;
+  for (const double hz : {2.99e9, 3.09e9, 3.19e9, 3.49e9, 2.99e9, 3.49e9}) {
+    Observation o = block_of({}, {});
+    o.clock_hz = hz;
+    for (int i = 0; i < 5; ++i) o.samples.push_back(test::noisy(ticks / hz, 0.001, random));
+    blocks.push_back(o);
+  }
+  const auto in_ticks = [](const Summary& s) { return s.value * s.clock_hz; };
+  EXPECT_NEAR(in_ticks(*summarize(at_common_clock(blocks), Estimator::throughput)), ticks, 0.002 * ticks);
+  const auto width = [](const Summary& s) { return (s.high - s.low) / s.value; };
+  EXPECT_LT(10 * width(*summarize(at_common_clock(blocks), Estimator::throughput)), width(*summarize(blocks, Estimator::throughput)));
+  blocks[0].clock_hz.reset();  // no sentinel: nothing to go by
+  EXPECT_EQ(at_common_clock(blocks)[0].samples, blocks[0].samples);
+}
+
 TEST(Summarize, OneSidedNoiseDoesNotMoveTheLatency) {
   std::mt19937_64 random(3);
   std::vector<Observation> blocks;
