@@ -189,13 +189,16 @@ class Estimator {
   }
 
   // Accumulators that loops outside them store and load again: those of one tile wait for its last visit, and the tiles
-  // in between pass the time, as far as a core looks ahead.
+  // in between pass the time, as far as a core looks ahead. Where a visit begins with nothing and adds what memory holds at its end,
+  // only that addition waits for the visit before; its own sums are chains like those of a tile that is visited once.
   double taken_up_again(double tiles, double steps, double latency) const {
     double between = 1;
     for (size_t i = streams_.nest.first_inner; i-- > 0 && !streams_.nest.loops[i].reduce;) between *= static_cast<double>(streams_.nest.loops[i].trips);
     const double visits = tiles * passes(steps), inside = steps / passes(steps);
-    const double visit = m_.update_latency.value + (lower::adds_late(p_, streams_.nest) ? 0 : (inside - 1) * latency);
-    return visits * visit * share_ / std::min(between, tiles_in_flight(tiles, steps));
+    const double ahead = tiles_in_flight(tiles, steps), apart = std::min(between, ahead);
+    const bool late = lower::adds_late(p_, streams_.nest);
+    const double visit = late ? std::max(m_.update_latency.value / apart, inside * latency / ahead) : (m_.update_latency.value + (inside - 1) * latency) / apart;
+    return visits * visit * share_;
   }
 
   // A core looks ahead: chains of the tiles that follow begin before this tile's have ended, as far as
