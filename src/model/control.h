@@ -6,12 +6,11 @@
 namespace assay::model {
 
 // Slots that a counted instruction takes together with those that compilers put beside it: addresses, moves, and
-// where accumulators go to memory and back after so many `operations` on a tile of them, waiting for them, which long visits do
-// not notice. Least mean logarithms of the error: 1.4 to 1.7, and 2.2 with short visits, over 578 programs on one machine. That half
-// of the difference is left after 250 is chosen: on another, products whose sums go to memory every 256 steps were slower on
-// paper than on the clock with all of it.
+// where accumulators go to memory and back after so many `operations` on a tile of them, what long visits do not notice; waiting for them is a
+// chain of its own. Least mean logarithms of the error: 1.4 to 1.7 over 578 programs on one machine; 0 to 0.4 beside it with short visits over
+// 1700 on another, through two kernel languages. That half of that is left after 250 is chosen.
 constexpr double slots_per_instruction(bool partial_sums, double operations) {
-  return 1.4 + (partial_sums ? 0.8 * 250 / (250 + operations) : 0);
+  return 1.4 + (partial_sums ? 0.4 * 250 / (250 + operations) : 0);
 }
 
 // In issue slots. `iterations`: of all loops; `branches`: conditions evaluated; `group`: instructions

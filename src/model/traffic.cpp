@@ -335,6 +335,12 @@ class Traffic {
     }
     // What was written is written back once the program's other operands have driven it out; it stays where all fit.
     for (size_t i = 0; i < bytes.size(); ++i) {
+      if (s_.streams[i].staging >= 0) {
+        const size_t inside = staged_depth(i);
+        const double kept = held(cache, needed(v, i, inside, cache) / instances, cache.end);
+        out.streams.push_back(copied(bytes[i] * units, v.refetched[i][inside] * units, kept));
+        continue;
+      }
       const double stays = held(cache, needed(v, i, 0, cache) / instances, cache.end);
       out.streams.push_back(split(i, bytes[i] * units, l, v.footprint[i][0] * units, stays));
     }
@@ -376,12 +382,6 @@ class Traffic {
   StreamTraffic split(size_t i, double bytes, size_t l, double once, double kept) const {
     const Stream& st = s_.streams[i];
     StreamTraffic t;
-    if (st.staging >= 0) {
-      const double again = std::max(0.0, bytes - once);
-      t.read = again;
-      t.written = again > 0 ? once : 0;
-      return t;
-    }
     if (st.written) {
       t.written = std::max(0.0, bytes - once * std::min(kept, there(st, l)));
       t.read = st.read || m_.levels[l].write_allocates ? std::max(0.0, bytes - once) : 0;
@@ -389,6 +389,16 @@ class Traffic {
     }
     const double here = resident(st, l);
     t.read = bytes <= once * 1.0001 ? bytes * (1 - here) : bytes - once * here;
+    return t;
+  }
+
+  // Of a staged operand, of whose copies `all` bytes are written one after the other into the same place: `kept` of them stay until they are
+  // overwritten, where all that one copy's turn touches fits. The others leave and come back to be read; `bytes`: all that is fetched, if
+  // more.
+  static StreamTraffic copied(double bytes, double all, double kept) {
+    StreamTraffic t;
+    t.written = all * (1 - kept);
+    t.read = std::max(0.0, bytes - all) + t.written;
     return t;
   }
 

@@ -126,6 +126,10 @@ TEST(Estimate, SumsInMemoryWaitForTheirLastUpdate) {
   EXPECT_NEAR(chain(partial_sums(32, 4, 16)), 16e-6, 1e-9) << "added at the end";
   EXPECT_NEAR(chain(partial_sums(64, 1)), 64e-6, 1e-9);
   EXPECT_GT(chain(partial_sums(4096, 1)), 2 * 64e-6) << "no core looks so far ahead";
+  m.update_latency.value = 0;
+  m.fma_latency.value = 1e-6;
+  const double once = chain(partial_sums(32, 64));
+  EXPECT_GT(chain(partial_sums(32, 32, 16)), once / 2) << "what is added to memory late has been a chain before";
 }
 
 TEST(Estimate, NarrowVectorsMayGoThroughPipesInLessTime) {

@@ -1,6 +1,7 @@
 // What moves between the levels of a hierarchy, and the footprints that decide it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "lower/lower.h"
@@ -348,6 +349,23 @@ TEST(Traffic, AnOutputIsWrittenBackWhereItDoesNotFitAndStaysWhereItDoes) {
     EXPECT_EQ(whole[0].written, 0) << i;
   }
   EXPECT_GT(large, 50);
+}
+
+TEST(Traffic, ACopyStaysUntilTheNextIsMadeWhereAllThatOneTurnTouchesFits) {
+  constexpr double region = 64 * 48 * 4, copies = 2;
+  const auto of_copies = [](double capacity) {
+    const ir::Program p = product(8, 96, 64, 48, 8, "[0, 1]");
+    const model::Streams s = model::streams_of(p);
+    const auto at = static_cast<size_t>(std::find_if(s.streams.begin(), s.streams.end(), [](const model::Stream& x) { return x.staging >= 0; }) - s.streams.begin());
+    model::Machine m = with_first_cache(machine(small_cpu(8, 1)), capacity);
+    m.units = 1;
+    return model::traffic(p, s, m, {})[0].streams.at(at);
+  };
+  EXPECT_DOUBLE_EQ(of_copies(256).written, copies * region);
+  EXPECT_GE(of_copies(256).read, copies * region) << "each has left before it is read";
+  constexpr double others = 8 * 64 * 4 + 8 * 48 * 4, fits = 2 * region + others;  // the source of one turn, its copy, and what goes with them
+  EXPECT_EQ(of_copies(fits).written, 0);
+  EXPECT_EQ(of_copies(fits).read, 0);
 }
 
 TEST(Traffic, WhatIsResidentIsNotReadAgain) {
