@@ -11,8 +11,8 @@ struct Line {
   double one, inefficiency, near, far, stores, halving;
 };
 
-constexpr Line kLow = {0.145, 0.085, 0, 0.33, 0.17, 0.034};
-constexpr Line kHigh = {-0.016, 0.079, 0.70, 0, 0.79, 0.052};
+constexpr Line kLow = {0.055, 0.087, 0.37, 0.30, 0.09, 0.069};
+constexpr Line kHigh = {0.059, 0.071, 0.29, 0.06, 0.57, 0.041};
 constexpr double kLeast = 0.05;
 constexpr double kLeastEfficiency = 0.02;  // below, programs are as bad as each other
 

@@ -30,6 +30,8 @@ using model::Pace;
 using model::Quantity;
 using model::Term;
 
+constexpr double kExponential = 25;  // instructions: range, polynomial and scaling, as the dialects write it
+
 // Everything that one unit pays, in seconds of the busiest unit.
 struct UnitCost {
   double vector = 0, load = 0, store = 0, issue = 0, chain = 0;
@@ -123,7 +125,7 @@ class Estimator {
     cost_.copied_load = cost_.load * std::min(1.0, copied.alone / std::max(loads, 1.0));
     cost_.copied_store = cost_.store * std::min(1.0, copied.alone / std::max(stores, 1.0));
     copied_alone_ = copied.alone / std::max(1.0, copied.executed);
-    const double counted = counts_.fma + counts_.simple + counts_.divide + 10 * counts_.math + loads + stores +
+    const double counted = counts_.fma + counts_.simple + counts_.divide + kExponential * counts_.math + loads + stores +
                            counts_.prefetches + (m_.simt ? 0 : (gathered / 2 + scattered) * (p_.vector_width - 1) / p_.vector_width);
     const double all = counted * model::slots_per_instruction(lower::has_partial_sums(lower::nest_of(p_)), operations_of_a_visit()) +
                        model::control_slots(counts_.iterations, counts_.branches, m_.issue_rate.value / m_.clock);
