@@ -68,7 +68,7 @@ class Reference {
 };
 
 // Of the best footprint: seconds, by the estimator that the probe uses, and ticks: of each block its fastest sample by the fastest clock
-// seen beside it, since a clock may change within one; of all blocks the median.
+// seen beside it, since a clock may change within one; of all blocks the median of the faster half.
 struct NativeTime {
   double seconds = 0, ticks = 0;
 };
@@ -88,7 +88,7 @@ std::optional<NativeTime> native_time(const Observations& all, const std::string
     if (!s) continue;
     std::vector<double> ticks;
     for (const Observation& o : taken) ticks.push_back(*std::min_element(o.samples.begin(), o.samples.end()) * o.clock_hz.value_or(0));
-    const NativeTime t{s->value, probe::quantile(std::move(ticks), 0.5)};
+    const NativeTime t{s->value, probe::quantile(std::move(ticks), 0.25)};
     best = best ? NativeTime{std::min(best->seconds, t.seconds), std::min(best->ticks, t.ticks)} : t;
   }
   return best;

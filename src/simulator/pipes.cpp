@@ -30,8 +30,16 @@ double Pipes::moving(double instructions, const Quantity& whole, std::span<const
   return at_rate(instructions, rate);
 }
 
+// A vector's first lane is loaded or stored as it is, all others are put in or taken out: of what was measured of vectors of `measured` lanes,
+// narrower ones take the part that is theirs. `each`: of a lane by itself, which none is faster than.
 double Pipes::moving_apart(double lanes, const Quantity& apart, std::span<const model::NarrowRate> narrow, const Quantity& otherwise) const {
-  return lanes * share_ / of_width(narrow, width_, apart.value > 0 ? apart.value : otherwise.value);
+  const double each = lanes * share_ / otherwise.value;
+  if (apart.value <= 0) return each;
+  const auto own = std::find_if(narrow.begin(), narrow.end(), [&](const model::NarrowRate& n) { return width_ <= n.lanes; });
+  const double measured = own == narrow.end() ? m_.native_width : own->lanes, as_measured = lanes * share_ / (own == narrow.end() ? apart.value : own->rate);
+  if (width_ <= 1 || width_ >= measured) return as_measured;
+  const auto put_in = [](double width) { return (width - 1) / width; };
+  return std::min(as_measured, std::max(each, as_measured * put_in(width_) / put_in(measured)));
 }
 
 // Vectors narrower than an instruction's may go through a pipe in less time.
