@@ -5,10 +5,10 @@
 
 namespace assay::model {
 
-// Slots that a counted instruction takes together with those that compilers put beside it: addresses, moves, and
-// where accumulators go to memory and back after so many `operations` on a tile of them, what long visits do not notice; waiting for them is a
-// chain of its own. Least mean logarithms of the error: 1.4 to 1.7 over 578 programs on one machine; 0 to 0.4 beside it with short visits over
-// 1700 on another, through two kernel languages. That half of that is left after 250 is chosen.
+// Slots that a counted instruction takes together with those that compilers put beside it: addresses and moves. More where accumulators go
+// to memory and back after so many `operations` on a tile of them, which long visits do not notice; what they wait for there is a
+// chain of its own. Assumed: 1.4 to 1.7 have the least mean logarithm of the error over 578 programs on one machine, and 0.4 and 0 more with
+// short visits over 2500 each on another, through two kernel languages. Half of that is left after 250 operations.
 constexpr double slots_per_instruction(bool partial_sums, double operations) {
   return 1.4 + (partial_sums ? 0.4 * 250 / (250 + operations) : 0);
 }

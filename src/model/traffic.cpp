@@ -375,8 +375,7 @@ class Traffic {
     return static_cast<size_t>(lower::staging_place(p_, s_.nest, stage) + 1);
   }
 
-  // What is already in the cache is not read again the first time round. Scratch is never read from
-  // beyond before it was written; what falls out of the cache goes both ways.
+  // Of an argument: what is already in the cache is not read again the first time round.
   // What was written stays where it fits until a later program reads or overwrites it: `kept` of it is
   // not written back. Unless its lines were not there: then they come first, and others leave for them.
   StreamTraffic split(size_t i, double bytes, size_t l, double once, double kept) const {
@@ -392,9 +391,9 @@ class Traffic {
     return t;
   }
 
-  // Of a staged operand, of whose copies `all` bytes are written one after the other into the same place: `kept` of them stay until they are
-  // overwritten, where all that one copy's turn touches fits. The others leave and come back to be read; `bytes`: all that is fetched, if
-  // more.
+  // Of a staged operand, of whose copies `all` bytes are written one after the other into the same place: the part `kept` stays until it is
+  // overwritten, where all that one copy's turn touches fits. The rest leaves and comes back to be read, and what is read again, of
+  // `bytes` in all, once more.
   static StreamTraffic copied(double bytes, double all, double kept) {
     StreamTraffic t;
     t.written = all * (1 - kept);

@@ -40,7 +40,7 @@ struct Summary {
 // Linear interpolation between order statistics (type 7 of Hyndman and Fan). `v` must not be empty.
 double quantile(std::vector<double> v, double q);
 
-// The same with each block's samples as long as they would have been at clock_of(blocks): of what goes by the core's clock, where that
+// `blocks`, each one's samples as long as they would have been at clock_of(blocks): of what goes by the core's clock, where that
 // changes from block to block. Blocks without a sentinel are left as they are.
 std::vector<Observation> at_common_clock(std::span<const Observation> blocks);
 

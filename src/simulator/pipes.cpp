@@ -12,9 +12,9 @@ using model::Quantity;
 namespace {
 
 // What vectors so wide have for themselves, else `whole`.
-double of_width(std::span<const model::NarrowRate> narrow, int width, double whole) {
+model::NarrowRate of_width(std::span<const model::NarrowRate> narrow, int width, const model::NarrowRate& whole) {
   const auto own = std::find_if(narrow.begin(), narrow.end(), [&](const model::NarrowRate& n) { return width <= n.lanes; });
-  return own == narrow.end() ? whole : own->rate;
+  return own == narrow.end() ? whole : *own;
 }
 
 }  // namespace
@@ -26,25 +26,24 @@ double Pipes::at_rate(double instructions, const Quantity& rate) const {
 
 double Pipes::moving(double instructions, const Quantity& whole, std::span<const model::NarrowRate> narrow) const {
   Quantity rate = whole;
-  rate.value = of_width(narrow, width_, whole.value);
+  rate.value = of_width(narrow, width_, {m_.native_width, whole.value}).rate;
   return at_rate(instructions, rate);
 }
 
-// A vector's first lane is loaded or stored as it is, all others are put in or taken out: of what was measured of vectors of `measured` lanes,
-// narrower ones take the part that is theirs. `each`: of a lane by itself, which none is faster than.
+// A core's vector has its first lane loaded or stored as it is, all others are put in or taken out: narrower ones than were measured
+// take the part of that which is theirs, though no less than so many loads or stores. A wave's threads are not put together.
 double Pipes::moving_apart(double lanes, const Quantity& apart, std::span<const model::NarrowRate> narrow, const Quantity& otherwise) const {
-  const double each = lanes * share_ / otherwise.value;
-  if (apart.value <= 0) return each;
-  const auto own = std::find_if(narrow.begin(), narrow.end(), [&](const model::NarrowRate& n) { return width_ <= n.lanes; });
-  const double measured = own == narrow.end() ? m_.native_width : own->lanes, as_measured = lanes * share_ / (own == narrow.end() ? apart.value : own->rate);
-  if (width_ <= 1 || width_ >= measured) return as_measured;
+  const model::NarrowRate measured = of_width(narrow, width_, {m_.native_width, apart.value > 0 ? apart.value : otherwise.value});
+  const double as_measured = lanes * share_ / measured.rate;
+  if (m_.simt || apart.value <= 0 || width_ <= 1 || width_ >= measured.lanes) return as_measured;
   const auto put_in = [](double width) { return (width - 1) / width; };
-  return std::min(as_measured, std::max(each, as_measured * put_in(width_) / put_in(measured)));
+  const double one_by_one = lanes * share_ / otherwise.value;
+  return std::min(as_measured, std::max(one_by_one, as_measured * put_in(width_) / put_in(measured.lanes)));
 }
 
 // Vectors narrower than an instruction's may go through a pipe in less time.
 double Pipes::arithmetic(double instructions, const Quantity& rate, std::span<const model::NarrowRate> narrow, int width) const {
-  return at_rate(instructions, rate) / of_width(narrow, width, 1);
+  return at_rate(instructions, rate) / of_width(narrow, width, {m_.native_width, 1}).rate;
 }
 
 double Pipes::busiest(const lower::Counts& counts, double moved_lanes) const {

@@ -86,7 +86,7 @@ TEST(Estimate, LanesThatLieApartMoveAtTheirOwnRate) {
   m.narrow_gathers = {{4, m.gather_rate.value * 3}};
   EXPECT_NEAR(term(simulator::estimate(gathers, m, {}, {}), "load"), whole + 64 * 64 / m.gather_rate.value / 3, 1e-12);
   m.narrow_gathers = {{8, m.gather_rate.value / 3}};
-  EXPECT_NEAR(term(simulator::estimate(gathers, m, {}, {}), "load"), whole + (3.0 / 4) / (7.0 / 8) * 64 * 64 / m.gather_rate.value * 3, 1e-12) << "of 8 lanes one is not put in, of 4 one";
+  EXPECT_NEAR(term(simulator::estimate(gathers, m, {}, {}), "load"), whole + (3.0 / 4) / (7.0 / 8) * 64 * 64 / m.gather_rate.value * 3, 1e-12) << "one lane of 4 is not put in, as one of 8 is not";
 }
 
 TEST(Estimate, NarrowVectorsHaveTheRateOfTheirWidth) {
