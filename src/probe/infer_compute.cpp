@@ -156,18 +156,22 @@ double op_time(const Observations& all, const std::string& op, const Known& know
   return best;
 }
 
-constexpr double kApart = 0.5;  // of the shorter time is hidden behind the longer one
+// Of the shorter time, that is hidden behind the longer one. Where one of the two is many instructions, a core does not always
+// look as far ahead as the next of the other.
+constexpr double kApart = 0.5, kCompoundApart = 0.25;
 
 // Do two operations run side by side? Two that share a pipe take the sum of their times.
 bool run_together(const Observations& all, const std::string& a, const std::string& b, const Known& known) {
   const double first = op_time(all, a, known), second = op_time(all, b, known);
   const double both = 2 * op_time(all, a + "+" + b, known);  // a step of a pair is one of either
   if (first <= 0 || second <= 0 || both <= 0) return false;
-  return first + second - both > kApart * std::min(first, second);
+  return first + second - both > (a == "exp" ? kCompoundApart : kApart) * std::min(first, second);
 }
 
-// The pipe of an operation: that of multiply-adds, unless both run side by side.
+// The pipe of an operation: that of multiply-adds, unless both run side by side. A division is so long that one multiply-add beside it
+// could not be told from none: an exponential, which is made of multiply-adds, stands for them.
 std::string pipe_of(const Observations& all, const std::string& op, const Known& known) {
+  if (op == "div" && run_together(all, "exp", op, known)) return op;
   if (op != "add" && op != "max" && op != "mul") return "fma";
   if (!run_together(all, "fma", op, known)) return "fma";
   if (op == "max" && run_together(all, "fma", "add", known) && !run_together(all, "add", "max", known)) return "add";

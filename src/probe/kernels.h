@@ -71,7 +71,7 @@ inline constexpr std::array<MixKind, 5> kMixes = {{
 
 inline constexpr int kPairChains = 14;  // half of them hide a latency of 4, and 16 registers hold them
 inline constexpr std::array<const char*, 2> kCompound = {"div", "exp"};  // take several instructions, or long ones: those of narrow vectors not a part as long
-inline constexpr std::array<const char*, 4> kTogether = {"fma+add", "fma+mul", "fma+max", "add+max"};
+inline constexpr std::array<const char*, 5> kTogether = {"fma+add", "fma+mul", "fma+max", "add+max", "exp+div"};
 
 // Operations of one iteration of op_<op>_<w>_<chains>.
 int op_steps(int chains);

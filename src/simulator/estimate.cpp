@@ -59,6 +59,8 @@ class Estimator {
                               m.simt ? groups_at_once(p, m) : 1);
     groups_ = static_cast<double>(ir::group_count(p));
     active_ = std::min(m.units, groups_);
+    moved_ = m.simt ? 1 / active_ : share_;
+    moved_by_others_ = active_ > 1 ? std::min(moved_, (1 - moved_) / (active_ - 1)) : 0;
   }
 
   Estimate run() {
@@ -242,22 +244,22 @@ class Estimator {
     return std::max(1.0, steps / inside);
   }
 
-  // Seconds one unit takes per byte from level l while all active units do the same.
-  double seconds_per_byte(size_t l, bool write) const {
+  // Seconds one unit takes per byte from level l while `active` units do the same.
+  double seconds_per_byte(size_t l, bool write, double active) const {
     const model::Level& level = m_.levels[l];
     const double limit = (write ? level.write : level.read).value;
     if (!level.shared) return 1 / limit;
     const double alone = (write ? level.per_unit_write : level.per_unit_read).value;
-    const double users = std::max(1.0, active_ / level.instances);
+    const double users = std::max(1.0, active / level.instances);
     return users / model::shared_bandwidth(users, alone, limit, level.sharpness);
   }
 
   // The hierarchy hands lines on: a line is paid for once, on its whole way from the farthest level it comes from,
   // as fast as the slowest on that way.
-  Pace on_its_way(size_t l) const {
+  Pace on_its_way(size_t l, double active) const {
     Pace slowest;
     for (size_t k = 1; k <= l; ++k) {
-      const Pace at = pace_of(k);
+      const Pace at = pace_of(k, active);
       slowest = {std::max(slowest.read, at.read), std::max(slowest.write, at.write), std::max(slowest.both, at.both)};
     }
     return slowest;
@@ -288,12 +290,12 @@ class Estimator {
     const double line = m_.levels[0].line;
     const double late = line / model::little_bound(from.misses_in_flight * line, from.latency.value);
     const double paid = in_turn * (from.shared ? 1 - hidden_part(l + 1) : 1);  // of the time lines stream in, where this is paid too
-    const double streaming = paid * line * on_its_way(l + 1).read;
-    return t.unforeseen * read / t.read / active_ * std::max(0.0, late - streaming);
+    const double streaming = paid * line * on_its_way(l + 1, active_).read;
+    return t.unforeseen * read / t.read * moved_ * std::max(0.0, late - streaming);
   }
 
-  Pace pace_of(size_t l) const {
-    const double read = seconds_per_byte(l, false), write = seconds_per_byte(l, true), together = l == 0 ? m_.together : m_.levels[l].together;
+  Pace pace_of(size_t l, double active) const {
+    const double read = seconds_per_byte(l, false, active), write = seconds_per_byte(l, true, active), together = l == 0 ? m_.together : m_.levels[l].together;
     return {read, write, std::max({read, write, together * (read + write)})};
   }
 
@@ -306,12 +308,13 @@ class Estimator {
       const auto [in, out] = from_there(l);
       const model::Level& from = m_.levels[l + 1];
       const double slow_in = slowed(t.read_apart, t.read, from.apart_read), slow_out = slowed(t.written_apart, t.written, from.apart_write);
-      const double streaming = on_its_way(l + 1).slowed(slow_in, slow_out).seconds(in / active_, out / active_);
+      const Pace together = on_its_way(l + 1, active_).slowed(slow_in, slow_out), alone = on_its_way(l + 1, 1).slowed(slow_in, slow_out);
+      const double streaming = moved_by_others_ * together.seconds(in, out) + (moved_ - moved_by_others_) * alone.seconds(in, out);
       // What is overlapped with loads and stores counts beyond what those take.
-      const double beyond = std::max(0.0, streaming - pace_of(0).seconds(in / active_, out / active_));
+      const double beyond = std::max(0.0, streaming - moved_ * pace_of(0, active_).seconds(in, out));
       const bool shared = m_.levels[l + 1].shared;
       const double hidden = hidden_part(l + 1), in_turn = m_.simt ? 1 : model::kInTurn;
-      const double held = t.stores_held / active_ * m_.levels[l + 1].latency.value, late = held + waited(l, in, 1), apart = held + waited(l, in, in_turn);
+      const double held = t.stores_held * moved_ * m_.levels[l + 1].latency.value, late = held + waited(l, in, 1), apart = held + waited(l, in, in_turn);
       const double far = (1 - hidden) * (m_.simt ? streaming : beyond);
       const double near_in_turn = in_turn * hidden * beyond + (shared ? 0 : apart);
       cost_.streaming += streaming + late;
@@ -331,15 +334,15 @@ class Estimator {
   // holds keep its loads from going on, but for what is on its way from far.
   void translating() {
     if (m_.simt) return;
-    const double walks = model::pages_walked(p_, streams_, m_), walking = walks / active_ * m_.walked.latency.value;
+    const double walks = model::pages_walked(p_, streams_, m_), walking = walks * moved_ * m_.walked.latency.value;
     if (walking > 0) {
       cost_.far = std::max(cost_.far, walking);
       add_term("page walks", walking, [&] { return fmt::format("{:.4g} pages", walks); }, m_.walked.latency.spread);
     }
-    const double seconds = model::pages_missed(p_, streams_, m_) / active_ * m_.translation.value;
+    const double seconds = model::pages_missed(p_, streams_, m_) * moved_ * m_.translation.value;
     if (seconds <= 0) return;
     cost_.translation += seconds;
-    add_term("translation", seconds, [&] { return fmt::format("{:.4g} pages anew", seconds * active_ / m_.translation.value); }, m_.translation.spread);
+    add_term("translation", seconds, [&] { return fmt::format("{:.4g} pages anew", seconds / moved_ / m_.translation.value); }, m_.translation.spread);
   }
 
   // A prefetcher that runs on behind the end of a run takes lines which another unit is about to write: they go over and
@@ -380,7 +383,7 @@ class Estimator {
     if (bytes <= 0 || rate.value <= 0) return;
     size_t behind = 1;  // the memory behind a unit's own caches
     while (behind + 1 < m_.levels.size() && !m_.levels[behind].shared) ++behind;
-    const Pace streaming = on_its_way(behind);
+    const Pace streaming = on_its_way(behind, active_);
     const double seconds = bytes * std::max(0.0, 1 / rate.value - (writes ? streaming.write : streaming.read));
     if (seconds <= 0) return;
     cost_.far += seconds;
@@ -481,6 +484,7 @@ class Estimator {
   HeldByOthers others_;
   double copied_alone_ = 0;  // the part of copies that overlaps with no arithmetic
   double groups_ = 1, active_ = 1, fixed_ = 0;
+  double moved_ = 1, moved_by_others_ = 0;  // of what memories move: the busiest unit's part, and each other's while it lasts
   double contended_ = 0;      // lines that units take from each other in turn
   UnitCost cost_;
   std::vector<double> spreads_;

@@ -129,8 +129,14 @@ TEST(Infer, GivesTheMachineBack) {
 void add_pairs(Observations& o, double together) {
   const Conditions alone = {{"lanes", 16}, {"chains", kOpChains.back()}}, paired = {{"lanes", 16}, {"chains", kPairChains}};
   for (const char* op : {"add", "mul", "max"}) o.points.push_back(block("operations", op, alone, 0.5 / 2.5e9));
-  for (const char* pair : kTogether)
-    o.points.push_back(block("operations", pair, paired, (pair == std::string("fma+mul") || pair == std::string("add+max") ? 0.5 : 1 / together) / 2.5e9));
+  for (const std::string pair : {"fma+mul", "add+max"}) o.points.push_back(block("operations", pair, paired, 0.5 / 2.5e9));
+  for (const std::string pair : {"fma+add", "fma+max"}) o.points.push_back(block("operations", pair, paired, 1 / together / 2.5e9));
+}
+
+// Ticks of an exponential, and of a step of it that takes turns with divisions of 16 ticks.
+void add_exponentials(Observations& o, double alone, double with_divisions) {
+  o.points.push_back(block("operations", "exp", {{"lanes", 16}, {"chains", kOpChains.back()}}, alone / 2.5e9));
+  o.points.push_back(block("operations", "exp+div", {{"lanes", 16}, {"chains", kPairChains}}, with_divisions / 2.5e9));
 }
 
 std::string pipe_of(const hwdesc::Profile& p, const std::string& op) {
@@ -150,6 +156,17 @@ TEST(Infer, OperationsThatRunTogetherHavePipesOfTheirOwn) {
   EXPECT_TRUE(hwdesc::check(two).empty());
   for (const char* op : {"add", "mul", "max"}) EXPECT_EQ(pipe_of(one, op), "fma");
   EXPECT_EQ(pipe_of(inferred(made_machine()), "div"), "fma") << "nothing is known of pairs";
+}
+
+TEST(Infer, DivisionsThatRunBesideExponentialsHaveAPipeOfTheirOwn) {
+  Observations apart = made_machine(), shared = made_machine();
+  add_exponentials(apart, 14, 8.2);   // 16.4 ticks for both
+  add_exponentials(shared, 14, 14.6);  // 29.2
+  const hwdesc::Profile two = inferred(apart), one = inferred(shared);
+  EXPECT_EQ(pipe_of(two, "div"), "div");
+  EXPECT_EQ(pipe_of(two, "exp"), "fma");
+  EXPECT_TRUE(hwdesc::check(two).empty());
+  EXPECT_EQ(pipe_of(one, "div"), "fma");
 }
 
 TEST(Infer, NarrowStoresAndLanesApartHaveTheirRates) {
