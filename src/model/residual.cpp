@@ -8,11 +8,11 @@ namespace assay::model {
 namespace {
 
 struct Line {
-  double one, inefficiency, near, far, stores, halving;
+  double one, inefficiency, near, far, otherwise, issue, halving;
 };
 
-constexpr Line kLow = {0.055, 0.087, 0.37, 0.30, 0.09, 0.069};
-constexpr Line kHigh = {0.059, 0.071, 0.29, 0.06, 0.57, 0.041};
+constexpr Line kLow = {0, 0.044, 0.045, 0.04, 0.455, 0, 0};
+constexpr Line kHigh = {-0.3, 0, 0.555, 0.295, 0.07, 0.74, 0.07};
 constexpr double kLeast = 0.05;
 constexpr double kLeastEfficiency = 0.02;  // below, programs are as bad as each other
 
@@ -22,7 +22,8 @@ Residual residual_of(const Certainty& c) {
   const double inefficiency = std::log(1 / std::clamp(c.efficiency, kLeastEfficiency, 1.0));
   const auto part = [](double x) { return std::clamp(x, 0.0, 1.0); };
   const auto at = [&](const Line& l) {
-    return std::max(kLeast, l.one + l.inefficiency * inefficiency + l.near * part(c.near) + l.far * part(c.far) + l.stores * part(c.stores) + l.halving * c.halvings);
+    return std::max(kLeast, l.one + l.inefficiency * inefficiency + l.near * part(c.near) + l.far * part(c.far) + l.otherwise * part(1 - c.vector) +
+                                l.issue * part(c.issue) + l.halving * c.halvings);
   };
   return {std::exp(-at(kLow)), std::exp(at(kHigh))};
 }

@@ -1,30 +1,30 @@
 // How far the model has been from the clock, by what it knows of its own certainty: the part of an
 // estimate's interval that no profile can explain. Not fitted per chip.
 //
-//   -ln(measured / predicted) <= a + b ln(1 / efficiency) + c near + d far + e stores + f halvings    93 times in a hundred
-//    ln(measured / predicted) <= the same with numbers of its own                                     the same
+//   -ln(measured / predicted) <= a + b ln(1 / efficiency) + c near + d far + e (1 - vector) + f issue + g halvings    92 times in a hundred
+//    ln(measured / predicted) <= the same with numbers of its own                                                     the same
 //
 // Quantile regression (Koenker, Bassett 1978) over 5000 programs of 40 operators, most of them the model's best tenth or drawn uniformly
 // from the legal ones, on one x86 machine with 512-bit vectors, through two kernel languages. With coefficients from seven of
-// eight operators, 88 % of the programs of the others lie within; what the profile is uncertain of comes on top.
+// eight operators, 87 % of the programs of the others lie within; what the profile is uncertain of comes on top.
 #pragma once
 
 namespace assay::model {
 
 // p of the p-norm that joins overlapping and non-overlapping time on a core; 3 is the field's usual
 // value, larger means closer to max().
-inline constexpr double kOverlapSharpness = 6;
+inline constexpr double kOverlapSharpness = 3.5;
 
 // The part of transfers behind the nearest cache, beyond what the loads and stores of the same lines take there, that goes on in turn
 // with everything else: 1 all of it, as on the cores of the ECM papers, 0 none, as on one that overlaps everything. Assumed: on one
 // machine, through two kernel languages, first choices are 6.4 and 6.2 % off with 1, 5.9 and 6.0 with this, 5.1 and 7.2 with a half,
 // whose intervals cover less, and whose whole models are a tenth too fast.
-inline constexpr double kInTurn = 0.75;
+inline constexpr double kInTurn = 0.55;
 
 // Instructions a core looks ahead, as far as chains of accumulations go: an effective figure within the nominal
 // windows of 200 to 600 entries, since loads and addresses wait in it too. Assumed; unrolled tiles of 1 to 100 steps agree
 // with 100 to 160 on one machine and with more on another, where the mean error over 1750 programs is the same from 128 on.
-inline constexpr double kReorderWindow = 256;
+inline constexpr double kReorderWindow = 192;
 
 // Cycles of a miss that a core fills with other instructions: half of a window of some 400 entries, 8 of them a cycle.
 // Assumed; with a last cache 46 cycles away first choices are 9 % too fast on average, with 50 cycles 11 %, with none 5 %,
@@ -38,7 +38,7 @@ struct Certainty {
   double efficiency = 0;     // what the chip could do at best / the estimate
   double halvings = 0;       // of the unit's vectors, to the width of the program's
   double near = 0, far = 0;  // parts of the time that lines take on their way between a unit's own caches, and from memories that units share
-  double stores = 0;         // part of the time in which the store pipe is busy
+  double vector = 0, issue = 0;  // parts of the time in which the vector pipes are busy, and in which slots are
 };
 
 struct Residual {            // measured / predicted lies within, nine times in ten

@@ -14,9 +14,6 @@ constexpr double kCrowdedEnd = 2;        // times the capacity
 constexpr double kLongRun = 8192;        // bytes: prefetchers of units' own caches have caught up; two pages, as seen on one machine
 constexpr double kCloseLines = 4;        // between rows that are walked as one
 constexpr double kNothing = 1e-6;       // a part that does not count
-// Latencies that a line takes to come into a set full of lines which are updated as it will be: one has to be written back first.
-// Assumed; a program that does little else took 1.3 times what this says (machine D of docs/RESULTS.md).
-constexpr double kUpdateCrowded = 2;
 constexpr double kStreamsFollowed = 16;  // by a core's prefetchers; assumed, designs have 16 to 32
 
 // Footprints per stream and depth, and trips per loop, seen by one unit or by the whole device.
@@ -81,14 +78,15 @@ class Traffic {
   }
 
  private:
-  // One unit works on 1/share of the outermost group loop, `at_once` of its groups at a time.
+  // One unit works on 1/share of the outermost group loop, `at_once` of its groups at a time. Of cores the average one: the busiest one's
+  // part is the estimate's to know.
   View view(double share, double at_once) const {
     View v;
     v.at_once = at_once;
     const size_t depths = s_.nest.loops.size() + 1;
     if (!s_.nest.loops.empty() && s_.nest.loops[0].group && share > 1) {
       const double all = static_cast<double>(s_.nest.loops[0].trips);
-      v.shrink = std::ceil(all / share) / all;
+      v.shrink = m_.simt ? std::ceil(all / share) / all : 1 / std::min(all, share);
     }
     for (const Stream& st : s_.streams) v.whole.push_back(part_of_unit(p_, s_, st, share));
     for (size_t i = 0; i < s_.streams.size(); ++i) {
@@ -330,7 +328,7 @@ class Traffic {
       if (shared && side_by_side_ > 1) bytes[i] = std::min(bytes[i], std::max(v.footprint[i][0], together(i)));
       if (l == 0 && prefetched(i)) bytes[i] *= 1 + in_vain(i, cache);
       if (l == 0 && crowds(i, cache)) bytes[i] += followed_in_vain(i, cache) * unreused(v, i);
-      if (s_.streams[i].written) out.stores_held += left[i] * all / line_ * units;
+      if (s_.streams[i].written) out.stores_held += kStoreCrowded * left[i] * all / line_ * units;
       out.stores_held += updates_held(i, crowded_out, cache) * units;
     }
     // What was written is written back once the program's other operands have driven it out; it stays where all fit.

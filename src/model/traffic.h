@@ -30,6 +30,11 @@ struct StreamTraffic {
   double read = 0, written = 0;   // bytes, of all units together
 };
 
+// Latencies that a line takes to come into a set full of lines which are updated as it will be, one of which has to be written back, and
+// that a store takes whose line has been driven out: several are under way at a time. Assumed; one machine took 1.3 times as long as two
+// latencies say for a program that does little else, another (E of docs/RESULTS.md) a quarter of that over some 80 programs.
+inline constexpr double kUpdateCrowded = 0.5, kStoreCrowded = 0.25;
+
 struct LevelTraffic {             // into (read) and out of (written) level i, from and to level i+1
   double read = 0, written = 0;
   double read_apart = 0, written_apart = 0;  // of these, in short runs that lie apart

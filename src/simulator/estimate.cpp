@@ -30,8 +30,6 @@ using model::Pace;
 using model::Quantity;
 using model::Term;
 
-constexpr double kExponential = 25;  // instructions: range, polynomial and scaling, as the dialects write it
-
 // Everything that one unit pays, in seconds of the busiest unit.
 struct UnitCost {
   double vector = 0, load = 0, store = 0, issue = 0, chain = 0;
@@ -113,7 +111,8 @@ class Estimator {
     // Vectors are made of lanes that lie apart one by one, which go through a vector pipe, too, but for the first. A wave's threads
     // load and store them with one instruction.
     const double together = m_.simt ? 1.0 / p_.vector_width : 1;
-    const double moved_lanes = m_.simt ? 0 : (gathered + scattered) * (p_.vector_width - 1) / p_.vector_width;
+    const double put_in = m_.simt ? 0 : (p_.vector_width - 1.0) / p_.vector_width;
+    const double moved_lanes = (gathered + scattered) * put_in;
     const double loads = counts_.loads() - gathered * (1 - together) + split_loads - copied.written + copied.executed;
     const double stores = counts_.stores() - scattered * (1 - together) + split_stores - copied.written + copied.executed;
     cost_.vector = pipes_.busiest(counts_, moved_lanes);
@@ -127,10 +126,11 @@ class Estimator {
     cost_.copied_load = cost_.load * std::min(1.0, copied.alone / std::max(loads, 1.0));
     cost_.copied_store = cost_.store * std::min(1.0, copied.alone / std::max(stores, 1.0));
     copied_alone_ = copied.alone / std::max(1.0, copied.executed);
-    const double counted = counts_.fma + counts_.simple + counts_.divide + kExponential * counts_.math + loads + stores +
-                           counts_.prefetches + (m_.simt ? 0 : (gathered / 2 + scattered) * (p_.vector_width - 1) / p_.vector_width);
-    const double all = counted * model::slots_per_instruction(lower::has_partial_sums(lower::nest_of(p_)), operations_of_a_visit()) +
-                       model::control_slots(counts_.iterations, counts_.branches, m_.issue_rate.value / m_.clock);
+    const model::Instructions counted{.operations = counts_.fma + counts_.simple, .divisions = counts_.divide, .functions = counts_.math,
+                                      .loads = loads - (m_.simt ? 0 : gathered), .stores = stores - (m_.simt ? 0 : scattered),
+                                      .gathered = gathered * put_in, .scattered = scattered * put_in, .prefetches = counts_.prefetches,
+                                      .iterations = counts_.iterations, .branches = counts_.branches};
+    const double all = m_.simt ? model::wave_slots(counted, lower::has_partial_sums(lower::nest_of(p_)), m_.issue_rate.value / m_.clock) : model::core_slots(counted);
     cost_.issue = pipes_.at_rate(all, m_.issue_rate);
     cost_.chain = chain();
     note_assumed(m_.alu_rate, counts_.simple);
@@ -143,7 +143,7 @@ class Estimator {
              m_.fma_rate.spread);
     add_term("load", cost_.load, [&] { return fmt::format("{:.4g} load instructions", loads); }, m_.load_rate.spread);
     add_term("store", cost_.store, [&] { return fmt::format("{:.4g} store instructions", stores); }, m_.store_rate.spread);
-    add_term("issue", cost_.issue, [&] { return fmt::format("{:.4g} slots for {:.4g} instructions", all, counted); }, m_.issue_rate.spread);
+    add_term("issue", cost_.issue, [&] { return fmt::format("{:.4g} slots for {:.4g} instructions", all, counted.operations + counted.divisions + counted.functions + loads + stores + counted.prefetches); }, m_.issue_rate.spread);
     add_term("chain", cost_.chain, [] { return std::string("dependent accumulations"); }, m_.fma_latency.spread);
   }
 
@@ -211,18 +211,6 @@ class Estimator {
     const double instructions = (counts_.fma + counts_.simple + counts_.divide + counts_.math + counts_.loads() +
                                  counts_.stores() + 2 * counts_.iterations) / (tiles * std::max(1.0, passes(steps)));
     return 1 + model::kReorderWindow / std::max(1.0, instructions);
-  }
-
-  // Vectors of operations between two times that a register tile's accumulators go to memory. Of threads, where no length of a visit
-  // was measured: none.
-  double operations_of_a_visit() const {
-    if (m_.simt) return 0;
-    const ir::Node& anchor = p_.graph.nodes[0];
-    double sums = 1;
-    for (int a = 0; a < ir::spatial_count(p_.graph, anchor); ++a)
-      sums *= std::ceil(static_cast<double>(p_.tiles.back().extent[static_cast<size_t>(a)]) / (a == p_.vector_axis ? p_.vector_width : 1));
-    const double steps = reduction_steps();
-    return sums * steps / passes(steps);
   }
 
   double reduction_steps() const {
@@ -468,7 +456,7 @@ class Estimator {
 
   model::Certainty certainty() const {
     const double all = std::max(out_.seconds, 1e-15);
-    return {out_.efficiency, std::log2(std::max(1.0, static_cast<double>(m_.native_width) / width_)), cost_.near / all, cost_.far / all, cost_.store / all};
+    return {out_.efficiency, std::log2(std::max(1.0, static_cast<double>(m_.native_width) / width_)), cost_.near / all, cost_.far / all, cost_.vector / all, cost_.issue / all};
   }
 
   const ir::Program& p_;

@@ -28,16 +28,25 @@ TEST(Bandwidth, LittlesLaw) {
   EXPECT_TRUE(std::isinf(model::little_bound(640, 0)));
 }
 
-TEST(Control, LosesHalfAnIssueGroupWithEachJump) {
-  EXPECT_DOUBLE_EQ(model::control_slots(0, 0, 4), 0);
-  EXPECT_DOUBLE_EQ(model::control_slots(10, 0, 8) - model::control_slots(10, 0, 4), 10 * 2);
-  EXPECT_DOUBLE_EQ(model::control_slots(0, 1, 4), model::control_slots(1, 0, 4)) << "a condition compares and jumps too";
-  const double alone = model::slots_per_instruction(false, 10);
-  EXPECT_DOUBLE_EQ(model::slots_per_instruction(false, 1e9), alone);
-  EXPECT_GT(model::slots_per_instruction(true, 1), model::slots_per_instruction(true, 1000)) << "long visits do not notice what they begin and end with";
-  EXPECT_NEAR(model::slots_per_instruction(true, 1e9), alone, 1e-3);
+TEST(Control, WavesLoseHalfAnIssueGroupWithEachJump) {
+  const auto slots = [](double iterations, double branches, double group) { return model::wave_slots({.iterations = iterations, .branches = branches}, false, group); };
+  EXPECT_DOUBLE_EQ(slots(0, 0, 4), 0);
+  EXPECT_DOUBLE_EQ(slots(10, 0, 8) - slots(10, 0, 4), 10 * 2);
+  EXPECT_DOUBLE_EQ(slots(0, 1, 4), slots(1, 0, 4)) << "a condition compares and jumps too";
+  EXPECT_GT(model::wave_slots({.operations = 10}, true, 4), model::wave_slots({.operations = 10}, false, 4));
   for (double group : {1.0, 2.0, 4.0, 8.0})  // in cycles, a wider group is never slower
-    EXPECT_LE(model::control_slots(3, 5, 2 * group) / (2 * group), model::control_slots(3, 5, group) / group);
+    EXPECT_LE(slots(3, 5, 2 * group) / (2 * group), slots(3, 5, group) / group);
+}
+
+TEST(Control, CoresLoadAnOperandWithTheOperationThatNeedsIt) {
+  const double alone = model::core_slots({.operations = 100});
+  EXPECT_GE(alone, 100);
+  EXPECT_DOUBLE_EQ(model::core_slots({.operations = 100, .loads = 100}), alone);
+  EXPECT_GT(model::core_slots({.operations = 100, .loads = 101}), alone);
+  EXPECT_DOUBLE_EQ(model::core_slots({.loads = 100}), alone);
+  EXPECT_GE(model::core_slots({.stores = 1}), 1);
+  EXPECT_GT(model::core_slots({.scattered = 1}), model::core_slots({.stores = 1})) << "it is taken out of its vector first";
+  EXPECT_GT(model::core_slots({.functions = 1}), 10) << "a polynomial";
 }
 
 TEST(Latency, IsHiddenAsFarAsTheWindowReaches) {
@@ -54,15 +63,20 @@ TEST(Residual, WidensWithWhatTheModelIsLessSureOf) {
     EXPECT_GT(r.high, 1);
     return r.high - r.low;
   };
-  for (double part : {0.0, 0.3, 0.7}) {
-    EXPECT_LT(width({0.9, 0, part, 0, 0}), width({0.3, 0, part, 0, 0})) << "far from the best";
-    EXPECT_LT(width({0.3, 0, part, 0, 0}), width({0.3, 1, part, 0, 0})) << "narrow vectors";
-    EXPECT_LT(width({0.3, 0, part, 0, 0}), width({0.3, 0, part + 0.3, 0, 0})) << "own caches";
-    EXPECT_LT(width({0.3, 0, 0, part, 0}), width({0.3, 0, 0, part + 0.3, 0})) << "shared memory";
-    EXPECT_LT(width({0.3, 0, 0, 0, part}), width({0.3, 0, 0, 0, part + 0.3})) << "stores";
-  }
-  EXPECT_DOUBLE_EQ(width({0.3, 0, 1, 1, 1}), width({0.3, 0, 9, 9, 9})) << "parts of a whole";
-  EXPECT_DOUBLE_EQ(width({0, 0, 0, 0, 0}), width({1e-9, 0, 0, 0, 0})) << "bad is bad";
+  const model::Certainty sure{.efficiency = 0.3, .vector = 1, .issue = 0.6};
+  const auto with = [&](auto change) {
+    model::Certainty c = sure;
+    change(c);
+    return width(c);
+  };
+  EXPECT_LT(with([](auto& c) { c.efficiency = 0.9; }), width(sure)) << "far from the best";
+  EXPECT_LT(width(sure), with([](auto& c) { c.halvings = 1; })) << "narrow vectors";
+  EXPECT_LT(width(sure), with([](auto& c) { c.near = 0.3; })) << "own caches";
+  EXPECT_LT(width(sure), with([](auto& c) { c.far = 0.3; })) << "shared memory";
+  EXPECT_LT(width(sure), with([](auto& c) { c.vector = 0.5; })) << "vector pipes wait for something";
+  EXPECT_LT(width(sure), with([](auto& c) { c.issue = 0.9; })) << "slots are what it may wait for";
+  EXPECT_DOUBLE_EQ(with([](auto& c) { c.near = c.far = c.issue = 1; }), with([](auto& c) { c.near = c.far = c.issue = 9; })) << "parts of a whole";
+  EXPECT_DOUBLE_EQ(with([](auto& c) { c.efficiency = 0; }), with([](auto& c) { c.efficiency = 1e-9; })) << "bad is bad";
 }
 
 TEST(Machine, AProfileWithoutUnitsOrMemoryIsRefusedWithAHint) {

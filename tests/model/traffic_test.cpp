@@ -118,14 +118,14 @@ TEST(Traffic, StoresToRowsThatCrowdASetWaitForTheirLines) {
   EXPECT_EQ(held(256 + 16, 32), 0) << "they drift over the sets";
   EXPECT_GT(held(256, 16), 0);
   EXPECT_GE(held(256, 32), held(256, 16)) << "they go little by little";
-  EXPECT_DOUBLE_EQ(held(256, 64), 64 * 64) << "each store";
+  EXPECT_DOUBLE_EQ(held(256, 64), model::kStoreCrowded * 64 * 64) << "each store";
 
   hwdesc::Target slow = target;
   slow.profile.memory[1].latency.value = hwdesc::Latency{15, "core"};
   const ir::Program crowded = walk(256, 64, 4, "j");
   const model::Machine s = machine(slow);
   EXPECT_NEAR(term(simulator::estimate(crowded, s, {}, {}), "l1<-l2") - term(simulator::estimate(crowded, m, {}, {}), "l1<-l2"),
-              64 * 64 * s.levels[1].latency.value, 1e-3 * 64 * 64 * s.levels[1].latency.value);
+              model::kStoreCrowded * 64 * 64 * s.levels[1].latency.value, 1e-3 * 64 * 64 * s.levels[1].latency.value);
 }
 
 // Sums of `rows` rows, a line of each at a time, which are in memory while the reduction goes on: `columns` of 4 bytes apart.
@@ -151,8 +151,8 @@ vector: {{axis: n, width: 4}}
     return model::traffic(p, s, m, {}, model::accessed_bytes(p, s, model::closed_form(p), 64))[0].stores_held;
   };
   const double lines = 3 * 12 * 16;  // steps after the first, rows, strips of columns
-  EXPECT_GT(held(256, 12), 1.5 * lines) << "in one of two sets, each two latencies, but what is still there";
-  EXPECT_LE(held(256, 12), 2 * lines);
+  EXPECT_GT(held(256, 12), 0.75 * model::kUpdateCrowded * lines) << "in one of two sets, but what is still there";
+  EXPECT_LE(held(256, 12), model::kUpdateCrowded * lines);
   EXPECT_EQ(held(256 + 16, 12), 0) << "they fall into both sets";
   EXPECT_EQ(held(256, 4), 0) << "few rows fit";
   EXPECT_EQ(held(256, 12, "n, m, k"), 0) << "sums stay in registers";
@@ -167,9 +167,9 @@ TEST(Traffic, RowsThatCrowdASetStandInTheWayOfThoseThatGoAlongWithThem) {
     const model::Streams s = model::streams_of(p);
     return model::traffic(p, s, m, {}, model::accessed_bytes(p, s, model::closed_form(p), 64))[0].stores_held;
   };
-  EXPECT_DOUBLE_EQ(held("i, j"), 64 * 64) << "each store";
+  EXPECT_DOUBLE_EQ(held("i, j"), model::kStoreCrowded * 64 * 64) << "each store";
   EXPECT_GT(held("0, j"), 0);
-  EXPECT_LT(held("0, j"), 0.7 * 64 * 64);
+  EXPECT_LT(held("0, j"), 0.7 * model::kStoreCrowded * 64 * 64);
   EXPECT_GT(held("0, j", 8), 0) << "which passes through their set, and takes a way";
   EXPECT_EQ(held("0, j", 6), 0);
 }
