@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <optional>
 
 #include "lower/nest.h"
@@ -63,7 +64,8 @@ int joined_lanes(const ir::Program& p, int lanes) {
   const std::optional<int> axis = contiguous_axis(p);
   if (lanes <= 1 || p.vector_width > 1 || !axis) return 1;
   const int64_t in_tile = std::min(p.tiles.back().extent[static_cast<size_t>(*axis)], side_by_side(p));
-  const int made = std::min<int>(lanes, static_cast<int>(std::bit_floor(static_cast<uint64_t>(in_tile))));
+  const auto whole = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(lanes)));
+  const auto made = static_cast<int>(std::gcd(whole, in_tile));  // where some would stay alone fewer are joined, or none
   for (size_t r = 0; r < p.graph.nodes[0].reads.size(); ++r) {
     if (p.graph.nodes[0].reads[r].lookup) return 1;
     const std::optional<int64_t> stride = stride_along(p, r, *axis, made);

@@ -20,7 +20,8 @@ ir::Program scalar(int64_t rows, int64_t across, const char* read = "i, j") {
 TEST(Joined, AreAsManyAsATileHoldsSideBySide) {
   EXPECT_EQ(model::joined_lanes(scalar(1, 16), 16), 16);
   EXPECT_EQ(model::joined_lanes(scalar(1, 16), 4), 4);
-  EXPECT_EQ(model::joined_lanes(scalar(1, 7), 16), 4) << "three stay alone";
+  EXPECT_EQ(model::joined_lanes(scalar(1, 12), 16), 4) << "eight would leave four alone";
+  EXPECT_EQ(model::joined_lanes(scalar(1, 7), 16), 1) << "an odd one is left";
   EXPECT_EQ(model::joined_lanes(scalar(8, 1), 16), 1) << "rows lie apart";
   EXPECT_EQ(model::joined_lanes(scalar(1, 16), 1), 1);
   EXPECT_EQ(model::joined_lanes(walk(64, 1, 16, "j"), 16), 1) << "vectors are the program's own";
