@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 #include <utility>
+
+#include "model/residual.h"
 
 namespace assay::simulator {
 
@@ -52,14 +55,19 @@ double Pipes::busiest(const lower::Counts& counts, double moved_lanes) const {
       {&m_.alu_pipe, arithmetic(counts.simple, m_.alu_rate, m_.narrow_arithmetic, width_)},
       {&m_.divide_pipe, arithmetic(counts.divide, m_.divide_rate, m_.narrow_divides, width_)},
       {&m_.math_pipe, arithmetic(counts.math, m_.math_rate, m_.narrow_math, width_)}}};
-  double most = 0;
-  for (const auto& [pipe, ignored] : parts) {
-    double sum = 0;
-    for (const auto& [other, seconds] : parts) sum += *other == *pipe ? seconds : 0;
-    if (*pipe == m_.alu_pipe && *pipe != m_.fma_pipe && m_.math_pipe == m_.fma_pipe) sum += parts[3].second;
-    most = std::max(most, sum);
+  std::array<double, 4> busy = {};  // of each pipe, at its first operation
+  for (const auto& [pipe, seconds] : parts) {
+    size_t first = 0;
+    while (*parts[first].first != *pipe) ++first;
+    busy[first] += seconds;
   }
-  return most;
+  const bool functions_add = m_.alu_pipe != m_.fma_pipe && m_.math_pipe == m_.fma_pipe;
+  const double added = functions_add ? busy[1] + parts[3].second : 0;  // 1: additions are the first of their pipe
+  const double most = *std::max_element(busy.begin(), busy.end());
+  if (m_.simt || most <= 0) return std::max(most, added);
+  double joined = 0;
+  for (const double b : busy) joined += std::pow(b / most, model::kOverlapSharpness);
+  return std::max(most * std::pow(joined, 1 / model::kOverlapSharpness), added);
 }
 
 }  // namespace assay::simulator

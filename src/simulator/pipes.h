@@ -20,7 +20,7 @@ class Pipes {  // invariant: refers to a machine that outlives it
   double moving(double instructions, const model::Quantity& whole, std::span<const model::NarrowRate> narrow) const;
   double moving_apart(double lanes, const model::Quantity& apart, std::span<const model::NarrowRate> narrow, const model::Quantity& otherwise) const;
 
-  // Operations of one pipe wait for each other, pipes work side by side. Functions that have no pipe of their own
+  // Operations of one pipe wait for each other, pipes work side by side; of a core as far as it looks ahead. Functions that have no pipe of their own
   // are made of multiply-adds and additions alike. `moved_lanes` go through a vector pipe one by one.
   double busiest(const lower::Counts& counts, double moved_lanes) const;
 
