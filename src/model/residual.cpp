@@ -11,8 +11,8 @@ struct Line {
   double one, inefficiency, near, far, otherwise, issue, halving;
 };
 
-constexpr Line kLow = {0, 0.044, 0.045, 0.04, 0.455, 0, 0};
-constexpr Line kHigh = {-0.3, 0, 0.555, 0.295, 0.07, 0.74, 0.07};
+constexpr Line kLow = {0.041, 0.035, 0, 0.017, 0.39, 0, 0.017};
+constexpr Line kHigh = {-0.197, 0.029, 0.29, 0.073, 0.055, 0.528, 0.055};
 constexpr double kLeast = 0.05;
 constexpr double kLeastEfficiency = 0.02;  // below, programs are as bad as each other
 

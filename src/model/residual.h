@@ -4,26 +4,26 @@
 //   -ln(measured / predicted) <= a + b ln(1 / efficiency) + c near + d far + e (1 - vector) + f issue + g halvings    92 times in a hundred
 //    ln(measured / predicted) <= the same with numbers of its own                                                     the same
 //
-// Quantile regression (Koenker, Bassett 1978) over 5000 programs of 40 operators, most of them the model's best tenth or drawn uniformly
+// Quantile regression (Koenker, Bassett 1978) over 7500 programs of 40 operators, most of them the model's best tenth or drawn uniformly
 // from the legal ones, on one x86 machine with 512-bit vectors, through two kernel languages. With coefficients from seven of
 // eight operators, 87 % of the programs of the others lie within; what the profile is uncertain of comes on top.
 #pragma once
 
 namespace assay::model {
 
-// p of the p-norm that joins overlapping and non-overlapping time on a core; 3 is the field's usual
-// value, larger means closer to max().
+// p of the p-norm that joins overlapping and non-overlapping time on a core, and what its pipes do side by side; 3 is the field's
+// usual value, larger means closer to max().
 inline constexpr double kOverlapSharpness = 3.5;
 
 // The part of transfers behind the nearest cache, beyond what the loads and stores of the same lines take there, that goes on in turn
-// with everything else: 1 all of it, as on the cores of the ECM papers, 0 none, as on one that overlaps everything. Assumed: on one
-// machine, through two kernel languages, first choices are 6.4 and 6.2 % off with 1, 5.9 and 6.0 with this, 5.1 and 7.2 with a half,
-// whose intervals cover less, and whose whole models are a tenth too fast.
-inline constexpr double kInTurn = 0.55;
+// with everything else: 1 all of it, as on the cores of the ECM papers, 0 none, as on one that overlaps everything. Assumed: fitted
+// together with the issue slots and the norm to 5000 programs on one machine, through two kernel languages, where 0.45 to 0.75 are alike; whole models
+// come out 5 % faster with 0.55 than with this, too fast in both cases.
+inline constexpr double kInTurn = 0.75;
 
 // Instructions a core looks ahead, as far as chains of accumulations go: an effective figure within the nominal
 // windows of 200 to 600 entries, since loads and addresses wait in it too. Assumed; unrolled tiles of 1 to 100 steps agree
-// with 100 to 160 on one machine and with more on another, where the mean error over 1750 programs is the same from 128 on.
+// with 100 to 160 on one machine, and the sums of 5000 programs with 160 to 256 on another.
 inline constexpr double kReorderWindow = 192;
 
 // Cycles of a miss that a core fills with other instructions: half of a window of some 400 entries, 8 of them a cycle.

@@ -276,5 +276,31 @@ TEST(Estimate, SharingColumnsOutIsNeverFasterThanSharingRowsOut) {
   EXPECT_LT(seconds(rows, target), seconds(columns, target));
 }
 
+// 3 MiB of numbers in tiles of `rows` of 768 rows, which two units share out.
+TEST(Estimate, WhatMovesFallsOnTheBusiestUnit) {
+  const auto transfers = [](int64_t rows) {
+    const ir::Program p = parsed(fmt::format(R"yaml(schema: assay/program/1
+name: rows
+graph:
+  name: rows
+  tensors: {{t0: "f32 768x1024", t1: "f32 768x1024"}}
+  inputs: [t0]
+  outputs: [t1]
+  nodes:
+    - {{name: rows, op: relu, out: "t1[i, j]", axes: {{i: 768, j: 1024}}, body: "max(t0[i, j], 0)"}}
+layouts: {{t0: "[0, 1]", t1: "[0, 1]"}}
+tiles:
+  - {{memory: l1, extent: {{i: {0}, j: 1024}}, order: [i, j]}}
+  - {{memory: registers, extent: {{i: 1, j: 16}}, order: [i, j]}}
+vector: {{axis: j, width: 4}}
+)yaml", rows));
+    return term(simulator::estimate(p, machine(small_cpu(4, 2)), {}, {}), "l1<-l2");
+  };
+  const double even = transfers(384);
+  EXPECT_NEAR(transfers(192), even, 1e-9 * even) << "two groups each";
+  EXPECT_NEAR(transfers(256), even * 4 / 3, 1e-9 * even) << "three groups: one has two of them";
+  EXPECT_NEAR(transfers(576), even * 3 / 2, 1e-9 * even) << "three quarters and one";
+}
+
 }  // namespace
 }  // namespace assay::test

@@ -117,6 +117,17 @@ TEST(Machine, AClockIsNeededOnlyWhereTicksAreCounted) {
 }
 
 // What a device's one unit gets of its memory is what a unit alone reaches, not what all of several would.
+TEST(Machine, TranslationsCostWhatLoadsThatPassByPayWhereThatIsKnown) {
+  hwdesc::Target t = small_cpu(8, 2);
+  hwdesc::TlbLevel first;
+  first.entries.value = hwdesc::Count{64};
+  first.miss.value = hwdesc::Latency{7e-9, ""};
+  t.profile.tlb = {first};
+  EXPECT_DOUBLE_EQ(machine(t).translation.value, 7e-9) << "loads that wait for each other, for want of better";
+  t.profile.tlb[0].passing.value = hwdesc::Latency{1e-9, ""};
+  EXPECT_DOUBLE_EQ(machine(t).translation.value, 1e-9);
+}
+
 TEST(Machine, TheDevicesMemoryIsSharedThoughOnlyOneUnitWorks) {
   for (const int units : {1, 2}) {
     hwdesc::Target t = small_cpu(8, units);
