@@ -11,8 +11,8 @@ struct Line {
   double one, inefficiency, near, far, otherwise, issue, halving;
 };
 
-constexpr Line kLow = {0.041, 0.035, 0, 0.017, 0.39, 0, 0.017};
-constexpr Line kHigh = {-0.197, 0.029, 0.29, 0.073, 0.055, 0.528, 0.055};
+constexpr Line kLow = {0.104, 0.034, 0, 0, 0.327, 0, 0.008};
+constexpr Line kHigh = {-0.22, 0.033, 0.36, 0.1, 0.056, 0.585, 0.061};
 constexpr double kLeast = 0.05;
 constexpr double kLeastEfficiency = 0.02;  // below, programs are as bad as each other
 

@@ -1,10 +1,10 @@
 // How far the model has been from the clock, by what it knows of its own certainty: the part of an
 // estimate's interval that no profile can explain. Not fitted per chip.
 //
-//   -ln(measured / predicted) <= a + b ln(1 / efficiency) + c near + d far + e (1 - vector) + f issue + g halvings    92 times in a hundred
+//   -ln(measured / predicted) <= a + b ln(1 / efficiency) + c near + d far + e (1 - vector) + f issue + g halvings    93 times in a hundred
 //    ln(measured / predicted) <= the same with numbers of its own                                                     the same
 //
-// Quantile regression (Koenker, Bassett 1978) over 7500 programs of 40 operators, most of them the model's best tenth or drawn uniformly
+// Quantile regression (Koenker, Bassett 1978) over 10000 programs of 40 operators, most of them the model's best tenth or drawn uniformly
 // from the legal ones, on one x86 machine with 512-bit vectors, through two kernel languages. With coefficients from seven of
 // eight operators, 87 % of the programs of the others lie within; what the profile is uncertain of comes on top.
 #pragma once
@@ -13,7 +13,7 @@ namespace assay::model {
 
 // p of the p-norm that joins overlapping and non-overlapping time on a core, and what its pipes do side by side; 3 is the field's
 // usual value, larger means closer to max().
-inline constexpr double kOverlapSharpness = 3.5;
+inline constexpr double kOverlapSharpness = 4.5;
 
 // The part of transfers behind the nearest cache, beyond what the loads and stores of the same lines take there, that goes on in turn
 // with everything else: 1 all of it, as on the cores of the ECM papers, 0 none, as on one that overlaps everything. Assumed: fitted
