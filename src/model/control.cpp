@@ -9,7 +9,7 @@ namespace {
 constexpr double kFunction = 25;  // instructions: range, polynomial and scaling, as the dialects write it
 
 constexpr double kBeside = 1.65;  // slots of an instruction: ports taken, values late
-constexpr double kStore = 3, kCopied = 1.6, kGathered = 1.5, kScattered = 4.5, kIteration = 2, kPrefetch = 0.3, kCondition = 0.5;
+constexpr double kStore = 3, kCopied = 1.6, kGathered = 1.5, kScattered = 4.5, kIteration = 2, kPrefetch = 0.3, kCondition = 2;
 
 constexpr double kWaveBeside = 1.4, kWavePartialSums = 1.8;
 constexpr double kWaveIteration = 1;  // count; comparing goes with the jump

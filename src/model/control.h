@@ -14,9 +14,10 @@ struct Instructions {
 };
 
 // Of a core. An operand that one operation needs comes with it from memory; stores bring addresses
-// and what becomes of the value with them. Fitted to the times of 5000 programs of 40 operators on one x86 core, through two kernel
-// languages, near to what was counted in the machine code that g++ made of half of them: 1.1 instructions an operation or load, 1.7 an
-// iteration, 1.6 and 2.7 a lane gathered and scattered.
+// and what becomes of the value with them. Assumed, from one x86 core: operations, loads, iterations and gathers as they were counted
+// in the machine code that g++ made of 2500 programs of 40 operators (1.1, 1.1, 1.7, 1.6 instructions each), stores and scattered lanes
+// more than that, prefetches and conditions less, as the times of those and other programs say. Where no operation takes an operand from
+// memory this is too few.
 double core_slots(const Instructions& i);
 
 // Of a unit that issues for waves of threads. Fetching starts anew behind a jump that is taken, at no better than the start of an

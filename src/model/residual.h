@@ -18,7 +18,7 @@ inline constexpr double kOverlapSharpness = 4.5;
 // The part of transfers behind the nearest cache, beyond what the loads and stores of the same lines take there, that goes on in turn
 // with everything else: 1 all of it, as on the cores of the ECM papers, 0 none, as on one that overlaps everything. Assumed: fitted
 // together with the issue slots and the norm to 5000 programs on one machine, through two kernel languages, where 0.45 to 0.75 are alike; whole models
-// come out 5 % faster with 0.55 than with this, too fast in both cases.
+// come out 3 to 4 % faster with 0.55 than with this, too fast in both cases.
 inline constexpr double kInTurn = 0.75;
 
 // Instructions a core looks ahead, as far as chains of accumulations go: an effective figure within the nominal

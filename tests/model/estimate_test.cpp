@@ -56,11 +56,9 @@ TEST(Estimate, ConditionsCost) {
   const hwdesc::Target target = small_cpu(4, 1);
   const ir::Program p = walk(64, 1, 4, "j");
   lower::Counts counts = model::closed_form(p);
-  const model::Estimate without = simulator::estimate(p, machine(target), {}, {}, &counts);
+  const double without = simulator::estimate(p, machine(target), {}, {}, &counts).seconds;
   counts.branches = 20 * counts.stores();
-  const model::Estimate with = simulator::estimate(p, machine(target), {}, {}, &counts);
-  EXPECT_GT(term(with, "issue"), 1.5 * term(without, "issue"));
-  EXPECT_GT(with.seconds, without.seconds);
+  EXPECT_GT(simulator::estimate(p, machine(target), {}, {}, &counts).seconds, 1.5 * without);
 }
 
 TEST(Estimate, LanesThatAreGatheredAreMergedButForTheFirst) {

@@ -63,20 +63,26 @@ TEST(Residual, WidensWithWhatTheModelIsLessSureOf) {
     EXPECT_GT(r.high, 1);
     return r.high - r.low;
   };
-  const model::Certainty sure{.efficiency = 0.3, .vector = 1, .issue = 0.6};
-  const auto with = [&](auto change) {
-    model::Certainty c = sure;
-    change(c);
-    return width(c);
+  const auto with = [&](const model::Certainty& c, auto change) {
+    model::Certainty other = c;
+    change(other);
+    return width(other);
   };
-  EXPECT_LT(with([](auto& c) { c.efficiency = 0.9; }), width(sure)) << "far from the best";
-  EXPECT_LT(width(sure), with([](auto& c) { c.halvings = 1; })) << "narrow vectors";
-  EXPECT_LT(width(sure), with([](auto& c) { c.near = 0.3; })) << "own caches";
-  EXPECT_LT(width(sure), with([](auto& c) { c.far = 0.3; })) << "shared memory";
-  EXPECT_LT(width(sure), with([](auto& c) { c.vector = 0.5; })) << "vector pipes wait for something";
-  EXPECT_LT(width(sure), with([](auto& c) { c.issue = 0.9; })) << "slots are what it may wait for";
-  EXPECT_DOUBLE_EQ(with([](auto& c) { c.near = c.far = c.issue = 1; }), with([](auto& c) { c.near = c.far = c.issue = 9; })) << "parts of a whole";
-  EXPECT_DOUBLE_EQ(with([](auto& c) { c.efficiency = 0; }), with([](auto& c) { c.efficiency = 1e-9; })) << "bad is bad";
+  const model::Certainty sure{.efficiency = 0.3, .vector = 1, .issue = 0.6};
+  for (double part : {0.0, 0.3, 0.7}) {
+    model::Certainty near = sure, far = sure, waiting = sure, slots = sure;
+    near.near = far.far = part;
+    waiting.vector = 1 - part;
+    slots.issue = 0.5 + part / 2;
+    EXPECT_LT(with(near, [](auto& c) { c.efficiency = 0.9; }), width(near)) << "far from the best";
+    EXPECT_LT(width(near), with(near, [](auto& c) { c.halvings = 1; })) << "narrow vectors";
+    EXPECT_LT(width(near), with(near, [](auto& c) { c.near += 0.3; })) << "own caches";
+    EXPECT_LT(width(far), with(far, [](auto& c) { c.far += 0.3; })) << "shared memory";
+    EXPECT_LT(width(waiting), with(waiting, [](auto& c) { c.vector -= 0.3; })) << "vector pipes wait for something";
+    EXPECT_LT(width(slots), with(slots, [](auto& c) { c.issue += 0.15; })) << "slots are what it may wait for";
+  }
+  EXPECT_DOUBLE_EQ(with(sure, [](auto& c) { c.near = c.far = c.issue = 1; }), with(sure, [](auto& c) { c.near = c.far = c.issue = 9; })) << "parts of a whole";
+  EXPECT_DOUBLE_EQ(with(sure, [](auto& c) { c.efficiency = 0; }), with(sure, [](auto& c) { c.efficiency = 1e-9; })) << "bad is bad";
 }
 
 TEST(Machine, AProfileWithoutUnitsOrMemoryIsRefusedWithAHint) {
