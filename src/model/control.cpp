@@ -24,7 +24,7 @@ double core_slots(const Instructions& i) {
 }
 
 double wave_slots(const Instructions& i, bool partial_sums, double group) {
-  const double counted = i.operations + i.divisions + kFunction * i.functions + i.loads + i.stores + i.copied + i.gathered + i.scattered + i.prefetches;
+  const double counted = i.written() + (kFunction - 1) * i.functions;
   const double lost = std::max(1.0, group) / 2;
   return counted * (partial_sums ? kWavePartialSums : kWaveBeside) + i.iterations * (kWaveIteration + lost) + i.branches * (kWaveCondition + lost);
 }

@@ -11,6 +11,9 @@ struct Instructions {
   double copied = 0;      // stores beside these, of what was just loaded
   double iterations = 0;  // of all loops
   double branches = 0;    // conditions evaluated
+
+  // But for those of loops and conditions.
+  double written() const { return operations + divisions + functions + loads + stores + gathered + scattered + prefetches + copied; }
 };
 
 // Of a core. An operand that one operation needs comes with it from memory; stores bring addresses

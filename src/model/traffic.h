@@ -31,8 +31,8 @@ struct StreamTraffic {
 };
 
 // Latencies that a line takes to come into a set full of lines which are updated as it will be, one of which has to be written back, and
-// that a store takes whose line has been driven out: several are under way at a time. Assumed; one machine took 1.3 times as long as two
-// latencies say for a program that does little else, another (E of docs/RESULTS.md) a quarter of that over some 80 programs.
+// that a store takes whose line has been driven out: several are under way at a time. Assumed: with two and one, a program that does
+// little else took 1.3 times what was predicted on one machine (D of docs/RESULTS.md), and a hundred programs half of it on another (E).
 inline constexpr double kUpdateCrowded = 0.5, kStoreCrowded = 0.25;
 
 struct LevelTraffic {             // into (read) and out of (written) level i, from and to level i+1

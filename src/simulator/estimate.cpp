@@ -143,7 +143,7 @@ class Estimator {
              m_.fma_rate.spread);
     add_term("load", cost_.load, [&] { return fmt::format("{:.4g} load instructions", loads); }, m_.load_rate.spread);
     add_term("store", cost_.store, [&] { return fmt::format("{:.4g} store instructions", stores); }, m_.store_rate.spread);
-    add_term("issue", cost_.issue, [&] { return fmt::format("{:.4g} slots for {:.4g} instructions", all, counted.operations + counted.divisions + counted.functions + loads + stores + counted.prefetches); }, m_.issue_rate.spread);
+    add_term("issue", cost_.issue, [&] { return fmt::format("{:.4g} slots for {:.4g} instructions", all, counted.written()); }, m_.issue_rate.spread);
     add_term("chain", cost_.chain, [] { return std::string("dependent accumulations"); }, m_.fma_latency.spread);
   }
 
