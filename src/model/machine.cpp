@@ -18,6 +18,7 @@ double spread_of(const hwdesc::Value<Q>& v) {
   return std::abs(v.high->v - v.low->v) / (2 * std::abs(v.value->v));
 }
 
+constexpr double kApartRun = 256;  // bytes of the runs that memory.*.bandwidth.apart_read is of
 constexpr double kUnknownClock = 1e9;
 
 class Resolver {
@@ -262,6 +263,12 @@ class Resolver {
     m_.scatter_rate = lanes_apart("scatter");
     m_.narrow_gathers = narrow_elements("gather");
     m_.narrow_scatters = narrow_elements("scatter");
+    if (Quantity lanes = lanes_apart("splat"); lanes.value > 0) {
+      m_.splat_rate = lanes;
+      m_.splat_rate.value /= m_.native_width;
+      m_.narrow_splats = narrow_elements("splat");
+      for (NarrowRate& n : m_.narrow_splats) n.rate /= n.lanes;
+    }
     m_.alu_rate = op_rate("add", m_.fma_rate, 1);
     m_.divide_rate = op_rate("div", m_.fma_rate, 16);
     m_.math_rate = op_rate("exp", m_.fma_rate, 32);
@@ -465,6 +472,7 @@ class Resolver {
     };
     out.apart_read = slower(l.bandwidth.apart_read, out.read);
     out.apart_write = slower(l.bandwidth.apart_write, out.write);
+    if (l.bandwidth.apart_read.known()) out.run_start = kApartRun * users / out.read.value * (out.apart_read - 1);
     if (l.bandwidth.sharpness.known()) out.sharpness = l.bandwidth.sharpness.value->v;
   }
 

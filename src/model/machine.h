@@ -3,6 +3,7 @@
 // assumption is listed, so that an estimate can say what it rests on.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,7 @@ struct Level {              // one memory, near to far
   double sharpness = 32;    // p of the bandwidth law; where it is not known, `read` is what all units reach
   double together = 1;      // of the sum of the times of reading and writing, what both take side by side at least
   double apart_read = 1, apart_write = 1;  // times as long per byte, in runs of a few lines that lie apart
+  std::optional<double> run_start;         // s beyond streaming that a unit pays for the first line of a run, as those runs showed; nullopt: not measured
   Quantity latency;         // s
   double misses_in_flight = 10;   // lines that one unit waits for at once; 10 line buffers are the usual number
   bool write_allocates = true;
@@ -68,8 +70,9 @@ struct Machine {
   std::string fma_pipe, alu_pipe, divide_pipe, math_pipe;  // operations on the same pipe wait for each other
   std::vector<NarrowRate> narrow_arithmetic;               // by lanes, ascending: times as many instructions as of whole vectors
   std::vector<NarrowRate> narrow_divides, narrow_math;     // the same of these, where they differ
-  std::vector<NarrowRate> narrow_loads, narrow_stores;     // by lanes, ascending, where they differ from native ones
+  std::vector<NarrowRate> narrow_loads, narrow_stores, narrow_splats;  // by lanes, ascending, where they differ from native ones
   Quantity gather_rate, scatter_rate;  // lanes/s/unit that lie apart in memory; 0: not known
+  Quantity splat_rate;                 // loads/s/unit of one element for all lanes of a whole vector; 0: as any load
   std::vector<NarrowRate> narrow_gathers, narrow_scatters;  // the same, of narrower vectors
   Quantity issue_rate;            // vector instr/s/unit
   Quantity fma_latency, add_latency;  // s

@@ -18,6 +18,14 @@ constexpr double kLeastEfficiency = 0.02;  // below, programs are as bad as each
 
 }  // namespace
 
+double joined(std::span<const double> parts, double p) {
+  const double most = std::ranges::max(parts);
+  if (most <= 0) return 0;
+  double sum = 0;
+  for (const double x : parts) sum += std::pow(x / most, p);
+  return most * std::pow(sum, 1 / p);
+}
+
 Residual residual_of(const Certainty& c) {
   const double inefficiency = std::log(1 / std::clamp(c.efficiency, kLeastEfficiency, 1.0));
   const auto part = [](double x) { return std::clamp(x, 0.0, 1.0); };

@@ -9,27 +9,34 @@
 // eight operators, 88 % of the programs of the others lie within; what the profile is uncertain of comes on top.
 #pragma once
 
+#include <span>
+
 namespace assay::model {
 
-// p of the p-norm that joins overlapping and non-overlapping time on a core, and what its pipes do side by side; 3 is the field's
-// usual value, larger means closer to max().
-inline constexpr double kOverlapSharpness = 4.5;
+// p of the p-norm that joins what a core does side by side: operations, slots, chains, loads and stores, translations; 3 is the field's
+// usual value, larger means closer to max(). And of its pipes for operations.
+inline constexpr double kOverlapSharpness = 7.5;
+inline constexpr double kPipeSharpness = 4.5;
 
-// The part of transfers behind the nearest cache, beyond what the loads and stores of the same lines take there, that goes on in turn
-// with everything else: 1 all of it, as on the cores of the ECM papers, 0 none, as on one that overlaps everything. Assumed: fitted
-// together with the issue slots and the norm to 5000 programs on one machine, through two kernel languages, where 0.45 to 0.75 are alike; whole models
-// come out 3 to 4 % faster with 0.55 than with this, too fast in both cases.
-inline constexpr double kInTurn = 0.75;
+// The part of what transfers take beyond the loads and stores of the same lines that goes on in turn with everything else, where a core can look past
+// it: 1 all of it, as on the cores of the ECM papers, 0 none, as on one that overlaps everything.
+inline constexpr double kInTurn = 0.36;
+
+// These, the cycles below and the issue slots are assumed: fitted together to the times of 12500 programs of 40 operators on one machine, in five hours and through two
+// kernel languages (each hour's clock by what nothing but multiply-adds bounds). Fitted to three quarters of the operators they leave a hundredth more
+// in those of the rest.
+
+// The p-norm of what goes on side by side, none of it below 0.
+double joined(std::span<const double> parts, double p);
 
 // Instructions a core looks ahead, as far as chains of accumulations go: an effective figure within the nominal
 // windows of 200 to 600 entries, since loads and addresses wait in it too. Assumed; unrolled tiles of 1 to 100 steps agree
 // with 100 to 160 on one machine, and the sums of 5000 programs with 160 to 256 on another.
 inline constexpr double kReorderWindow = 192;
 
-// Cycles of a miss that a core fills with other instructions: half of a window of some 400 entries, 8 of them a cycle.
-// Assumed; with a last cache 46 cycles away first choices are 9 % too fast on average, with 50 cycles 11 %, with none 5 %,
-// where the errors of all programs are largest.
-inline constexpr double kHiddenCycles = 25;
+// Cycles of a miss that a core fills with other instructions: of a window of some 600 entries, 8 of them a cycle. What is further away keeps
+// it waiting for the rest, in turn with everything else.
+inline constexpr double kHiddenCycles = 75;
 
 // The part of a latency in cycles that is not waited for.
 constexpr double hidden_part(double cycles) { return cycles <= kHiddenCycles ? 1 : kHiddenCycles / cycles; }

@@ -66,7 +66,7 @@ std::optional<int64_t> footprint_streamed(const Known& known, int units) {
 
 std::vector<int64_t> streamed_footprints(const Known& known, int units, int64_t most) {
   if (known.levels.knees.empty()) return {};
-  const double last = known.levels.knees.back().to * (known.sharing.back().shared ? 1 : units);
+  const double last = std::max(known.levels.knees.back().to * (known.sharing.back().shared ? 1 : units), known.cached);
   const double beyond = std::min(static_cast<double>(most), std::max(kBeyond * last, kLeastBeyond)) / units;
   const double end = std::min(beyond / kSweepStep, std::max(kSweepEnd * last, kLeastSweepEnd) / units);
   std::vector<int64_t> out;

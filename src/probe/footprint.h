@@ -40,7 +40,7 @@ int64_t window_of_group(int64_t g, int units, int64_t windows);
 int64_t footprint_beyond(const Known& known, int64_t most);
 
 // Bytes per unit, ascending, for a sweep by all units that shows where each cache stops holding what is streamed: from
-// a quarter of the first one to four times the last one's knee, at least 64 MiB in total, a quarter of an octave apart;
+// a quarter of the first one to four times what the last one may hold, at least 64 MiB in total, a quarter of an octave apart;
 // then one beyond all of them. In total at most `most`. Empty: no knees.
 std::vector<int64_t> streamed_footprints(const Known& known, int units, int64_t most);
 

@@ -212,6 +212,29 @@ void add_apart(const Observations& all, const Known& known, const char* op, cons
   }
 }
 
+// One element for all lanes, as lane-slots of the load pipe, where that is not as fast as a vector: a cache may have more ports
+// for words than for whole vectors.
+void add_splats(const Observations& all, const Known& known, const Best& whole, Profile& to) {
+  if (!whole.rate || known.threads) return;
+  double native = 0;  // splats a tick
+  for (auto mode = to.execution.lanes.modes.rbegin(); mode != to.execution.lanes.modes.rend(); ++mode) {
+    const double width = mode->width.value->v;
+    const auto s = by_the_clock(known, select(all, "access", "splat", {{"lanes", width}}), Estimator::throughput);
+    const double clock = s ? clock_for(all, "read", width, *s) : 0;
+    if (clock <= 0) continue;
+    const Measured rate = inverse(*s, static_cast<double>(kSplatsPerBlock) / static_cast<double>(kBlockBytes) / clock);
+    const bool widest = width >= known.lanes;
+    const double otherwise = widest ? whole.rate->value / known.lanes : native;
+    if (widest) native = rate.value;
+    if (std::max(rate.value, otherwise) < kWider * std::min(rate.value, otherwise)) continue;
+    ComputeOp c{"splat", "f32", "load", {}, {}, widest ? "" : mode->name};
+    const double vector = whole.rate->value / width;
+    c.slots = count_value({vector / rate.value, vector / rate.high, vector / rate.low, rate.n, rate.note},
+                          fmt::format("rate of whole vectors over that of elements {} apart, each for {:.0f} lanes", kSplatsApart, width));
+    to.compute.push_back(std::move(c));
+  }
+}
+
 void add_pipe(Profile& to, const Known& known, const char* name, const Best& best, const std::string& method) {
   Pipe p{name, "unit", {}};
   if (best.rate) p.rate = rate_value(*best.rate, tick_name(known), fmt::format("{}, {} of {:.0f}", method, known.threads ? "waves" : "vectors", best.lanes));
@@ -293,6 +316,7 @@ void infer_compute(const Observations& all, const Known& known, Profile& to) {
   add_narrow_rates(known, "fma", fma, fma_of, to);
   add_narrow_rates(known, "load", load, load_of, to);
   add_narrow_rates(known, "store", store, store_of, to);
+  add_splats(all, known, load, to);
   add_apart(all, known, "gather", "load", load, to);
   add_apart(all, known, "scatter", "store", store, to);
 }

@@ -25,6 +25,7 @@ namespace {
 using namespace hwdesc;
 
 constexpr double kCrowding = 1.7;     // what others leave of a cache that units share differs by so much between runs
+constexpr double kAsDeclared = 1.25;  // what is left of it is its declared size within so much
 constexpr double kOwnLines = 1.04;    // a kernel's own lines lie in a cache too, which looks the smaller
 constexpr double kAllocates = 1.25;   // streamed stores over plain ones: plain ones read the line first
 constexpr double kAsMany = 0.9;       // of the most groups
@@ -123,7 +124,7 @@ void settle_shared(const Observations& all, MemoryLevel& l, size_t index) {
   if (l.per != "device" || l.managed != Managed::automatic || !l.streamed.middle.known() || !l.capacity.known()) return;
   const double middle = l.streamed.middle.value->v, chased = l.capacity.value->v;
   const double nominal = declared_bytes(all, index);
-  const bool declared = nominal >= middle / kCrowding && nominal <= middle * kCrowding;
+  const bool declared = nominal >= middle / kAsDeclared && nominal <= middle * kAsDeclared;
   l.capacity.value = Bytes{declared ? nominal : middle};
   l.capacity.low = Bytes{std::round(middle / kCrowding)};
   l.capacity.high = Bytes{std::round(middle * kCrowding)};

@@ -48,7 +48,7 @@ inline constexpr int kSentinelSteps = 192;                         // additions 
 inline constexpr int kTickSteps = 64;                              // the same, with something else beside them:
 inline constexpr std::array<const char*, 3> kTickLoads = {"fma", "read", "write"};
 inline constexpr int kChaseSteps = 16;                             // hops per iteration
-inline constexpr int kSplatsPerBlock = 64;
+inline constexpr int kSplatsPerBlock = 64, kSplatsApart = 15;     // elements: neighbours that lie a line apart would meet in one bank
 inline constexpr int kGathersPerBlock = 32;
 inline constexpr int64_t kLanesApart = 20, kGathersApart = 21;     // elements; no two share a vector load
 inline constexpr int64_t kRunBytes = 256, kPageBytes = 4096, kRowBytes = kPageBytes + 64;  // of what is touched in runs

@@ -46,12 +46,14 @@ ir::Value read_at(const Shape& shape, int from, const ir::Index& at, int lanes) 
   return shape.two ? sum_of(std::move(first), code::load(from + 1, at, DType::f32, lanes), lanes) : first;
 }
 
+static_assert(kSplatsPerBlock * kSplatsApart <= kBlockBytes / 4);
+
 // One block: every byte once, by vectors; splats touch kSplatsPerBlock elements of it. On cores a short loop, not a long
 // unrolled body: prefetchers follow the steps of each instruction, and every core has few of them.
 ir::Stmt block_body(ir::Kernel& k, const Shape& shape, int value, const ir::Index& base, bool threads, int from = 0) {
   const int lanes = k.registers[static_cast<size_t>(value)].lanes;
   const int64_t elements = kBlockBytes / 4;
-  const int64_t step = shape.splat ? elements / kSplatsPerBlock : lanes;
+  const int64_t step = shape.splat ? kSplatsApart : lanes;
   const int64_t stretch = (threads ? std::min(kMostPerStep, elements / step) : kAccessesPerStep) * step;
   const int part = code::add_index(k, "part");
   ir::Block body;

@@ -1,6 +1,7 @@
 #include "simulator/estimate.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -36,7 +37,7 @@ struct UnitCost {
   double translation = 0;     // of pages that left the nearest buffer
   double streaming = 0;       // all transfers behind the nearest cache, and what is waited for there
   double near = 0, far = 0;   // of these, what takes time of its own: between private caches, and from shared memories
-  double copied_load = 0, copied_store = 0, copied_near = 0;  // the parts of these that copy staged operands
+  double copied_load = 0, copied_store = 0;  // the parts of loads and stores that copy staged operands
 };
 
 // What is left of the operations written once the kernel language's compiler has joined what it can.
@@ -103,8 +104,9 @@ class Estimator {
   void in_core() {
     const auto [split_loads, split_stores] = straddled();
     const model::Copies copied = m_.simt ? model::Copies{} : model::copies_of(p_, counts_, m_.native_width);
-    double gathered = 0, scattered = 0;
+    double gathered = 0, scattered = 0, splats = 0;
     for (const lower::AccessCount& a : counts_.buffers) {
+      splats += a.splats;
       gathered += a.gathered_lanes;
       scattered += a.scattered_lanes;
     }
@@ -116,7 +118,9 @@ class Estimator {
     const double loads = counts_.loads() - gathered * (1 - together) + split_loads - copied.written + copied.executed;
     const double stores = counts_.stores() - scattered * (1 - together) + split_stores - copied.written + copied.executed;
     cost_.vector = pipes_.busiest(counts_, moved_lanes);
-    cost_.load = pipes_.moving(loads - gathered * together, m_.load_rate, m_.narrow_loads) + apart(gathered, m_.gather_rate, m_.narrow_gathers, m_.load_rate);
+    const double in_order = loads - gathered * together, spread = m_.splat_rate.value > 0 ? std::min(splats, in_order) : 0;
+    cost_.load = pipes_.moving(in_order - spread, m_.load_rate, m_.narrow_loads) + pipes_.moving(spread, m_.splat_rate, m_.narrow_splats) +
+                 apart(gathered, m_.gather_rate, m_.narrow_gathers, m_.load_rate);
     cost_.store = pipes_.moving(stores - scattered * together, m_.store_rate, m_.narrow_stores) + apart(scattered, m_.scatter_rate, m_.narrow_scatters, m_.store_rate);
     if (m_.simt) {
       const Ports ports = through_ports(p_, m_, counts_, share_);
@@ -253,11 +257,11 @@ class Estimator {
     return slowest;
   }
 
-  // Of the time that lines take from level l: all of it from a core's own caches.
+  // Of the time that lines take from level l, what a core can look past: all of it from its own caches. Waves hide what they wait for otherwise.
   double hidden_part(size_t l) const {
     const model::Level& level = m_.levels[l];
     if (!level.shared) return 1;
-    if (level.latency.value <= 0) return 0;
+    if (m_.simt || level.latency.value <= 0) return 0;
     return model::hidden_part(level.latency.value * m_.clock);
   }
 
@@ -269,17 +273,17 @@ class Estimator {
   }
 
   // Seconds that lines no prefetcher knew of take beyond those that stream in: a core has only so many
-  // misses in flight (Little's law). Lines that come from further away wait there. `read`: bytes paid for here, `in_turn`: of whose
-  // streaming that part takes time of its own.
-  double waited(size_t l, double read, double in_turn) const {
+  // misses in flight (Little's law), though no more than was measured: some fetch lines in pairs, or know of strides. Lines that come from further away wait there. `read`: bytes paid for here.
+  double waited(size_t l, double read) const {
     const model::Level& from = m_.levels[l + 1];
     const model::LevelTraffic& t = traffic_[l];
     if (m_.simt || from.latency.value <= 0 || t.read <= 0) return 0;
     const double line = m_.levels[0].line;
     const double late = line / model::little_bound(from.misses_in_flight * line, from.latency.value);
-    const double paid = in_turn * (from.shared ? 1 - hidden_part(l + 1) : 1);  // of the time lines stream in, where this is paid too
+    const double paid = from.shared ? 1 - hidden_part(l + 1) : 1;  // of the time lines stream in, where this is paid too
     const double streaming = paid * line * on_its_way(l + 1, active_).read;
-    return t.unforeseen * read / t.read * moved_ * std::max(0.0, late - streaming);
+    const double each = std::max(0.0, late - streaming);
+    return t.unforeseen * read / t.read * moved_ * (from.run_start ? std::min(each, *from.run_start) : each);
   }
 
   Pace pace_of(size_t l, double active) const {
@@ -301,18 +305,16 @@ class Estimator {
       // What is overlapped with loads and stores counts beyond what those take.
       const double beyond = std::max(0.0, streaming - moved_ * pace_of(0, active_).seconds(in, out));
       const bool shared = m_.levels[l + 1].shared;
-      const double hidden = hidden_part(l + 1), in_turn = m_.simt ? 1 : model::kInTurn;
-      const double held = t.stores_held * moved_ * m_.levels[l + 1].latency.value, late = held + waited(l, in, 1), apart = held + waited(l, in, in_turn);
-      const double far = (1 - hidden) * (m_.simt ? streaming : beyond);
-      const double near_in_turn = in_turn * hidden * beyond + (shared ? 0 : apart);
+      const double hidden = hidden_part(l + 1), near = hidden * beyond, far = (1 - hidden) * (m_.simt ? streaming : beyond);
+      const double late = t.stores_held * moved_ * m_.levels[l + 1].latency.value + waited(l, in);
+      const double copied = model::copied_part(streams_, t) * copied_alone_;
       cost_.streaming += streaming + late;
-      cost_.near += near_in_turn;
-      cost_.far += in_turn * far + (shared ? apart : 0);
-      cost_.copied_near += near_in_turn * model::copied_part(streams_, t) * copied_alone_;
+      cost_.near += (m_.simt ? 1 : copied + (1 - copied) * model::kInTurn) * near + (shared ? 0 : late);
+      cost_.far += far + (shared ? late : 0);
       note_assumed(m_.levels[l + 1].read, in);
       note_assumed(m_.levels[l + 1].write, out);
       const std::string name = m_.levels[l].name + "<-" + m_.levels[l + 1].name;
-      const double seconds = hidden * beyond + far + late;
+      const double seconds = near + far + late;
       add_term(name, seconds, [&] { return fmt::format("{:.4g} B in, {:.4g} B out", t.read, t.written); }, m_.levels[l + 1].read.spread);
       out_.levels.push_back({name, t.read, t.written, seconds, t.working_set});
     }
@@ -379,21 +381,15 @@ class Estimator {
     add_term(name, seconds, [&] { return fmt::format("{:.4g} B {}", bytes, what); }, rate.spread);
   }
 
-  // ECM: arithmetic overlaps transfers between a core's own caches, which add to each other and to
-  // the loads; the two join by a p-norm, since overlap is never perfect near the tie. Lines from
-  // memories that units share take longer than a core can look ahead: that time is not hidden. Nor is what copies
-  // staged operands: it stands before the loops that compute, further than a core looks ahead.
+  // ECM: what a core does in its pipes, slots and ports goes on side by side, a part of what transfers take beyond the loads and stores of
+  // the same lines in turn with all of it. That joins by a p-norm, since overlap is never perfect near the tie. Copies of staged operands stand before
+  // the loops that compute, further than a core looks ahead: they go on in turn. Nothing is faster than its transfers alone.
   double compose_simd() {
     out_.rounds = std::ceil(groups_ / m_.units);
-    const double overlapping = std::max({cost_.vector, cost_.issue, cost_.chain});
     const double loads = cost_.load - cost_.copied_load, stores = cost_.store - cost_.copied_store;
-    const double transfers = std::max({loads, stores, m_.together * (loads + stores), cost_.translation}) +
-                             cost_.near - cost_.copied_near;
-    const double copying = std::max(cost_.copied_load, cost_.copied_store) + cost_.copied_near;
-    const double p = model::kOverlapSharpness;
-    const double top = std::max(overlapping, transfers);
-    if (top <= 0) return std::max(cost_.streaming, cost_.far + copying);
-    return std::max(cost_.streaming, cost_.far + copying + top * std::pow(std::pow(overlapping / top, p) + std::pow(transfers / top, p), 1 / p));
+    const double moving = std::max({loads, stores, m_.together * (loads + stores)}), copying = std::max(cost_.copied_load, cost_.copied_store);
+    const std::array<double, 5> parts = {cost_.vector, cost_.issue, cost_.chain, moving, cost_.translation};
+    return std::max(cost_.streaming, model::joined(parts, model::kOverlapSharpness) + copying + cost_.near + cost_.far);
   }
 
   // Groups that are on a unit at a time hide what each of them waits for; a unit is as fast as the busiest of its parts, or as

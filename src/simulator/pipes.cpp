@@ -65,9 +65,7 @@ double Pipes::busiest(const lower::Counts& counts, double moved_lanes) const {
   const double added = functions_add ? busy[1] + parts[3].second : 0;  // 1: additions are the first of their pipe
   const double most = *std::max_element(busy.begin(), busy.end());
   if (m_.simt || most <= 0) return std::max(most, added);
-  double joined = 0;
-  for (const double b : busy) joined += std::pow(b / most, model::kOverlapSharpness);
-  return std::max(most * std::pow(joined, 1 / model::kOverlapSharpness), added);
+  return std::max(model::joined(busy, model::kPipeSharpness), added);
 }
 
 }  // namespace assay::simulator

@@ -182,8 +182,8 @@ TEST(Estimate, PipesWorkSideBySideAndFunctionsTakeBoth) {
   };
   const auto joined = [](std::initializer_list<double> pipes) {  // a core does not look ahead far enough for them to hide all of each other
     double sum = 0;
-    for (const double seconds : pipes) sum += std::pow(seconds, model::kOverlapSharpness);
-    return std::pow(sum, 1 / model::kOverlapSharpness);
+    for (const double seconds : pipes) sum += std::pow(seconds, model::kPipeSharpness);
+    return std::pow(sum, 1 / model::kPipeSharpness);
   };
   const double f = 1e6 / m.fma_rate.value, a = 5e5 / m.alu_rate.value, x = 1e5 / m.math_rate.value;
   m.fma_pipe = m.alu_pipe = m.divide_pipe = m.math_pipe = "fma";

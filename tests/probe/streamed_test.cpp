@@ -174,5 +174,19 @@ TEST(Streamed, TheSweepCoversEveryEdge) {
   EXPECT_TRUE(streamed_footprints({}, 2, 64 << 20).empty());
 }
 
+// Others leave a chase little of a cache that the system says is large: the sweep has no gap where that one may end.
+TEST(Streamed, TheSweepLeavesNoGapUpToWhatTheLastCacheMayHold) {
+  Known k;
+  k.levels.knees = {{46 * kKiB, 52 * kKiB, 49 * kKiB}, {2 * kMiB, 8 * kMiB, 4 * kMiB}};
+  k.sharing = {{false, ""}, {true, ""}};
+  k.cached = 100 * kMiB;
+  const std::vector<int64_t> sizes = streamed_footprints(k, 2, 512 << 20);
+  ASSERT_GT(sizes.size(), 8u);
+  const auto total = [](int64_t each) { return static_cast<double>(2 * each); };
+  EXPECT_GE(total(sizes[sizes.size() - 2]), 3 * k.cached);
+  for (size_t i = 1; i < sizes.size() && total(sizes[i]) < 2 * k.cached; ++i)
+    EXPECT_LT(static_cast<double>(sizes[i]), 1.25 * static_cast<double>(sizes[i - 1]));
+}
+
 }  // namespace
 }  // namespace assay::probe
