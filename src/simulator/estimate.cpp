@@ -273,16 +273,15 @@ class Estimator {
   }
 
   // Seconds that lines no prefetcher knew of take beyond those that stream in: a core has only so many
-  // misses in flight (Little's law), though no more than was measured: some fetch lines in pairs, or know of strides. Lines that come from further away wait there. `read`: bytes paid for here.
-  double waited(size_t l, double read) const {
+  // misses in flight (Little's law), though no more than was measured: some fetch lines in pairs, or know of strides. Lines that come from
+  // further away wait there. `read`: bytes paid for here; `paid`: the part of the time they stream in that is surely counted beside this.
+  double waited(size_t l, double read, double paid) const {
     const model::Level& from = m_.levels[l + 1];
     const model::LevelTraffic& t = traffic_[l];
     if (m_.simt || from.latency.value <= 0 || t.read <= 0) return 0;
     const double line = m_.levels[0].line;
     const double late = line / model::little_bound(from.misses_in_flight * line, from.latency.value);
-    const double paid = from.shared ? 1 - hidden_part(l + 1) : 1;  // of the time lines stream in, where this is paid too
-    const double streaming = paid * line * on_its_way(l + 1, active_).read;
-    const double each = std::max(0.0, late - streaming);
+    const double each = std::max(0.0, late - paid * line * on_its_way(l + 1, active_).read);
     return t.unforeseen * read / t.read * moved_ * (from.run_start ? std::min(each, *from.run_start) : each);
   }
 
@@ -306,11 +305,12 @@ class Estimator {
       const double beyond = std::max(0.0, streaming - moved_ * pace_of(0, active_).seconds(in, out));
       const bool shared = m_.levels[l + 1].shared;
       const double hidden = hidden_part(l + 1), near = hidden * beyond, far = (1 - hidden) * (m_.simt ? streaming : beyond);
-      const double late = t.stores_held * moved_ * m_.levels[l + 1].latency.value + waited(l, in);
-      const double copied = model::copied_part(streams_, t) * copied_alone_;
+      const double copied = model::copied_part(streams_, t) * copied_alone_, in_turn = m_.simt ? 1 : copied + (1 - copied) * model::kInTurn;
+      const double held = t.stores_held * moved_ * m_.levels[l + 1].latency.value;
+      const double late = held + waited(l, in, 1), apart = held + waited(l, in, in_turn * (shared ? 1 - hidden : 1));
       cost_.streaming += streaming + late;
-      cost_.near += (m_.simt ? 1 : copied + (1 - copied) * model::kInTurn) * near + (shared ? 0 : late);
-      cost_.far += far + (shared ? late : 0);
+      cost_.near += in_turn * near + (shared ? 0 : apart);
+      cost_.far += far + (shared ? apart : 0);
       note_assumed(m_.levels[l + 1].read, in);
       note_assumed(m_.levels[l + 1].write, out);
       const std::string name = m_.levels[l].name + "<-" + m_.levels[l + 1].name;
