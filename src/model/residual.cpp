@@ -11,8 +11,8 @@ struct Line {
   double one, inefficiency, near, far, otherwise, issue, halving;
 };
 
-constexpr Line kLow = {0.104, 0.034, 0, 0, 0.327, 0, 0.008};
-constexpr Line kHigh = {-0.22, 0.033, 0.36, 0.1, 0.056, 0.585, 0.061};
+constexpr Line kLow = {0.111, 0.03, 0, 0, 0.173, 0.056, 0.028};
+constexpr Line kHigh = {-0.272, 0.004, 0.684, 0.079, 0.178, 0.612, 0.062};
 constexpr double kLeast = 0.05;
 constexpr double kLeastEfficiency = 0.02;  // below, programs are as bad as each other
 

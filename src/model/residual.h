@@ -1,12 +1,12 @@
 // How far the model has been from the clock, by what it knows of its own certainty: the part of an
 // estimate's interval that no profile can explain. Not fitted per chip.
 //
-//   -ln(measured / predicted) <= a + b ln(1 / efficiency) + c near + d far + e (1 - vector) + f issue + g halvings    93 times in a hundred
+//   -ln(measured / predicted) <= a + b ln(1 / efficiency) + c near + d far + e (1 - vector) + f issue + g halvings    92.5 times in a hundred
 //    ln(measured / predicted) <= the same with numbers of its own                                                     the same
 //
-// Quantile regression (Koenker, Bassett 1978) over 10000 programs of 40 operators, most of them the model's best tenth or drawn uniformly
+// Quantile regression (Koenker, Bassett 1978) over 12500 programs of 40 operators, most of them the model's best tenth or drawn uniformly
 // from the legal ones, on one x86 machine with 512-bit vectors, through two kernel languages. With coefficients from seven of
-// eight operators, 88 % of the programs of the others lie within; what the profile is uncertain of comes on top.
+// eight operators, 87 % of the programs of the others lie within; what the profile is uncertain of comes on top.
 #pragma once
 
 #include <span>

@@ -90,6 +90,26 @@ TEST(Estimate, LanesThatLieApartMoveAtTheirOwnRate) {
   EXPECT_NEAR(term(simulator::estimate(gathers, m, {}, {}), "load"), whole + (3.0 / 4) / (7.0 / 8) * 64 * 64 / m.gather_rate.value * 3, 1e-12) << "one lane of 4 is not put in, as one of 8 is not";
 }
 
+// Rows of the left operand are read element by element, each for a whole vector of the output.
+TEST(Estimate, ElementsForAllLanesAreLoadedAtTheirOwnRate) {
+  hwdesc::Target target = small_cpu(8, 1);
+  const ir::Program p = product(16, 64, 128, 64), narrow = product(16, 64, 128, 64, 4);
+  const double vectors = machine(target).load_rate.value, without = term(simulator::estimate(p, machine(target), {}, {}), "load");
+  hwdesc::ComputeOp splat{"splat", "f32", "load", {}, {}};
+  splat.slots.value = hwdesc::Count{0.5};
+  splat.slots.source = hwdesc::Origin::measured;
+  target.profile.compute.push_back(splat);
+  double splats = 0;
+  for (const lower::AccessCount& a : model::closed_form(p).buffers) splats += a.splats;
+  ASSERT_GT(splats, 0);
+  EXPECT_NEAR(term(simulator::estimate(p, machine(target), {}, {}), "load"), without - splats / vectors / 2, 1e-12);
+  EXPECT_EQ(machine(target).narrow_splats.size(), 0u);
+  model::Machine m = machine(target);
+  const double of_narrow = term(simulator::estimate(narrow, m, {}, {}), "load");
+  m.narrow_splats = {{4, m.splat_rate.value / 2}};
+  EXPECT_GT(term(simulator::estimate(narrow, m, {}, {}), "load"), 1.15 * of_narrow) << "vectors of 4 have a rate of their own";
+}
+
 TEST(Estimate, NarrowVectorsHaveTheRateOfTheirWidth) {
   const ir::Program p = walk(64, 1, 4, "j");
   model::Machine m = machine(small_cpu(8, 1));
@@ -263,6 +283,25 @@ TEST(Estimate, LinesNotForeseenWaitForTheirLatency) {
   EXPECT_DOUBLE_EQ(dram(columns, 40), dram(columns, 80)) << "ten in flight hide what streaming takes anyway";
   EXPECT_GT(dram(columns, 1000), 2 * dram(columns, 80));
   EXPECT_LT(dram(rows, 1000), 1.05 * dram(rows, 80));
+}
+
+TEST(Estimate, FirstLinesOfRunsWaitNoLongerThanRunsThatLieApartShowed) {
+  hwdesc::Target target = small_cpu(4, 1);
+  hwdesc::MemoryLevel& far = target.profile.memory[3];
+  far.per = "unit";
+  far.latency.value = hwdesc::Latency{1000, "core"};
+  const ir::Program columns = walk(256 + 16, 64, 16, "j");
+  const auto dram = [&] { return term(simulator::estimate(columns, machine(target), {}, {}), "l3<-dram"); };
+  const double by_latency = dram();
+  const auto apart = [&](double part) {
+    far.bandwidth.apart_read = far.bandwidth.read;
+    far.bandwidth.apart_read.value->v *= part;
+    return dram();
+  };
+  const double none = apart(1), little = apart(0.9);
+  EXPECT_LT(none, 0.5 * by_latency) << "something knew of them";
+  EXPECT_GT(little, none);
+  EXPECT_LT(little, by_latency);
 }
 
 TEST(Estimate, SharingColumnsOutIsNeverFasterThanSharingRowsOut) {

@@ -197,6 +197,27 @@ TEST(Infer, NarrowStoresAndLanesApartHaveTheirRates) {
   EXPECT_TRUE(hwdesc::check(p).empty());
 }
 
+TEST(Infer, ElementsForAllLanesAreLoadsOfTheirOwnWhereTheyAreFaster) {
+  const auto splats_of = [](double per_tick, double of_four) {
+    Observations o = made_machine();
+    for (const int lanes : {4, 8, 16}) {
+      o.points.push_back(block("access", "splat", {{"lanes", lanes}}, static_cast<double>(kSplatsPerBlock) / kBlockBytes / ((lanes == 4 ? of_four : per_tick) * kClock)));
+      o.points.back().clock_hz = kClock;
+    }
+    std::map<std::string, double> slots;
+    for (const hwdesc::ComputeOp& c : inferred(o).compute)
+      if (c.op == "splat") slots[c.mode] = c.slots.value->v;
+    return slots;
+  };
+  EXPECT_TRUE(splats_of(2, 2).empty()) << "as many as vectors: a load like any other";
+  const auto three = splats_of(3, 3);
+  ASSERT_EQ(three.size(), 1u);
+  EXPECT_NEAR(three.at(""), 2.0 / 3, 0.01);
+  const auto four = splats_of(3, 4);
+  ASSERT_EQ(four.size(), 2u);
+  EXPECT_NEAR(four.at("v128"), 2.0, 0.02);  // 32 lanes a tick whole, 4 times 4 in these
+}
+
 TEST(Infer, GivesTheMemoryBack) {
   const hwdesc::Profile p = inferred(made_machine());
   ASSERT_EQ(p.memory.size(), 4u);
