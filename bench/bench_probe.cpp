@@ -53,22 +53,21 @@ class Reference {
  private:
   template <class Sample>
   void take(const Observation& beside, const std::string& what, const probe::Conditions& at, const Sample& sample, const std::function<void(const Observation&)>& keep) {
-    Observation o{"reference", what, at, "s", {}, {}, beside.foreign, {}};  // trusted as far as the probe's own
-    double tick = native_->addition();
+    double before = native_->addition();
     for (int i = 0; i < 6; ++i) {
-      o.samples.push_back(sample());
-      o.disturbed.push_back(0);
-      tick = std::min(tick, native_->addition());
+      Observation o{"reference", what, at, "s", {sample()}, {0}, beside.foreign, {}};  // trusted as far as the probe's own
+      const double behind = native_->addition();
+      o.clock_hz = 1 / std::min(before, behind);
+      before = behind;
+      keep(o);
     }
-    o.clock_hz = 1 / tick;
-    keep(o);
   }
 
   std::unique_ptr<Native> native_;  // in each worker anew
 };
 
-// Of the best footprint: seconds, by the estimator that the probe uses, and ticks: of each block its fastest sample by the fastest clock
-// seen beside it, since a clock may change within one; of all blocks the median of the faster half.
+// Of the best footprint: seconds, by the estimator that the probe uses, and ticks: each sample by the faster of the two clocks beside it, since
+// a clock may change within one; of all samples the median of the faster half.
 struct NativeTime {
   double seconds = 0, ticks = 0;
 };
