@@ -248,9 +248,31 @@ std::vector<Choice> dense_choices(const Space& s) {
   return out;
 }
 
+// Short sums of lanes that would have to be gathered, element by element: all of a sum in the code, of a few rows at a time.
+void add_short_sums(const Space& s, std::vector<Choice>& out) {
+  constexpr int64_t kShort = 32, kRows[] = {8, 2};
+  int64_t steps = 1;
+  for (int a = s.spatial; a < static_cast<int>(s.anchor.axes.size()); ++a) steps *= s.extent(a);
+  if (!s.reduces || s.machine.simt || steps > kShort) return;
+  std::set<std::vector<int64_t>> seen;
+  for (const int64_t rows : kRows)
+    for (std::vector<int64_t> tile : row_tiles(s, -1, rows)) {
+      for (int a = s.spatial; a < static_cast<int>(tile.size()); ++a) tile[static_cast<size_t>(a)] = s.extent(a);
+      if (!seen.insert(tile).second) continue;
+      for (const std::vector<int64_t>& group : group_tiles(s, tile)) {
+        Choice c = unit_choice(s);
+        c.register_tile = tile;
+        c.group_tile = group;
+        out.push_back(std::move(c));
+      }
+    }
+}
+
 std::vector<Choice> plain_choices(const Space& s) {
   std::vector<Choice> out;
-  for (const VectorChoice& v : with_narrower(s, vector_choices(s))) {
+  const std::vector<VectorChoice> vectors_along = vector_choices(s);
+  if (std::all_of(vectors_along.begin(), vectors_along.end(), [](const VectorChoice& v) { return v.cost.gathers; })) add_short_sums(s, out);
+  for (const VectorChoice& v : with_narrower(s, vectors_along)) {
     for (int64_t vectors : {8, 4, 2, 1}) {  // between equals the first stays: few rows walked side by side, far along each
       if (vectors > 1 && (vectors - 1) * v.width >= s.extent(v.axis)) continue;
       const int64_t limit = s.reduces ? std::min<int64_t>(16 / vectors, accumulator_limit(s, vectors)) : std::max<int64_t>(1, 8 / vectors);
