@@ -140,6 +140,12 @@ TEST(Construct, ConsidersNarrowVectorsWhereLanesAreGathered) {
   EXPECT_EQ(widths_for("column_sum rows=64 columns=64"), (std::set<int>{16}));
 }
 
+TEST(Construct, TakesShortSumsElementByElementToo) {
+  EXPECT_EQ(widths_for("reduce_sum rows=64 columns=12"), (std::set<int>{1, 4, 8, 16}));
+  EXPECT_EQ(widths_for("reduce_sum rows=64 columns=63").count(1), 0u) << "too long to be all in the code";
+  EXPECT_EQ(widths_for("column_sum rows=12 columns=64").count(1), 0u) << "nothing is gathered";
+}
+
 // A memory of a group's own is for several workers, which no kernel of vectors has.
 TEST(Construct, KernelsOfVectorsArePrintedBesideAScratchpad) {
   hwdesc::Target target = small_cpu(8, 2);
