@@ -13,6 +13,10 @@
 
 namespace assay::model {
 
+// kOverlapSharpness, kInTurn, kHiddenCycles and the issue slots (model/control) are assumed: fitted together to the times of 12500 programs of 40 operators on one machine with a last
+// cache 93 cycles away, in five hours and through two kernel languages, each hour's clock by what nothing but multiply-adds bounds. Fitted to three
+// quarters of the operators they leave half a hundredth more in those of the rest. Not held against machines whose last cache is nearer.
+
 // p of the p-norm that joins what a core does side by side: operations, slots, chains, loads and stores, translations; 3 is the field's
 // usual value, larger means closer to max(). And of its pipes for operations.
 inline constexpr double kOverlapSharpness = 7.5;
@@ -21,10 +25,6 @@ inline constexpr double kPipeSharpness = 4.5;
 // The part of what transfers take beyond the loads and stores of the same lines that goes on in turn with everything else, where a core can look past
 // it: 1 all of it, as on the cores of the ECM papers, 0 none, as on one that overlaps everything.
 inline constexpr double kInTurn = 0.36;
-
-// These, the cycles below and the issue slots are assumed: fitted together to the times of 12500 programs of 40 operators on one machine, in five hours and through two
-// kernel languages (each hour's clock by what nothing but multiply-adds bounds). Fitted to three quarters of the operators they leave a hundredth more
-// in those of the rest.
 
 // The p-norm of what goes on side by side, none of it below 0.
 double joined(std::span<const double> parts, double p);

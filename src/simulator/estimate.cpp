@@ -118,8 +118,8 @@ class Estimator {
     const double loads = counts_.loads() - gathered * (1 - together) + split_loads - copied.written + copied.executed;
     const double stores = counts_.stores() - scattered * (1 - together) + split_stores - copied.written + copied.executed;
     cost_.vector = pipes_.busiest(counts_, moved_lanes);
-    const double in_order = loads - gathered * together, spread = m_.splat_rate.value > 0 ? std::min(splats, in_order) : 0;
-    cost_.load = pipes_.moving(in_order - spread, m_.load_rate, m_.narrow_loads) + pipes_.moving(spread, m_.splat_rate, m_.narrow_splats) +
+    const double in_order = loads - gathered * together, elements = m_.splat_rate.value > 0 ? std::min(splats, in_order) : 0;
+    cost_.load = pipes_.moving(in_order - elements, m_.load_rate, m_.narrow_loads) + pipes_.moving(elements, m_.splat_rate, m_.narrow_splats) +
                  apart(gathered, m_.gather_rate, m_.narrow_gathers, m_.load_rate);
     cost_.store = pipes_.moving(stores - scattered * together, m_.store_rate, m_.narrow_stores) + apart(scattered, m_.scatter_rate, m_.narrow_scatters, m_.store_rate);
     if (m_.simt) {
@@ -381,9 +381,9 @@ class Estimator {
     add_term(name, seconds, [&] { return fmt::format("{:.4g} B {}", bytes, what); }, rate.spread);
   }
 
-  // ECM: what a core does in its pipes, slots and ports goes on side by side, a part of what transfers take beyond the loads and stores of
-  // the same lines in turn with all of it. That joins by a p-norm, since overlap is never perfect near the tie. Copies of staged operands stand before
-  // the loops that compute, further than a core looks ahead: they go on in turn. Nothing is faster than its transfers alone.
+  // ECM: what a core does in its pipes, slots and ports goes on side by side and is joined by a p-norm, since overlap is never perfect near the tie;
+  // a part of what transfers take beyond the loads and stores of the same lines goes on in turn with all of it. So do copies of staged operands, which
+  // stand before the loops that compute, further than a core looks ahead. Nothing is faster than its transfers alone.
   double compose_simd() {
     out_.rounds = std::ceil(groups_ / m_.units);
     const double loads = cost_.load - cost_.copied_load, stores = cost_.store - cost_.copied_store;
