@@ -17,9 +17,9 @@ struct Instructions {
 };
 
 // Of a core. An operand that one operation needs comes with it from memory; stores bring addresses
-// and what becomes of the value with them. Assumed, from one x86 core: operations, loads, iterations and gathers as they were counted
-// in the machine code that g++ made of 2500 programs of 40 operators (1.1, 1.1, 1.7, 1.6 instructions each), stores and scattered lanes
-// more than that, prefetches and conditions less, as the times of those and other programs say. Where no operation takes an operand from
+// and what becomes of the value with them. Assumed, from one x86 core: operations, loads and iterations as they were counted
+// in the machine code that g++ made of 2500 programs of 40 operators (1.1, 1.1, 1.7 instructions each), stores, lanes that lie apart and
+// functions more than that, copies, prefetches and conditions less, as the times of those and other programs say. Where no operation takes an operand from
 // memory this is too few.
 double core_slots(const Instructions& i);
 
