@@ -114,13 +114,15 @@ struct ShapePoint {
   bool operator==(const ShapePoint&) const = default;
 };
 
+inline constexpr int kApartRunBytes = 256;  // of the runs whose bandwidth is `apart`
+
 struct MemoryBandwidth {
   Value<Bandwidth> read, write, copy, triad;
   Value<Bandwidth> per_unit;  // what one unit alone reaches, reading
   // Of a cache per unit: what a unit reaches in lines that another one's holds. Reading and writing what that one has
   // written, and writing what that one has read.
   Value<Bandwidth> handed, taken, reclaimed;
-  Value<Bandwidth> apart_read, apart_write;  // as read and write, in runs of a few lines that lie further than a page from each other
+  Value<Bandwidth> apart_read, apart_write;  // as read and write, in runs that lie further than a page from each other
   Value<Ratio> sharpness;     // p of ((n b1)^-p + B^-p)^(-1/p), n active units
   std::vector<ShapePoint> shape;  // the same law as measured, where it is not of that form
   bool operator==(const MemoryBandwidth&) const = default;

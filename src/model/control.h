@@ -9,6 +9,7 @@ struct Instructions {
   double operations = 0, divisions = 0, functions = 0;
   double loads = 0, stores = 0, gathered = 0, scattered = 0, prefetches = 0;
   double copied = 0;      // stores beside these, of what was just loaded
+  double operands = 0;    // of the loads, those that one operation needs and no other (model/operands)
   double iterations = 0;  // of all loops
   double branches = 0;    // conditions evaluated
 

@@ -37,6 +37,7 @@
 #include <string>
 #include <vector>
 
+#include "hwdesc/profile.h"
 #include "ir/kernel.h"
 #include "runtime/device.h"
 
@@ -51,7 +52,7 @@ inline constexpr int kChaseSteps = 16;                             // hops per i
 inline constexpr int kSplatsPerBlock = 64, kSplatsApart = 15;     // elements: neighbours that lie a line apart would meet in one bank
 inline constexpr int kGathersPerBlock = 32;
 inline constexpr int64_t kLanesApart = 20, kGathersApart = 21;     // elements; no two share a vector load
-inline constexpr int64_t kRunBytes = 256, kPageBytes = 4096, kRowBytes = kPageBytes + 64;  // of what is touched in runs
+inline constexpr int64_t kRunBytes = hwdesc::kApartRunBytes, kPageBytes = 4096, kRowBytes = kPageBytes + 64;  // of what is touched in runs
 inline constexpr int64_t kEndBytes = 1024;                         // of runs that end in front of another unit's
 inline constexpr int64_t kGroupBytes = 16 << 10;                   // of the group's own memory that is touched
 inline constexpr std::array<int, 12> kChases = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};  // side by side

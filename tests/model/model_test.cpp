@@ -41,9 +41,12 @@ TEST(Control, WavesLoseHalfAnIssueGroupWithEachJump) {
 TEST(Control, CoresLoadAnOperandWithTheOperationThatNeedsIt) {
   const double alone = model::core_slots({.operations = 100});
   EXPECT_GE(alone, 100);
-  EXPECT_DOUBLE_EQ(model::core_slots({.operations = 100, .loads = 100}), alone);
-  EXPECT_GT(model::core_slots({.operations = 100, .loads = 101}), alone);
-  EXPECT_DOUBLE_EQ(model::core_slots({.loads = 100}), alone);
+  EXPECT_DOUBLE_EQ(model::core_slots({.operations = 100, .loads = 100, .operands = 100}), alone);
+  const double first = model::core_slots({.operations = 100, .loads = 100});
+  EXPECT_GT(first, alone) << "to a register first";
+  EXPECT_LE(first, 2 * alone);
+  EXPECT_DOUBLE_EQ(model::core_slots({.operations = 100, .loads = 200, .operands = 200}), first) << "one operand comes with an operation";
+  EXPECT_DOUBLE_EQ(model::core_slots({.loads = 100, .operands = 100}), first - alone) << "no operation takes them";
   EXPECT_GE(model::core_slots({.stores = 1}), 1);
   EXPECT_GT(model::core_slots({.scattered = 1}), model::core_slots({.stores = 1})) << "it is taken out of its vector first";
   EXPECT_GT(model::core_slots({.functions = 1}), 10) << "a polynomial";

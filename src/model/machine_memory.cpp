@@ -1,0 +1,190 @@
+// Memories and what translates addresses.
+#include <algorithm>
+#include <cmath>
+
+#include "model/resolving.h"
+
+namespace assay::model {
+
+namespace {
+
+class Memories : Resolving {
+ public:
+  Memories(const hwdesc::Target& target, Resolution& out) : Resolving(target, out) {}
+
+  void resolve() {
+    resolve_translation();
+    for (const hwdesc::MemoryLevel& l : p_.memory) resolve_level(l);
+    resolve_knees();
+    // What a copy brings into a group's own memory comes as the cache behind it hands over.
+    for (size_t l = m_.levels.size(); l-- > 1;)
+      if (m_.levels[l - 1].on_chip_explicit) m_.levels[l - 1].line = m_.levels[l].line;
+    if (m_.levels.empty()) fail("has no memory", "declare at least the memory that holds the tensors");
+    else m_.levels.back().last = true;
+  }
+
+ private:
+  void resolve_translation() {
+    for (const hwdesc::TlbLevel& t : p_.tlb) {
+      if (t.depth == 2) resolve_walks(t);
+      if (t.depth != 1 || !t.entries.known() || !t.miss.known()) continue;
+      if (t.page.known()) m_.page = t.page.value->v;
+      m_.translations = t.entries.value->v;
+      const bool passing = t.passing.known();  // of loads that do not wait for each other, as programs' do not
+      const auto& cost = passing ? t.passing : t.miss;
+      m_.translation = {seconds(*cost.value), spread_of(cost), false, passing ? "tlb.1.passing" : "tlb.1.miss"};
+    }
+  }
+
+  void resolve_walks(const hwdesc::TlbLevel& t) {
+    if (!t.entries.known() || !t.passing.known()) return;
+    const double page = t.page.known() ? t.page.value->v : m_.page, entries = t.entries.value->v;
+    Level& w = m_.walked;
+    w.line = page;
+    w.capacity = {page * (t.entries.low ? t.entries.low->v : entries), 0, false, "tlb.2.entries"};
+    w.middle = page * entries;
+    w.end = page * (t.entries.high ? t.entries.high->v : entries);
+    w.latency = {seconds(*t.passing.value), spread_of(t.passing), false, "tlb.2.passing"};
+  }
+
+  // The device's own; the host's lies behind it.
+  bool is_farthest(const hwdesc::MemoryLevel& l) const {
+    return std::none_of(p_.memory.begin() + (&l - p_.memory.data()) + 1, p_.memory.end(), [](const hwdesc::MemoryLevel& m) { return m.per != "host"; });
+  }
+
+  bool lies_farther_out(const hwdesc::MemoryLevel& l) const {
+    const auto behind = p_.memory.begin() + (&l - p_.memory.data());
+    return std::any_of(behind, p_.memory.end(), [&](const hwdesc::MemoryLevel& m) { return m.name == l.backed_by; });
+  }
+
+  // A power of two. Where nobody told the ways, they are at least 8.
+  static double sets_of(const hwdesc::MemoryLevel& l, const Level& level) {
+    const double bytes = l.capacity.known() ? l.capacity.value->v : level.capacity.value;
+    const double sets = std::log2(std::max(1.0, bytes / ((l.ways.known() ? l.ways.value->v : 8.0) * level.line)));
+    return std::exp2(l.ways.known() ? std::round(sets) : std::floor(sets));
+  }
+
+  void resolve_level(const hwdesc::MemoryLevel& l) {
+    if (l.per == "host" || !l.link.empty() || !l.path.empty()) return;  // programs load from buffers
+    if (lies_farther_out(l)) return;  // a name for a part of another memory, as near as the caches make it
+    Level out;
+    const std::string base = "memory." + l.name;
+    out.name = l.name;
+    out.instances = instances_of(l.per);
+    // The device's, though it may have one unit only: one unit alone reaches less of it than all it can give.
+    out.shared = out.instances < m_.units || (m_.units == 1 && l.per == "device");
+    out.on_chip_explicit = l.managed == hwdesc::Managed::explicit_ && !is_farthest(l);
+    if (l.knee.from.known())
+      out.capacity = {l.knee.from.value->v, spread_of(l.knee.from), false, base + ".knee.from"};
+    else if (l.capacity.known())
+      out.capacity = {l.capacity.value->v, spread_of(l.capacity), false, base + ".capacity"};
+    else
+      out.capacity = assume(l.managed == hwdesc::Managed::automatic ? 32768.0 : 1e12, base + ".capacity", "not known");
+    if (l.capacity.known()) out.middle = l.capacity.value->v;
+    out.end = l.knee.to.known() ? l.knee.to.value->v : 1.5 * out.capacity.value;
+    if (l.transaction.known()) out.line = l.transaction.value->v;
+    else if (l.line.known()) out.line = l.line.value->v;
+    out.whole_line = l.line.known() ? l.line.value->v : out.line;
+    if (l.managed == hwdesc::Managed::automatic) out.sets = sets_of(l, out);
+    resolve_streamed(l, base, out);
+    const double users = m_.units / out.instances;
+    resolve_bandwidth(l, base, users, out);
+    if (l.latency.known()) out.latency = {seconds(*l.latency.value), spread_of(l.latency), false, base + ".latency"};
+    else if (m_.simt) out.latency = usual_latency(l, out, base + ".latency");
+    if (l.outstanding.lines.known()) out.misses_in_flight = l.outstanding.lines.value->v * per_unit(l.outstanding.per);
+    out.write_allocates = l.write == hwdesc::WritePolicy::allocate || l.write == hwdesc::WritePolicy::unknown;
+    if (!out.shared) resolve_others(l.bandwidth, base + ".bandwidth.");
+    if (!out.shared && l.false_sharing.known()) m_.false_sharing = {seconds(*l.false_sharing.value), spread_of(l.false_sharing), false, base + ".false_sharing"};
+    if (m_.levels.empty()) resolve_nearest(l.bandwidth, base + ".bandwidth.", out);
+    m_.levels.push_back(std::move(out));
+  }
+
+  // Where nobody has measured what waves wait for: what they do on the library's GPUs where somebody has, whose own memories lie 23 to
+  // 48 ticks away, first caches 30 to 125, second ones 211 to 266, far memories 317 to 405 ns.
+  Quantity usual_latency(const hwdesc::MemoryLevel& l, const Level& level, const std::string& path) {
+    constexpr double kOwnMemory = 25, kFirst = 32, kFurther = 220, kFar = 400e-9;
+    const bool first = std::none_of(m_.levels.begin(), m_.levels.end(), [](const Level& before) { return !before.on_chip_explicit; });
+    Quantity q = level.on_chip_explicit ? assume(kOwnMemory / m_.clock, path, "25 ticks")
+                 : is_farthest(l)       ? assume(kFar, path, "400 ns")
+                 : first                ? assume(kFirst / m_.clock, path, "32 ticks")
+                                        : assume(kFurther / m_.clock, path, "220 ticks");
+    if (!m_.levels.empty()) q.value = std::max(q.value, m_.levels.back().latency.value);
+    return q;
+  }
+
+  // Loads and stores side by side, and one after the other where what is loaded was just stored.
+  void resolve_nearest(const hwdesc::MemoryBandwidth& b, const std::string& base, const Level& nearest) {
+    const double copy = bandwidth(b.copy, base + "copy").value;
+    if (copy > 0) m_.together = std::clamp(2 / copy / (1 / nearest.read.value + 1 / nearest.write.value), 0.5, 1.0);
+    if (m_.update_latency.value <= 0) m_.update_latency = {nearest.latency.value + m_.fma_latency.value, nearest.latency.spread, true, "compute.update.f32.latency"};
+  }
+
+  void resolve_others(const hwdesc::MemoryBandwidth& b, const std::string& base) {
+    if (b.handed.known()) m_.handed = bandwidth(b.handed, base + "handed");
+    if (b.taken.known()) m_.taken = bandwidth(b.taken, base + "taken");
+    if (b.reclaimed.known()) m_.reclaimed = bandwidth(b.reclaimed, base + "reclaimed");
+  }
+
+  // What programs do is stream. Nine tenths are held at `from`, one tenth at `to`: the ends lie where those lines,
+  // drawn on, reach all and nothing.
+  void resolve_streamed(const hwdesc::MemoryLevel& l, const std::string& base, Level& out) {
+    const hwdesc::Streamed& s = l.streamed;
+    if (!s.from.known()) return;
+    const double from = s.from.value->v;
+    double to = s.to.known() ? s.to.value->v : 0;
+    if (!s.to.known()) {
+      to = s.middle.known() ? s.middle.value->v / from * s.middle.value->v : std::max(out.end, 2 * from);
+      m_.assumptions.push_back(base + ".streamed.to: " + (s.middle.known() ? "as far beyond the middle as `from` is before it" : "the knee's end, at least twice `from`"));
+    }
+    out.streamed = true;
+    out.middle = s.middle.known() ? s.middle.value->v : std::sqrt(from * to);
+    out.middle_held = 0.5;
+    out.capacity = {from * std::pow(from / out.middle, 0.25), spread_of(s.from), false, base + ".streamed.from"};
+    out.end = to * std::pow(to / out.middle, 0.25);
+  }
+
+  // A probe's capacity is where the latency crosses the geometric middle of two levels: so much of it hits there.
+  void resolve_knees() {
+    for (size_t l = 0; l + 1 < m_.levels.size(); ++l) {
+      Level& level = m_.levels[l];
+      if (level.streamed) continue;
+      const double near = level.latency.value, far = m_.levels[l + 1].latency.value;
+      if (near <= 0 || far <= near || level.middle <= level.capacity.value || level.middle >= level.end)
+        level.middle = 0;
+      else
+        level.middle_held = (far - std::sqrt(near * far)) / (far - near);
+    }
+  }
+
+  void resolve_bandwidth(const hwdesc::MemoryLevel& l, const std::string& base, double users, Level& out) {
+    out.read = bandwidth(l.bandwidth.read, base + ".bandwidth.read");
+    if (out.read.value <= 0) out.read = bandwidth(l.bandwidth.copy, base + ".bandwidth.copy");
+    if (out.read.value <= 0)
+      out.read = m_.levels.empty() ? assume(m_.load_rate.value * m_.native_width * 4 * users, base + ".bandwidth.read", "as the load pipe")
+                                   : assume(m_.levels.back().read.value * m_.levels.back().instances / 2 / out.instances, base + ".bandwidth.read", "half of the nearer memory's");
+    out.write = bandwidth(l.bandwidth.write, base + ".bandwidth.write");
+    if (out.write.value <= 0) out.write = assume(out.read.value / 2, base + ".bandwidth.write", "half of read");
+    const double copy = bandwidth(l.bandwidth.copy, base + ".bandwidth.copy").value;
+    if (copy > 0) out.together = std::clamp(2 / copy / (1 / out.read.value + 1 / out.write.value), 0.5, 1.0);
+    out.per_unit_read = bandwidth(l.bandwidth.per_unit, base + ".bandwidth.per_unit");
+    if (out.per_unit_read.value <= 0) {
+      out.per_unit_read = out.read;
+      if (out.shared) out.per_unit_read.value = std::min(out.read.value, 4 * out.read.value / users);
+    }
+    out.per_unit_write = out.write;
+    out.per_unit_write.value = out.write.value * out.per_unit_read.value / out.read.value;
+    const auto slower = [&](const hwdesc::Value<hwdesc::Bandwidth>& apart, const Quantity& whole) {
+      return apart.known() ? std::max(1.0, whole.value / bandwidth(apart, "").value) : 1;
+    };
+    out.apart_read = slower(l.bandwidth.apart_read, out.read);
+    out.apart_write = slower(l.bandwidth.apart_write, out.write);
+    if (l.bandwidth.apart_read.known()) out.run_start = hwdesc::kApartRunBytes * users / out.read.value * (out.apart_read - 1);
+    if (l.bandwidth.sharpness.known()) out.sharpness = l.bandwidth.sharpness.value->v;
+  }
+};
+
+}  // namespace
+
+void resolve_memories(const hwdesc::Target& target, Resolution& out) { Memories(target, out).resolve(); }
+
+}  // namespace assay::model

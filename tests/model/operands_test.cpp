@@ -1,0 +1,60 @@
+// Loads that come with the operation that needs them.
+#include <gtest/gtest.h>
+
+#include "model/closed_form.h"
+#include "model/control.h"
+#include "model/operands.h"
+#include "programs.h"
+
+namespace assay::test {
+namespace {
+
+double loads(const lower::AccessCount& a) { return a.vector_loads + a.splats; }
+
+// Tiles of `rows` rows and 16 columns, two vectors of 8.
+ir::Program tiles_of(int64_t m, int64_t rows, const std::string& copy = "") {
+  ir::Program p = product(m, 64, 32, 64, 8, copy);
+  p.tiles.back().extent[0] = rows;
+  return p;
+}
+
+TEST(Operands, AreWhatOneOperationNeeds) {
+  const ir::Program row = tiles_of(8, 1);  // each vector of the right is needed by one row, each number of the left by two vectors
+  const lower::Counts counts = model::closed_form(row);
+  EXPECT_DOUBLE_EQ(model::operands_in_memory(row, counts, 8), loads(counts.buffers[1]));
+  EXPECT_DOUBLE_EQ(loads(counts.buffers[1]), 8 * 8 * 32);
+}
+
+TEST(Operands, AreNotWhatStaysInRegisters) {
+  for (const int64_t rows : {2, 4, 8}) {
+    const ir::Program p = tiles_of(8, rows);
+    EXPECT_DOUBLE_EQ(model::operands_in_memory(p, model::closed_form(p), 8), 0) << rows << " rows need each vector";
+  }
+}
+
+TEST(Operands, OfTheRowThatIsLeftOverAreSome) {
+  const ir::Program p = tiles_of(3, 2);
+  EXPECT_DOUBLE_EQ(model::operands_in_memory(p, model::closed_form(p), 8), 8 * 32);
+}
+
+TEST(Operands, AreReadFromCopiesAndNotForThem) {
+  const ir::Program p = tiles_of(8, 1, "[1/16, 0, 1%16]");
+  const lower::Counts counts = model::closed_form(p);
+  ASSERT_EQ(counts.buffers.size(), 4u);
+  EXPECT_DOUBLE_EQ(model::operands_in_memory(p, counts, 8), loads(counts.buffers[3]));
+}
+
+// Four to one: what goes to a register first is an instruction more.
+TEST(Operands, TakeNoSlotsOfTheirOwn) {
+  const hwdesc::Target t = small_cpu(8, 1);
+  const auto slots = [&](const ir::Program& p) { return term(simulator::estimate(p, machine(t), {}, {}), "issue"); };
+  lower::Counts counts = model::closed_form(tiles_of(8, 2));
+  const model::Instructions reused{.operations = counts.fma, .loads = counts.loads()};
+  const model::Instructions single{.operations = counts.fma, .loads = counts.loads(), .operands = counts.loads()};
+  EXPECT_DOUBLE_EQ(model::core_slots(single), model::core_slots({.operations = counts.fma}));
+  EXPECT_GT(model::core_slots(reused), model::core_slots(single));
+  EXPECT_GT(slots(tiles_of(8, 2)), slots(tiles_of(8, 4))) << "more rows in registers, fewer loads";
+}
+
+}  // namespace
+}  // namespace assay::test
