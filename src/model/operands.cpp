@@ -36,7 +36,7 @@ double operands_in_memory(const ir::Program& p, const lower::Counts& counts, int
   }
   double out = 0;
   for (size_t b = 0; b < needed.size(); ++b) {
-    const double loads = counts.buffers[b].vector_loads + counts.buffers[b].splats;
+    const double loads = counts.buffers[b].vector_loads + (p.vector_width == 1 ? counts.buffers[b].splats : 0);
     out += std::clamp(2 * loads - needed[b], 0.0, std::min(loads, needed[b]));
   }
   return out;
