@@ -71,9 +71,21 @@ std::string print_conditions(Printer& p, const std::vector<ir::Condition>& condi
   return all;
 }
 
+namespace {
+
+// The name of the walked pointer from which only a constant leads to an element; none: nullptr.
+const std::string* walked_from(const Printer& p, int buffer, const ir::Index& index) {
+  for (const auto& [pointer, name] : p.walked)
+    if (pointer.buffer == buffer && pointer.place.terms == index.terms) return &name;
+  return nullptr;
+}
+
+}  // namespace
+
 Text print_address(Printer& p, int buffer, const ir::Index& index) {
-  return p.spell("address",
-                 {{"buffer", {p.buffer_name(buffer)}}, {"index", print_index(p, index)}});
+  const std::string* name = walked_from(p, buffer, index);
+  return p.spell("address", {{"buffer", {name != nullptr ? *name : p.buffer_name(buffer)}},
+                             {"index", print_index(p, name != nullptr ? ir::constant(index.offset) : index)}});
 }
 
 bool is_single(const Printer& p, int buffer) {
@@ -82,6 +94,8 @@ bool is_single(const Printer& p, int buffer) {
 }
 
 Text print_element(Printer& p, int buffer, const ir::Index& index) {
+  if (const std::string* name = walked_from(p, buffer, index); name != nullptr)
+    return p.spell("element", {{"buffer", {*name}}, {"index", print_index(p, ir::constant(index.offset))}});
   return print_element_at(p, buffer, print_index(p, index));
 }
 

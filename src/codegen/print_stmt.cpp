@@ -9,6 +9,19 @@
 namespace assay::codegen {
 namespace {
 
+// Pointers of a loop get names at the top of its body, where the dialect has a word for that.
+void name_walked(Printer& p, const ir::For& s) {
+  if (p.threads > 1) return;
+  for (Walked& pointer : walked_pointers(p.kernel, s)) {
+    const ir::Buffer& b = p.buffer(pointer.buffer);
+    const std::string word = b.scope == ir::Scope::scratch ? "walked_scratch" : "walked_in", name = fmt::format("w{}", p.temporaries);
+    if (!p.has(word)) continue;
+    ++p.temporaries;
+    p.line("  " + p.spell(word, {{"name", {name}}, {"scalar", {p.scalar_name(b.dtype)}}, {"pointer", print_address(p, pointer.buffer, pointer.place)}}).text);
+    p.walked.emplace_back(std::move(pointer), name);
+  }
+}
+
 void print(Printer& p, const ir::For& s) {
   const std::string& name = p.index_names[static_cast<size_t>(s.var)];
   const std::string& type = p.dialect.index_type;
@@ -33,7 +46,9 @@ void print(Printer& p, const ir::For& s) {
   if (checked) p.line(fmt::format("{} {} = 0;", type, name));
   p.line(checked ? fmt::format("for (; {} < {}; ++{}) {{", name, end.text, name)
                  : fmt::format("for ({} {} = 0; {} < {}; ++{}) {{", type, name, name, end.text, name));
+  name_walked(p, s);
   print_block(p, s.body);
+  p.walked.clear();
   p.line("}");
   if (checked) p.line(p.spell("loop_check", {{"name", {name}}, {"end", end}}).text);
 }

@@ -4,9 +4,11 @@
 
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "codegen/dialect.h"
+#include "codegen/walked.h"
 #include "ir/kernel.h"
 
 namespace assay::codegen {
@@ -26,6 +28,7 @@ struct Printer {
   std::vector<ir::Range> ranges;  // of the index variables bound so far
   std::vector<std::string> index_names, buffer_names, register_names;
   std::vector<bool> held;         // registers
+  std::vector<std::pair<Walked, std::string>> walked;  // pointers of the loop that is printed, and their names
   std::string out;
   int depth = 0;
   int temporaries = 0;

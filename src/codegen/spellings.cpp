@@ -23,6 +23,8 @@ constexpr SpellingRow kRows[] = {
     // Memory.
     {"element", {"buffer", "index"}}, {"address", {"buffer", "index"}},
     {"element_apart", {"buffer", "index"}, kOptional},  // one of a vector's, where they lie apart; without it as any
+    {"walked_in", {"name", "scalar", "pointer"}, kOptional},       // a name for a pointer that a loop walks, of which compilers do not know how it
+    {"walked_scratch", {"name", "scalar", "pointer"}, kOptional},  // came about; without them addresses begin at the buffer
     {"load", {"pointer", "type", "lanes"}}, {"load_part", {"pointer", "count", "fill", "type"}, kOptional},
     {"store", {"pointer", "value", "type", "lanes"}},
     {"store_part", {"pointer", "count", "value", "type"}, kOptional},

@@ -9,7 +9,7 @@ namespace {
 constexpr double kFunction = 36;  // instructions: range, polynomial and scaling as the dialects write it, and half as many that compilers add
 
 constexpr double kBeside = 1.66;  // slots of an instruction: ports taken, values late
-constexpr double kLoad = 0.6;     // that no operation takes from memory
+constexpr double kLoad = 0.65;    // that no operation takes from memory
 constexpr double kStore = 2.6, kCopied = 0.7, kGathered = 1.3, kScattered = 5.6, kIteration = 2, kPrefetch = 0.3, kCondition = 2;
 
 constexpr double kWaveBeside = 1.4, kWavePartialSums = 1.8;

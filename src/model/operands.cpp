@@ -8,6 +8,10 @@ namespace assay::model {
 
 namespace {
 
+// Of elements for all lanes, those that come with their operation. Some are written with an index in their address, and take a slot of
+// their own again. Assumed.
+constexpr double kElements = 0.5;
+
 // Times that a node's body is executed.
 double executions(const ir::Program& p, const ir::Node& n, int width) {
   double out = 1;
@@ -36,8 +40,9 @@ double operands_in_memory(const ir::Program& p, const lower::Counts& counts, int
   }
   double out = 0;
   for (size_t b = 0; b < needed.size(); ++b) {
-    const double loads = counts.buffers[b].vector_loads + (p.vector_width == 1 ? counts.buffers[b].splats : 0);
-    out += std::clamp(2 * loads - needed[b], 0.0, std::min(loads, needed[b]));
+    const lower::AccessCount& a = counts.buffers[b];
+    const double loads = a.vector_loads + a.splats, once = std::clamp(2 * loads - needed[b], 0.0, std::min(loads, needed[b]));
+    if (loads > 0) out += once * (a.vector_loads + (p.vector_width == 1 ? 1 : kElements) * a.splats) / loads;
   }
   return out;
 }

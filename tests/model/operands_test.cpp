@@ -25,12 +25,14 @@ TEST(Operands, AreWhatOneOperationNeeds) {
   EXPECT_DOUBLE_EQ(loads(counts.buffers[1]), 8 * 8 * 32);
 }
 
-TEST(Operands, AreNoElementsForAllLanes) {
-  ir::Program p = product(8, 16, 32, 16);  // a vector wide, eight rows: each number of the left is needed once
+// A tile one vector wide needs each number of the left once, too: not all of them are written so.
+TEST(Operands, OfElementsForAllLanesAreSome) {
+  ir::Program p = product(8, 16, 32, 16);
   p.tiles.back().extent = {8, 8, 1};
   const lower::Counts counts = model::closed_form(p);
   EXPECT_DOUBLE_EQ(loads(counts.buffers[0]), 8 * 32 * 2);
-  EXPECT_DOUBLE_EQ(model::operands_in_memory(p, counts, 8), 0);
+  EXPECT_GT(model::operands_in_memory(p, counts, 8), 0);
+  EXPECT_LT(model::operands_in_memory(p, counts, 8), loads(counts.buffers[0]));
 }
 
 TEST(Operands, AreNotWhatStaysInRegisters) {
