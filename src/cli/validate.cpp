@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <optional>
 
 #include "cli/command.h"
@@ -104,6 +105,8 @@ Diags device_fault(const Ready& ready, const toolkit::ValidateOptions& options) 
   return opened ? Diags{} : opened.diags();
 }
 
+constexpr double kOtherPace = 0.04;
+
 std::vector<std::string> row(const toolkit::OperatorScore& o) {
   return {shortened(o.name, 44),
           duration(o.first_s),
@@ -137,6 +140,10 @@ void print_text(const toolkit::Validation& v, const toolkit::Score& s) {
       "the samples\n",
       duration(s.spent.choose), duration(s.spent.reference), duration(s.spent.build),
       duration(s.spent.run), s.disturbed * 100);
+  if (s.pace && std::abs(*s.pace - 1) > kOtherPace)
+    fmt::print("multiply-adds ran {:.2f} times as fast as the profile says (median): so much of each error may be the clock's; "
+               "probe again just before to see without\n",
+               *s.pace);
 }
 
 Diags write_files(const toolkit::Validation& v, const std::string& output) {

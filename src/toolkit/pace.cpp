@@ -57,10 +57,12 @@ Result<bool> Pace::slow(const runtime::CancelToken* cancel) {
   const std::vector<runtime::Launch> twice(2, burst_);  // the first one wakes the units
   const auto ran = module_->run(twice, {1, 0, cancel});
   if (!ran) return ran.diags();
-  const double seconds = ran->steps[0][1];
-  if (best_ <= 0 || seconds < best_) best_ = seconds;
-  return seconds > kSlow * best_;
+  latest_ = ran->steps[0][1];
+  if (best_ <= 0 || latest_ < best_) best_ = latest_;
+  return latest_ > kSlow * best_;
 }
+
+double Pace::rate() const { return latest_ > 0 ? double{kIterations} * probe::op_steps(kChains) / latest_ : 0; }
 
 Diags Pace::wait(const runtime::CancelToken* cancel) {
   for (double here = 0; here < kPatience && waited_ < kAllPatience;) {

@@ -23,10 +23,13 @@ class Pace {
   // Until it is not, or the patience for this call or for all of them is at an end.
   Diags wait(const runtime::CancelToken* cancel);
 
+  // Whole vectors of multiply-adds a second on a unit, in the latest burst; 0 before the first.
+  double rate() const;
+
  private:
   std::unique_ptr<runtime::Module> module_;
   runtime::Launch burst_;
-  double best_ = 0;      // seconds
+  double best_ = 0, latest_ = 0;  // seconds
   double waited_ = 0;
 };
 

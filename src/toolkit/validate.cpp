@@ -116,6 +116,7 @@ class Validator {  // invariant: refers to the parts of one validation, which ou
     bench.cache_dir = options_.cache_dir;
     bench.cancel = options_.cancel;
     bench.pace = pace_;
+    bench.fma_rate = machine_.fma_rate.value;
     bench.progress = [this](int64_t done, int64_t total, const std::string& what) {
       tell(what + " (" + std::to_string(done) + " of " + std::to_string(total) + ")");
     };

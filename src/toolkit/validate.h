@@ -34,6 +34,7 @@ struct ProgramRow {
   double quick = 0, slow = 0;  // their extremes
   int samples = 0;
   double disturbed = 0;  // share of the samples during which others took time from us
+  double pace = 0;       // multiply-adds a second meanwhile, over what the profile says; 0: not known
   bool wrong = false;    // values beyond their bound
 };
 

@@ -141,6 +141,7 @@ Diags TrialBench::sample(size_t i) {
     const Result<bool> slow = options_.pace->slow(options_.cancel);
     if (!slow) return slow.diags();
     held_up = *slow;
+    if (!held_up && options_.fma_rate > 0) s.paces.push_back(options_.pace->rate() / options_.fma_rate);
   }
   const probe::CpuTimes before = probe::read_cpu_times();
   // One behind the other in one run, so that what is seen of launching is what a step in a stream costs.
@@ -163,6 +164,7 @@ void TrialBench::conclude(size_t i) {
   std::vector<double> used = s.quiet;
   if (used.size() < 3) used.insert(used.end(), s.disturbed.begin(), s.disturbed.end());
   row.samples = static_cast<int>(used.size());
+  if (!s.paces.empty()) row.pace = quantile_of(s.paces, 0.5);
   row.measured = quantile_of(used, kFaster);
   row.quick = quantile_of(used, 0);
   row.slow = quantile_of(used, 1);

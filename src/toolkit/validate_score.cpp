@@ -142,7 +142,7 @@ double error_of(const ProgramRow& row) { return row.estimate.seconds / row.measu
 Score score_of(const Validation& v) {
   Score s;
   Rows rows;
-  std::vector<double> spearmans, kendalls, regrets;
+  std::vector<double> spearmans, kendalls, regrets, paces;
   double samples = 0, disturbed = 0;
   for (const OperatorRows& o : v.operators) {
     s.operators.push_back(score_operator(o));
@@ -161,6 +161,7 @@ Score score_of(const Validation& v) {
     for (const ProgramRow& r : o.rows) {
       samples += 1;
       disturbed += r.disturbed;
+      if (r.pace > 0) paces.push_back(r.pace);
     }
   }
   s.all = errors_of(rows);
@@ -174,6 +175,7 @@ Score score_of(const Validation& v) {
   s.kendall_good_median = median(kendalls);
   s.regret_geomean = geometric_mean(regrets);
   s.disturbed = samples > 0 ? disturbed / samples : 0;
+  s.pace = median(paces);
   return s;
 }
 
@@ -204,6 +206,7 @@ Json to_json(const Validation& v, const Score& s) {
   out.update(figures(s));
   out["regimes"] = regimes;
   out["disturbed"] = s.disturbed;
+  out["pace"] = or_null(s.pace);
   out["seconds"] = {{"choose", s.spent.choose}, {"reference", s.spent.reference}, {"build", s.spent.build}, {"run", s.spent.run}};
   out["operators"] = operators;
   return out;

@@ -24,6 +24,7 @@ ProgramRow row(int i, double measured, double predicted, double half_width) {
   r.program = "schema: assay/program/1\n";
   r.measured = r.quick = r.slow = measured;
   r.samples = 9;
+  r.pace = 1 + 0.01 * i;
   r.estimate.seconds = predicted;
   r.estimate.low = predicted * (1 - half_width);
   r.estimate.high = predicted * (1 + half_width);
@@ -75,6 +76,17 @@ TEST(Score, AModelThatIsTwiceTooSlowStillRanks) {
   EXPECT_NEAR(*s.all.p90, 1, 1e-12);
   EXPECT_NEAR(*s.spearman_median, 1, 1e-12);
   EXPECT_NEAR(*s.all.coverage, 0, 1e-12);
+}
+
+TEST(Score, PaceIsTheMedianOfThoseThatKnowIt) {
+  Validation v = of_ratio(1);
+  EXPECT_DOUBLE_EQ(*score_of(v).pace, 1.1) << "1.00 to 1.20";
+  for (OperatorRows& o : v.operators)
+    for (size_t i = 0; i < 16; ++i) o.rows[i].pace = 0;
+  EXPECT_DOUBLE_EQ(*score_of(v).pace, 1.18) << "1.16 to 1.20";
+  for (OperatorRows& o : v.operators)
+    for (ProgramRow& r : o.rows) r.pace = 0;
+  EXPECT_FALSE(score_of(v).pace);
 }
 
 TEST(Score, WrongProgramsAreCountedAndLeftOut) {
@@ -140,9 +152,9 @@ void expect_same(const OperatorRows& a, const OperatorRows& b) {
   for (size_t i = 0; i < a.rows.size(); ++i) {
     const ProgramRow &x = a.rows[i], &y = b.rows[i];
     EXPECT_EQ(std::tie(x.id, x.parameters, x.program, x.drawn, x.first, x.measured, x.quick, x.slow,
-                       x.samples, x.disturbed, x.wrong),
+                       x.samples, x.disturbed, x.pace, x.wrong),
               std::tie(y.id, y.parameters, y.program, y.drawn, y.first, y.measured, y.quick, y.slow,
-                       y.samples, y.disturbed, y.wrong));
+                       y.samples, y.disturbed, y.pace, y.wrong));
     EXPECT_EQ(x.estimate.seconds, y.estimate.seconds);
     EXPECT_EQ(x.estimate.low, y.estimate.low);
     EXPECT_EQ(x.estimate.high, y.estimate.high);
