@@ -8,7 +8,7 @@
 namespace assay::model {
 
 // Load instructions of `counts`, whose operations take `width` elements of the vector axis each. Of a read that is loaded half as often as
-// it is needed, or less, none; between, the part that can be needed once only; of elements for all lanes, the part that is written so. Neither copies of staged operands nor sums
+// it is needed, or less, none; between, the part that must be needed once only, if none is needed more than twice; of elements for all lanes, the part that is written so. Neither copies of staged operands nor sums
 // that are taken up again are among them, nor lanes that lie apart.
 double operands_in_memory(const ir::Program& p, const lower::Counts& counts, int width);
 
