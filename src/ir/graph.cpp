@@ -66,14 +66,19 @@ double identity_of(Combiner c) {
 
 namespace {
 
-bool uses(const Scalar& s, int read) {
-  return (s.op == ScalarOp::read && s.operand == read) ||
-         std::any_of(s.args.begin(), s.args.end(), [&](const Scalar& a) { return uses(a, read); });
+int uses(const Scalar& s, int read) {
+  if (s.op == ScalarOp::read) return s.operand == read ? 1 : 0;
+  int out = 0;
+  for (auto a = s.args.begin(); a != s.args.end(); ++a)
+    if (a->op == ScalarOp::read || std::find(s.args.begin(), a, *a) == a) out += uses(*a, read);
+  return out;
 }
 
 }  // namespace
 
-bool is_used(const Node& n, int read) { return uses(n.body, read); }
+int uses_of(const Node& n, int read) { return uses(n.body, read); }
+
+bool is_used(const Node& n, int read) { return uses_of(n, read) > 0; }
 
 bool moves_with(const Node& n, int read, int axis) {
   const Read& r = n.reads[static_cast<size_t>(read)];

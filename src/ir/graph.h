@@ -116,6 +116,8 @@ int64_t elements(const Tensor& t);
 
 // Does the body use read `read`? Those it does not use hold positions for others.
 bool is_used(const Node& n, int read);
+// How often operations of the body take it, a square of it twice; what one takes twice and is computed is computed once.
+int uses_of(const Node& n, int read);
 // Does the element that read `read` gives change with `axis`, through a lookup or not?
 bool moves_with(const Node& n, int read, int axis);
 // The position that a looked-up value stands for among `extent`; nullopt: outside.

@@ -11,13 +11,6 @@ namespace assay::model {
 
 namespace {
 
-// The axis along which the output's elements lie side by side.
-std::optional<int> contiguous_axis(const ir::Program& p) {
-  const ir::Layout& l = p.layouts[static_cast<size_t>(p.graph.outputs[0])];
-  if (l.dims.empty() || l.dims.back().div != 1) return std::nullopt;
-  return l.dims.back().dim;
-}
-
 int64_t side_by_side(const ir::Program& p) {
   const ir::Layout& l = p.layouts[static_cast<size_t>(p.graph.outputs[0])];
   const int64_t extent = p.graph.tensors[static_cast<size_t>(p.graph.outputs[0])].shape[static_cast<size_t>(l.dims.back().dim)];
@@ -60,8 +53,14 @@ lower::Counts with_joined_loads(const ir::Program& p, int words, lower::Counts c
   return counts;
 }
 
+std::optional<int> joined_axis(const ir::Program& p) {
+  const ir::Layout& l = p.layouts[static_cast<size_t>(p.graph.outputs[0])];
+  if (l.dims.empty() || l.dims.back().div != 1) return std::nullopt;
+  return l.dims.back().dim;
+}
+
 int joined_lanes(const ir::Program& p, int lanes) {
-  const std::optional<int> axis = contiguous_axis(p);
+  const std::optional<int> axis = joined_axis(p);
   if (lanes <= 1 || p.vector_width > 1 || !axis) return 1;
   const int64_t in_tile = std::min(p.tiles.back().extent[static_cast<size_t>(*axis)], side_by_side(p));
   const auto whole = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(lanes)));
@@ -77,7 +76,7 @@ int joined_lanes(const ir::Program& p, int lanes) {
 lower::Counts joined(const ir::Program& p, const lower::Counts& counts, int lanes) {
   lower::Counts out = counts;
   if (lanes <= 1) return out;
-  const int axis = *contiguous_axis(p);
+  const int axis = *joined_axis(p);
   for (double* n : {&out.fma, &out.simple, &out.divide, &out.math}) *n /= lanes;
   const std::vector<int> arguments = ir::arguments_of(p);
   const auto argument = [&](int tensor) { return static_cast<size_t>(std::find(arguments.begin(), arguments.end(), tensor) - arguments.begin()); };

@@ -2,10 +2,15 @@
 // register tile holds (superword-level parallelism: Larsen, Amarasinghe, PLDI 2000).
 #pragma once
 
+#include <optional>
+
 #include "ir/program.h"
 #include "lower/count.h"
 
 namespace assay::model {
+
+// The axis along which the output's elements lie side by side; none: its layout splits them.
+std::optional<int> joined_axis(const ir::Program& p);
 
 // Lanes of the vectors that are made, at most `lanes`; 1: none, since the program has vectors of its own, its neighbours
 // are too few, or an operand's do not lie side by side.

@@ -2,47 +2,60 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
+
+#include "model/joined.h"
 
 namespace assay::model {
 
 namespace {
 
-// Of elements for all lanes, those that come with their operation. Some are written with an index in their address, and take a slot of
-// their own again. Assumed.
+// Of elements for all lanes, those that come with their operation. Assumed, for instruction sets that have such operands (AVX-512): some are
+// written with an index in their address, and take a slot of their own again.
 constexpr double kElements = 0.5;
 
-// Times that a node's body is executed.
-double executions(const ir::Program& p, const ir::Node& n, int width) {
-  double out = 1;
+// Times that a node's body is executed, where `joined` scalar operations are one.
+double executions(const ir::Program& p, const ir::Node& n, int joined) {
+  double out = 1.0 / joined;
   for (size_t a = 0; a < n.axes.size(); ++a) {
     const auto extent = static_cast<double>(n.axes[a].extent);
-    out *= static_cast<int>(a) == p.vector_axis ? std::ceil(extent / width) : extent;
+    out *= static_cast<int>(a) == p.vector_axis ? std::ceil(extent / p.vector_width) : extent;
   }
   return out;
 }
 
+struct Need {
+  double times = 0;  // that operations take it
+  bool lanes = true;  // false: one element of it for all lanes that are joined
+};
+
 }  // namespace
 
-double operands_in_memory(const ir::Program& p, const lower::Counts& counts, int width) {
+double operands_in_memory(const ir::Program& p, const lower::Counts& counts, int joined) {
   const std::vector<int> arguments = ir::arguments_of(p);
-  std::vector<double> needed(counts.buffers.size(), 0);
+  std::vector<Need> needs(counts.buffers.size());
   for (const ir::Node& node : p.graph.nodes) {
     const bool anchor = &node == &p.graph.nodes[0];
-    for (size_t r = 0; r < node.reads.size(); ++r) {
-      const ir::Read& read = node.reads[r];
+    for (int r = 0; r < static_cast<int>(node.reads.size()); ++r) {
+      const ir::Read& read = node.reads[static_cast<size_t>(r)];
       if (!anchor && read.tensor == (&node - 1)->output) continue;
       auto b = static_cast<size_t>(std::find(arguments.begin(), arguments.end(), read.tensor) - arguments.begin());
       for (size_t i = 0; anchor && i < p.staging.size(); ++i)
-        if (p.staging[i].read == static_cast<int>(r)) b = arguments.size() + i;
-      needed[b] += executions(p, node, width);
+        if (p.staging[i].read == r) b = arguments.size() + i;
+      const int uses = ir::uses_of(node, r);
+      needs[b].times += uses > 0 ? executions(p, node, joined) * uses : std::numeric_limits<double>::infinity();  // positions are computed with, in registers
+      if (joined > 1 && !ir::moves_with(node, r, *joined_axis(p))) needs[b].lanes = false;
     }
   }
   double out = 0;
-  for (size_t b = 0; b < needed.size(); ++b) {
+  for (size_t b = 0; b < needs.size(); ++b) {
     const lower::AccessCount& a = counts.buffers[b];
-    const double loads = a.vector_loads + a.splats, once = std::clamp(2 * loads - needed[b], 0.0, std::min(loads, needed[b]));
-    if (loads > 0) out += once * (a.vector_loads + (p.vector_width == 1 ? 1 : kElements) * a.splats) / loads;
+    const double loads = a.vector_loads + a.splats;
+    if (loads <= 0) continue;
+    const double once = std::clamp(2 * loads - needs[b].times, 0.0, std::min(loads, needs[b].times));
+    const bool elements = p.vector_width > 1 || !needs[b].lanes;
+    out += once * (a.vector_loads + (elements ? kElements : 1) * a.splats) / loads;
   }
   return out;
 }

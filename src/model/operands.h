@@ -7,9 +7,9 @@
 
 namespace assay::model {
 
-// Load instructions of `counts`, whose operations take `width` elements of the vector axis each. Of a read that is loaded half as often as
-// it is needed, or less, none; between, the part that must be needed once only, if none is needed more than twice; of elements for all lanes, the part that is written so. Neither copies of staged operands nor sums
-// that are taken up again are among them, nor lanes that lie apart.
-double operands_in_memory(const ir::Program& p, const lower::Counts& counts, int width);
+// Load instructions of `counts`, in which `joined` scalar operations are one (model/joined). Of a read that is loaded half as often as operations
+// take it, or less, none; between, the part that must be taken once only, if none is taken more than twice; of elements for all lanes, the part
+// that is written so. Neither copies of staged operands nor sums that are taken up again are among them, nor lanes that lie apart.
+double operands_in_memory(const ir::Program& p, const lower::Counts& counts, int joined);
 
 }  // namespace assay::model

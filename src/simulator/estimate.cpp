@@ -134,7 +134,7 @@ class Estimator {
     const model::Instructions counted{.operations = counts_.fma + counts_.simple, .divisions = counts_.divide, .functions = counts_.math,
                                       .loads = loads - (m_.simt ? 0 : gathered), .stores = stores - copied.executed - (m_.simt ? 0 : scattered),
                                       .gathered = gathered * put_in, .scattered = scattered * put_in, .prefetches = counts_.prefetches, .copied = copied.executed,
-                                      .operands = m_.simt ? 0 : model::operands_in_memory(p_, counts_, width_), .iterations = counts_.iterations, .branches = counts_.branches};
+                                      .operands = m_.simt ? 0 : model::operands_in_memory(p_, counts_, joined_), .iterations = counts_.iterations, .branches = counts_.branches};
     const double all = m_.simt ? model::wave_slots(counted, lower::has_partial_sums(lower::nest_of(p_)), m_.issue_rate.value / m_.clock) : model::core_slots(counted);
     cost_.issue = pipes_.at_rate(all, m_.issue_rate);
     cost_.chain = chain();

@@ -3,6 +3,7 @@
 
 #include "model/closed_form.h"
 #include "model/control.h"
+#include "model/joined.h"
 #include "model/operands.h"
 #include "programs.h"
 
@@ -21,7 +22,7 @@ ir::Program tiles_of(int64_t m, int64_t rows, const std::string& copy = "") {
 TEST(Operands, AreWhatOneOperationNeeds) {
   const ir::Program row = tiles_of(8, 1);  // each vector of the right is needed by one row, each number of the left by two vectors
   const lower::Counts counts = model::closed_form(row);
-  EXPECT_DOUBLE_EQ(model::operands_in_memory(row, counts, 8), loads(counts.buffers[1]));
+  EXPECT_DOUBLE_EQ(model::operands_in_memory(row, counts, 1), loads(counts.buffers[1]));
   EXPECT_DOUBLE_EQ(loads(counts.buffers[1]), 8 * 8 * 32);
 }
 
@@ -31,27 +32,50 @@ TEST(Operands, OfElementsForAllLanesAreSome) {
   p.tiles.back().extent = {8, 8, 1};
   const lower::Counts counts = model::closed_form(p);
   EXPECT_DOUBLE_EQ(loads(counts.buffers[0]), 8 * 32 * 2);
-  EXPECT_GT(model::operands_in_memory(p, counts, 8), 0);
-  EXPECT_LT(model::operands_in_memory(p, counts, 8), loads(counts.buffers[0]));
+  EXPECT_GT(model::operands_in_memory(p, counts, 1), 0);
+  EXPECT_LT(model::operands_in_memory(p, counts, 1), loads(counts.buffers[0]));
 }
 
 TEST(Operands, AreNotWhatStaysInRegisters) {
   for (const int64_t rows : {2, 4, 8}) {
     const ir::Program p = tiles_of(8, rows);
-    EXPECT_DOUBLE_EQ(model::operands_in_memory(p, model::closed_form(p), 8), 0) << rows << " rows need each vector";
+    EXPECT_DOUBLE_EQ(model::operands_in_memory(p, model::closed_form(p), 1), 0) << rows << " rows need each vector";
   }
 }
 
 TEST(Operands, OfTheRowThatIsLeftOverAreSome) {
   const ir::Program p = tiles_of(3, 2);
-  EXPECT_DOUBLE_EQ(model::operands_in_memory(p, model::closed_form(p), 8), 8 * 32);
+  EXPECT_DOUBLE_EQ(model::operands_in_memory(p, model::closed_form(p), 1), 8 * 32);
+}
+
+// A scalar tile of a row and 16 columns of which a compiler joins eight each: what lies side by side is a vector then.
+TEST(Operands, OfJoinedOperationsAreAsOfVectors) {
+  ir::Program p = tiles_of(8, 1);
+  p.vector_axis = -1;
+  p.vector_width = 1;
+  ASSERT_EQ(model::joined_lanes(p, 8), 8);
+  const lower::Counts counts = model::joined(p, model::closed_form(p), 8);
+  ASSERT_DOUBLE_EQ(loads(counts.buffers[1]), 8 * 8 * 32);
+  EXPECT_DOUBLE_EQ(model::operands_in_memory(p, counts, 8), loads(counts.buffers[1]));
+}
+
+TEST(Operands, AreNotWhatOneOperationTakesTwice) {
+  const auto sum_of = [](const std::string& body) {
+    return parsed("schema: assay/program/1\nname: sum\ngraph:\n  name: sum\n  tensors: {t0: \"f32 16x32\", t1: \"f32 32\"}\n  inputs: [t0]\n  outputs: [t1]\n"
+                  "  nodes:\n    - {name: sum, op: sum, out: \"t1[n]\", axes: {n: 32, k: 16}, combine: sum, body: \"" + body + "\"}\n"
+                  "layouts: {t0: \"[0, 1]\", t1: \"[0]\"}\ntiles:\n  - {memory: l1, extent: {n: 32, k: 16}, order: [n]}\n"
+                  "  - {memory: registers, extent: {n: 8, k: 1}, order: [n, k]}\nvector: {axis: n, width: 8}\n");
+  };
+  const ir::Program once = sum_of("t0[k, n]"), twice = sum_of("t0[k, n] * t0[k, n]");
+  EXPECT_DOUBLE_EQ(model::operands_in_memory(once, model::closed_form(once), 1), 4 * 16);
+  EXPECT_DOUBLE_EQ(model::operands_in_memory(twice, model::closed_form(twice), 1), 0);
 }
 
 TEST(Operands, AreReadFromCopiesAndNotForThem) {
   const ir::Program p = tiles_of(8, 1, "[1/16, 0, 1%16]");
   const lower::Counts counts = model::closed_form(p);
   ASSERT_EQ(counts.buffers.size(), 4u);
-  EXPECT_DOUBLE_EQ(model::operands_in_memory(p, counts, 8), loads(counts.buffers[3]));
+  EXPECT_DOUBLE_EQ(model::operands_in_memory(p, counts, 1), loads(counts.buffers[3]));
 }
 
 // Four to one: what goes to a register first is an instruction more.
