@@ -116,7 +116,6 @@ class Validator {  // invariant: refers to the parts of one validation, which ou
     bench.cache_dir = options_.cache_dir;
     bench.cancel = options_.cancel;
     bench.pace = pace_;
-    bench.fma_rate = machine_.fma_rate.value;
     bench.progress = [this](int64_t done, int64_t total, const std::string& what) {
       tell(what + " (" + std::to_string(done) + " of " + std::to_string(total) + ")");
     };
@@ -182,6 +181,7 @@ Result<Validation> validate(const hwdesc::Profile& profile, const Suite& suite,
   out.suite = suite.name;
   out.profile = profile.name;
   out.api = target->api.name;
+  out.fma_rate = machine->fma_rate.value;
   out.device = (*device)->info().id + " " + (*device)->info().name;
   out.total = static_cast<int>(cases->size());
   const RunIdentity run = identity_of(profile, suite, *target, options);

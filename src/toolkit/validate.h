@@ -34,7 +34,7 @@ struct ProgramRow {
   double quick = 0, slow = 0;  // their extremes
   int samples = 0;
   double disturbed = 0;  // share of the samples during which others took time from us
-  double pace = 0;       // multiply-adds a second meanwhile, over what the profile says; 0: not known
+  double fma_rate = 0;   // vectors of multiply-adds a second on a unit, just before those samples; 0: not known
   bool wrong = false;    // values beyond their bound
 };
 
@@ -50,6 +50,7 @@ struct OperatorRows {
 
 struct Validation {
   std::string suite, profile, device, api;
+  double fma_rate = 0;  // that the profile says, as in the rows
   std::vector<OperatorRows> operators;
   int total = 0;       // operators of the suite; fewer above: interrupted
   int taken_over = 0;  // of those, from an earlier run's journal

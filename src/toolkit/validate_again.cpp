@@ -21,7 +21,6 @@ Diags estimate_again(const std::string& op, ProgramRow& row, const hwdesc::Targe
   if (!kernel) return {of_program(kernel.diags()[0], op, row)};
   const lower::Counts counts = lower::count(*kernel);
   row.estimate = warm_estimate(*program, machine, &counts);
-  row.pace = 0;  // it was taken against the profile of that run
   return {};
 }
 
@@ -49,6 +48,7 @@ Result<Validation> judge_again(const hwdesc::Profile& profile, const std::string
   out.suite = journal;
   out.profile = profile.name;
   out.api = target->api.name;
+  out.fma_rate = machine->fma_rate.value;
   out.device = kept->run.device;
   out.total = static_cast<int>(kept->operators.size());
   for (OperatorRows& o : kept->operators) {

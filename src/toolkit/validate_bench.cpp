@@ -141,7 +141,6 @@ Diags TrialBench::sample(size_t i) {
     const Result<bool> slow = options_.pace->slow(options_.cancel);
     if (!slow) return slow.diags();
     held_up = *slow;
-    if (!held_up && options_.fma_rate > 0) s.paces.push_back(options_.pace->rate() / options_.fma_rate);
   }
   const probe::CpuTimes before = probe::read_cpu_times();
   // One behind the other in one run, so that what is seen of launching is what a step in a stream costs.
@@ -150,7 +149,7 @@ Diags TrialBench::sample(size_t i) {
   if (!ran) return ran.diags();
   std::vector<double> times(ran->steps[0].begin() + s.warm_up, ran->steps[0].end());
   const bool quiet = !held_up && probe::kept_waiting(before, probe::read_cpu_times()) <= kDisturbed;
-  (quiet ? s.quiet : s.disturbed).push_back(quantile_of(std::move(times), kFaster));
+  (quiet ? s.quiet : s.disturbed).push_back({quantile_of(std::move(times), kFaster), options_.pace != nullptr ? options_.pace->rate() : 0});
   return {};
 }
 
@@ -161,10 +160,17 @@ void TrialBench::conclude(size_t i) {
   ProgramRow& row = trials_[i].row;
   const size_t all = s.quiet.size() + s.disturbed.size();
   row.disturbed = static_cast<double>(s.disturbed.size()) / static_cast<double>(all);
-  std::vector<double> used = s.quiet;
-  if (used.size() < 3) used.insert(used.end(), s.disturbed.begin(), s.disturbed.end());
+  std::vector<double> used, rates;
+  const auto use = [&](const std::vector<Sample>& some) {
+    for (const Sample& x : some) {
+      used.push_back(x.seconds);
+      rates.push_back(x.fma_rate);
+    }
+  };
+  use(s.quiet);
+  if (used.size() < 3) use(s.disturbed);
   row.samples = static_cast<int>(used.size());
-  if (!s.paces.empty()) row.pace = quantile_of(s.paces, 0.5);
+  row.fma_rate = quantile_of(std::move(rates), 0.5);
   row.measured = quantile_of(used, kFaster);
   row.quick = quantile_of(used, 0);
   row.slow = quantile_of(used, 1);

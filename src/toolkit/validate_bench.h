@@ -30,7 +30,6 @@ struct BenchOptions {
   Progress progress;
   const CancelToken* cancel = nullptr;
   Pace* pace = nullptr;  // asked before each sample, where there is one
-  double fma_rate = 0;   // what the profile says of it
 };
 
 class TrialBench {  // invariant: a module with the trials' kernels, and a launch for each
@@ -45,11 +44,15 @@ class TrialBench {  // invariant: a module with the trials' kernels, and a launc
   double build_seconds() const { return module_->build_seconds(); }
 
  private:
+  struct Sample {
+    double seconds = 0;
+    double fma_rate = 0;  // just before; 0: not known
+  };
+
   struct Samples {
     double estimate = 0;  // seconds of the one run whose values were looked at
     int launches = 1, warm_up = 1, rounds = 1;
-    std::vector<double> quiet, disturbed;
-    std::vector<double> paces;  // of those that were not held up
+    std::vector<Sample> quiet, disturbed;
   };
 
   Diags add_operands(const Trial& trial);

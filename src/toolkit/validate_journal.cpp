@@ -45,7 +45,7 @@ Json measured_line(const std::string& op, const ProgramRow& row) {
           {"id", row.id},           {"seconds", row.measured},
           {"quick", row.quick},     {"slow", row.slow},
           {"samples", row.samples}, {"disturbed", row.disturbed},
-          {"pace", row.pace},       {"wrong", row.wrong}};
+          {"fma_rate", row.fma_rate}, {"wrong", row.wrong}};
 }
 
 Json done_line(const OperatorRows& rows) {
@@ -100,7 +100,7 @@ struct Reader {
     j.at("slow").get_to(row.slow);
     j.at("samples").get_to(row.samples);
     j.at("disturbed").get_to(row.disturbed);
-    row.pace = j.value("pace", 0.0);
+    row.fma_rate = j.value("fma_rate", 0.0);
     j.at("wrong").get_to(row.wrong);
   }
 

@@ -161,7 +161,7 @@ Score score_of(const Validation& v) {
     for (const ProgramRow& r : o.rows) {
       samples += 1;
       disturbed += r.disturbed;
-      if (r.pace > 0) paces.push_back(r.pace);
+      if (r.fma_rate > 0 && v.fma_rate > 0) paces.push_back(r.fma_rate / v.fma_rate);
     }
   }
   s.all = errors_of(rows);

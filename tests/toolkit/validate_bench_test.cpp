@@ -10,6 +10,7 @@
 #include "codegen/interpret.h"
 #include "compiler/compile.h"
 #include "lower/legal.h"
+#include "scripted_device.h"
 #include "toolkit/profiles.h"
 #include "toolkit/validate_score.h"
 
@@ -177,6 +178,31 @@ TEST(TrialBench, MeasuresWhatTheDeviceTakesAndFindsWrongValues) {
   }
   EXPECT_EQ(device.launches[7], 2) << "one to look at the values, one sample: it is awfully slow";
   EXPECT_GE(device.launches[0], 3 * 50) << "samples of a millisecond";
+}
+
+// A burst goes ahead of each round, another of each sample.
+TEST(TrialBench, SaysHowFastMultiplyAddsRanBeforeTheSamplesThatCount) {
+  const Prepared p = prepared("relu n=100");
+  TrialDrawer drawer(p.tile_graph, p.target, p.machine, 1);
+  std::vector<Trial> trials = drawer.draw(some_choice(p), 1);
+  ASSERT_EQ(trials.size(), 1U);
+  const Expected expected = *expect(p.tile_graph.problem.graph, 1);
+  const auto rate_with = [&](std::vector<double> bursts) {
+    test::ScriptedDevice scripted(std::move(bursts));
+    const Result<std::unique_ptr<Pace>> pace = Pace::load(scripted, p.target, "");
+    MadeDevice device;
+    BenchOptions options;
+    options.repeat = 3;
+    options.pace = pace->get();
+    Result<TrialBench> bench = TrialBench::load(device, p.target, trials, expected, options);
+    EXPECT_TRUE(bench.ok() && bench->measure().empty());
+    return trials[0].row.fma_rate;
+  };
+  const double steady = rate_with({1e-4});
+  EXPECT_GT(steady, 0);
+  EXPECT_DOUBLE_EQ(rate_with({1e-4, 1.1e-4, 1e-4, 1.1e-4, 1e-4, 1.1e-4}), steady / 1.1);
+  EXPECT_DOUBLE_EQ(rate_with({1e-4, 1e-4, 1e-4, 2e-4, 1e-4, 2e-4, 1e-4, 2e-4, 1e-4, 2e-4, 1e-4, 2e-4}), steady / 2)
+      << "all but one held up: those count, too";
 }
 
 TEST(TrialBench, JudgesByTheExpectedValues) {

@@ -24,7 +24,7 @@ ProgramRow row(int i, double measured, double predicted, double half_width) {
   r.program = "schema: assay/program/1\n";
   r.measured = r.quick = r.slow = measured;
   r.samples = 9;
-  r.pace = 1 + 0.01 * i;
+  r.fma_rate = 2e9 * (1 + 0.01 * i);
   r.estimate.seconds = predicted;
   r.estimate.low = predicted * (1 - half_width);
   r.estimate.high = predicted * (1 + half_width);
@@ -38,6 +38,7 @@ ProgramRow row(int i, double measured, double predicted, double half_width) {
 Validation of_ratio(double ratio) {
   Validation v;
   v.suite = "made-up";
+  v.fma_rate = 2e9;
   v.total = 2;
   for (int o = 0; o < 2; ++o) {
     OperatorRows rows;
@@ -82,10 +83,10 @@ TEST(Score, PaceIsTheMedianOfThoseThatKnowIt) {
   Validation v = of_ratio(1);
   EXPECT_DOUBLE_EQ(*score_of(v).pace, 1.1) << "1.00 to 1.20";
   for (OperatorRows& o : v.operators)
-    for (size_t i = 0; i < 16; ++i) o.rows[i].pace = 0;
+    for (size_t i = 0; i < 16; ++i) o.rows[i].fma_rate = 0;
   EXPECT_DOUBLE_EQ(*score_of(v).pace, 1.18) << "1.16 to 1.20";
   for (OperatorRows& o : v.operators)
-    for (ProgramRow& r : o.rows) r.pace = 0;
+    for (ProgramRow& r : o.rows) r.fma_rate = 0;
   EXPECT_FALSE(score_of(v).pace);
 }
 
@@ -152,9 +153,9 @@ void expect_same(const OperatorRows& a, const OperatorRows& b) {
   for (size_t i = 0; i < a.rows.size(); ++i) {
     const ProgramRow &x = a.rows[i], &y = b.rows[i];
     EXPECT_EQ(std::tie(x.id, x.parameters, x.program, x.drawn, x.first, x.measured, x.quick, x.slow,
-                       x.samples, x.disturbed, x.pace, x.wrong),
+                       x.samples, x.disturbed, x.fma_rate, x.wrong),
               std::tie(y.id, y.parameters, y.program, y.drawn, y.first, y.measured, y.quick, y.slow,
-                       y.samples, y.disturbed, y.pace, y.wrong));
+                       y.samples, y.disturbed, y.fma_rate, y.wrong));
     EXPECT_EQ(x.estimate.seconds, y.estimate.seconds);
     EXPECT_EQ(x.estimate.low, y.estimate.low);
     EXPECT_EQ(x.estimate.high, y.estimate.high);
