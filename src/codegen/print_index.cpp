@@ -73,19 +73,23 @@ std::string print_conditions(Printer& p, const std::vector<ir::Condition>& condi
 
 namespace {
 
-// The name of the walked pointer from which only a constant leads to an element; none: nullptr.
-const std::string* walked_from(const Printer& p, int buffer, const ir::Index& index) {
+struct Way {  // to an element
+  std::string from;
+  ir::Index index;
+};
+
+// From the walked pointer from which only a constant leads to it, or from the beginning of its buffer.
+Way way_to(const Printer& p, int buffer, const ir::Index& index) {
   for (const auto& [pointer, name] : p.walked)
-    if (pointer.buffer == buffer && pointer.place.terms == index.terms) return &name;
-  return nullptr;
+    if (pointer.buffer == buffer && pointer.place.terms == index.terms) return {name, ir::constant(index.offset - pointer.place.offset)};
+  return {p.buffer_name(buffer), index};
 }
 
 }  // namespace
 
 Text print_address(Printer& p, int buffer, const ir::Index& index) {
-  const std::string* name = walked_from(p, buffer, index);
-  return p.spell("address", {{"buffer", {name != nullptr ? *name : p.buffer_name(buffer)}},
-                             {"index", print_index(p, name != nullptr ? ir::constant(index.offset) : index)}});
+  const Way way = way_to(p, buffer, index);
+  return p.spell("address", {{"buffer", {way.from}}, {"index", print_index(p, way.index)}});
 }
 
 bool is_single(const Printer& p, int buffer) {
@@ -94,9 +98,9 @@ bool is_single(const Printer& p, int buffer) {
 }
 
 Text print_element(Printer& p, int buffer, const ir::Index& index) {
-  if (const std::string* name = walked_from(p, buffer, index); name != nullptr)
-    return p.spell("element", {{"buffer", {*name}}, {"index", print_index(p, ir::constant(index.offset))}});
-  return print_element_at(p, buffer, print_index(p, index));
+  if (is_single(p, buffer)) return print_element_at(p, buffer, print_index(p, index));
+  const Way way = way_to(p, buffer, index);
+  return p.spell("element", {{"buffer", {way.from}}, {"index", print_index(p, way.index)}});
 }
 
 Text print_element_at(Printer& p, int buffer, const Text& index) {

@@ -1,15 +1,13 @@
 #include "codegen/walked.h"
 
 #include <algorithm>
-#include <set>
-#include <utility>
 
 namespace assay::codegen {
 namespace {
 
 struct Place {
-  Walked pointer;
-  std::set<int64_t> constants;
+  Walked first;
+  int64_t last = 0;  // constant
 };
 
 class Finder {
@@ -30,7 +28,7 @@ class Finder {
   std::vector<Walked> found() const {
     std::vector<Walked> out;
     for (const Place& p : places_)
-      if (p.constants.size() > 1) out.push_back(p.pointer);
+      if (p.last > p.first.place.offset) out.push_back(p.first);
     return out;
   }
 
@@ -45,11 +43,13 @@ class Finder {
     for (const ir::Value& a : v.args) add(a);
     if ((v.op != V::load && v.op != V::splat) || v.lanes == 1) return;
     if (!has_pointer(kernel_.buffers[static_cast<size_t>(v.id)]) || !ir::depends_on(v.index, var_)) return;
-    Walked pointer{v.id, v.index};
-    const int64_t constant = std::exchange(pointer.place.offset, 0);
-    auto at = std::find_if(places_.begin(), places_.end(), [&](const Place& p) { return p.pointer == pointer; });
-    if (at == places_.end()) at = places_.insert(at, {std::move(pointer), {}});
-    at->constants.insert(constant);
+    const auto at = std::find_if(places_.begin(), places_.end(), [&](const Place& p) { return p.first.buffer == v.id && p.first.place.terms == v.index.terms; });
+    if (at == places_.end()) {
+      places_.push_back({{v.id, v.index}, v.index.offset});
+      return;
+    }
+    at->first.place.offset = std::min(at->first.place.offset, v.index.offset);
+    at->last = std::max(at->last, v.index.offset);
   }
 
   const ir::Kernel& kernel_;

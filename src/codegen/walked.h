@@ -12,7 +12,7 @@ namespace assay::codegen {
 
 struct Walked {
   int buffer = -1;
-  ir::Index place;  // without a constant
+  ir::Index place;  // the first of those it loads
   bool operator==(const Walked&) const = default;
 };
 

@@ -277,6 +277,7 @@ std::optional<Measured> free_clock(const Observations& all) {
     // The same clock a little higher: where it changes within seconds, a whole run has seen more of it than one experiment.
     m.high = std::max(m.high, beside);
     m.value = beside;
+    m.note = fmt::format("most experiments ran at it; the clock experiment saw {:.2f} GHz", 1e-9 / own->value);
     return m;
   }
   if (beside <= 0) return std::nullopt;

@@ -4,9 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "codegen/dialect.h"
 #include "codegen/kernels.h"
-#include "codegen/render.h"
+#include "codegen/printed.h"
 
 namespace assay::codegen {
 namespace {
@@ -31,13 +30,6 @@ Kernel two_sums(Value from, int uses = 2) {
   return k;
 }
 
-std::string printed(const Kernel& kernel, const char* dialect) {
-  const auto d = parse_dialect(dialect_text(dialect), dialect);
-  EXPECT_TRUE(d.ok());
-  const auto text = render(std::vector{kernel}, *d);
-  return text.ok() ? *text : assay::render(text.diags());
-}
-
 TEST(Held, a_load_of_each_iteration_that_two_operations_use) {
   const Value moved = load(0, variable(1, kLanes), kLanes);
   EXPECT_EQ(held_registers(two_sums(moved)), (std::vector<bool>{false, false, true}));
@@ -58,10 +50,10 @@ TEST(Held, not_what_one_uses_a_loop_leaves_or_is_computed) {
 
 TEST(Held, is_said_where_the_dialect_has_a_word_for_it) {
   const Kernel kernel = two_sums(load(0, variable(1, kLanes), kLanes));
-  EXPECT_THAT(printed(kernel, "cpp"), HasSubstr("r2_r = held_of<f32x8>(*(const f32x8_mem*)(p0_x + i1_i * 8));"));
-  EXPECT_THAT(printed(kernel, "cpp"), HasSubstr("V held_of(V v)"));
-  EXPECT_THAT(printed(two_sums(load(0, {}, kLanes)), "cpp"), Not(HasSubstr("held_of")));
-  EXPECT_THAT(printed(kernel, "cuda"), Not(HasSubstr("held")));
+  EXPECT_THAT(printed_in(kernel, "cpp"), HasSubstr("r2_r = held_of<f32x8>(*(const f32x8_mem*)(p0_x + i1_i * 8));"));
+  EXPECT_THAT(printed_in(kernel, "cpp"), HasSubstr("V held_of(V v)"));
+  EXPECT_THAT(printed_in(two_sums(load(0, {}, kLanes)), "cpp"), Not(HasSubstr("held_of")));
+  EXPECT_THAT(printed_in(kernel, "cuda"), Not(HasSubstr("held")));
 }
 
 }  // namespace

@@ -4,9 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "codegen/dialect.h"
 #include "codegen/kernels.h"
-#include "codegen/render.h"
+#include "codegen/printed.h"
 
 namespace assay::codegen {
 namespace {
@@ -36,16 +35,9 @@ Kernel sums(Block body) {
 
 std::vector<Walked> found(const Kernel& k) { return walked_pointers(k, std::get<For>(k.body[3].node)); }
 
-std::string printed(const Kernel& kernel, const char* dialect) {
-  const auto d = parse_dialect(dialect_text(dialect), dialect);
-  EXPECT_TRUE(d.ok());
-  const auto text = render(std::vector{kernel}, *d);
-  return text.ok() ? *text : assay::render(text.diags());
-}
-
 TEST(Walked, WhatIsLoadedAtTwoConstants) {
   EXPECT_THAT(found(sums({added(0, row(0)), added(1, row(100))})), ElementsAre(Walked{0, variable(1)}));
-  EXPECT_THAT(found(sums({added(0, row(100)), added(1, row(700))})), ElementsAre(Walked{0, variable(1)})) << "its constants are not the place's";
+  EXPECT_THAT(found(sums({added(0, row(700)), added(1, row(100))})), ElementsAre(Walked{0, variable(1) + 100})) << "the first of them in memory";
 }
 
 TEST(Walked, NotOnePlaceNorWhatStands) {
@@ -72,12 +64,43 @@ TEST(Walked, NotALoopAroundAnother) {
 
 TEST(Walked, HasANameWhereTheDialectHasAWordForIt) {
   const Kernel k = sums({added(0, row(0)), added(1, row(100))});
-  const std::string opencl = printed(k, "opencl");
+  const std::string opencl = printed_in(k, "opencl");
   EXPECT_THAT(opencl, HasSubstr("WALKED(w0)"));
   EXPECT_THAT(opencl, HasSubstr("w0[0]"));
   EXPECT_THAT(opencl, HasSubstr("w0[100]"));
   EXPECT_THAT(opencl, HasSubstr("p1_v + ")) << "what is loaded at one place only keeps its address";
-  EXPECT_THAT(printed(k, "cpp"), Not(HasSubstr("w0")));
+  EXPECT_THAT(printed_in(k, "cpp"), Not(HasSubstr("w0")));
+}
+
+// A pointer names what the loop does load: none lies before its array, as at a border that other iterations leave out.
+TEST(Walked, BeginsAtThePlaceItLoadsFirst) {
+  const std::string opencl = printed_in(sums({added(0, row(700)), added(1, row(100))}), "opencl");
+  EXPECT_THAT(opencl, HasSubstr("w0 = p0_x + (i1_i + 100); WALKED(w0);"));
+  EXPECT_THAT(opencl, HasSubstr("w0[0]"));
+  EXPECT_THAT(opencl, HasSubstr("w0[600]"));
+}
+
+TEST(Walked, InTheGroupsOwnMemory) {
+  const auto own = [](int64_t at) { return splat(3, variable(1) + at, kLanes); };
+  Kernel k = sums({added(0, own(0)), added(1, own(100))});
+  k.buffers.push_back(scratch("s", 800));
+  const std::string opencl = printed_in(k, "opencl");
+  EXPECT_THAT(opencl, HasSubstr("__local const float* w0 = p3_s + i1_i; WALKED(w0);"));
+  EXPECT_THAT(opencl, HasSubstr("w0[100]"));
+}
+
+TEST(Walked, EndsWithItsLoop) {
+  Kernel k = sums({added(0, row(0)), added(1, row(100))});
+  k.index_names.push_back("j");
+  const auto other = [](int64_t at) {
+    return assign(0, op(ValueOp::fma, {splat(0, variable(2) + at, kLanes), load(1, variable(2, kLanes), kLanes), reg(0, kLanes)}));
+  };
+  k.body.insert(k.body.begin() + 4, loop(2, 90, {other(300), other(500)}));
+  k.body.insert(k.body.begin() + 5, assign(0, op(ValueOp::fma, {splat(0, ir::constant(100), kLanes), reg(0, kLanes), reg(1, kLanes)})));
+  const std::string opencl = printed_in(k, "opencl");
+  EXPECT_THAT(opencl, HasSubstr("w1 = p0_x + (i2_j + 300); WALKED(w1);"));
+  EXPECT_THAT(opencl, HasSubstr("w1[200]"));
+  EXPECT_THAT(opencl, HasSubstr("p0_x[100]")) << "behind both";
 }
 
 }  // namespace
