@@ -38,7 +38,7 @@ void declare(Options& options, Request& r, const Command& self) {
   options.add_flag("--resume", r.probe.resume, "go on with the experiments that an earlier probe lacks");
   options.add_option("--from", r.from, "infer from an earlier probe; no device is touched")
       .type_name("DIR");
-  options.add_option("--only", r.probe.only, "run only this experiment; any number")
+  options.add_option("--only", r.probe.only, "run only this experiment, or all of compute, memory or control; any number")
       .type_name("NAME")
       .allow_extra_args(false);
   options.add_format();

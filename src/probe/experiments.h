@@ -10,6 +10,7 @@ namespace assay::probe {
 
 struct Experiment {
   const char* name;
+  const char* topic;      // what `--only` may name instead: compute, memory, control
   const char* needs;      // names, separated by spaces; a missing one is replaced by its default
   const char* provides;
   double weight;          // of the budget

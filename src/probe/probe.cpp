@@ -7,8 +7,8 @@
 #include <map>
 #include <memory>
 
-#include "base/edit_distance.h"
 #include "base/version.h"
+#include "probe/asked.h"
 #include "probe/code.h"
 #include "probe/experiments.h"
 #include "probe/forms.h"
@@ -349,23 +349,13 @@ Result<ProbeResult> Prober::run() {
   return ProbeResult{std::move(profile).value(), std::move(observations_), std::move(warnings), seconds_, build_seconds_};
 }
 
-Diags check_names(const std::vector<std::string>& names) {
-  std::vector<std::string> known;
-  for (const Experiment& e : experiments()) known.emplace_back(e.name);
-  Diags out;
-  for (const std::string& name : names) {
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    const std::string near = nearest(name, known);
-    out.push_back(error(fmt::format("there is no experiment '{}'; there are: {}", name, fmt::join(known, ", ")),
-                        near.empty() ? "" : fmt::format("did you mean '{}'?", near)));
-  }
-  return out;
-}
-
 }  // namespace
 
-Result<ProbeResult> probe(const std::string& device, const ProbeOptions& options) {
-  if (Diags diags = check_names(options.only); !diags.empty()) return diags;
+Result<ProbeResult> probe(const std::string& device, const ProbeOptions& given) {
+  ProbeOptions options = given;
+  Result<std::vector<std::string>> asked = experiments_asked(given.only);
+  if (!asked) return asked.diags();
+  options.only = std::move(*asked);
   if (!options.resume || options.observations.empty()) return Prober(device, options, {}).run();
   auto earlier = read_journal(options.observations);
   if (!earlier) return earlier.diags();

@@ -35,7 +35,8 @@ TEST(Resume, AnotherDriverIsAnErrorTheDateIsNone) {
 }
 
 constexpr Experiment kTable[] = {
-    {"line", "", "", 1, nullptr}, {"chase", "line", "", 1, nullptr}, {"latency", "chase", "", 1, nullptr}, {"clock", "", "", 1, nullptr}};
+    {"line", "memory", "", "", 1, nullptr}, {"chase", "memory", "line", "", 1, nullptr},
+    {"latency", "memory", "chase", "", 1, nullptr}, {"clock", "compute", "", "", 1, nullptr}};
 
 Observations ended(std::vector<std::pair<const char*, Outcome>> endings) {
   Observations o;

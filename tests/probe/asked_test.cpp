@@ -1,0 +1,70 @@
+// What `--only` stands for.
+#include "probe/asked.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "probe/experiments.h"
+
+namespace assay::probe {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+TEST(Asked, AnExperimentAloneAndInTheTablesOrder) {
+  EXPECT_THAT(*experiments_asked({}), IsEmpty());
+  EXPECT_THAT(*experiments_asked({"bandwidth"}), ElementsAre("bandwidth"));
+  EXPECT_THAT(*experiments_asked({"launch", "clock"}), ElementsAre("clock", "launch"));
+}
+
+TEST(Asked, ATopicWithAllThatItsExperimentsNeed) {
+  for (const char* topic : {"compute", "memory", "control"}) {
+    const std::vector<std::string> all = *experiments_asked({topic});
+    int own = 0;
+    for (const Experiment& e : experiments()) {
+      const bool is_there = std::find(all.begin(), all.end(), e.name) != all.end();
+      if (std::string(e.topic) == topic) {
+        EXPECT_TRUE(is_there) << e.name;
+        ++own;
+      }
+      std::istringstream needs(e.needs);
+      for (std::string need; is_there && needs >> need;) EXPECT_THAT(all, Contains(need)) << e.name;
+    }
+    EXPECT_GE(own, 4) << topic;
+    EXPECT_LT(all.size(), experiments().size()) << topic;
+  }
+  EXPECT_THAT(*experiments_asked({"memory"}), Contains("fma")) << "bandwidth needs it";
+  EXPECT_THAT(*experiments_asked({"memory"}), Not(Contains("launch")));
+}
+
+TEST(Asked, EveryExperimentButTheChecksHasATopic) {
+  for (const Experiment& e : experiments()) EXPECT_EQ(*e.topic == 0, std::string(e.name) == "checks") << e.name;
+}
+
+TEST(Asked, WhatItNeedsStandsBeforeIt) {
+  std::vector<std::string> before;
+  for (const Experiment& e : experiments()) {
+    std::istringstream needs(e.needs);
+    for (std::string need; needs >> need;) EXPECT_THAT(before, Contains(need)) << e.name;
+    before.emplace_back(e.name);
+  }
+}
+
+TEST(Asked, ANameThatIsNoneIsAnErrorWithAHint) {
+  const auto asked = experiments_asked({"memroy", "clock", "x"});
+  ASSERT_FALSE(asked.ok());
+  ASSERT_EQ(asked.diags().size(), 2u);
+  EXPECT_THAT(asked.diags()[0].message, HasSubstr("there is no experiment 'memroy'; there are: checks, clock"));
+  EXPECT_THAT(asked.diags()[0].message, HasSubstr("or all of a topic: compute, memory, control"));
+  EXPECT_THAT(render(asked.diags()), HasSubstr("did you mean 'memory'?"));
+}
+
+}  // namespace
+}  // namespace assay::probe
