@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <set>
-#include <sstream>
 
 #include "base/edit_distance.h"
 #include "probe/experiments.h"
@@ -40,8 +39,7 @@ Result<std::vector<std::string>> experiments_asked(const std::vector<std::string
   for (auto e = experiments().rbegin(); e != experiments().rend(); ++e) {
     if (!wanted.contains(e->topic) && !needed.contains(e->name)) continue;
     wanted.insert(e->name);
-    std::istringstream needs(e->needs);
-    for (std::string name; needs >> name;) needed.insert(name);
+    for (const std::string& name : needs_of(*e)) needed.insert(name);
   }
   std::vector<std::string> out;
   for (const std::string& name : known)

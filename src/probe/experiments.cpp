@@ -1,6 +1,8 @@
 #include "probe/experiments.h"
 
 #include <array>
+#include <iterator>
+#include <sstream>
 
 namespace assay::probe {
 namespace {
@@ -57,5 +59,10 @@ constexpr auto kExperiments = std::to_array<Experiment>({
 }  // namespace
 
 std::span<const Experiment> experiments() { return kExperiments; }
+
+std::vector<std::string> needs_of(const Experiment& e) {
+  std::istringstream words(e.needs);
+  return {std::istream_iterator<std::string>(words), {}};
+}
 
 }  // namespace assay::probe

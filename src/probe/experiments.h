@@ -3,6 +3,8 @@
 #pragma once
 
 #include <span>
+#include <string>
+#include <vector>
 
 #include "probe/session.h"
 
@@ -19,6 +21,7 @@ struct Experiment {
 };
 
 std::span<const Experiment> experiments();
+std::vector<std::string> needs_of(const Experiment& e);
 
 // Arithmetic (experiments_compute.cpp).
 void run_checks(Session& s);

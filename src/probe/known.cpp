@@ -271,19 +271,19 @@ int Known::level(int n) const {
 std::optional<Measured> free_clock(const Observations& all) {
   const auto own = summarize(select(all, "clock", "sentinel"), Estimator::latency);
   const double beside = clock_of(all.points);
+  const std::string of_others = own ? fmt::format("of additions beside other experiments: the clock experiment saw {:.2f} GHz", 1e-9 / own->value) : "";
   if (own && 1 / own->value > kOneClock * beside) {
     Measured m = inverse(*own, 1);
     if (beside <= m.value) return m;
     // The same clock a little higher: where it changes within seconds, a whole run has seen more of it than one experiment.
     m.high = std::max(m.high, beside);
     m.value = beside;
-    m.note = fmt::format("most experiments ran at it; the clock experiment saw {:.2f} GHz", 1e-9 / own->value);
+    m.note = of_others;
     return m;
   }
   if (beside <= 0) return std::nullopt;
   return Measured{beside, kOneClock * beside, beside / kOneClock, static_cast<int64_t>(all.points.size()),
-                  own ? fmt::format("of additions beside other experiments: the clock experiment saw {:.2f} GHz", 1e-9 / own->value)
-                      : "of additions beside other experiments: the clock experiment did not run"};
+                  own ? of_others : "of additions beside other experiments: the clock experiment did not run"};
 }
 
 Known known_from(const Observations& all) {

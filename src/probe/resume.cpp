@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <set>
-#include <sstream>
 
 #include "base/version.h"
 #include "probe/journal.h"
@@ -25,12 +23,8 @@ Diag in_journal(const std::string& directory, std::string message, std::string h
 }
 
 std::vector<std::string> needs_of(std::span<const Experiment> table, const std::string& experiment) {
-  for (const Experiment& e : table) {
-    if (e.name != experiment) continue;
-    std::istringstream words(e.needs);
-    return {std::istream_iterator<std::string>(words), {}};
-  }
-  return {};
+  const auto e = std::find_if(table.begin(), table.end(), [&](const Experiment& x) { return x.name == experiment; });
+  return e == table.end() ? std::vector<std::string>{} : needs_of(*e);
 }
 
 }  // namespace
