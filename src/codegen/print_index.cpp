@@ -1,5 +1,8 @@
 // Index expressions as 64-bit integer arithmetic. What the variables' ranges tell decides between
 // plain and floor division, and which bounds need no test.
+#include <algorithm>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "codegen/printer.h"
@@ -33,13 +36,27 @@ Text print_term(Printer& p, const ir::Term& t) {
   return text;
 }
 
+// The variable of a term that is bound last, and so moves it in the innermost loop.
+int last_bound(const ir::Term& t) {
+  int last = t.var;
+  for (const ir::Index& i : t.of)
+    for (const ir::Term& inner : i.terms) last = std::max(last, last_bound(inner));
+  return last;
+}
+
 }  // namespace
 
+// What outer loops move stands first: sums are taken from the left, and g++, which regroups none of signed numbers, computes
+// what a loop does not move before it.
 Text print_index(Printer& p, const ir::Index& index) {
+  std::vector<const ir::Term*> terms;
+  for (const ir::Term& t : index.terms)
+    if (t.coeff != 0) terms.push_back(&t);
+  std::stable_sort(terms.begin(), terms.end(), [](const ir::Term* a, const ir::Term* b) { return last_bound(*a) < last_bound(*b); });
   std::string sum;
   int level = kCallLevel, count = 0;
-  for (const ir::Term& t : index.terms) {
-    if (t.coeff == 0) continue;
+  for (const ir::Term* term : terms) {
+    const ir::Term& t = *term;
     const bool minus = t.coeff < 0 && count > 0;
     const int64_t coeff = minus ? -t.coeff : t.coeff;
     Text text = print_term(p, t);
@@ -48,7 +65,7 @@ Text print_index(Printer& p, const ir::Index& index) {
     level = count == 0 ? text.level : kSum;
     if (count > 0)
       text = parenthesised(text, kProduct);
-    else if (index.terms.size() > 1)
+    else if (terms.size() > 1)
       text = parenthesised(text, kSum);
     sum += (count == 0 ? "" : minus ? " - " : " + ") + text.text;
     ++count;

@@ -2,6 +2,7 @@
 // buffer's own layout, each element once, whichever of a group's waves copies it. Vectors run along the dimension that is contiguous in the source; when it is
 // contiguous in the copy too, whole vectors are stored, else their lanes are scattered.
 #include <algorithm>
+#include <optional>
 
 #include "lower/build.h"
 #include "lower/lowering.h"
@@ -57,6 +58,32 @@ void clip(const Copy& c, int dim, const ir::Index& end, ir::For& loop) {
   loop.bounds.push_back(dim == c.dealt_dim ? end + ir::variable(c.s.kernel.wave, -loop.limit) : end);
 }
 
+// Calls `body` with a position that walks [0, n), but ends before `end` where there is one; block by block where layouts have
+// blocks, so that no place in them is found by dividing.
+template <class Body>
+void emit_walk(const Copy& c, int dim, const char* name, int64_t n, const std::optional<ir::Index>& end, ir::Block& out, const Body& body) {
+  Lowering& s = c.s;
+  const int64_t block = dim == c.dealt_dim ? 0 : copy_block(s.p, c.staged.staging, dim);
+  if (block == 0) {
+    auto [loop, at] = walk(c, dim, name, n);
+    if (end) clip(c, dim, *end, loop);
+    body(at, loop.body);
+    append(out, std::move(loop));
+    return;
+  }
+  auto [blocks, number] = walk(c, dim, name, (n + block - 1) / block);
+  auto [inside, place] = walk(c, dim, name, block);
+  const ir::Index first = number * block;
+  if (n % block != 0) inside.bounds.push_back(ir::constant(n) + first * -1);
+  if (end) {
+    blocks.bounds.push_back(ir::divide(*end + (block - 1), block, s.ranges));
+    inside.bounds.push_back(*end + first * -1);
+  }
+  body(first + place, inside.body);
+  append(blocks.body, std::move(inside));
+  append(out, std::move(blocks));
+}
+
 ir::Value copied_vector(const Copy& c, const ir::Index& from, int count) {
   ir::Value v;
   v.op = ir::ValueOp::load;
@@ -101,12 +128,13 @@ void emit_vector_dim(const Copy& c, const std::vector<ir::Index>& local, ir::Blo
   const ir::Index origin_vectors = ir::divide(c.origin[d], w, s.ranges);
   const bool clipped = ir::range_of(c.origin[d], s.ranges).high + region > size;
   if (full > 0) {
-    auto [loop, at] = walk(c, c.vector_dim, "v", full);
-    if (clipped) clip(c, c.vector_dim, ir::constant(size / w) + origin_vectors * -1, loop);
-    std::vector<ir::Index> inner = local;
-    inner[d] = at * w;
-    emit_element(c, std::move(inner), static_cast<int>(w), loop.body);
-    append(out, std::move(loop));
+    std::optional<ir::Index> end;
+    if (clipped) end = ir::constant(size / w) + origin_vectors * -1;
+    emit_walk(c, c.vector_dim, "v", full, end, out, [&](const ir::Index& at, ir::Block& inside) {
+      std::vector<ir::Index> inner = local;
+      inner[d] = at * w;
+      emit_element(c, std::move(inner), static_cast<int>(w), inside);
+    });
   }
   // A partial vector: where the tensor ends inside this region, else where the region ends.
   const auto partial = [&](const ir::Index& at, int64_t count, std::vector<ir::Condition> when) {
@@ -151,12 +179,13 @@ void emit_dims(const Copy& c, size_t next, const std::vector<int>& dims, std::ve
     emit_dims(c, next + 1, dims, std::move(local), out);
     return;
   }
-  auto [loop, at] = walk(c, dims[next], "c", region);
-  if (ir::range_of(c.origin[d], s.ranges).high + region > c.shape[d])
-    clip(c, dims[next], ir::constant(c.shape[d]) + c.origin[d] * -1, loop);
-  local[d] = at;
-  emit_dims(c, next + 1, dims, std::move(local), loop.body);
-  append(out, std::move(loop));
+  std::optional<ir::Index> end;
+  if (ir::range_of(c.origin[d], s.ranges).high + region > c.shape[d]) end = ir::constant(c.shape[d]) + c.origin[d] * -1;
+  emit_walk(c, dims[next], "c", region, end, out, [&](const ir::Index& at, ir::Block& inside) {
+    std::vector<ir::Index> inner = local;
+    inner[d] = at;
+    emit_dims(c, next + 1, dims, std::move(inner), inside);
+  });
 }
 
 // The outermost dimension with a turn for every wave; else that with the most. -1: there is but one of everything.

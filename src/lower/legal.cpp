@@ -62,8 +62,10 @@ void check_iterations(const ir::Program& p, const hwdesc::Target& target, Diags&
   for (const ir::Staging& s : p.staging) {
     const std::vector<int64_t> shape = staged_shape(p, s);
     const int vectors = copy_vector_dim(p, s);
-    for (int d = 0; d < static_cast<int>(shape.size()); ++d)
-      most = std::max(most, d == vectors ? shape[static_cast<size_t>(d)] / p.vector_width : shape[static_cast<size_t>(d)]);
+    for (int d = 0; d < static_cast<int>(shape.size()); ++d) {
+      const int64_t n = shape[static_cast<size_t>(d)] / (d == vectors ? p.vector_width : 1), block = copy_block(p, s, d);
+      most = std::max(most, block == 0 || !p.workers.empty() ? n : std::max(block, (n + block - 1) / block));
+    }
   }
   if (static_cast<double>(most) > limit.value->v)
     out.push_back(error(p.name + ": a loop of " + std::to_string(most) + " iterations, where the driver ends loops after " +

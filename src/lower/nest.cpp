@@ -167,6 +167,30 @@ int copy_vector_dim(const ir::Program& p, const ir::Staging& s) {
   return inner.dim;
 }
 
+int64_t copy_block(const ir::Program& p, const ir::Staging& s, int dim) {
+  const auto least = [&](const ir::Layout& layout) {
+    int64_t out = 0;
+    for (const ir::PhysicalDim& d : layout.dims)
+      if (d.dim == dim && d.div == 1 && d.mod > 0) out = out == 0 ? d.mod : std::min(out, d.mod);
+    return out;
+  };
+  const ir::Read& r = p.graph.nodes[0].reads[static_cast<size_t>(s.read)];
+  const ir::Index& along = r.index[static_cast<size_t>(dim)];
+  int64_t block = least(s.layout);
+  if (block == 0) {
+    block = least(p.layouts[static_cast<size_t>(r.tensor)]);
+    if (block == 0 || ir::range_of(along, tile_ranges(p, s.level)).low % block != 0) return 0;
+    for (int a = 0; a < static_cast<int>(p.graph.nodes[0].axes.size()); ++a) {
+      if (!ir::depends_on(along, a) || ir::tile_count(p, s.level, a) == 1) continue;
+      const std::optional<int64_t> c = ir::stride_of(along, a);
+      if (!c || *c * tile(p, s.level, a) % block != 0) return 0;
+    }
+  }
+  const int64_t step = dim == copy_vector_dim(p, s) ? p.vector_width : 1;
+  const int64_t steps = staged_shape(p, s)[static_cast<size_t>(dim)] / step;
+  return block % step == 0 && block / step > 1 && block / step < steps ? block / step : 0;
+}
+
 int unrolled_steps(const ir::Program& p) {
   constexpr int kSteps = 4;
   const bool several = std::any_of(p.workers.begin(), p.workers.end(), [](int64_t n) { return n > 1; });

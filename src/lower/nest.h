@@ -68,6 +68,10 @@ std::vector<int64_t> staged_shape(const ir::Program& p, const ir::Staging& s);
 // spans the dimension, and equidistant lanes on both sides.
 int copy_vector_dim(const ir::Program& p, const ir::Staging& s);
 
+// Steps (vectors along that dimension, else elements) behind which a copy, or the tensor it is made of where regions begin with
+// one, begins a new block along a dimension; 0: it lies in one.
+int64_t copy_block(const ir::Program& p, const ir::Staging& s, int dim);
+
 // Distance in elements between neighbours along logical dimension `dim` in a layout, for vectors of
 // `width` that start at multiples of it; nullopt: they are not equidistant.
 std::optional<int64_t> lane_stride(const ir::Layout& layout, std::span<const int64_t> shape, int dim, int width);
