@@ -1,7 +1,7 @@
 // How far the model has been from the clock, by what it knows of its own certainty: the part of an
 // estimate's interval that no profile can explain. Not fitted per chip.
 //
-//   -ln(measured / predicted) <= a + b ln(1 / efficiency) + c near + d far + e (1 - vector) + f issue + g halvings    92.5 times in a hundred
+//   -ln(measured / predicted) <= a + b ln(1 / efficiency) + c near + d far + e (1 - vector) + f issue + g halvings + h contended    92.5 times in a hundred
 //    ln(measured / predicted) <= the same with numbers of its own                                                     the same
 //
 // Quantile regression (Koenker, Bassett 1978) over 12500 programs of 40 operators, most of them the model's best tenth or drawn uniformly
@@ -26,6 +26,11 @@ inline constexpr double kPipeSharpness = 4.5;
 // it: 1 all of it, as on the cores of the ECM papers, 0 none, as on one that overlaps everything.
 inline constexpr double kInTurn = 0.36;
 
+// p of the norm that joins all of that with the time for which units keep lines from each other. Assumed: stores leave a core in order, so
+// one that waits for its line holds up the next, yet a core goes on meanwhile as far as it can keep them; between both, by the times of 200 programs
+// on a machine where such lines cost up to 28 ns each, or next to nothing, as the units happen to run in step or not.
+inline constexpr double kContendedSharpness = 1.25;
+
 // The p-norm of what goes on side by side, none of it below 0.
 double joined(std::span<const double> parts, double p);
 
@@ -46,6 +51,7 @@ struct Certainty {
   double halvings = 0;       // of the unit's vectors, to the width of the program's
   double near = 0, far = 0;  // parts of the time that lines take on their way between a unit's own caches, and from memories that units share
   double vector = 0, issue = 0;  // parts of the time in which the vector pipes are busy, and in which slots are
+  double contended = 0;      // the part of the time for which units keep lines from each other, were nothing else to do
 };
 
 struct Residual {            // measured / predicted lies within, nine times in ten

@@ -72,7 +72,8 @@ class Estimator {
     handing_over();
     taking_over();
     translating();
-    const double body = std::max(m_.simt ? compose_simt() : compose_simd(), contended_);
+    const std::array<double, 2> parts = {m_.simt ? compose_simt() : compose_simd(), contended_};
+    const double body = model::joined(parts, model::kContendedSharpness);
     overhead(body);
     const double late = joining(body);
     out_.seconds = body + fixed_ + late;
@@ -453,7 +454,8 @@ class Estimator {
 
   model::Certainty certainty() const {
     const double all = std::max(out_.seconds, 1e-15);
-    return {out_.efficiency, std::log2(std::max(1.0, static_cast<double>(m_.native_width) / width_)), cost_.near / all, cost_.far / all, cost_.vector / all, cost_.issue / all};
+    return {out_.efficiency, std::log2(std::max(1.0, static_cast<double>(m_.native_width) / width_)), cost_.near / all, cost_.far / all, cost_.vector / all, cost_.issue / all,
+            contended_ / all};
   }
 
   const ir::Program& p_;
