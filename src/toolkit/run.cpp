@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "files/files.h"
+#include "probe/stats.h"
+#include "probe/system.h"
 #include "toolkit/counter_rng.h"
 #include "toolkit/packing.h"
 #include "toolkit/placement.h"
@@ -118,6 +122,18 @@ Result<Times> time_recorded(const Placement& p, const Bundle& bundle, const Ends
   return times_of(times->total);
 }
 
+// A host's threads that feed a device apart from it may wait; those that compute may not.
+bool computes_here(const runtime::DeviceInfo& device) {
+  return !device.simulated && std::find(device.facts.begin(), device.facts.end(), std::pair<std::string, std::string>{"class", "cpu"}) != device.facts.end();
+}
+
+Diag kept_waiting_by_others(double share) {
+  Diag d = error(fmt::format("other programs kept this one waiting for {:.0f} % of the time it was measured: the device itself is faster", 100 * share),
+                 "run it again when nothing else does");
+  d.severity = Severity::warning;
+  return d;
+}
+
 }  // namespace
 
 Values generate_inputs(const ir::Graph& graph, uint64_t seed) {
@@ -161,9 +177,12 @@ Result<RunResult> run_bundle(const Bundle& bundle, const Values& inputs,
   out.outputs = std::move(*outputs);
   write_inputs(*placement, bundle, *ends, inputs);
   report(options.progress, 0, 1, "running");
+  const probe::CpuTimes before = probe::read_cpu_times();
   const auto times = placement->module->run(placement->launches,
                                             {options.repeat, options.warm_up, options.cancel});
   if (!times) return times.diags();
+  if (computes_here(placement->device->info())) out.kept_waiting = probe::kept_waiting(before, probe::read_cpu_times());
+  if (out.kept_waiting > probe::kDisturbed) out.notes.push_back(kept_waiting_by_others(out.kept_waiting));
   take_times(*times, out);
   if (options.recorded) {
     const auto recorded = time_recorded(*placement, bundle, *ends, inputs, options, out.outputs);

@@ -47,6 +47,7 @@ struct RunResult {
   std::vector<Times> steps;  // per step of the plan, over the repeats
   Times total;
   std::optional<Times> recorded;  // the total where launches are recorded
+  double kept_waiting = 0;  // by other programs: the share of the timed runs; more than a few hundredths is said in notes, too
   double build_s = 0;  // the kernel compiler, this time; 0: from the cache
   Diags notes;         // warnings
 };

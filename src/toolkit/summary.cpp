@@ -36,6 +36,7 @@ Summary summarize(const Bundle& bundle, const RunResult& run,
   s.measured = run.total;
   s.plan_s = bundle.plan_s;
   s.build_s = bundle.build_s + run.build_s;
+  s.kept_waiting = run.kept_waiting;
   for (size_t i = 0; i < bundle.plan.steps.size(); ++i) {
     const model::Estimate& e = bundle.estimates[i];
     s.operators.push_back(
@@ -75,6 +76,7 @@ Json to_json(const Summary& s) {
   out["measured_quartiles_s"] = {s.measured.low, s.measured.high};
   out["plan_s"] = s.plan_s;
   out["build_s"] = s.build_s;
+  out["kept_waiting"] = s.kept_waiting;
   if (s.calibrated) out["calibrated"] = to_json(*s.calibrated);
   if (s.recorded) {
     out["recorded"] = {{"measured_s", s.recorded->measured.median},

@@ -33,6 +33,7 @@ struct Summary {
   std::optional<Verdict> verdict;  // nullopt: not checked
   double predicted_s = 0, low_s = 0, high_s = 0;
   Times measured;
+  double kept_waiting = 0;  // by other programs: the share of the timed runs
   double plan_s = 0, build_s = 0;
   std::vector<OperatorSummary> operators;
   std::optional<Span> calibrated;  // of the total

@@ -1,6 +1,8 @@
 // Printed kernels: the text as a whole for small ones, and what a dialect can not spell.
 #include "codegen/render.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -96,6 +98,19 @@ TEST(Render, indices_use_plain_division_where_the_range_allows_it) {
   EXPECT_THAT(statement(divided(variable(0))), HasSubstr("(uint64_t)"));
   EXPECT_THAT(statement(divided(variable(0) + (-1))),
               HasSubstr("floor_modulo(floor_divide(i0_group - 1, 3), 2)"));
+}
+
+TEST(Render, sums_begin_with_what_outer_loops_move) {
+  Kernel k = copy(100);
+  auto& inside = std::get<ir::If>(std::get<ir::For>(k.body[0].node).body[0].node);
+  for (ir::Block* b : {&inside.then_body, &inside.else_body}) {
+    auto& stored = std::get<ir::Store>((*b)[0].node);
+    for (Index* i : {&stored.index, &stored.value.index}) std::reverse(i->terms.begin(), i->terms.end());
+  }
+  ASSERT_NE(k.body, copy(100).body);
+  EXPECT_EQ(printed({k}), printed({copy(100)}));
+  std::get<ir::Store>(inside.then_body[0].node).index = Index{{{1, -1, {variable(1)}, 2, 0}, {64, 0, {}, 1, 0}}, 5};
+  EXPECT_THAT(printed({k}), HasSubstr("(p1_y + (i0_group * 64 + (int64_t)((uint64_t)(i1_i) / 2u) + 5))"));
 }
 
 TEST(Render, names_are_free_text) {

@@ -222,6 +222,34 @@ TEST(Lower, GroupsOfWavesKeepToTheLimits) {
   EXPECT_TRUE(has(faults(other, small_gpu(8)), "an operand is staged inside of a wave's tile"));
 }
 
+// Panels of eight columns, and a tensor in blocks of eight: no place in either is found by dividing, also where the tensor ends inside of a copy.
+TEST(Lower, CopiesGoBlockByBlock) {
+  const ir::Layout blocks{{{1, 8, 0}, {0, 1, 0}, {1, 1, 8}}, {}};
+  for (const bool source : {false, true}) {
+    ir::Program p = plain("inputs: {a: f32 16x32, b: f32 32x60}\nnodes:\n  - {op: matmul, out: \"c[m, n]\", axes: {m: 16, n: 60, k: 32}, body: \"a[m, k] * b[k, n]\"}\noutputs: [c]\n",
+                          {{"l1", {16, 40, 32}, {0, 1}}, {"l1", {16, 40, 8}, {2, 0, 1}}, {"registers", {4, 8, 1}, {0, 1, 2}}});
+    p.vector_axis = 1;
+    p.vector_width = 4;
+    p.staging = {{1, 1, source ? ir::row_major(2) : blocks}};
+    if (source) p.layouts[1] = blocks;
+    const Result<ir::Kernel> kernel = lower::lower(p, small_cpu(4, 1));
+    ASSERT_TRUE(kernel.ok()) << render(kernel.diags());
+    const std::string text = ir::print_kernel(*kernel);
+    EXPECT_EQ(text.find('%'), std::string::npos) << text;
+    EXPECT_EQ(lower::copy_block(p, p.staging[0], 1), 2) << "vectors";
+    EXPECT_EQ(lower::copy_block(p, p.staging[0], 0), 0) << "rows";
+    std::mt19937 rng(11);
+    const Comparison c = compare(p, small_cpu(4, 1), rng);
+    EXPECT_EQ(c.fault, "");
+    EXPECT_LT(c.difference, 1e-5);
+  }
+  ir::Program odd = plain("inputs: {a: f32 16x32, b: f32 32x60}\nnodes:\n  - {op: matmul, out: \"c[m, n]\", axes: {m: 16, n: 60, k: 32}, body: \"a[m, k] * b[k, n]\"}\noutputs: [c]\n",
+                          {{"l1", {16, 20, 32}, {0, 1}}, {"registers", {4, 4, 1}, {0, 1, 2}}});
+  odd.layouts[1] = blocks;
+  odd.staging = {{1, 0, ir::row_major(2)}};
+  EXPECT_EQ(lower::copy_block(odd, odd.staging[0], 1), 0) << "regions begin inside of blocks";
+}
+
 double loads_of(const ir::Program& p, size_t buffer) {
   const Result<ir::Kernel> kernel = lower::lower(p, small_cpu(4, 1));
   EXPECT_TRUE(kernel.ok()) << render(kernel.diags());

@@ -1,6 +1,14 @@
 // Model + profile -> bundle -> disk -> run, and what is refused on the way.
 #include "toolkit/bundle.h"
 
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <thread>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -134,6 +142,48 @@ TEST(Bundle, AForeignProfileIsPredictedAndNotRun) {
   const auto run = run_bundle(bundle, generate_inputs(bundle.graph, 0), run_options(scratch));
   ASSERT_FALSE(run.ok());
   EXPECT_THAT(render(run.diags()), HasSubstr("has no kernels"));
+}
+
+// Processes that do nothing but take a core each.
+class Neighbours {
+ public:
+  explicit Neighbours(unsigned n) {
+    for (unsigned i = 0; i < n; ++i) {
+      const pid_t child = fork();
+      if (child == 0) spin();
+      children_.push_back(child);
+    }
+  }
+  ~Neighbours() {
+    for (const pid_t child : children_) {
+      kill(child, SIGKILL);
+      waitpid(child, nullptr, 0);
+    }
+  }
+  Neighbours(const Neighbours&) = delete;
+  Neighbours& operator=(const Neighbours&) = delete;
+
+ private:
+  [[noreturn]] static void spin() {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that crashes leaves none behind
+    for (std::atomic<int> n = 0;;) n.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  std::vector<pid_t> children_;
+};
+
+TEST(RunBundle, SaysThatOthersKeptItWaiting) {
+  const ScratchDirectory scratch;
+  const Bundle bundle = compiled("matmul m=512 n=512 k=512", scratch);
+  const Values inputs = generate_inputs(bundle.graph, 1);
+  RunOptions options = run_options(scratch);
+  options.guarded = false;
+  options.repeat = 200;
+  const Neighbours taking(2 * std::thread::hardware_concurrency());
+  const RunResult run = value_of(run_bundle(bundle, inputs, options));
+  EXPECT_GT(run.kept_waiting, 0.1);
+  EXPECT_THAT(render(run.notes), HasSubstr("other programs kept this one waiting"));
+  EXPECT_DOUBLE_EQ(to_json(summarize(bundle, run, std::nullopt, nullptr)).at("kept_waiting").get<double>(), run.kept_waiting);
 }
 
 }  // namespace
