@@ -8,11 +8,11 @@ namespace assay::model {
 namespace {
 
 struct Line {
-  double one, inefficiency, near, far, otherwise, issue, halving, contended;
+  double one, inefficiency, near, far, otherwise, issue, halving, contended, several;
 };
 
-constexpr Line kLow = {0.111, 0.03, 0, 0, 0.173, 0.056, 0.028, 0.2};
-constexpr Line kHigh = {-0.272, 0.004, 0.684, 0.079, 0.178, 0.612, 0.062, 1};
+constexpr Line kLow = {0.111, 0.03, 0, 0, 0.173, 0.056, 0.028, 0.2, 0};
+constexpr Line kHigh = {-0.272, 0.004, 0.9, 0.079, 0.178, 0.612, 0.062, 1, 0.17};
 constexpr double kLeast = 0.05;
 constexpr double kLeastEfficiency = 0.02;  // below, programs are as bad as each other
 
@@ -31,7 +31,7 @@ Residual residual_of(const Certainty& c) {
   const auto part = [](double x) { return std::clamp(x, 0.0, 1.0); };
   const auto at = [&](const Line& l) {
     return std::max(kLeast, l.one + l.inefficiency * inefficiency + l.near * part(c.near) + l.far * part(c.far) + l.otherwise * part(1 - c.vector) +
-                                l.issue * part(c.issue) + l.halving * c.halvings + l.contended * part(c.contended));
+                                l.issue * part(c.issue) + l.halving * c.halvings + l.contended * part(c.contended) + (c.several ? l.several : 0));
   };
   return {std::exp(-at(kLow)), std::exp(at(kHigh))};
 }

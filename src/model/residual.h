@@ -1,12 +1,13 @@
 // How far the model has been from the clock, by what it knows of its own certainty: the part of an
 // estimate's interval that no profile can explain. Not fitted per chip.
 //
-//   -ln(measured / predicted) <= a + b ln(1 / efficiency) + c near + d far + e (1 - vector) + f issue + g halvings + h contended    92.5 times in a hundred
+//   -ln(measured / predicted) <= a + b ln(1 / efficiency) + c near + d far + e (1 - vector) + f issue + g halvings + h contended + i several    92.5 times in a hundred
 //    ln(measured / predicted) <= the same with numbers of its own                                                     the same
 //
 // Quantile regression (Koenker, Bassett 1978) over 12500 programs of 40 operators, most of them the model's best tenth or drawn uniformly
 // from the legal ones, on one x86 machine with 512-bit vectors, through two kernel languages. With coefficients from seven of
-// eight operators, 87 % of the programs of the others lie within; what the profile is uncertain of comes on top.
+// eight operators, 87 % of the programs of the others lie within; what the profile is uncertain of comes on top. h is by the 200 programs of
+// kContendedSharpness; i and a larger c by 4000 programs on another machine, whose pages and neighbours decide more of what its caches keep.
 #pragma once
 
 #include <span>
@@ -51,6 +52,7 @@ struct Certainty {
   double halvings = 0;       // of the unit's vectors, to the width of the program's
   double near = 0, far = 0;  // parts of the time that lines take on their way between a unit's own caches, and from memories that units share
   double vector = 0, issue = 0;  // parts of the time in which the vector pipes are busy, and in which slots are
+  bool several = false;      // operands are copied, which share what caches keep
   double contended = 0;      // the part of the time for which units keep lines from each other, were nothing else to do
 };
 

@@ -455,7 +455,7 @@ class Estimator {
   model::Certainty certainty() const {
     const double all = std::max(out_.seconds, 1e-15);
     return {out_.efficiency, std::log2(std::max(1.0, static_cast<double>(m_.native_width) / width_)), cost_.near / all, cost_.far / all, cost_.vector / all, cost_.issue / all,
-            contended_ / all};
+            p_.staging.size() > 1, contended_ / all};
   }
 
   const ir::Program& p_;
