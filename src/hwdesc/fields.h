@@ -238,6 +238,7 @@ template <class V> void fields(V& v, Is<Launch> auto& x) {
   v("stream", x.stream, "one kernel more in a queue; on the CPU one step of the pool", Need::optional);
   v("graph", x.graph, "one kernel more in a recorded graph", Need::optional);
   v("cold", x.cold, "what any of these takes longer where others have driven the kernel's code out of a unit's own caches since it last ran", Need::optional);
+  v("uncached", x.uncached, "the same where they have driven it out of all caches", Need::optional);
 }
 
 template <class V> void fields(V& v, Is<ApiLimits> auto& x) {

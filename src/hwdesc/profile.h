@@ -254,6 +254,7 @@ struct Power {
 struct Launch {
   Value<Seconds> eager, stream, graph;  // per kernel; on the CPU `stream` is one pool step
   Value<Seconds> cold;                  // more of it, where the kernel's code has left a unit's own caches
+  Value<Seconds> uncached;              // the same, where it has left all caches
   bool operator==(const Launch&) const = default;
 };
 

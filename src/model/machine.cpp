@@ -241,6 +241,7 @@ class Resolver : Resolving {
     if (api_.unit_join.known() && !api_.device_barrier.known())
       m_.unit_join = {api_.unit_join.value->v, spread_of(api_.unit_join), false, base + ".unit_join"};
     if (api_.launch.cold.known()) m_.cold = {api_.launch.cold.value->v, spread_of(api_.launch.cold), false, base + ".launch.cold"};
+    if (api_.launch.uncached.known()) m_.uncached = {api_.launch.uncached.value->v, spread_of(api_.launch.uncached), false, base + ".launch.uncached"};
     if (api_.joined_lanes.known()) m_.joined_lanes = std::max(1, static_cast<int>(api_.joined_lanes.value->v));
     if (api_.joined_loads.known()) m_.joined_loads = std::max(1, static_cast<int>(api_.joined_loads.value->v));
     m_.group_start = time_or(api_.group_start, 50e-9, base + ".group_start");

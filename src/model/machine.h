@@ -89,6 +89,7 @@ struct Machine {
   Quantity translation;          // s of a miss there
   Level walked;                  // the buffer behind: bytes of the pages it holds, s of a miss that loads pass by; nothing: not known
   Quantity cold;                  // s that a launch takes longer whose code a unit's own caches have lost; 0: not known
+  Quantity uncached;              // the same, where all caches have
   Quantity launch, group_start;  // s; a launch in a stream, or a step of a schedule, holds its barrier
   Quantity group_barrier;         // s, of a group of one wave; 0: not known
   std::vector<WideBarrier> wide_barriers;  // of several, ascending

@@ -1,4 +1,4 @@
-// Straight-line code that a unit has run lately, and code that other memory has driven out of its own caches.
+// Straight-line code that a unit has run lately, and code that other memory has driven out of its own caches, or out of all.
 #include <algorithm>
 #include <vector>
 
@@ -10,21 +10,47 @@
 namespace assay::probe {
 namespace {
 
-constexpr double kDrivesOut = 2.5;  // times what a unit's own caches hold
-constexpr int kRuns = 9;            // of the code in a sample; the median counts: one launch is too short for more
+constexpr double kDrivesOut = 2.5;     // times what a unit's own caches hold
+constexpr double kDrivesOutOfAll = 2;  // times what the last cache may hold: reading that takes milliseconds
+constexpr int64_t kMostBytes = int64_t{1} << 30;
+constexpr int kRuns = 9;               // of the code in a sample; the median counts: one launch is too short for more
+constexpr int kFewRuns = 3;
+constexpr int kUncachedSteps = 512;    // the sizes hardly differ
+
+using Launches = std::vector<runtime::Launch>;
 
 // Launches of the code, `between` before each of them.
-std::vector<runtime::Launch> turns(const runtime::Launch& code, const runtime::Launch& between) {
-  std::vector<runtime::Launch> out;
-  for (int i = 0; i < kRuns; ++i) out.insert(out.end(), {between, code});
+Launches turns(const runtime::Launch& code, const Launches& between, int runs) {
+  Launches out;
+  for (int i = 0; i < runs; ++i) {
+    out.insert(out.end(), between.begin(), between.end());
+    out.push_back(code);
+  }
   return out;
 }
 
-// Seconds of one launch of the code.
-double median_of_code(Bench& bench, std::span<const runtime::Launch> launches) {
+// Reading so many bytes once.
+runtime::Launch reading(Session& s, double bytes) {
+  const auto blocks = static_cast<int64_t>(bytes) / kBlockBytes + 1;
+  Job job;
+  job.kernel = access_name("read", s.known.lanes);
+  job.arguments = {{s.bench.allocate(blocks * kBlockBytes), 0}};
+  job.parameters = [=](int64_t passes) { return std::vector<double>{double(passes), double(blocks), 0}; };
+  return s.bench.launch(job, 1);
+}
+
+// Bytes of reading that leave nothing in any cache; 0: a unit's own are all there are, or it would take too many.
+double out_of_all(const Known& known) {
+  const bool shared = !known.sharing.empty() && known.sharing.back().shared;
+  const double bytes = kDrivesOutOfAll * std::max(known.cached, known.levels.knees.back().to);
+  return shared && bytes <= static_cast<double>(kMostBytes) ? bytes : 0;
+}
+
+// Seconds of one launch of the code, behind so many others each time.
+double median_of_code(Bench& bench, std::span<const runtime::Launch> launches, size_t between) {
   const std::vector<double> all = bench.run(launches);
   std::vector<double> code;
-  for (size_t i = 1; i < all.size(); i += 2) code.push_back(all[i]);
+  for (size_t i = between; i < all.size(); i += between + 1) code.push_back(all[i]);
   return quantile(std::move(code), 0.5);
 }
 
@@ -37,23 +63,26 @@ void run_cold(Session& s) {
   for (size_t i = 0; i < knees.size() && i < s.known.sharing.size(); ++i)
     if (!s.known.sharing[i].shared) own = std::max(own, knees[i].to);
   if (own <= 0) return;
-  const auto blocks = static_cast<int64_t>(kDrivesOut * own) / kBlockBytes + 1;
-  Job others, nothing;
-  others.kernel = access_name("read", s.known.lanes);
-  others.arguments = {{s.bench.allocate(blocks * kBlockBytes), 0}};
-  others.parameters = [=](int64_t passes) { return std::vector<double>{double(passes), double(blocks), 0}; };
+  Job nothing;
   nothing.kernel = straight_name(kShortCode);
-  const runtime::Launch drives_out = s.bench.launch(others, 1), idle = s.bench.launch(nothing, 1);
-  const std::vector<int> sizes = cold_steps();
-  s.rounds(2 * sizes.size(), [&](size_t i) {
-    const int steps = sizes[i / 2];
-    const bool cold = i % 2 == 1;
+  struct Turn {
+    const char* what;
+    int steps, runs;
+    Launches between;
+  };
+  const runtime::Launch drives_out = reading(s, kDrivesOut * own), idle = s.bench.launch(nothing, 1);
+  std::vector<Turn> all;
+  for (const int steps : cold_steps()) all.insert(all.end(), {{"warm", steps, kRuns, {idle}}, {"cold", steps, kRuns, {drives_out}}});
+  if (const double bytes = out_of_all(s.known); bytes > 0)  // other code brings back what every launch needs, as the steps of a plan do
+    all.push_back({"uncached", kUncachedSteps, kFewRuns, {reading(s, bytes), idle}});
+  s.rounds(all.size(), [&](size_t i) {
+    const Turn& turn = all[i];
     Job job;
-    job.kernel = straight_name(steps);
-    const std::vector<runtime::Launch> list = turns(s.bench.launch(job, 1), cold ? drives_out : idle);
-    const Conditions at = {{"steps", steps}, {"bytes", static_cast<double>(s.bench.code_bytes(job.kernel))}};
-    Observation o{"cold", cold ? "cold" : "warm", at, "s", {}, {}, 0, {}};
-    for (int k = 0; k < 3; ++k) s.bench.sample(o, [&] { return median_of_code(s.bench, list); });
+    job.kernel = straight_name(turn.steps);
+    const Launches list = turns(s.bench.launch(job, 1), turn.between, turn.runs);
+    const Conditions at = {{"steps", turn.steps}, {"bytes", static_cast<double>(s.bench.code_bytes(job.kernel))}};
+    Observation o{"cold", turn.what, at, "s", {}, {}, 0, {}};
+    for (int k = 0; k < 3; ++k) s.bench.sample(o, [&] { return median_of_code(s.bench, list, turn.between.size()); });
     s.emit(o);
   });
 }

@@ -98,12 +98,12 @@ bool is_a_cost(const std::vector<Observation>& blocks) {
 }
 
 // Of straight-line code of several sizes; they hardly differ, since what follows is fetched along.
-Value<Seconds> cold_time(const Observations& all, const Known& known) {
+Value<Seconds> cold_time(const Observations& all, const Known& known, const char* what, const char* method) {
   if (known.threads) return unknown_value<Seconds>("groups are dealt out by the device, and nobody knows which unit ran the code before");
   Measured most;
   std::vector<double> longer;
-  for (const double steps : values_of(select(all, "cold", "cold"), "steps")) {
-    const auto cold = summarize(select(all, "cold", "cold", {{"steps", steps}}), Estimator::throughput);
+  for (const double steps : values_of(select(all, "cold", what), "steps")) {
+    const auto cold = summarize(select(all, "cold", what, {{"steps", steps}}), Estimator::throughput);
     const auto warm = summarize(select(all, "cold", "warm", {{"steps", steps}}), Estimator::throughput);
     if (!warm) continue;
     const double least = cold->low - warm->high, largest = cold->high - warm->low;
@@ -115,7 +115,7 @@ Value<Seconds> cold_time(const Observations& all, const Known& known) {
   if (longer.empty()) return unknown_value<Seconds>("code that other memory has driven out did not run");
   most.value = quantile(std::move(longer), 0.5);
   if (most.low <= 0) return unknown_value<Seconds>("code that other memory has driven out takes no longer, as much as the times differ");
-  return seconds_value(most, "straight-line code, once behind other memory of 2.5 times a unit's own caches, less once behind other code");
+  return seconds_value(most, method);
 }
 
 Value<Bytes> stated_bytes(const Observations& all, const std::string& fact) {
@@ -165,7 +165,8 @@ void add_api(const Observations& all, const Known& known, Profile& to) {
     api.launch.graph = unknown_value<Seconds>(s                               ? "200 recorded launches take no longer than two, as much as they differ"
                                               : all.fact(kUnrecorded).empty() ? "recorded launches were not measured"
                                                                               : all.fact(kUnrecorded));
-  api.launch.cold = cold_time(all, known);
+  api.launch.cold = cold_time(all, known, "cold", "straight-line code, once behind other memory of 2.5 times a unit's own caches, less once behind other code");
+  api.launch.uncached = cold_time(all, known, "uncached", "straight-line code, once behind other memory of twice what the last cache may hold and a launch of other code, less once behind other code alone");
   if (const auto s = launch_time(all, "join"); s && s->value > kShortestJoin && is_a_cost(select(all, "launch", "join")))
     api.unit_join = seconds_value(scaled(*s, 1), "steps of 0.4 ms on all units, less the same on one");
   api.map = map_time(all);

@@ -160,13 +160,16 @@ void remember_code(CacheState& state, int program, const model::Machine& m) {
   state.recent.insert(state.recent.begin(), {code, static_cast<double>(kCodeBytes), to_all, to_all, false});
 }
 
-double code_lost(const CacheState& before, int program, const model::Machine& m) {
-  const model::Level* cache = own_cache(m);
-  double kept = 0;
-  for_each_on(before, code_of(program), [&](const CacheState::Entry& e, const Range& both, double, double newer_mine) {
-    kept += cache == nullptr ? 0 : size_of(both) / kCodeBytes * held(*cache, newer_mine + e.mine, cache->end);
+CodeLost code_lost(const CacheState& before, int program, const model::Machine& m) {
+  const model::Level *own = own_cache(m), *last = m.levels.size() < 2 ? nullptr : &m.levels[m.levels.size() - 2];
+  CodeLost out{1, 1};
+  for_each_on(before, code_of(program), [&](const CacheState::Entry& e, const Range& both, double newer, double newer_mine) {
+    const double part = size_of(both) / kCodeBytes;
+    if (own != nullptr) out.own -= part * held(*own, newer_mine + e.mine, own->end);
+    if (last != nullptr && last != own) out.all -= part * held(*last, (newer + size_of(e.range)) / last->instances, last->end);
   });
-  return 1 - kept;
+  out.all = std::min(out.all, out.own);
+  return out;
 }
 
 CacheState after(const ir::Program& p, const model::Machine& m, CacheState before, std::span<const Range> where) {

@@ -42,16 +42,18 @@ void add(model::Estimate& total, const model::Estimate& e, double& low, double& 
 }
 
 // The code comes before its step begins, whatever bounds that.
-void fetch_code(model::Estimate& e, double lost, const model::Quantity& cold) {
-  const double seconds = lost * cold.value;
+void fetch_code(model::Estimate& e, const CodeLost& lost, const model::Machine& m) {
+  const model::Quantity& far = m.uncached.value > m.cold.value ? m.uncached : m.cold;
+  const double near_by = (lost.own - lost.all) * m.cold.value, far_off = lost.all * far.value, seconds = near_by + far_off;
   if (seconds <= 0) return;
+  const double spread = near_by * m.cold.spread + far_off * far.spread;
   e.efficiency *= e.seconds / (e.seconds + seconds);
   e.seconds += seconds;
-  e.low += seconds * std::max(0.0, 1 - cold.spread);
-  e.high += seconds * (1 + cold.spread);
+  e.low += std::max(0.0, seconds - spread);
+  e.high += seconds + spread;
   double largest = 0;
   for (const model::Term& t : e.terms) largest = std::max(largest, t.seconds);
-  e.terms.push_back({"code", seconds, fmt::format("{:.0f} % of it lost to the steps between", 100 * lost)});
+  e.terms.push_back({"code", seconds, fmt::format("{:.0f} % of it lost to the steps between, {:.0f} % by all caches", 100 * lost.own, 100 * lost.all)});
   if (seconds <= largest) return;
   e.bound = "code";
   if (largest > 0) e.bound_margin = seconds / largest;
@@ -76,7 +78,7 @@ PlanEstimate simulate(const ir::Plan& plan, const model::Machine& m) {
     const ir::Program& p = plan.programs[static_cast<size_t>(s.program)];
     const std::vector<Range> where = where_of(plan, s);
     out.steps.push_back(estimate(p, m, state, where));
-    fetch_code(out.steps.back(), code_lost(state, s.program, m), m.cold);
+    fetch_code(out.steps.back(), code_lost(state, s.program, m), m);
     state = leave(plan, s, m, std::move(state));
     add(out.total, out.steps.back(), low, high);
   }

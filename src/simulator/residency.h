@@ -18,8 +18,11 @@ struct HeldByOthers {
 HeldByOthers held_by_others(const ir::Program& p, const model::Machine& m, const CacheState& before, std::span<const Range> where);
 
 // A step's code lies in the caches like other bytes, behind none of a plan's tensors: what takes longer where a unit's own have
-// lost it. Those of one program are one.
+// lost it, and longer still where all have. Those of one program are one.
 void remember_code(CacheState& state, int program, const model::Machine& m);
-double code_lost(const CacheState& before, int program, const model::Machine& m);  // the part of it, 0 to 1
+struct CodeLost {
+  double own = 0, all = 0;  // parts of it, 0 to 1, that a unit's own caches have lost, and all caches; all <= own
+};
+CodeLost code_lost(const CacheState& before, int program, const model::Machine& m);
 
 }  // namespace assay::simulator

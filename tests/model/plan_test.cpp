@@ -66,6 +66,24 @@ TEST(Code, OfOneProgramIsOneAndStaysWhereNothingElseRuns) {
   EXPECT_NEAR(around[2], kCold, 1e-9);
 }
 
+// Behind a shared cache that holds what the steps between touch, or does not.
+TEST(Code, TakesLongerWhereNoCacheHoldsIt) {
+  const ir::Plan plan = plan_of({0, 1});
+  const auto first_step = [&](double last_cache, double uncached) {
+    hwdesc::Target t = small_cpu(8, 2);
+    t.profile.memory[1].capacity.value = hwdesc::Bytes{1 << 20};
+    t.profile.memory[2].capacity.value = hwdesc::Bytes{last_cache};
+    if (uncached > 0) t.api.launch.cold.value = hwdesc::Seconds{kCold};
+    if (uncached > kCold) t.api.launch.uncached.value = hwdesc::Seconds{uncached};
+    return simulator::simulate(plan, machine(t)).steps[0].seconds;
+  };
+  for (const double holds : {1e9, 2e6}) {
+    const double without = first_step(holds, 0);
+    EXPECT_NEAR(first_step(holds, kCold) - without, kCold, 1e-9) << "what is not known is not assumed";
+    EXPECT_NEAR(first_step(holds, 5 * kCold) - without, (holds > 1e8 ? 1 : 5) * kCold, 1e-9) << holds;
+  }
+}
+
 TEST(Code, IsATermOfItsStepAndOfItsInterval) {
   const ir::Plan plan = plan_of({0, 1});
   const simulator::PlanEstimate with = simulator::simulate(plan, two_units(true)), without = simulator::simulate(plan, two_units(false));

@@ -319,6 +319,10 @@ TEST(Infer, CodeThatIsNotAtHandCostsWhatItTakesLongerAndNothingWhereTheTimesMeet
   ASSERT_TRUE(cold().low && cold().high);
   EXPECT_LT(cold().low->v, 3e-7);
   EXPECT_GT(cold().high->v, 3e-7);
+  EXPECT_EQ(inferred(o).apis.at(0).launch.uncached.note, "code that other memory has driven out did not run");
+  o.points.push_back(block("cold", "uncached", {{"steps", 512}}, 1e-10 * 512 + 3e-6));
+  EXPECT_NEAR(inferred(o).apis.at(0).launch.uncached.value->v, 3e-6, 5e-8);
+  EXPECT_NEAR(cold().value->v, 3e-7, 5e-9) << "the other is not meant";
   o.points.push_back(block("cold", "warm", {{"steps", 2048}}, 5e-7));
   o.points.push_back(block("cold", "cold", {{"steps", 2048}}, 5e-7));
   EXPECT_FALSE(cold().known());
