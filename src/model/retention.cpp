@@ -1,5 +1,6 @@
 #include "model/retention.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace assay::model {
@@ -17,6 +18,16 @@ double held(const Level& cache, double bytes, double end) {
   if (bytes >= end || end <= from) return 0;
   if (middle <= from || middle >= end) return 1 - way(bytes, from, end);
   return bytes < middle ? 1 - (1 - kept) * way(bytes, from, middle) : kept * (1 - way(bytes, middle, end));
+}
+
+double left_behind(const Level& cache, double missed, double end) {
+  if (missed <= 0) return 1;
+  double low = 0, high = std::max(end, missed);  // bytes of the walk: its misses grow with it
+  for (int i = 0; i < 40; ++i) {
+    const double middle = 0.5 * (low + high);
+    ((1 - held(cache, middle, end)) * middle < missed ? low : high) = middle;
+  }
+  return held(cache, high, end);
 }
 
 }  // namespace assay::model

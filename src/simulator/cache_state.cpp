@@ -69,16 +69,22 @@ Dealt dealt(const ir::Program& p, int tensor, const lower::Nest& nest, const Ran
 
 bool known_place(std::span<const Range> where, size_t tensor) { return tensor < where.size() && size_of(where[tensor]) > 0; }
 
-// Calls `f` for every entry that lies on some of the bytes: with those bytes, and with what was touched since, of all
-// and by one unit.
+struct Since {            // an entry was touched
+  double all = 0;         // bytes that were, of all
+  double mine = 0;        // by one unit
+  double missed = 0;      // bytes that came into the caches from beyond all
+};
+
+// Calls `f` for every entry that lies on some of the bytes: with those bytes, and with what happened since.
 template <typename F>
 void for_each_on(const CacheState& state, const Range& bytes, const F& f) {
-  double newer = 0, newer_mine = 0;
+  Since since;
   for (const CacheState::Entry& e : state.recent) {
     const Range both = overlap(e.range, bytes);
-    if (size_of(both) > 0) f(e, both, newer, newer_mine);
-    newer += size_of(e.range);
-    newer_mine += e.mine;
+    if (size_of(both) > 0) f(e, both, since);
+    since.all += size_of(e.range);
+    since.mine += e.mine;
+    since.missed += e.missed;
   }
 }
 
@@ -91,6 +97,7 @@ void cut(std::vector<CacheState::Entry>& entries, const Range& bytes) {
       out.push_back(e);
       out.back().range = rest;
       out.back().mine *= size_of(rest) / size_of(e.range);
+      out.back().missed *= size_of(rest) / size_of(e.range);
     }
   }
   entries = std::move(out);
@@ -102,6 +109,13 @@ const model::Level* own_cache(const model::Machine& m) {
   for (const model::Level& l : m.levels)
     if (!l.shared && !l.on_chip_explicit) out = &l;
   return out;
+}
+
+const model::Level* last_cache(const model::Machine& m) { return m.levels.size() < 2 ? nullptr : &m.levels[m.levels.size() - 2]; }
+
+// What others brought in since has driven out a part of what all units share.
+double stays_in_last(const model::Level& last, const CacheState::Entry& e, const Since& since) {
+  return left_behind(last, (since.missed + e.missed) / last.instances, last.end);
 }
 
 constexpr int64_t kCodeBytes = 4096;  // of a kernel; assumed. What is lost depends on what ran since, hardly on this
@@ -118,13 +132,14 @@ model::Residency residency_of(const ir::Program& p, const model::Machine& m, con
   for (size_t t = 0; t < p.graph.tensors.size(); ++t) {
     if (!known_place(where, t)) continue;
     const Dealt mine = dealt(p, static_cast<int>(t), nest, where[t], units);
-    for_each_on(before, where[t], [&](const CacheState::Entry& e, const Range& both, double newer, double newer_mine) {
+    for_each_on(before, where[t], [&](const CacheState::Entry& e, const Range& both, const Since& since) {
       const double part = size_of(both) / size_of(where[t]), own = mine_again(both, mine, e.touched);
       for (size_t l = 0; l < m.levels.size(); ++l) {
         const model::Level& level = m.levels[l];
-        out[t][l] += part * (level.shared || level.instances <= 1
-                                 ? held(level, (newer + size_of(e.range)) / level.instances, level.end)
-                                 : own * held(level, newer_mine + e.mine, level.end));
+        const bool shared = level.shared || level.instances <= 1;
+        out[t][l] += part * (shared && &level == last_cache(m) ? stays_in_last(level, e, since)
+                             : shared ? held(level, (since.all + size_of(e.range)) / level.instances, level.end)
+                                      : own * held(level, since.mine + e.mine, level.end));
       }
     });
   }
@@ -142,8 +157,8 @@ HeldByOthers held_by_others(const ir::Program& p, const model::Machine& m, const
     if (!known_place(where, t)) continue;
     const Dealt mine = dealt(p, static_cast<int>(t), nest, where[t], units);
     const bool writes = is_written(p, static_cast<int>(t));
-    for_each_on(before, where[t], [&](const CacheState::Entry& e, const Range& both, double, double newer_mine) {
-      const double bytes = needed[t] * size_of(both) / size_of(where[t]) * held(*cache, newer_mine + e.mine, cache->end);
+    for_each_on(before, where[t], [&](const CacheState::Entry& e, const Range& both, const Since& since) {
+      const double bytes = needed[t] * size_of(both) / size_of(where[t]) * held(*cache, since.mine + e.mine, cache->end);
       if (e.written)
         (writes ? out.taken : out.handed) += bytes * (1 - mine_again(both, mine, e.touched));
       else if (writes)
@@ -157,16 +172,16 @@ void remember_code(CacheState& state, int program, const model::Machine& m) {
   const Range code = code_of(program);
   const Dealt to_all{code.begin, 0, std::max(1, static_cast<int>(m.units))};
   cut(state.recent, code);
-  state.recent.insert(state.recent.begin(), {code, static_cast<double>(kCodeBytes), to_all, to_all, false});
+  state.recent.insert(state.recent.begin(), {code, static_cast<double>(kCodeBytes), to_all, to_all, false, 0});
 }
 
 CodeLost code_lost(const CacheState& before, int program, const model::Machine& m) {
-  const model::Level *own = own_cache(m), *last = m.levels.size() < 2 ? nullptr : &m.levels[m.levels.size() - 2];
+  const model::Level *own = own_cache(m), *last = last_cache(m);
   CodeLost out{1, 1};
-  for_each_on(before, code_of(program), [&](const CacheState::Entry& e, const Range& both, double newer, double newer_mine) {
+  for_each_on(before, code_of(program), [&](const CacheState::Entry& e, const Range& both, const Since& since) {
     const double part = size_of(both) / kCodeBytes;
-    if (own != nullptr) out.own -= part * held(*own, newer_mine + e.mine, own->end);
-    if (last != nullptr && last != own) out.all -= part * held(*last, (newer + size_of(e.range)) / last->instances, last->end);
+    if (own != nullptr) out.own -= part * held(*own, since.mine + e.mine, own->end);
+    if (last != nullptr && last != own) out.all -= part * stays_in_last(*last, e, since);
   });
   out.all = std::min(out.all, out.own);
   return out;
@@ -179,6 +194,13 @@ CacheState after(const ir::Program& p, const model::Machine& m, CacheState befor
   const lower::Nest nest = lower::nest_of(p);
   const double units = units_of(p, m);
   const std::vector<double> own = room_taken(p, m);
+  const model::Level* last = last_cache(m);
+  // A program that nothing ran before runs again and again: it misses what it does not keep of itself.
+  const bool alone = before.recent.empty();
+  double all = 0;
+  for (int t : ir::arguments_of(p))
+    if (known_place(where, static_cast<size_t>(t))) all += size_of(where[static_cast<size_t>(t)]);
+  const double kept_of_all = last == nullptr ? 0 : held(*last, all / last->instances, last->end);
   for (int t : ir::arguments_of(p)) {
     const auto i = static_cast<size_t>(t);
     if (!known_place(where, i)) continue;
@@ -187,10 +209,12 @@ CacheState after(const ir::Program& p, const model::Machine& m, CacheState befor
     now.written = is_written(p, t);
     now.touched = now.wrote = dealt(p, t, nest, where[i], units);
     now.mine = std::max(own[i], now.touched.to_all() ? size_of(where[i]) : size_of(where[i]) / units);
-    double most = 0;
-    for_each_on(before, where[i], [&](const CacheState::Entry& e, const Range& both, double, double) {
+    double most = 0, found = 0;
+    for_each_on(before, where[i], [&](const CacheState::Entry& e, const Range& both, const Since& since) {
+      if (last != nullptr) found += size_of(both) * stays_in_last(*last, e, since);
       if (!now.written && size_of(both) > most) now.wrote = e.wrote, most = size_of(both);
     });
+    now.missed = alone ? size_of(where[i]) * (1 - kept_of_all) : std::max(0.0, size_of(where[i]) - found);
     cut(before.recent, where[i]);
     before.recent.insert(before.recent.begin(), now);
   }

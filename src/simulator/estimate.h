@@ -21,6 +21,7 @@ struct CacheState {
     Dealt touched;         // by the program that touched it last
     Dealt wrote;           // by the one that wrote it last
     bool written = false;  // they are one: what a unit has of it nobody else has
+    double missed = 0;     // bytes of it that no cache held when it was touched last
   };
   std::vector<Entry> recent;
 };

@@ -12,6 +12,8 @@ namespace assay::simulator {
 
 namespace {
 
+constexpr int kPassesBefore = 3;  // of a plan, behind which what misses and what stays have settled
+
 // Per tensor of the step's program where it lies.
 std::vector<Range> where_of(const ir::Plan& plan, const ir::Step& step) {
   const ir::Program& p = plan.programs[static_cast<size_t>(step.program)];
@@ -71,8 +73,8 @@ CacheState leave(const ir::Plan& plan, const ir::Step& s, const model::Machine& 
 PlanEstimate simulate(const ir::Plan& plan, const model::Machine& m) {
   PlanEstimate out;
   CacheState state;
-  for (const ir::Step& s : plan.steps)
-    state = leave(plan, s, m, std::move(state));
+  for (int pass = 0; pass < kPassesBefore; ++pass)
+    for (const ir::Step& s : plan.steps) state = leave(plan, s, m, std::move(state));
   double low = 0, high = 0;
   for (const ir::Step& s : plan.steps) {
     const ir::Program& p = plan.programs[static_cast<size_t>(s.program)];

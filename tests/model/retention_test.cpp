@@ -41,6 +41,19 @@ TEST(Retention, IsWhatTheSweepSaysWhereThereIsOne) {
   EXPECT_EQ(part_held(t, 2048), 0);
 }
 
+// What a walk keeps of itself stays behind what the walk misses; less stays behind as much that others bring in.
+TEST(Retention, OfWhatIsLeftBehindGoesByWhatOthersMiss) {
+  const model::Machine m = machine(with_streamed({kib(128), kib(256), kib(768)}));
+  const model::Level& l3 = m.levels[2];
+  for (const double walk : {140.0, 200.0, 256.0, 400.0, 700.0}) {
+    const double kept = model::held(l3, walk * kKiB, l3.end);
+    EXPECT_NEAR(model::left_behind(l3, (1 - kept) * walk * kKiB, l3.end), kept, 1e-6) << walk;
+    EXPECT_LT(model::left_behind(l3, walk * kKiB, l3.end), kept) << walk;
+  }
+  EXPECT_EQ(model::left_behind(l3, 0, l3.end), 1);
+  EXPECT_EQ(model::left_behind(l3, 2048 * kKiB, l3.end), 0);
+}
+
 TEST(Retention, IsTheChasesKneeElsewhere) {
   const hwdesc::Target t = with_streamed({});
   EXPECT_EQ(part_held(t, 16), 1);
