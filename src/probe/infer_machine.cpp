@@ -97,6 +97,8 @@ bool is_a_cost(const std::vector<Observation>& blocks) {
   return !samples.empty() && quantile(std::move(samples), 0.1) > kShortestJoin;
 }
 
+constexpr double kNothing = 1e-6;  // of a difference: what rounding leaves of none
+
 // Of straight-line code of several sizes; they hardly differ, since what follows is fetched along.
 Value<Seconds> cold_time(const Observations& all, const Known& known, const char* what, const char* method) {
   if (known.threads) return unknown_value<Seconds>("groups are dealt out by the device, and nobody knows which unit ran the code before");
@@ -114,7 +116,7 @@ Value<Seconds> cold_time(const Observations& all, const Known& known, const char
   }
   if (longer.empty()) return unknown_value<Seconds>("code that other memory has driven out did not run");
   most.value = quantile(std::move(longer), 0.5);
-  if (most.low <= 0) return unknown_value<Seconds>("code that other memory has driven out takes no longer, as much as the times differ");
+  if (most.low <= kNothing * most.value) return unknown_value<Seconds>("code that other memory has driven out takes no longer, as much as the times differ");
   return seconds_value(most, method);
 }
 
