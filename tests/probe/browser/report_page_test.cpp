@@ -75,7 +75,7 @@ struct View {
 };
 
 std::string command(const std::string& chromium, const std::string& file, const View& v, const std::string& action, const std::string& home) {
-  return fmt::format("HOME={4} timeout 100 {0} --no-sandbox --disable-gpu --hide-scrollbars --virtual-time-budget=10000 --user-data-dir={4}/profile "
+  return fmt::format("HOME={4} timeout 100 {0} --headless --no-sandbox --disable-gpu --hide-scrollbars --virtual-time-budget=10000 --user-data-dir={4}/profile "
                      "--blink-settings=preferredColorScheme={1} --window-size={2} {3} file://{5} 2>/dev/null",
                      chromium, v.dark ? 0 : 1, fmt::format("{},{}", v.width, v.height), action, home, file);
 }
