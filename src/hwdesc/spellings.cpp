@@ -94,7 +94,6 @@ constexpr Row kKeys[] = {
     {"apis.*.launch", "async queue kernel", "stream"},
     {"apis.*.launch", "graphs recorded", "graph"},
     {"apis.*.launch", "icache codemiss coldcode", "cold"},
-    {"apis.*.launch", "farcode codefromdram", "uncached"},
 
     {"=", "unit units", "the unit after the number: value: 900 GB/s"},
     {"=", "min lo lower from p5", "low"},

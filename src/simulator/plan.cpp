@@ -12,7 +12,7 @@ namespace assay::simulator {
 
 namespace {
 
-constexpr int kPassesBefore = 3;  // of a plan, behind which what misses and what stays have settled
+constexpr int kPassesBefore = 12;  // of a plan, behind which what misses and what stays have settled
 
 // Per tensor of the step's program where it lies.
 std::vector<Range> where_of(const ir::Plan& plan, const ir::Step& step) {

@@ -129,7 +129,7 @@ bool computes_here(const runtime::DeviceInfo& device) {
 
 Diag kept_waiting_by_others(double share) {
   Diag d = error(fmt::format("other programs kept this one waiting for {:.0f} % of the time it was measured: the device itself is faster", 100 * share),
-                 "run it again when nothing else does");
+                 "run it again when nothing else runs");
   d.severity = Severity::warning;
   return d;
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "probe/stats.h"
 #include "probe/system.h"
 #include "toolkit/packing.h"
 #include "toolkit/statistics.h"
@@ -18,7 +19,6 @@ constexpr double kInOneKernel = 5e-3;     // where a sample is one kernel: wakin
 constexpr double kProgramSeconds = 0.15;  // all samples of a slow program together
 constexpr double kColdAnyway = 20e-3;  // so long that what the caches hold at its start is nothing
 constexpr double kMuchSlower = 100;    // than the fastest: one sample is enough
-constexpr double kDisturbed = 0.02;    // share of a sample's time that others may take
 constexpr double kFaster = 0.25;       // quantile: the median of the faster half
 constexpr int kMostLaunches = 4000;
 
@@ -148,7 +148,7 @@ Diags TrialBench::sample(size_t i) {
   const auto ran = module_->run(list, {1, 0, options_.cancel});
   if (!ran) return ran.diags();
   std::vector<double> times(ran->steps[0].begin() + s.warm_up, ran->steps[0].end());
-  const bool quiet = !held_up && probe::kept_waiting(before, probe::read_cpu_times()) <= kDisturbed;
+  const bool quiet = !held_up && probe::kept_waiting(before, probe::read_cpu_times()) <= probe::kDisturbed;
   (quiet ? s.quiet : s.disturbed).push_back({quantile_of(std::move(times), kFaster), options_.pace != nullptr ? options_.pace->rate() : 0});
   return {};
 }

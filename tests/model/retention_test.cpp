@@ -54,6 +54,33 @@ TEST(Retention, OfWhatIsLeftBehindGoesByWhatOthersMiss) {
   EXPECT_EQ(model::left_behind(l3, 2048 * kKiB, l3.end), 0);
 }
 
+// A step finds in the last cache what those before it have not driven out: what they found there themselves drives out nothing.
+TEST(Retention, OfAPlansDataGoesByWhatItsOtherStepsMiss) {
+  const model::Machine m = machine(with_streamed({kib(128), kib(256), kib(768)}));
+  const ir::Program p = product(8, 64, 128, 32);
+  const std::vector<simulator::Range> where = simulator::ranges_apart(p);
+  const simulator::CacheState own = simulator::after(p, m, {}, where);
+  for (const simulator::CacheState::Entry& e : own.recent) EXPECT_EQ(e.missed, 0) << "it fits, and finds itself";
+  const auto far = [&](double missed) {
+    simulator::CacheState state = own;
+    const auto bytes = static_cast<int64_t>(400 * kKiB);
+    const simulator::Dealt whole{-bytes, bytes, 1};
+    state.recent.insert(state.recent.begin(), {{-bytes, 0}, 400 * kKiB, whole, whole, false, missed});
+    for (const model::Term& t : simulator::estimate(p, m, state, where).terms)
+      if (t.name == "l3<-dram") return t.seconds;
+    return -1.0;
+  };
+  EXPECT_EQ(far(0), 0);
+  EXPECT_GT(far(200 * kKiB), 0);
+  EXPECT_GT(far(400 * kKiB), far(200 * kKiB));
+  simulator::CacheState others;
+  others.recent.push_back({{-1024, 0}, 1024, {-1024, 1024, 1}, {-1024, 1024, 1}, false, 0});
+  double missed = 0, all = 0;
+  for (const simulator::CacheState::Entry& e : simulator::after(p, m, others, where).recent) missed += e.missed;
+  for (const simulator::Range& r : where) all += static_cast<double>(simulator::size_of(r));
+  EXPECT_NEAR(missed, all, 1) << "none of it was there";
+}
+
 TEST(Retention, IsTheChasesKneeElsewhere) {
   const hwdesc::Target t = with_streamed({});
   EXPECT_EQ(part_held(t, 16), 1);
