@@ -117,8 +117,10 @@ class Chooser {  // invariant: refers to the parts of one compilation, which out
         pruned_ += made->pruned;
         found = known.emplace(key, std::move(*made)).first;
       }
-      programs_.push_back(found->second.best.front().program);
+      const auto& [program, estimate] = found->second.best.front();
+      programs_.push_back(program);
       caches_ = simulator::after(programs_.back(), machine_, std::move(caches_), where_[i]);
+      caches_.now += estimate.seconds;
     }
     return {};
   }

@@ -155,6 +155,7 @@ template <class V> void fields(V& v, Is<MemoryLevel> auto& x) {
   v("latency", x.latency, "load to use; far memory in ns", Need::optional);
   v("loaded", x.loaded, "the same while others keep it busy", Need::optional);
   v("false_sharing", x.false_sharing, "of a cache per unit: how long each end of a run of 1 KiB takes behind which another unit writes, all at once; prefetchers take lines that it is about to write", Need::optional);
+  v("foreign_fill", x.foreign_fill, "of a cache that others than this device's programs use (guests of one host, engines of one chip): how fast what they bring into it drives out data that lies untouched", Need::optional);
   v("bandwidth", x.bandwidth, "of one instance", Need::optional);
   v("line", x.line, "unit of allocation", Need::optional);
   v("transaction", x.transaction, "unit of transfer", Need::optional);

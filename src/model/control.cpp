@@ -8,9 +8,10 @@ namespace {
 
 constexpr double kFunction = 36;  // instructions: range, polynomial and scaling as the dialects write it, and half as many that compilers add
 
-constexpr double kBeside = 1.66;  // slots of an instruction: ports taken, values late
-constexpr double kLoad = 0.65;    // that no operation takes from memory
-constexpr double kStore = 2.6, kCopied = 0.7, kGathered = 1.3, kScattered = 5.6, kIteration = 2, kPrefetch = 0.3, kCondition = 2;
+constexpr double kBeside = 1.8;  // slots of an instruction: ports taken, values late
+constexpr double kLoad = 0.7;    // that no operation takes from memory
+constexpr double kStore = 2.7, kGathered = 1.35, kScattered = 5, kIteration = 1.45, kPrefetch = 0.3, kCondition = 1.55;
+constexpr double kCopiedLoad = 0.3, kCopiedStore = 2, kCopiedGathered = 0.6, kCopiedScattered = 2.5;
 
 constexpr double kWaveBeside = 1.4, kWavePartialSums = 1.8;
 constexpr double kWaveFunction = 25;  // as the dialects write it
@@ -20,9 +21,13 @@ constexpr double kWaveCondition = 1;  // compare with jump, mostly known beforeh
 }  // namespace
 
 double core_slots(const Instructions& i) {
-  const double counted = i.operations + kLoad * (i.loads - std::min(i.operations, i.operands)) + i.divisions + kFunction * i.functions + kStore * i.stores + kCopied * i.copied + kGathered * i.gathered +
+  const double counted = i.operations + kLoad * (i.loads - std::min(i.operations, i.operands)) + i.divisions + kFunction * i.functions + kStore * i.stores + kGathered * i.gathered +
                          kScattered * i.scattered + kPrefetch * i.prefetches + kIteration * i.iterations + kCondition * i.branches;
   return kBeside * counted;
+}
+
+double copy_slots(const Copying& c) {
+  return kBeside * (kCopiedLoad * c.loads + kCopiedStore * c.stores + kCopiedGathered * c.gathered + kCopiedScattered * c.scattered);
 }
 
 double wave_slots(const Instructions& i, bool partial_sums, double group) {

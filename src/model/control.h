@@ -8,21 +8,27 @@ namespace assay::model {
 struct Instructions {
   double operations = 0, divisions = 0, functions = 0;
   double loads = 0, stores = 0, gathered = 0, scattered = 0, prefetches = 0;
-  double copied = 0;      // stores beside these, of what was just loaded
   double operands = 0;    // of the loads, those that one operation needs and no other (model/operands)
   double iterations = 0;  // of all loops
   double branches = 0;    // conditions evaluated
 
   // But for those of loops and conditions.
-  double written() const { return operations + divisions + functions + loads + stores + gathered + scattered + prefetches + copied; }
+  double written() const { return operations + divisions + functions + loads + stores + gathered + scattered + prefetches; }
+};
+
+// Copies of staged operands, which stand apart from what computes: whole vectors loaded and stored, and lanes that are put together or
+// taken apart one by one on the way.
+struct Copying {
+  double loads = 0, stores = 0, gathered = 0, scattered = 0;
 };
 
 // Of a core. An operand that one operation needs comes with it from memory; stores bring addresses
 // and what becomes of the value with them. Assumed, from one x86 core: operations, loads and iterations as they were counted
 // in the machine code that g++ made of 2500 programs of 40 operators (1.1, 1.1, 1.7 instructions each), stores, lanes that lie apart and
-// functions more than that, copies, prefetches and conditions less, as the times of those and other programs say. Where no operation takes an operand from
+// functions more than that, prefetches less, as the times of those and other programs say. Where no operation takes an operand from
 // memory this is too few.
 double core_slots(const Instructions& i);
+double copy_slots(const Copying& c);  // the same; positions in a copy go on by what its loops add
 
 // Of a unit that issues for waves of threads. Fetching starts anew behind a jump that is taken, at no better than the start of an
 // issue group, so that on average half a group is lost with each. Source: the front-end models of instruction-level analysers

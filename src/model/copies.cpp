@@ -7,32 +7,24 @@
 
 namespace assay::model {
 
-namespace {
-
-// Is what lies side by side in the source side by side in the copy, for a whole vector?
-bool in_order(const ir::Program& p, const ir::Staging& s, int native_width) {
-  const auto t = static_cast<size_t>(p.graph.nodes[0].reads[static_cast<size_t>(s.read)].tensor);
-  if (s.layout.dims.empty() || p.layouts[t].dims.empty()) return false;
-  const ir::PhysicalDim &to = s.layout.dims.back(), &from = p.layouts[t].dims.back();
-  const int64_t run = to.mod > 0 ? to.mod : lower::staged_shape(p, s)[static_cast<size_t>(to.dim)];
-  return to.dim == from.dim && run >= native_width && (from.mod == 0 || from.mod >= native_width);
-}
-
-}  // namespace
-
-Copies copies_of(const ir::Program& p, const lower::Counts& counts, int native_width) {
+Copies copies_of(const ir::Program& p, const lower::Counts& counts) {
   Copies out;
   const size_t first = counts.buffers.size() - p.staging.size();
+  const std::vector<int> arguments = ir::arguments_of(p);
   for (size_t i = 0; i < p.staging.size(); ++i) {
     const ir::Staging& s = p.staging[i];
-    const double n = counts.buffers[first + i].vector_stores + counts.buffers[first + i].scattered_lanes;
-    const double whole = in_order(p, s, native_width) ? std::min(1.0, static_cast<double>(p.vector_width) / native_width) : 1;
+    const lower::AccessCount& into = counts.buffers[first + i];
+    const auto source = std::find(arguments.begin(), arguments.end(), p.graph.nodes[0].reads[static_cast<size_t>(s.read)].tensor);
+    const double gathered = counts.buffers[static_cast<size_t>(source - arguments.begin())].gathered_lanes;
+    out.parts.stores += into.vector_stores;
+    out.parts.scattered += into.scattered_lanes;
+    out.parts.gathered += gathered;
+    if (gathered <= 0) out.parts.loads += into.vector_stores + into.scattered_lanes / p.vector_width;
     const double elements = static_cast<double>(ir::physical_elements(s.layout, lower::staged_shape(p, s)));
-    const double at_once = std::max(1.0, elements / p.vector_width * whole);
-    out.written += n;
-    out.executed += n * whole;
+    const double n = into.vector_stores + into.scattered_lanes, at_once = std::max(1.0, elements / p.vector_width);
+    out.all += n;
     // Half a window of loads and stores goes on beside the arithmetic before them, and as many beside that behind them.
-    out.alone += n * whole * std::max(0.0, 1 - kReorderWindow / at_once);
+    out.alone += n * std::max(0.0, 1 - kReorderWindow / at_once);
   }
   return out;
 }

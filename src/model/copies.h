@@ -3,18 +3,19 @@
 
 #include "ir/program.h"
 #include "lower/count.h"
+#include "model/control.h"
 #include "model/streams.h"
 #include "model/traffic.h"
 
 namespace assay::model {
 
-// Loads, and as many stores. Compilers make whole vectors of such loops where both sides lie in order.
+// Loads, and as many stores, as wide as the program's vectors: the kernel languages' compilers are told, or fail, to join them.
 struct Copies {
-  double written = 0;   // as the loop kernel has them
-  double executed = 0;
-  double alone = 0;     // of those executed: too many at once for a core to look past them to arithmetic
+  Copying parts;
+  double all = 0;    // stores: whole vectors, and lanes that are taken apart
+  double alone = 0;  // of those: too many at once for a core to look past them to arithmetic
 };
-Copies copies_of(const ir::Program& p, const lower::Counts& counts, int native_width);
+Copies copies_of(const ir::Program& p, const lower::Counts& counts);
 
 // Of the bytes that go between two levels, the part of copies: what they read, and they themselves as they are written.
 double copied_part(const Streams& s, const LevelTraffic& t);

@@ -92,6 +92,7 @@ class Memories : Resolving {
     if (l.latency.known()) out.latency = {seconds(*l.latency.value), spread_of(l.latency), false, base + ".latency"};
     else if (m_.simt) out.latency = usual_latency(l, out, base + ".latency");
     if (l.outstanding.lines.known()) out.misses_in_flight = l.outstanding.lines.value->v * per_unit(l.outstanding.per);
+    out.foreign_fill = bandwidth(l.foreign_fill, base + ".foreign_fill");
     out.write_allocates = l.write == hwdesc::WritePolicy::allocate || l.write == hwdesc::WritePolicy::unknown;
     if (!out.shared) resolve_others(l.bandwidth, base + ".bandwidth.");
     if (!out.shared && l.false_sharing.known()) m_.false_sharing = {seconds(*l.false_sharing.value), spread_of(l.false_sharing), false, base + ".false_sharing"};

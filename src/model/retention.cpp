@@ -20,14 +20,13 @@ double held(const Level& cache, double bytes, double end) {
   return bytes < middle ? 1 - (1 - kept) * way(bytes, from, middle) : kept * (1 - way(bytes, middle, end));
 }
 
-double left_behind(const Level& cache, double missed, double end) {
-  if (missed <= 0) return 1;
-  double low = 0, high = std::max(end, missed);  // bytes of the walk: its misses grow with it
+double left_behind(const Level& cache, double missed, double touched, double foreign, double end) {
+  double low = cache.capacity.value, high = std::max(end, missed);  // bytes of the walk: its misses grow with it
   for (int i = 0; i < 40; ++i) {
     const double middle = 0.5 * (low + high);
     ((1 - held(cache, middle, end)) * middle < missed ? low : high) = middle;
   }
-  return held(cache, high, end);
+  return held(cache, std::min(touched, low) + foreign, end);
 }
 
 }  // namespace assay::model

@@ -15,8 +15,9 @@ namespace assay::model {
 // `middle` where that lies between, nothing from `end` bytes on (the level's own, or later where other things delay it).
 double held(const Level& cache, double bytes, double end);
 
-// The part of data that is left behind `missed` bytes which others brought into the cache since: as much as of a walk again and
-// again whose own misses are so many. Exact where lines leave at random; a cache whose oldest line left first would keep all, then nothing.
-double left_behind(const Level& cache, double missed, double end);
+// The part of data that is left behind `touched` bytes, itself among them, of which `missed` came into the cache since: as much as of a
+// walk again and again whose own misses are so many. Exact where lines leave at random; a cache whose oldest line left first would keep
+// all, then nothing. What fits drives out nothing. Others than the device brought in `foreign` bytes beside: as if so many more were touched.
+double left_behind(const Level& cache, double missed, double touched, double foreign, double end);
 
 }  // namespace assay::model

@@ -77,7 +77,9 @@ void run_outstanding(Session& s);
 void run_border(Session& s);    // experiments_border.cpp
 void run_constant(Session& s);  // experiments_constant.cpp
 void run_handed(Session& s);    // experiments_handed.cpp
+void run_found(Session& s);
 void run_ends(Session& s);
+void run_untouched(Session& s);
 void run_instances(Session& s);  // experiments_instances.cpp
 void run_host(Session& s);      // experiments_host.cpp
 void run_image(Session& s);     // experiments_image.cpp

@@ -53,14 +53,10 @@ void touch(Session& s, OwnKernels& own, int texel, ir::DType type) {
   }
 }
 
-bool is_said(const Session& s, const char* fact) {
-  return std::any_of(s.device.facts.begin(), s.device.facts.end(), [&](const auto& f) { return f.first == fact; });
-}
-
 }  // namespace
 
 void run_border(Session& s) {
-  if (number_said(s, "image_width") < kBorderColumns || !is_said(s, "image_outside")) return;
+  if (number_said(s, "image_width") < kBorderColumns || s.device.fact("image_outside").empty()) return;
   std::vector<ir::Kernel> kernels;
   for (const auto& [texel, type] : kImages) kernels.push_back(image_touch(texel, type));
   OwnKernels own(s, std::move(kernels));

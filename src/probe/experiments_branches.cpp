@@ -21,9 +21,8 @@ constexpr int kLargestGroup = 1024;
 constexpr int64_t kCheckedIterations = 10;
 
 int most_threads(const Session& s) {
-  for (const auto& [name, text] : s.device.facts)
-    if (name == "group_threads") return std::atoi(text.c_str());
-  return s.known.lanes;
+  const std::string said = s.device.fact("group_threads");
+  return said.empty() ? s.known.lanes : std::atoi(said.c_str());
 }
 
 Job branch_job(int alternate, int out, int groups) {

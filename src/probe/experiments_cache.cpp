@@ -79,8 +79,7 @@ void add_around(const KneePoint& k, int64_t line, std::set<int64_t>& to) {
 // the first one brought. 256 KiB of pairs use an eighth of the sets, so that first touches miss L1; first caches of GPUs are
 // as large as that themselves.
 void run_line(Session& s) {
-  const auto is_gpu = [](const auto& fact) { return fact.first == "class" && fact.second == "gpu"; };
-  const bool large = s.device.threads && std::any_of(s.device.facts.begin(), s.device.facts.end(), is_gpu);
+  const bool large = s.device.threads && s.device.fact("class") == "gpu";
   constexpr int64_t kApart = 512;
   const int64_t pairs = large ? 4096 : 512;
   constexpr std::array<int64_t, 10> kDistances = {8, 16, 24, 32, 48, 64, 96, 128, 192, 256};
@@ -211,8 +210,7 @@ void run_sharing(Session& s) {
 
 // Only where a driver has such memory: elsewhere a group's own memory is a buffer like others.
 void run_group_memory(Session& s) {
-  const auto has = [&](const auto& fact) { return fact.first == "group_memory"; };
-  if (std::none_of(s.device.facts.begin(), s.device.facts.end(), has)) return;
+  if (s.device.fact("group_memory").empty()) return;
   const ChaseArea area = ChaseArea::make(s.bench, kGroupBytes);
   Job chase = chase_job(area, 1, 0.4e-3);
   chase.kernel = "group_chase";

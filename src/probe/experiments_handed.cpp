@@ -1,10 +1,11 @@
-// What a unit reads of another one's cache, and what it loses to another one's prefetches.
+// What a unit reads of another one's cache, what it loses to another one's prefetches, and what all lose to others than the device.
 #include <algorithm>
 #include <string>
 #include <vector>
 
 #include "probe/code.h"
 #include "probe/experiments.h"
+#include "probe/footprint.h"
 #include "probe/kernels.h"
 
 namespace assay::probe {
@@ -12,6 +13,9 @@ namespace {
 
 constexpr double kHeld = 0.5;  // of a capacity: the writer still has all of it
 constexpr int kPairs = 4;      // of a launch that writes and one that reads, in a sample
+constexpr int kPasses = 3;     // that bring data back into the last cache
+constexpr double kDrivesOut = 2.5;  // times what the caches before the last one hold
+constexpr double kIdle[] = {0.03e-3, 0.3e-3, 1e-3, 3e-3, 10e-3, 30e-3};  // s
 
 // The largest cache of a unit's own; none: nullptr.
 const KneePoint* own_cache(const Known& known, size_t& level) {
@@ -27,11 +31,19 @@ const KneePoint* own_cache(const Known& known, size_t& level) {
 // Simulated caches know nothing of each other.
 bool has_others(const Session& s) { return !s.device.threads && !s.device.simulated && s.device.units > 1; }
 
-// One pass of every unit over its own blocks.
-Job pass_over(const Session& s, const char* access, int buffer, int64_t blocks) {
+// One pass of one unit over the same blocks.
+Job pass_of(const Session& s, int unit, const char* access, int buffer, int64_t blocks) {
   Job job;
   job.kernel = access_name(access, s.known.lanes);
   job.arguments = {{buffer, 0}};
+  job.first_unit = unit;
+  job.parameters = [blocks](int64_t passes) { return std::vector<double>{static_cast<double>(passes), static_cast<double>(blocks), 0}; };
+  return job;
+}
+
+// One pass of every unit over its own blocks.
+Job pass_over(const Session& s, const char* access, int buffer, int64_t blocks) {
+  Job job = pass_of(s, 0, access, buffer, blocks);
   job.groups = s.device.units;
   job.parameters = [blocks, units = s.device.units](int64_t passes) {
     std::vector<double> out = {static_cast<double>(passes), static_cast<double>(blocks)};
@@ -42,6 +54,24 @@ Job pass_over(const Session& s, const char* access, int buffer, int64_t blocks) 
 }
 
 }  // namespace
+
+// One unit writes and reads what only the last cache holds, and reads other bytes, which drive it out of the caches before that one; then
+// it or another unit reads it again. Seconds per byte: a cache that is not the other unit's has it no nearer than far memory has.
+void run_found(Session& s) {
+  if (!has_others(s) || s.known.levels.knees.size() < 2) return;
+  const size_t last = s.known.levels.knees.size() - 1;
+  const std::optional<int64_t> bytes = footprint_within(s.known.levels, last, 1);
+  if (!bytes) return;
+  const auto blocks = *bytes / kBlockBytes, between = static_cast<int64_t>(kDrivesOut * s.known.levels.knees[last - 1].to) / kBlockBytes + 1;
+  const int buffer = s.bench.allocate(*bytes), others = s.bench.allocate(between * kBlockBytes);
+  s.rounds(2, [&](size_t by) {
+    const auto pass = [&](size_t unit, const char* access, int of, int64_t n) { return s.bench.launch(pass_of(s, static_cast<int>(unit), access, of, n), 1); };
+    const std::vector<runtime::Launch> list = {pass(0, "write", buffer, blocks), pass(0, "read", buffer, blocks), pass(0, "read", others, between), pass(by, "read", buffer, blocks)};
+    Observation o{"found", by == 0 ? "own" : "other", {{"level", double(last)}, {"bytes", double(blocks * kBlockBytes)}}, "s", {}, {}, 0, {}};
+    for (int i = 0; i < 6; ++i) s.bench.sample(o, [&] { return s.bench.run(list).back() / static_cast<double>(blocks * kBlockBytes); });
+    s.emit(o);
+  });
+}
 
 // Every unit writes its part of a buffer, and then reads or writes the part of the one `over` places further; 0: its own.
 // Where it was read, writing it again takes it back from who read it.
@@ -107,6 +137,31 @@ void run_ends(Session& s) {
       return out;
     };
     s.emit(s.bench.measure("ends", side_by_side ? "between" : "own", {{"level", double(level)}}, job));
+  });
+}
+
+// Every unit reads its part again, behind so many seconds in which it only added: what was meanwhile driven out of the last cache
+// takes as long as far memory. Seconds per byte of all.
+void run_untouched(Session& s) {
+  if (s.device.threads || s.device.simulated) return;  // nobody knows which unit a group is on; nobody else uses simulated ones
+  const int units = s.device.units;
+  const std::optional<int64_t> bytes = footprint_streamed(s.known, units);
+  if (!bytes) return;
+  const int64_t blocks = *bytes / kBlockBytes;
+  const runtime::Launch pass = s.bench.launch(pass_over(s, "read", s.bench.allocate(units * blocks * kBlockBytes), blocks), 1);
+  // Of as long a time each, whatever the clock did when the others were measured.
+  const auto adding = [&](double seconds) {
+    const Job job = s.bench.sentinel_job(units, kIdle[1]);
+    const int64_t some = s.bench.amount_for("untouched", job);
+    const runtime::Launch measured = s.bench.launch(job, some);
+    return s.bench.launch(job, std::min(job.most, static_cast<int64_t>(static_cast<double>(some) * seconds / s.bench.run({&measured, 1}).at(0)) + 1));
+  };
+  s.rounds(std::size(kIdle), [&](size_t turn) {
+    std::vector<runtime::Launch> list(kPasses, pass);
+    list.insert(list.end(), {adding(kIdle[turn]), pass});
+    Observation o{"untouched", "read", {{"bytes", double(blocks * kBlockBytes)}, {"units", double(units)}, {"idle", kIdle[turn]}}, "s", {}, {}, 0, {}};
+    for (int i = 0; i < 3; ++i) s.bench.sample(o, [&] { return s.bench.run(list).back() / static_cast<double>(units * blocks * kBlockBytes); });
+    s.emit(o);
   });
 }
 

@@ -27,8 +27,7 @@ void measure_map(Session& s, int buffer, int64_t bytes) {
 
 // Simulated chips copy in no time of theirs, and where units are threads of ours there is one memory.
 void run_host(Session& s) {
-  const auto own = [](const auto& fact) { return fact.first == "threads" && fact.second == "own"; };
-  if (s.device.simulated || std::any_of(s.device.facts.begin(), s.device.facts.end(), own)) return;
+  if (s.device.simulated || s.device.fact("threads") == "own") return;
   std::vector<int64_t> sizes;
   for (const int64_t bytes : kSizes)
     if (bytes <= s.max_bytes) sizes.push_back(bytes);

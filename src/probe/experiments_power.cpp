@@ -12,12 +12,6 @@ namespace {
 
 constexpr double kStretch = 0.3;  // s: counters move every millisecond, and others come and go
 
-std::string class_of(const Session& s) {
-  for (const auto& [name, text] : s.device.facts)
-    if (name == "class") return text;
-  return "";
-}
-
 // Watts while `work` runs; 0 where the counter has run over.
 template <class F>
 double watts_of(F&& work) {
@@ -31,7 +25,7 @@ double watts_of(F&& work) {
 
 void run_power(Session& s) {
   const std::string why = s.device.simulated ? "simulated chips tell no energy"
-                          : class_of(s) != "cpu" ? "no counter of such a device is known"
+                          : s.device.fact("class") != "cpu" ? "no counter of such a device is known"
                                                  : read_energy().why;
   if (!why.empty()) return s.fact("no_energy", why);
   const int out = s.bench.allocate(kSlots * kSlotFloats * 4), units = s.device.units;

@@ -118,10 +118,11 @@ Value<Bytes> capacity_of(const Context& c) {
   return v;
 }
 
-// Of a cache that units share a chase, which waits for every line, finds what others leave of it at the time; all units
+// Of a cache that units, or others, share a chase, which waits for every line, finds what others leave of it at the time; all units
 // streaming keep their lines there. The size is where their sweep crosses the middle, or the declared one near it.
 void settle_shared(const Observations& all, MemoryLevel& l, size_t index) {
-  if (l.per != "device" || l.managed != Managed::automatic || !l.streamed.middle.known() || !l.capacity.known()) return;
+  const bool foreign = l.foreign_fill.known() && l.foreign_fill.value->v > 0;
+  if ((l.per != "device" && !foreign) || l.managed != Managed::automatic || !l.streamed.middle.known() || !l.capacity.known()) return;
   const double middle = l.streamed.middle.value->v, chased = l.capacity.value->v;
   const double nominal = declared_bytes(all, index);
   const bool declared = nominal >= middle / kAsDeclared && nominal <= middle * kAsDeclared;
@@ -331,6 +332,8 @@ void infer_memory(const Observations& all, const Known& known, Profile& to) {
   join_levels(to.memory, hertz, units, sweep, declared_caches(all), curve_of(chase_blocks(all), Estimator::latency));
   settle_passed(to.memory, hertz, units);
   add_streamed(to.memory, sweep);
+  const auto last = std::find_if(to.memory.rbegin(), to.memory.rend(), [](const MemoryLevel& l) { return l.managed == Managed::automatic; });
+  if (last != to.memory.rend()) add_foreign_fill(all, sweep, *last);
   for (size_t i = 0; i < to.memory.size(); ++i)
     if (!known.threads) settle_shared(all, to.memory[i], i);
   divide_shared(all, known, to);

@@ -2,6 +2,7 @@
 #include "probe/matrix.h"
 
 #include <algorithm>
+#include <iterator>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -18,13 +19,8 @@ constexpr int kIteration = 48;  // instructions, about
 constexpr double kBytesOfOne = 0x01010101;
 
 std::vector<std::string> words_of(const runtime::DeviceInfo& info, const std::string& wanted) {
-  std::vector<std::string> out;
-  for (const auto& [fact, text] : info.facts) {
-    if (fact != wanted) continue;
-    std::istringstream in(text);
-    for (std::string w; in >> w;) out.push_back(w);
-  }
-  return out;
+  std::istringstream in(info.fact(wanted));
+  return {std::istream_iterator<std::string>(in), {}};
 }
 
 // A simulated chip has those that it says; of others the dialect and what the text needs decide.

@@ -266,9 +266,8 @@ KernelShape shape_of(const runtime::DeviceInfo& info) {
   KernelShape shape{info.threads, info.widths, 0};
   shape.long_code = !info.threads && !info.in_sequence;
   if (shape.lanes.empty()) shape.lanes = info.threads ? std::vector<int>{32} : std::vector<int>{4, 8, 16};
-  for (const auto& [name, text] : info.facts)
-    if (name == "group_memory") shape.group_bytes = std::stoll(text);
-    else if (name == "f64") shape.f64 = text != "no";
+  if (const std::string bytes = info.fact("group_memory"); !bytes.empty()) shape.group_bytes = std::stoll(bytes);
+  shape.f64 = info.fact("f64") != "no";
   add_abilities(info, shape);
   return shape;
 }

@@ -17,9 +17,7 @@ constexpr double kTarget = 0.15e-3;  // seconds of a sample
 }  // namespace
 
 int64_t number_said(const Session& s, const char* fact) {
-  for (const auto& [name, text] : s.device.facts)
-    if (name == fact) return std::atoll(text.c_str());
-  return 0;
+  return std::atoll(s.device.fact(fact).c_str());
 }
 
 PathChase::PathChase(Session& s, const char* experiment, ir::Space space, int64_t elements)

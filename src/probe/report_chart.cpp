@@ -106,6 +106,9 @@ const std::vector<Row>& table() {
        {"bytes of each unit", Kind::bytes, true}, {"read, all units together", Kind::bytes_per_second, true}, Show::rate, kThroughput, mark_streamed,
        "All units read their own part from end to end, over and over. Bands: from 90 % to 10 % still held by a cache; "
        "the line in one is where half is held."},
+      {"Bandwidth", "Read again behind a pause, all units", "untouched", "read", "idle", "",
+       {"pause", Kind::seconds, true}, {"read, all units together", Kind::bytes_per_second, true}, Show::rate, kThroughput, nullptr,
+       "All units read their own part of the last cache again, behind a pause in which they only add: others of the machine bring in what they use meanwhile."},
       {"Bandwidth", "Bandwidth of the caches", "bandwidth", "", "bytes", "units",
        {"bytes of each unit", Kind::bytes, true}, {"all units together", Kind::bytes_per_second, true}, Show::rate, kThroughput, nullptr,
        "Streams inside each level, with one unit and with all. Copies count bytes read plus bytes written. "

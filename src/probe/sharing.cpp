@@ -60,6 +60,23 @@ double faster(const std::vector<Observation>& blocks, const std::vector<Observat
   return a <= 0 || b <= 0 || std::abs(a / b - 1) < kSameClock ? 1 : a / b;
 }
 
+constexpr double kElsewhere = 1.8;  // times as long as its own bytes, what another unit has read: it lies in another cache
+
+// What another unit has read of a cache that holds it lies as near as a unit's own bytes do: where it does not, the cache is none of
+// all units', whatever the system declares of it. nullopt: not measured, or as near.
+std::optional<Sharing> found_elsewhere(const Observations& all, size_t i) {
+  const Conditions at = {{"level", static_cast<double>(i)}};
+  const auto median = [&](const char* what) -> std::optional<double> {
+    std::vector<double> times;
+    for (const Observation& o : select(all, "found", what, at)) times.insert(times.end(), o.samples.begin(), o.samples.end());
+    return times.empty() ? std::nullopt : std::optional(quantile(std::move(times), 0.5));
+  };
+  const auto own = median("own"), other = median("other");
+  if (!own || !other || *other < kElsewhere * *own) return std::nullopt;
+  const std::string declared = declared_cache(all, i);
+  return Sharing{false, fmt::format("what another unit has read takes {:.1f} times as long as its own{}", *other / *own, declared.empty() ? "" : ", whatever the system declares")};
+}
+
 struct Told {
   Sharing sharing;
   bool sure = true;
@@ -106,6 +123,7 @@ bool kept_from_each_other(const Observations& all) {
 }  // namespace
 
 Sharing sharing_of(const Observations& all, size_t i, double may_hold, std::span<const CurvePoint> chase) {
+  if (const auto elsewhere = found_elsewhere(all, i)) return *elsewhere;
   const auto measured = measured_sharing(all, i, may_hold, chase);
   const std::string declared = declared_cache(all, i);
   const size_t at = declared.find("CPUs ");

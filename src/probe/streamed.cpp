@@ -71,6 +71,35 @@ Streamed streamed_of(std::span<const CurvePoint> curve, const Edge& e) {
   return {held_at(curve, e, kNearly), held_at(curve, e, kHalf), held_at(curve, e, kHardly)};
 }
 
+// Bytes of which `part` is held, kNearly to kHardly, on lines in the logarithm of bytes between the points.
+double bytes_held(const Streamed& s, double part) {
+  const double from = s.from.value->v, middle = s.middle.value->v;
+  const double to = s.to.known() ? s.to.value->v : middle * middle / from;
+  return part > kHalf ? from * std::pow(middle / from, (kNearly - part) / (kNearly - kHalf))
+                      : middle * std::pow(to / middle, (kHalf - part) / (kHalf - kHardly));
+}
+
+struct Pause {
+  double seconds = 0;
+  double held = 1, least = 1, most = 1;  // behind it
+  int64_t n = 0;
+};
+
+// In order of their lengths; the first is none that counts. Empty: `far` takes no longer.
+std::vector<Pause> pauses_of(const Observations& all, double far) {
+  std::vector<Pause> out;
+  double near = 0;
+  for (const double seconds : values_of(select(all, "untouched", "read"), "idle")) {
+    const auto s = summarize(select(all, "untouched", "read", {{"idle", seconds}}), Estimator::throughput);
+    if (!s) continue;
+    if (out.empty()) near = s->value;
+    if (far < kShows * near) return {};
+    const auto held = [&](double time) { return std::clamp((far - time) / (far - near), 0.0, 1.0); };
+    out.push_back({seconds, held(s->value), held(s->high), held(s->low), s->n});
+  }
+  return out;
+}
+
 bool is_cache(const MemoryLevel& l) { return l.managed == Managed::automatic && l.capacity.known(); }
 
 double parts_in(const MemoryLevel& l, const Sweep& sweep) { return l.per == "unit" ? 1 : sweep.units; }
@@ -125,6 +154,41 @@ void add_streamed(std::vector<MemoryLevel>& memory, const Sweep& sweep) {
     while (next + 1 < memory.size() && !is_cache(memory[next])) ++next;
     memory[i].streamed = streamed_of(curve, {times[i], times[next], parts_in(memory[i], sweep)});
   }
+}
+
+void add_foreign_fill(const Observations& all, const Sweep& sweep, MemoryLevel& to) {
+  const std::vector<Observation> blocks = select(all, "untouched", "read");
+  if (blocks.empty() || sweep.curve.empty() || !to.streamed.from.known() || !to.streamed.middle.known()) return;
+  const std::vector<Pause> pauses = pauses_of(all, rising(sweep.curve).back().seconds);
+  if (pauses.size() < 2) {
+    to.foreign_fill = unknown_value<Bandwidth>("what it loses can not be told from what it holds");
+    return;
+  }
+  const double read = blocks.front().value_at("bytes") * (to.per == "unit" ? 1 : blocks.front().value_at("units"));
+  const auto rate = [&](const Pause& p, double held) {
+    return std::max(0.0, bytes_held(to.streamed, std::clamp(held, kHardly, kNearly)) - read) / p.seconds;
+  };
+  std::vector<double> rates;
+  Measured m;
+  for (const Pause& p : pauses) {
+    m.n += p.n;
+    if (p.held > kNearly || p.held < kHardly) continue;
+    const double low = rate(p, p.most), high = rate(p, p.least);
+    m.low = rates.empty() ? low : std::min(m.low, low);
+    m.high = std::max(m.high, high);
+    rates.push_back(rate(p, p.held));
+  }
+  const Pause& longest = pauses.back();
+  if (!rates.empty()) {
+    m.value = quantile(std::move(rates), 0.5);
+  } else if (longest.held > kNearly) {
+    m.high = rate(longest, kNearly);
+    m.note = fmt::format("a pause of {:.0f} ms drives out next to nothing", 1e3 * longest.seconds);
+  } else {
+    to.foreign_fill = unknown_value<Bandwidth>("one pause drives out next to nothing, the next one all");
+    return;
+  }
+  to.foreign_fill = bandwidth_value(m, "", "all units reading a part of it again behind pauses in which they only add: what takes as long as far memory was driven out");
 }
 
 }  // namespace assay::probe

@@ -40,4 +40,10 @@ std::vector<double> plateau_times(std::span<const hwdesc::MemoryLevel> memory, c
 // Fills `streamed` of the caches among `memory`. What the sweep can not tell becomes unknown, with why.
 void add_streamed(std::vector<hwdesc::MemoryLevel>& memory, const Sweep& sweep);
 
+// How fast others than the device fill the last cache, of which `streamed` is known. All units read S bytes of one again behind a pause T: with h the part still held, by the times of that and of the shortest pause, and W(h) the bytes of which that part is held
+// when they are streamed,
+//     (W(h) - S) / T
+// came in meanwhile, the median of the pauses that show it. 0 where the longest drives out next to nothing.
+void add_foreign_fill(const Observations& all, const Sweep& sweep, hwdesc::MemoryLevel& to);
+
 }  // namespace assay::probe

@@ -32,6 +32,13 @@ struct DeviceInfo {
   bool simulated = false;    // its time is not this machine's: nobody else disturbs it
   bool in_sequence = false;  // one kernel runs through the launches of a run, unless LoadOptions::one_by_one
   std::vector<std::pair<std::string, std::string>> facts;  // driver, os, isa, compiler, ...
+
+  // The text of one; "" where nothing is said.
+  std::string fact(const std::string& of) const {
+    for (const auto& [fact_name, text] : facts)
+      if (fact_name == of) return text;
+    return "";
+  }
 };
 
 // A kind of device that was looked for and is not usable, with the reason.

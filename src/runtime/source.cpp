@@ -48,9 +48,7 @@ Diags check_waves(const std::string& device, std::span<const ir::Kernel> kernels
 }
 
 Diags check_types(const DeviceInfo& device, std::span<const ir::Kernel> kernels) {
-  std::string has;
-  for (const auto& [fact, text] : device.facts)
-    if (fact == "types") has = " " + text + " ";
+  const std::string has = " " + device.fact("types") + " ";
   const auto lacks = [&](ir::DType t) {
     const bool narrow = t == ir::DType::f16 || t == ir::DType::bf16 || t == ir::DType::i8 || ir::numbers_in(t) > 1;
     return narrow && has.find(fmt::format(" {} ", ir::name_of(t))) == std::string::npos;

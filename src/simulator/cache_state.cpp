@@ -73,6 +73,7 @@ struct Since {            // an entry was touched
   double all = 0;         // bytes that were, of all
   double mine = 0;        // by one unit
   double missed = 0;      // bytes that came into the caches from beyond all
+  double seconds = 0;
 };
 
 // Calls `f` for every entry that lies on some of the bytes: with those bytes, and with what happened since.
@@ -81,6 +82,7 @@ void for_each_on(const CacheState& state, const Range& bytes, const F& f) {
   Since since;
   for (const CacheState::Entry& e : state.recent) {
     const Range both = overlap(e.range, bytes);
+    since.seconds = state.now - e.at;
     if (size_of(both) > 0) f(e, both, since);
     since.all += size_of(e.range);
     since.mine += e.mine;
@@ -113,9 +115,15 @@ const model::Level* own_cache(const model::Machine& m) {
 
 const model::Level* last_cache(const model::Machine& m) { return m.levels.size() < 2 ? nullptr : &m.levels[m.levels.size() - 2]; }
 
-// What others brought in since has driven out a part of what all units share.
+// What other steps, and others than the device, brought into the last cache since has driven out a part of what it held.
 double stays_in_last(const model::Level& last, const CacheState::Entry& e, const Since& since) {
-  return left_behind(last, (since.missed + e.missed) / last.instances, last.end);
+  const double touched = last.shared ? (since.all + size_of(e.range)) / last.instances : since.mine + e.mine;
+  return left_behind(last, (since.missed + e.missed) / last.instances, touched, since.seconds * last.foreign_fill.value, last.end);
+}
+
+// The same of any cache, the last one or nearer.
+double stays(const model::Machine& m, const model::Level& cache, const CacheState::Entry& e, const Since& since) {
+  return &cache == last_cache(m) ? stays_in_last(cache, e, since) : held(cache, since.mine + e.mine, cache.end);
 }
 
 constexpr int64_t kCodeBytes = 4096;  // of a kernel; assumed. What is lost depends on what ran since, hardly on this
@@ -137,9 +145,8 @@ model::Residency residency_of(const ir::Program& p, const model::Machine& m, con
       for (size_t l = 0; l < m.levels.size(); ++l) {
         const model::Level& level = m.levels[l];
         const bool shared = level.shared || level.instances <= 1;
-        out[t][l] += part * (shared && &level == last_cache(m) ? stays_in_last(level, e, since)
-                             : shared ? held(level, (since.all + size_of(e.range)) / level.instances, level.end)
-                                      : own * held(level, since.mine + e.mine, level.end));
+        const double stay = shared && &level != last_cache(m) ? held(level, (since.all + size_of(e.range)) / level.instances, level.end) : stays(m, level, e, since);
+        out[t][l] += part * (shared ? 1 : own) * stay;
       }
     });
   }
@@ -158,7 +165,7 @@ HeldByOthers held_by_others(const ir::Program& p, const model::Machine& m, const
     const Dealt mine = dealt(p, static_cast<int>(t), nest, where[t], units);
     const bool writes = is_written(p, static_cast<int>(t));
     for_each_on(before, where[t], [&](const CacheState::Entry& e, const Range& both, const Since& since) {
-      const double bytes = needed[t] * size_of(both) / size_of(where[t]) * held(*cache, since.mine + e.mine, cache->end);
+      const double bytes = needed[t] * size_of(both) / size_of(where[t]) * stays(m, *cache, e, since);
       if (e.written)
         (writes ? out.taken : out.handed) += bytes * (1 - mine_again(both, mine, e.touched));
       else if (writes)
@@ -172,7 +179,7 @@ void remember_code(CacheState& state, int program, const model::Machine& m) {
   const Range code = code_of(program);
   const Dealt to_all{code.begin, 0, std::max(1, static_cast<int>(m.units))};
   cut(state.recent, code);
-  state.recent.insert(state.recent.begin(), {code, static_cast<double>(kCodeBytes), to_all, to_all, false, 0});
+  state.recent.insert(state.recent.begin(), {code, static_cast<double>(kCodeBytes), to_all, to_all, false, 0, state.now});
 }
 
 CodeLost code_lost(const CacheState& before, int program, const model::Machine& m) {
@@ -180,7 +187,7 @@ CodeLost code_lost(const CacheState& before, int program, const model::Machine& 
   CodeLost out{1, 1};
   for_each_on(before, code_of(program), [&](const CacheState::Entry& e, const Range& both, const Since& since) {
     const double part = size_of(both) / kCodeBytes;
-    if (own != nullptr) out.own -= part * held(*own, since.mine + e.mine, own->end);
+    if (own != nullptr) out.own -= part * stays(m, *own, e, since);
     if (last != nullptr && last != own) out.all -= part * stays_in_last(*last, e, since);
   });
   out.all = std::min(out.all, out.own);
@@ -197,21 +204,22 @@ CacheState after(const ir::Program& p, const model::Machine& m, CacheState befor
   const model::Level* last = last_cache(m);
   // A program that nothing ran before runs again and again: it misses what it does not keep of itself.
   const bool alone = before.recent.empty();
-  double all = 0;
+  double all = 0;  // in an instance of the last cache
   for (int t : ir::arguments_of(p))
-    if (known_place(where, static_cast<size_t>(t))) all += size_of(where[static_cast<size_t>(t)]);
-  const double kept_of_all = last == nullptr ? 0 : held(*last, all / last->instances, last->end);
+    if (const auto i = static_cast<size_t>(t); known_place(where, i) && last != nullptr) all += last->shared ? size_of(where[i]) / last->instances : own[i];
+  const double kept_of_all = last == nullptr ? 0 : held(*last, all, last->end);
   for (int t : ir::arguments_of(p)) {
     const auto i = static_cast<size_t>(t);
     if (!known_place(where, i)) continue;
     CacheState::Entry now;
     now.range = where[i];
     now.written = is_written(p, t);
+    now.at = before.now;
     now.touched = now.wrote = dealt(p, t, nest, where[i], units);
     now.mine = std::max(own[i], now.touched.to_all() ? size_of(where[i]) : size_of(where[i]) / units);
     double most = 0, found = 0;
     for_each_on(before, where[i], [&](const CacheState::Entry& e, const Range& both, const Since& since) {
-      if (last != nullptr) found += size_of(both) * stays_in_last(*last, e, since);
+      if (last != nullptr) found += size_of(both) * (last->shared ? 1 : mine_again(both, now.touched, e.touched)) * stays_in_last(*last, e, since);
       if (!now.written && size_of(both) > most) now.wrote = e.wrote, most = size_of(both);
     });
     now.missed = alone ? size_of(where[i]) * (1 - kept_of_all) : std::max(0.0, size_of(where[i]) - found);

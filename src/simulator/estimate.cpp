@@ -38,7 +38,7 @@ struct UnitCost {
   double translation = 0;     // of pages that left the nearest buffer
   double streaming = 0;       // all transfers behind the nearest cache, and what is waited for there
   double near = 0, far = 0;   // of these, what takes time of its own: between private caches, and from shared memories
-  double copied_load = 0, copied_store = 0;  // the parts of loads and stores that copy staged operands
+  double copied_load = 0, copied_store = 0, copied_issue = 0;  // the parts of loads, stores and slots that copy staged operands
 };
 
 // What is left of the operations written once the kernel language's compiler has joined what it can.
@@ -105,7 +105,7 @@ class Estimator {
 
   void in_core() {
     const auto [split_loads, split_stores] = straddled();
-    const model::Copies copied = m_.simt ? model::Copies{} : model::copies_of(p_, counts_, m_.native_width);
+    const model::Copies copied = m_.simt ? model::Copies{} : model::copies_of(p_, counts_);
     double gathered = 0, scattered = 0, splats = 0;
     for (const lower::AccessCount& a : counts_.buffers) {
       splats += a.splats;
@@ -117,8 +117,8 @@ class Estimator {
     const double together = m_.simt ? 1.0 / p_.vector_width : 1;
     const double put_in = m_.simt ? 0 : (p_.vector_width - 1.0) / p_.vector_width;
     const double moved_lanes = (gathered + scattered) * put_in;
-    const double loads = counts_.loads() - gathered * (1 - together) + split_loads - copied.written + copied.executed;
-    const double stores = counts_.stores() - scattered * (1 - together) + split_stores - copied.written + copied.executed;
+    const double loads = counts_.loads() - gathered * (1 - together) + split_loads;
+    const double stores = counts_.stores() - scattered * (1 - together) + split_stores;
     cost_.vector = pipes_.busiest(counts_, moved_lanes);
     const double in_order = loads - gathered * together, elements = m_.splat_rate.value > 0 ? std::min(splats, in_order) : 0;
     cost_.load = pipes_.moving(in_order - elements, m_.load_rate, m_.narrow_loads) + pipes_.moving(elements, m_.splat_rate, m_.narrow_splats) +
@@ -131,13 +131,17 @@ class Estimator {
     }
     cost_.copied_load = cost_.load * std::min(1.0, copied.alone / std::max(loads, 1.0));
     cost_.copied_store = cost_.store * std::min(1.0, copied.alone / std::max(stores, 1.0));
-    copied_alone_ = copied.alone / std::max(1.0, copied.executed);
+    copied_alone_ = copied.alone / std::max(1.0, copied.all);
+    const model::Copying& copies = copied.parts;
     const model::Instructions counted{.operations = counts_.fma + counts_.simple, .divisions = counts_.divide, .functions = counts_.math,
-                                      .loads = loads - (m_.simt ? 0 : gathered), .stores = stores - copied.executed - (m_.simt ? 0 : scattered),
-                                      .gathered = gathered * put_in, .scattered = scattered * put_in, .prefetches = counts_.prefetches, .copied = copied.executed,
+                                      .loads = std::max(0.0, loads - (m_.simt ? 0 : gathered) - copies.loads),
+                                      .stores = std::max(0.0, stores - copied.all - (m_.simt ? 0 : scattered - copies.scattered)),
+                                      .gathered = std::max(0.0, gathered - copies.gathered) * put_in, .scattered = std::max(0.0, scattered - copies.scattered) * put_in, .prefetches = counts_.prefetches,
                                       .operands = m_.simt ? 0 : model::operands_in_memory(p_, counts_, joined_), .iterations = counts_.iterations, .branches = counts_.branches};
-    const double all = m_.simt ? model::wave_slots(counted, lower::has_partial_sums(lower::nest_of(p_)), m_.issue_rate.value / m_.clock) : model::core_slots(counted);
+    const double copying = model::copy_slots(copies), rest = m_.simt ? model::wave_slots(counted, lower::has_partial_sums(lower::nest_of(p_)), m_.issue_rate.value / m_.clock) : model::core_slots(counted);
+    const double all = rest + copying;
     cost_.issue = pipes_.at_rate(all, m_.issue_rate);
+    cost_.copied_issue = pipes_.at_rate(copying * copied_alone_, m_.issue_rate);
     cost_.chain = chain();
     note_assumed(m_.alu_rate, counts_.simple);
     note_assumed(m_.divide_rate, counts_.divide);
@@ -149,7 +153,7 @@ class Estimator {
              m_.fma_rate.spread);
     add_term("load", cost_.load, [&] { return fmt::format("{:.4g} load instructions", loads); }, m_.load_rate.spread);
     add_term("store", cost_.store, [&] { return fmt::format("{:.4g} store instructions", stores); }, m_.store_rate.spread);
-    add_term("issue", cost_.issue, [&] { return fmt::format("{:.4g} slots for {:.4g} instructions", all, counted.written()); }, m_.issue_rate.spread);
+    add_term("issue", cost_.issue, [&] { return fmt::format("{:.4g} slots for {:.4g} instructions", all, counted.written() + copied.all); }, m_.issue_rate.spread);
     add_term("chain", cost_.chain, [] { return std::string("dependent accumulations"); }, m_.fma_latency.spread);
   }
 
@@ -259,11 +263,10 @@ class Estimator {
     return slowest;
   }
 
-  // Of the time that lines take from level l, what a core can look past: all of it from its own caches. Waves hide what they wait for otherwise.
+  // Of the time that lines take from level l, what a core can look past. Waves hide what they wait for otherwise.
   double hidden_part(size_t l) const {
     const model::Level& level = m_.levels[l];
-    if (!level.shared) return 1;
-    if (m_.simt || level.latency.value <= 0) return 0;
+    if (m_.simt || level.latency.value <= 0) return level.shared ? 0 : 1;
     return model::hidden_part(level.latency.value * m_.clock);
   }
 
@@ -389,9 +392,11 @@ class Estimator {
   double compose_simd() {
     out_.rounds = std::ceil(groups_ / m_.units);
     const double loads = cost_.load - cost_.copied_load, stores = cost_.store - cost_.copied_store;
-    const double moving = std::max({loads, stores, m_.together * (loads + stores)}), copying = std::max(cost_.copied_load, cost_.copied_store);
-    const std::array<double, 5> parts = {cost_.vector, cost_.issue, cost_.chain, moving, cost_.translation};
-    return std::max(cost_.streaming, model::joined(parts, model::kOverlapSharpness) + copying + cost_.near + cost_.far);
+    const double moving = std::max({loads, stores, m_.together * (loads + stores)});
+    const std::array<double, 5> computing = {cost_.vector, cost_.issue - cost_.copied_issue, cost_.chain, moving, cost_.translation};
+    const std::array<double, 3> copying = {cost_.copied_load, cost_.copied_store, cost_.copied_issue};
+    const double in_core = model::joined(computing, model::kOverlapSharpness) + model::joined(copying, model::kOverlapSharpness);
+    return std::max(cost_.streaming, in_core + cost_.near + cost_.far);
   }
 
   // Groups that are on a unit at a time hide what each of them waits for; a unit is as fast as the busiest of its parts, or as

@@ -22,8 +22,10 @@ struct CacheState {
     Dealt wrote;           // by the one that wrote it last
     bool written = false;  // they are one: what a unit has of it nobody else has
     double missed = 0;     // bytes of it that no cache held when it was touched last
+    double at = 0;         // when the program that touched it last began
   };
   std::vector<Entry> recent;
+  double now = 0;          // s since anything ran
 };
 
 // Ranking hundreds of programs needs no words.

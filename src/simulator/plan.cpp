@@ -61,11 +61,23 @@ void fetch_code(model::Estimate& e, const CodeLost& lost, const model::Machine& 
   if (largest > 0) e.bound_margin = seconds / largest;
 }
 
-// The caches behind a step.
-CacheState leave(const ir::Plan& plan, const ir::Step& s, const model::Machine& m, CacheState state) {
+model::Estimate estimate_of(const ir::Plan& plan, const ir::Step& s, const model::Machine& m, const CacheState& state, Words words) {
+  model::Estimate out = estimate(plan.programs[static_cast<size_t>(s.program)], m, state, where_of(plan, s), nullptr, words);
+  fetch_code(out, code_lost(state, s.program, m), m);
+  return out;
+}
+
+// The caches behind a step that took so long.
+CacheState leave(const ir::Plan& plan, const ir::Step& s, const model::Machine& m, CacheState state, double seconds) {
   state = after(plan.programs[static_cast<size_t>(s.program)], m, std::move(state), where_of(plan, s));
   remember_code(state, s.program, m);
+  state.now += seconds;
   return state;
+}
+
+// How long a step takes is nothing to the caches that nobody else uses.
+bool others_use(const model::Machine& m) {
+  return std::any_of(m.levels.begin(), m.levels.end(), [](const model::Level& l) { return l.foreign_fill.value > 0; });
 }
 
 }  // namespace
@@ -73,15 +85,16 @@ CacheState leave(const ir::Plan& plan, const ir::Step& s, const model::Machine& 
 PlanEstimate simulate(const ir::Plan& plan, const model::Machine& m) {
   PlanEstimate out;
   CacheState state;
+  const bool timed = others_use(m);
   for (int pass = 0; pass < kPassesBefore; ++pass)
-    for (const ir::Step& s : plan.steps) state = leave(plan, s, m, std::move(state));
+    for (const ir::Step& s : plan.steps) {
+      const double seconds = timed ? estimate_of(plan, s, m, state, Words::none).seconds : 0;
+      state = leave(plan, s, m, std::move(state), seconds);
+    }
   double low = 0, high = 0;
   for (const ir::Step& s : plan.steps) {
-    const ir::Program& p = plan.programs[static_cast<size_t>(s.program)];
-    const std::vector<Range> where = where_of(plan, s);
-    out.steps.push_back(estimate(p, m, state, where));
-    fetch_code(out.steps.back(), code_lost(state, s.program, m), m);
-    state = leave(plan, s, m, std::move(state));
+    out.steps.push_back(estimate_of(plan, s, m, state, Words::full));
+    state = leave(plan, s, m, std::move(state), out.steps.back().seconds);
     add(out.total, out.steps.back(), low, high);
   }
   out.total.low = std::max(0.0, out.total.seconds - low);

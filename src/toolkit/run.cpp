@@ -124,7 +124,7 @@ Result<Times> time_recorded(const Placement& p, const Bundle& bundle, const Ends
 
 // A host's threads that feed a device apart from it may wait; those that compute may not.
 bool computes_here(const runtime::DeviceInfo& device) {
-  return !device.simulated && std::find(device.facts.begin(), device.facts.end(), std::pair<std::string, std::string>{"class", "cpu"}) != device.facts.end();
+  return !device.simulated && device.fact("class") == "cpu";
 }
 
 Diag kept_waiting_by_others(double share) {

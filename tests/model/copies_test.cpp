@@ -22,6 +22,27 @@ TEST(Copies, HideBehindNoArithmetic) {
   EXPECT_GT(slower(copied) - slower(plain), 0.5 * copies);
 }
 
+// Copying takes slots of its own, and no arithmetic hides those either.
+TEST(Copies, TakeTheirSlotsBeforeTheArithmetic) {
+  hwdesc::Target quick = small_cpu(8, 1), slow = quick;
+  quick.profile.execution.issue.per = slow.profile.execution.issue.per = "unit";
+  quick.profile.execution.issue.rate.value = hwdesc::Rate{100, "core"};
+  slow.profile.execution.issue.rate.value = hwdesc::Rate{4, "core"};
+  for (hwdesc::Target* t : {&quick, &slow}) {
+    t->profile.pipes[0].rate.value = hwdesc::Rate{0.5, "core"};  // multiply-adds are slower than all slots
+    t->profile.pipes[1].rate.value = t->profile.pipes[2].rate.value = hwdesc::Rate{1000, "core"};
+  }
+  const auto later = [&](const ir::Program& p) { return seconds(p, slow) - seconds(p, quick); };
+  const ir::Program plain = product(64, 64, 128, 64), copied = product(64, 64, 128, 64, 8, kInOrder);
+  const double slots = model::copy_slots(model::copies_of(copied, model::closed_form(copied)).parts) / machine(slow).issue_rate.value;
+  EXPECT_GT(later(copied) - later(plain), 0.6 * slots);
+}
+
+TEST(Copies, OfLanesThatLieApartTakeMoreSlots) {
+  EXPECT_GT(model::copy_slots({.scattered = 1}), model::copy_slots({.stores = 1})) << "it is taken out of its vector first";
+  EXPECT_DOUBLE_EQ(model::copy_slots({.loads = 1, .stores = 2, .gathered = 3}), model::copy_slots({.loads = 1}) + model::copy_slots({.stores = 2}) + model::copy_slots({.gathered = 3}));
+}
+
 // What a core has in its window at once goes on beside the arithmetic.
 TEST(Copies, FewVectorsDo) {
   const hwdesc::Target quick = small_cpu(8, 1), slow = with(quick, "pipes.store.rate*=0.25");
@@ -30,21 +51,17 @@ TEST(Copies, FewVectorsDo) {
   EXPECT_LT((seconds(copied, slow) - seconds(copied, quick)) - (seconds(plain, slow) - seconds(plain, quick)), 0.5 * all);
 }
 
-TEST(Copies, OfNarrowProgramsAreWholeVectorsWhereBothSidesLieInOrder) {
-  const model::Machine m = machine(small_cpu(8, 1));
-  const auto stores = [&](int width, const char* layout) {
-    return term(simulator::estimate(product(64, 64, 128, 64, width, layout), m, {}, {}), "store") * m.store_rate.value;
+// Nobody joins what is copied one by one.
+TEST(Copies, OfNarrowProgramsAreAsNarrow) {
+  const auto of = [](int width, const char* layout) {
+    const ir::Program p = product(64, 64, 128, 64, width, layout);
+    return model::copies_of(p, model::closed_form(p));
   };
-  const double narrow = stores(4, kInOrder) - 2 * 64 * 64 / 8.0, wide = stores(8, kInOrder) - 64 * 64 / 8.0;  // less the output's
-  EXPECT_NEAR(narrow, wide, 0.05 * wide);
-  EXPECT_GT(stores(4, kTurned), 2 * stores(4, kInOrder));
-  const auto whole = [](const char* layout) {
-    const ir::Program p = product(64, 64, 128, 64, 4, layout);
-    const model::Copies c = model::copies_of(p, model::closed_form(p), 8);
-    return c.executed / c.written;
-  };
-  EXPECT_DOUBLE_EQ(whole(kInOrder), 0.5);
-  EXPECT_DOUBLE_EQ(whole(kTurned), 1);
+  EXPECT_DOUBLE_EQ(of(8, kInOrder).all, 64 * 128 / 8.0);
+  EXPECT_DOUBLE_EQ(of(4, kInOrder).all, 64 * 128 / 4.0);
+  EXPECT_DOUBLE_EQ(of(8, kInOrder).parts.loads, of(8, kInOrder).parts.stores);
+  const model::Copies turned = of(8, kTurned);
+  EXPECT_DOUBLE_EQ(turned.parts.scattered + turned.parts.gathered, 64 * 128);
 }
 
 }  // namespace

@@ -114,6 +114,27 @@ TEST(Handed, EndsInFrontOfAnotherUnitsRunCostWhatWasMeasured) {
   EXPECT_LT(with, 0.95 * (rest + kEach)) << "a unit goes on as far as it can keep them";
 }
 
+// Units that each have a last cache of their own find none of what the others left in theirs, though it holds all of it.
+TEST(Handed, ALastCacheOfEachUnitsOwnKeepsDataFromTheOthers) {
+  const auto far_of = [](const std::string& per, bool by_other) {
+    hwdesc::Target t = small_cpu(8, 2);
+    t.profile.memory[2].per = per;
+    t.profile.memory[2].capacity.value = hwdesc::Bytes{1 << 22};
+    const ir::Program p = product(8, 64, 128, 32);
+    const std::vector<simulator::Range> where = simulator::ranges_apart(p);
+    const model::Machine m = machine(t);
+    simulator::CacheState state = simulator::after(p, m, {}, where);
+    if (by_other)
+      for (Entry& e : state.recent) e.touched.begin += e.touched.period / 2;
+    for (const model::LevelUse& l : simulator::estimate(p, m, state, where).levels)
+      if (l.boundary == "l3<-dram") return l.read_bytes + l.written_bytes;
+    return -1.0;
+  };
+  EXPECT_EQ(far_of("unit", false), 0);
+  EXPECT_EQ(far_of("device", true), 0);
+  EXPECT_GT(far_of("unit", true), 0);
+}
+
 TEST(Handed, AProgramLeavesWhatItWroteInTheCaches) {
   const ir::Program p = product(8, 64, 128, 32);
   const std::vector<simulator::Range> where = simulator::ranges_apart(p);

@@ -96,5 +96,23 @@ TEST(Code, IsATermOfItsStepAndOfItsInterval) {
   EXPECT_NEAR(with.total.seconds - without.total.seconds, kCold, 1e-9);
 }
 
+// Steps find less in a cache that others use, the longer ago it is that they ran.
+TEST(ForeignFill, DrivesOutWhatLiesUntouchedMeanwhile) {
+  const auto seconds_of = [](const std::vector<int>& programs, double gigabytes) {
+    hwdesc::Target t = small_cpu(8, 2);
+    hwdesc::MemoryLevel& last = t.profile.memory[2];
+    last.capacity.value = hwdesc::Bytes{64 << 20};
+    last.knee = {};
+    if (gigabytes > 0) last.foreign_fill.value = hwdesc::Bandwidth{1e9 * gigabytes, ""};
+    std::vector<double> out;
+    for (const model::Estimate& e : simulator::simulate(plan_of(programs), machine(t)).steps) out.push_back(e.seconds);
+    return out;
+  };
+  const std::vector<double> alone = seconds_of({0, 1}, 0), shared = seconds_of({0, 1}, 100), slowly = seconds_of({0, 1}, 1e-3);
+  EXPECT_GT(shared[0], 1.2 * alone[0]) << "a large product ran since";
+  EXPECT_NEAR(slowly[0], alone[0], 1e-9) << "hardly anything came in";
+  EXPECT_NEAR(seconds_of({0, 0}, 100)[0], seconds_of({0, 0}, 0)[0], 1e-9) << "small ones leave no time";
+}
+
 }  // namespace
 }  // namespace assay::test

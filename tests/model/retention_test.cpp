@@ -47,11 +47,22 @@ TEST(Retention, OfWhatIsLeftBehindGoesByWhatOthersMiss) {
   const model::Level& l3 = m.levels[2];
   for (const double walk : {140.0, 200.0, 256.0, 400.0, 700.0}) {
     const double kept = model::held(l3, walk * kKiB, l3.end);
-    EXPECT_NEAR(model::left_behind(l3, (1 - kept) * walk * kKiB, l3.end), kept, 1e-6) << walk;
-    EXPECT_LT(model::left_behind(l3, walk * kKiB, l3.end), kept) << walk;
+    EXPECT_NEAR(model::left_behind(l3, (1 - kept) * walk * kKiB, walk * kKiB, 0, l3.end), kept, 1e-6) << walk;
+    EXPECT_LT(model::left_behind(l3, walk * kKiB, 4096 * kKiB, 0, l3.end), kept) << walk;
   }
-  EXPECT_EQ(model::left_behind(l3, 0, l3.end), 1);
-  EXPECT_EQ(model::left_behind(l3, 2048 * kKiB, l3.end), 0);
+  EXPECT_NEAR(model::left_behind(l3, 0, 4096 * kKiB, 0, l3.end), 1, 1e-9) << "what is found drives out nothing";
+  EXPECT_EQ(model::left_behind(l3, 64 * kKiB, 64 * kKiB, 0, l3.end), 1) << "nor does what fits";
+  EXPECT_EQ(model::left_behind(l3, 2048 * kKiB, 2048 * kKiB, 0, l3.end), 0);
+}
+
+// What others than the device bring in takes the room that its own bytes leave, and then theirs.
+TEST(Retention, OfWhatLiesUntouchedGoesByWhatOthersBringIn) {
+  const model::Machine m = machine(with_streamed({kib(128), kib(256), kib(768)}));
+  const model::Level& l3 = m.levels[2];
+  EXPECT_EQ(model::left_behind(l3, 0, 32 * kKiB, 64 * kKiB, l3.end), 1) << "there is room for both";
+  EXPECT_NEAR(model::left_behind(l3, 0, 32 * kKiB, 224 * kKiB, l3.end), 0.5, 1e-9);
+  EXPECT_LT(model::left_behind(l3, 0, 64 * kKiB, 224 * kKiB, l3.end), 0.5);
+  EXPECT_LT(model::left_behind(l3, 100 * kKiB, 600 * kKiB, 224 * kKiB, l3.end), model::left_behind(l3, 100 * kKiB, 600 * kKiB, 0, l3.end));
 }
 
 // A step finds in the last cache what those before it have not driven out: what they found there themselves drives out nothing.

@@ -71,6 +71,23 @@ TEST(Access, what_a_unit_reads_of_another_ones_cache) {
   EXPECT_FALSE(l.bandwidth.taken.known()) << "never measured";
 }
 
+// A host that ran the units apart for a third of the time.
+TEST(Access, WhatIsHandedOverIsWhatItIsMostOfTheTime) {
+  Observations o;
+  o.points = {block("handed", "handed own", {{"level", 1}}, 1 / 200e9), block("handed", "handed", {{"level", 1}}, 1 / 40e9),
+              block("handed", "handed", {{"level", 1}}, 1 / 40e9), block("handed", "handed", {{"level", 1}}, 1 / 10e9)};
+  hwdesc::MemoryLevel l;
+  add_handed(o, 1, l);
+  ASSERT_TRUE(l.bandwidth.handed.known() && l.bandwidth.handed.low);
+  EXPECT_NEAR(l.bandwidth.handed.value->v, 40e9, 1e9);
+  EXPECT_LT(l.bandwidth.handed.low->v, 11e9);
+  o.points.push_back(block("handed", "handed", {{"level", 1}}, 1 / 10e9));
+  o.points.push_back(block("handed", "handed", {{"level", 1}}, 1 / 10e9));
+  add_handed(o, 1, l);
+  EXPECT_NEAR(l.bandwidth.handed.value->v, 10e9, 1e9);
+  EXPECT_GT(l.bandwidth.handed.high->v, 39e9);
+}
+
 TEST(Access, WhatAnEndInFrontOfAnotherUnitsRunCosts) {
   Observations o;
   o.points = {block("ends", "own", {{"level", 1}}, 16e-9), block("ends", "between", {{"level", 1}}, 316e-9)};

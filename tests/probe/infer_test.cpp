@@ -396,6 +396,22 @@ TEST(Infer, UnitsWhoseFootprintsFitInTheDeclaredCacheTogetherMayShareIt) {
   EXPECT_EQ(l3_of("131072K").per, "unit") << "measured, against what is declared";
 }
 
+// Two dies declared as one: what another unit has read lies in its cache and not in this one's.
+TEST(Infer, ACacheWhoseDataAnotherUnitDoesNotFindIsNotShared) {
+  const auto l3_of = [](double other) {
+    Observations o = made_machine();
+    o.facts.emplace_back("class", "cpu");
+    o.facts.emplace_back("declared.l3", "16384K, shared by CPUs 0-3, line 64 B");
+    std::erase_if(o.points, [](const Observation& p) { return p.experiment == "sharing" && p.at.at("level") == 2; });
+    o.points.push_back(block("found", "own", {{"level", 2}}, 1e-11));
+    o.points.push_back(block("found", "other", {{"level", 2}}, other));
+    return inferred(o).memory.at(2);
+  };
+  EXPECT_EQ(l3_of(1.2e-11).per, "device") << "as declared";
+  EXPECT_EQ(l3_of(4e-11).per, "unit");
+  EXPECT_NE(l3_of(4e-11).capacity.note.find("takes 4.0 times as long as its own, whatever the system declares"), std::string::npos);
+}
+
 TEST(Infer, PassesTheCheckAndIsTheSameEveryTime) {
   const hwdesc::Profile p = inferred(made_machine());
   EXPECT_FALSE(has_error(hwdesc::check(p))) << render(hwdesc::check(p));

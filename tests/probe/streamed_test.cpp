@@ -189,5 +189,51 @@ TEST(Streamed, TheSweepLeavesNoGapUpToWhatTheLastCacheMayHold) {
     EXPECT_LE(static_cast<double>(sizes[i]), 1.25 * static_cast<double>(sizes[i - 1]) + kBlockBytes);
 }
 
+// Others fill the last of the caches at `foreign` bytes a second while nobody reads: what `read` bytes of all then take.
+Observations behind_pauses(double read, double foreign, const std::vector<double>& pauses) {
+  Observations out;
+  for (const double pause : pauses) {
+    const double held = held_by(kCaches[2], (read + foreign * pause) / kUnits);
+    out.points.push_back(test::block("untouched", "read", {{"bytes", read / kUnits}, {"units", kUnits}, {"idle", pause}},
+                                     held / kCaches[2].bandwidth + (1 - held) / kFarBandwidth));
+  }
+  return out;
+}
+
+const std::vector<double> kPauses = {0.03e-3, 0.3e-3, 1e-3, 3e-3, 10e-3, 30e-3};
+
+Value<Bandwidth> foreign_fill(const Observations& all) {
+  const std::vector<CurvePoint> curve = sweep(kCaches, 0, 1);
+  std::vector<MemoryLevel> m = told_by(curve);
+  add_foreign_fill(all, {curve, kUnits}, m[2]);
+  return m[2].foreign_fill;
+}
+
+TEST(ForeignFill, IsWhatDrivesOutDataThatLiesUntouched) {
+  for (const double rate : {2e9, 5e9, 12e9}) {
+    const Value<Bandwidth> v = foreign_fill(behind_pauses(6 * kMiB, rate, kPauses));
+    ASSERT_TRUE(v.known()) << rate << ": " << v.note;
+    EXPECT_NEAR(v.value->v, rate, 0.1 * rate);
+    EXPECT_LE(v.low->v, v.value->v);
+    EXPECT_GE(v.high->v, v.value->v);
+  }
+}
+
+TEST(ForeignFill, IsNoneWhereTheLongestPauseDrivesOutNothingAndLittleAtMost) {
+  const Value<Bandwidth> v = foreign_fill(behind_pauses(6 * kMiB, 0, kPauses));
+  ASSERT_TRUE(v.known());
+  EXPECT_EQ(v.value->v, 0);
+  EXPECT_GT(v.high->v, 0);
+  const double most = 2 * footprint_of(kCaches[2], 0.5) / kPauses.back();
+  EXPECT_LT(v.high->v, most);
+}
+
+TEST(ForeignFill, IsNotToldByAPauseThatDrivesOutNothingAndOneThatDrivesOutAll) {
+  const Value<Bandwidth> v = foreign_fill(behind_pauses(6 * kMiB, 5e9, {0.03e-3, 30e-3}));
+  EXPECT_FALSE(v.known());
+  EXPECT_NE(v.note, "");
+  EXPECT_FALSE(foreign_fill({}).known());
+}
+
 }  // namespace
 }  // namespace assay::probe
