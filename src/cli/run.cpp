@@ -41,6 +41,10 @@ void declare(Options& options, Request& r) {
       .type_name("N")
       .capture_default_str()
       .range(0, 1000000);
+  options.add_option("--patience", r.run.patience, "for so long timed runs are repeated while disturbed, or not as probed")
+      .type_name("SECONDS")
+      .capture_default_str()
+      .range(0, 3600);
   options.add_flag("--recorded", r.run.recorded, "time all launches recorded and handed over as one, too");
   options.add_flag("--check", r.check, "compare with a float64 evaluation; exit 1 if wrong");
   options.add_flag("--check-programs", r.check_programs, "check every program alone; exit 1 if wrong");
@@ -135,6 +139,12 @@ void print_recorded(const toolkit::RecordedSummary& r, const toolkit::Times& one
     fmt::print("not predicted: the profile does not know launch.graph\n");
 }
 
+void print_as_probed(const toolkit::AsProbed& now, int batches) {
+  fmt::print("around it multiply-adds ran at {:.2f}", now.multiply_adds);
+  if (now.handed > 0) fmt::print(", and units read each other's data at {:.2f},", now.handed);
+  fmt::print(" of the profile's rate{}\n", batches > 1 ? fmt::format("; the least disturbed of {} batches", batches) : "");
+}
+
 void print_text(const toolkit::Summary& s) {
   std::vector<std::vector<std::string>> rows = {
       {"operator", "predicted", "interval", "measured", "error", "bound"}};
@@ -146,6 +156,7 @@ void print_text(const toolkit::Summary& s) {
   fmt::print("measured quartiles {} .. {}; chosen in {}, kernels {}\n", duration(s.measured.low),
              duration(s.measured.high), duration(s.plan_s),
              s.build_s > 0 ? "built in " + duration(s.build_s) : "from the cache");
+  if (s.as_probed) print_as_probed(*s.as_probed, s.batches);
   if (s.recorded) print_recorded(*s.recorded, s.measured);
   if (s.verdict) print_verdict(*s.verdict);
 }

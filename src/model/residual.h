@@ -17,7 +17,7 @@ namespace assay::model {
 // kOverlapSharpness, kInTurn, kHiddenCycles and the issue slots (model/control) are assumed: fitted together to the times of 12500 programs of 40 operators on one machine with a last
 // cache 93 cycles away, in five hours and through two kernel languages, each hour's clock by what nothing but multiply-adds bounds. Fitted to three
 // quarters of the operators they leave half a hundredth more in those of the rest. kOverlapSharpness and the slots again to 8000 programs, with the kernels'
-// text of now, on a machine whose last cache is 51 cycles away, as near to what they had been as two hundredths of the mean error allow; slots of copies to these alone.
+// text of now, on a machine whose last cache is 51 cycles away, but kept near to what they had been: a free fit leaves a seventieth less; slots of copies to these alone.
 
 // p of the p-norm that joins what a core does side by side: operations, slots, chains, loads and stores, translations; 3 is the field's
 // usual value, larger means closer to max(). And of its pipes for operations.

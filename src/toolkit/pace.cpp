@@ -1,13 +1,17 @@
 #include "toolkit/pace.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <thread>
 #include <utility>
+#include <vector>
 
+#include <fmt/format.h>
+
+#include "model/machine.h"
 #include "probe/code.h"
 #include "probe/kernels.h"
+#include "toolkit/statistics.h"
 
 namespace assay::toolkit {
 namespace {
@@ -17,6 +21,9 @@ constexpr int kChains = 12;              // as many as hide the latency of a mul
 constexpr float kIterations = 20'000;  // some 60 us
 constexpr double kPatience = 2, kAllPatience = 120;  // s
 constexpr auto kNap = std::chrono::milliseconds(50);
+constexpr int kBursts = 3, kPairs = 6;               // of which the fastest counts, and of which most do
+constexpr double kAsFast = 0.88, kAsNear = 0.7;      // of the profile's rates: the same machine
+constexpr double kFaster = 1.12, kNearer = 1.5;      // the machine was slower when it was probed
 
 int widest(const hwdesc::Target& target) {
   double lanes = 0;
@@ -25,31 +32,67 @@ int widest(const hwdesc::Target& target) {
   return static_cast<int>(lanes);
 }
 
+// Bytes of which the rate says how fast they are handed over: half of what the cache surely holds; 0: nothing is said.
+double handed_part(const hwdesc::Target& target) {
+  double out = 0;
+  for (const hwdesc::MemoryLevel& l : target.profile.memory)
+    if (l.bandwidth.handed.known() && l.capacity.known()) out = 0.5 * (l.knee.from.known() ? l.knee.from : l.capacity).value->v;
+  return out;
+}
+
+Result<runtime::BufferRange> parameters(runtime::Module& module, const std::vector<float>& values) {
+  const Result<int> buffer = module.allocate(static_cast<int64_t>(std::max<size_t>(16, values.size()) * sizeof(float)));
+  if (!buffer) return buffer.diags();
+  module.write({*buffer, 0}, std::as_bytes(std::span(values)));
+  return runtime::BufferRange{*buffer, 0};
+}
+
+runtime::Launch on_all(int kernel, int units, std::vector<runtime::BufferRange> arguments) {
+  runtime::Launch out;
+  out.kernel = kernel;
+  out.arguments = std::move(arguments);
+  for (int u = 0; u < units; ++u) out.queues.push_back({u, u, u + 1});
+  return out;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Pace>> Pace::load(runtime::Device& device, const hwdesc::Target& target, const std::string& cache_dir) {
   std::unique_ptr<Pace> none;
   if (hwdesc::threads_of(target) > 1) return none;
   const std::vector<ir::Kernel> all = probe::all_kernels(probe::shape_of(device.info()));
-  const std::string name = probe::op_name("fma", widest(target), kChains);
-  const auto kernel = std::find_if(all.begin(), all.end(), [&](const ir::Kernel& k) { return k.name == name; });
-  if (kernel == all.end()) return none;
+  const int lanes = widest(target), units = device.info().units;
+  const double part = units > 1 ? handed_part(target) : 0;
+  std::vector<ir::Kernel> kernels;
+  for (const std::string& name : {probe::op_name("fma", lanes, kChains), probe::access_name("write", lanes), probe::access_name("read", lanes)}) {
+    const auto kernel = std::find_if(all.begin(), all.end(), [&](const ir::Kernel& k) { return k.name == name; });
+    if (kernel == all.end()) return none;
+    kernels.push_back(*kernel);
+    if (part <= 0) break;
+  }
   auto pace = std::make_unique<Pace>();
   runtime::LoadOptions options;
   options.cache_dir = cache_dir;
-  Result<std::unique_ptr<runtime::Module>> module = device.load(std::span(&*kernel, 1), target, options);
+  Result<std::unique_ptr<runtime::Module>> module = device.load(kernels, target, options);
   if (!module) return module.diags();
   pace->module_ = std::move(*module);
-  const int units = device.info().units;
   const Result<int> out = pace->module_->allocate(units * probe::kSlotFloats * int64_t{sizeof(float)});
   if (!out) return out.diags();
-  const Result<int> parameters = pace->module_->allocate(64);
-  if (!parameters) return parameters.diags();
-  const std::array<float, 1> iterations = {kIterations};
-  pace->module_->write({*parameters, 0}, std::as_bytes(std::span(iterations)));
-  pace->burst_.kernel = 0;
-  pace->burst_.arguments = {{*out, 0}, {*parameters, 0}};
-  for (int u = 0; u < units; ++u) pace->burst_.queues.push_back({u, u, u + 1});
+  const Result<runtime::BufferRange> iterations = parameters(*pace->module_, {kIterations});
+  if (!iterations) return iterations.diags();
+  pace->burst_ = on_all(0, units, {{*out, 0}, *iterations});
+  if (part <= 0) return pace;
+  const auto blocks = std::max<int64_t>(1, static_cast<int64_t>(part) / probe::kBlockBytes);
+  std::vector<float> places = {1, static_cast<float>(blocks)};
+  for (int u = 0; u < units; ++u) places.push_back(static_cast<float>(u * blocks * (probe::kBlockBytes / probe::kPlaceBytes)));
+  const Result<int> buffer = pace->module_->allocate(units * blocks * probe::kBlockBytes);
+  if (!buffer) return buffer.diags();
+  const Result<runtime::BufferRange> where = parameters(*pace->module_, places);
+  if (!where) return where.diags();
+  pace->write_ = on_all(1, units, {{*buffer, 0}, *where});
+  pace->read_ = on_all(2, units, {{*buffer, 0}, *where});
+  for (ir::Queue& q : pace->read_.queues) q = {q.unit, (q.unit + 1) % units, (q.unit + 1) % units + 1};
+  pace->part_ = static_cast<double>(blocks * probe::kBlockBytes);
   return pace;
 }
 
@@ -75,6 +118,55 @@ Diags Pace::wait(const runtime::CancelToken* cancel) {
     waited_ += nap;
   }
   return {};
+}
+
+Result<double> Pace::handed(const runtime::CancelToken* cancel) {
+  if (read_.queues.empty()) return 0.0;
+  std::vector<runtime::Launch> pairs;
+  for (int i = 0; i < kPairs; ++i) pairs.insert(pairs.end(), {write_, read_});
+  const auto ran = module_->run(pairs, {1, 0, cancel});
+  if (!ran) return ran.diags();
+  std::vector<double> reading;
+  for (size_t i = 1; i < ran->steps[0].size(); i += 2) reading.push_back(ran->steps[0][i]);
+  return part_ / quantile_of(std::move(reading), 0.5);
+}
+
+bool was_probed(const hwdesc::Target& target) {
+  const std::vector<hwdesc::Pipe>& pipes = target.profile.pipes;
+  return std::any_of(pipes.begin(), pipes.end(), [](const hwdesc::Pipe& p) { return p.name == "fma" && p.rate.known() && p.rate.source == hwdesc::Origin::measured; });
+}
+
+Result<AsProbed> as_probed(Pace& pace, const hwdesc::Target& target, const runtime::CancelToken* cancel) {
+  const Result<model::Machine> machine = model::prepare(target);
+  if (!machine) return machine.diags();
+  AsProbed out;
+  for (int i = 0; i < kBursts; ++i) {
+    if (const auto ran = pace.slow(cancel); !ran) return ran.diags();
+    out.multiply_adds = std::max(out.multiply_adds, pace.rate() / machine->fma_rate.value);
+  }
+  const Result<double> handed = pace.handed(cancel);
+  if (!handed) return handed.diags();
+  if (machine->handed.value > 0) out.handed = *handed / machine->handed.value;
+  return out;
+}
+
+double likeness(const AsProbed& now) {
+  const auto part = [](double rate, double enough) { return rate > 0 ? std::min(1.0, rate / enough) : 1; };
+  return part(now.multiply_adds, kAsFast) * part(now.handed, kAsNear);
+}
+
+Diags differences(const AsProbed& now) {
+  Diags out;
+  const auto differs = [&](double rate, double least, double most, const char* what, const char* slower, const char* faster) {
+    if (rate <= 0 || (rate >= least && rate <= most)) return;
+    Diag d = error(fmt::format("{} at {:.2f} times the rate that the profile says: {}", what, rate, rate < least ? slower : faster),
+                   rate < least ? "run it again later, or probe the device as it is now" : "probe the device as it is now");
+    d.severity = Severity::warning;
+    out.push_back(std::move(d));
+  };
+  differs(now.multiply_adds, kAsFast, kFaster, "multiply-adds ran", "others use the same cores, or the host runs several units on one", "the chip was slower when it was probed");
+  differs(now.handed, kAsNear, kNearer, "units read what another one has written", "the host runs them further apart than when they were probed", "the host ran them further apart when they were probed");
+  return out;
 }
 
 }  // namespace assay::toolkit

@@ -37,6 +37,8 @@ Summary summarize(const Bundle& bundle, const RunResult& run,
   s.plan_s = bundle.plan_s;
   s.build_s = bundle.build_s + run.build_s;
   s.kept_waiting = run.kept_waiting;
+  s.as_probed = run.as_probed;
+  s.batches = run.batches;
   for (size_t i = 0; i < bundle.plan.steps.size(); ++i) {
     const model::Estimate& e = bundle.estimates[i];
     s.operators.push_back(
@@ -77,6 +79,8 @@ Json to_json(const Summary& s) {
   out["plan_s"] = s.plan_s;
   out["build_s"] = s.build_s;
   out["kept_waiting"] = s.kept_waiting;
+  out["as_probed"] = s.as_probed ? Json{{"multiply_adds", s.as_probed->multiply_adds}, {"handed", s.as_probed->handed > 0 ? Json(s.as_probed->handed) : Json(nullptr)}} : Json(nullptr);
+  out["batches"] = s.batches;
   if (s.calibrated) out["calibrated"] = to_json(*s.calibrated);
   if (s.recorded) {
     out["recorded"] = {{"measured_s", s.recorded->measured.median},

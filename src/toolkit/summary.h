@@ -34,6 +34,8 @@ struct Summary {
   double predicted_s = 0, low_s = 0, high_s = 0;
   Times measured;
   double kept_waiting = 0;  // by other programs: the share of the timed runs
+  std::optional<AsProbed> as_probed;  // around them
+  int batches = 1;          // of them, of which the least disturbed one counts
   double plan_s = 0, build_s = 0;
   std::vector<OperatorSummary> operators;
   std::optional<Span> calibrated;  // of the total

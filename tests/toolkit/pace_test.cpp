@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "model/machine.h"
+#include "probe/kernels.h"
 #include "scripted_device.h"
 #include "toolkit/profiles.h"
 
@@ -46,6 +48,42 @@ TEST(Pace, PatienceEnds) {
   EXPECT_TRUE(pace->wait(nullptr).empty());
   EXPECT_GT(device.script.asked, 5u);
   EXPECT_LT(device.script.asked, 100u);
+}
+
+// Bursts and what is handed over, against what the profile says; 1 where both are as they were.
+TEST(Pace, SaysHowMuchOfTheProfilesRatesThereIs) {
+  hwdesc::Target as_now = target("generic/x86-avx512-2core");
+  EXPECT_FALSE(was_probed(as_now)) << "of the library";
+  for (hwdesc::Pipe& p : as_now.profile.pipes) p.rate.source = hwdesc::Origin::measured;
+  EXPECT_TRUE(was_probed(as_now));
+  for (hwdesc::MemoryLevel& l : as_now.profile.memory)
+    if (l.name == "l2") l.bandwidth.handed.value = hwdesc::Bandwidth{10e9, ""};
+  ScriptedDevice device({3e-4, 1e-4, 2e-4, 5e-5});
+  const Result<std::unique_ptr<Pace>> loaded = Pace::load(device, as_now, "");
+  ASSERT_TRUE(loaded.ok());
+  Pace& pace = **loaded;
+  const Result<AsProbed> now = as_probed(pace, as_now, nullptr);
+  ASSERT_TRUE(now.ok());
+  EXPECT_EQ(device.script.asked, 4u);
+  const double fastest = 20'000.0 * probe::op_steps(12) / 1e-4;
+  EXPECT_NEAR(now->multiply_adds, fastest / model::prepare(as_now)->fma_rate.value, 1e-9) << "the fastest burst of three";
+  const double part = 5e-5 * now->handed * 10e9;  // bytes that took 50 us
+  EXPECT_GT(part, 0.2 * as_now.profile.memory[1].capacity.value->v);
+  EXPECT_LE(part, 0.5 * as_now.profile.memory[1].capacity.value->v);
+}
+
+TEST(Pace, LikenessFallsWithWhatIsSlowerAndOnlyThatIsSaid) {
+  EXPECT_EQ(likeness({1, 1}), 1);
+  EXPECT_EQ(likeness({0.9, 0}), 1) << "what is not told is no difference";
+  EXPECT_LT(likeness({0.5, 1}), 1);
+  EXPECT_LT(likeness({0.5, 0.5}), likeness({0.5, 1}));
+  EXPECT_TRUE(differences({1, 1}).empty());
+  EXPECT_TRUE(differences({}).empty());
+  ASSERT_EQ(differences({0.5, 1}).size(), 1u);
+  EXPECT_EQ(differences({0.5, 1})[0].severity, Severity::warning);
+  EXPECT_NE(render(differences({1, 0.4})).find("further apart than when they were probed"), std::string::npos);
+  EXPECT_NE(render(differences({1.3, 2})).find("ran them further apart"), std::string::npos);
+  EXPECT_EQ(differences({1.3, 2}).size(), 2u);
 }
 
 TEST(Pace, ThreadsOfLanesHaveNone) {

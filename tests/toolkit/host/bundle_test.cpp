@@ -179,11 +179,36 @@ TEST(RunBundle, SaysThatOthersKeptItWaiting) {
   RunOptions options = run_options(scratch);
   options.guarded = false;
   options.repeat = 200;
+  options.patience = 0;
   const Neighbours taking(2 * std::thread::hardware_concurrency());
   const RunResult run = value_of(run_bundle(bundle, inputs, options));
   EXPECT_GT(run.kept_waiting, 0.1);
   EXPECT_THAT(render(run.notes), HasSubstr("other programs kept this one waiting"));
   EXPECT_DOUBLE_EQ(to_json(summarize(bundle, run, std::nullopt, nullptr)).at("kept_waiting").get<double>(), run.kept_waiting);
+}
+
+// A profile that says the machine is ten times as fast as any, and one that nobody measured.
+TEST(RunBundle, SaysThatTheMachineIsNotAsItWasProbedAndTriesAgainMeanwhile) {
+  const ScratchDirectory scratch;
+  Bundle bundle = compiled("matmul m=37 n=29 k=23", scratch);
+  const Values inputs = generate_inputs(bundle.graph, 1);
+  RunOptions options = run_options(scratch);
+  EXPECT_FALSE(value_of(run_bundle(bundle, inputs, options)).as_probed) << "nobody measured it";
+  for (hwdesc::Pipe& p : bundle.profile.pipes) {
+    p.rate.source = hwdesc::Origin::measured;
+    p.rate.value->v *= 10;
+  }
+  options.patience = 0;
+  const RunResult once = value_of(run_bundle(bundle, inputs, options));
+  EXPECT_EQ(once.batches, 1);
+  ASSERT_TRUE(once.as_probed);
+  EXPECT_GT(once.as_probed->multiply_adds, 0);
+  EXPECT_LT(once.as_probed->multiply_adds, 0.5);
+  EXPECT_THAT(render(once.notes), HasSubstr("times the rate that the profile says"));
+  options.patience = 1;
+  const RunResult again = value_of(run_bundle(bundle, inputs, options));
+  EXPECT_GT(again.batches, 1);
+  EXPECT_EQ(to_json(summarize(bundle, again, std::nullopt, nullptr)).at("batches"), again.batches);
 }
 
 }  // namespace
