@@ -1,6 +1,8 @@
 // What the caches hold between programs: storage in order of last use.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <utility>
 
 #include "lower/nest.h"
 #include "model/retention.h"
@@ -69,9 +71,37 @@ Dealt dealt(const ir::Program& p, int tensor, const lower::Nest& nest, const Ran
 
 bool known_place(std::span<const Range> where, size_t tensor) { return tensor < where.size() && size_of(where[tensor]) > 0; }
 
+// The room that a unit's parts of other operands take which it touches from one walk through an operand's own part to the next: of the
+// innermost loops that go through all of that part, or of the whole program. By tensor.
+std::vector<double> touched_beside(const ir::Program& p, const model::Streams& streams, const model::Machine& m) {
+  const double line = m.levels[0].line, units = units_of(p, m);
+  struct Walked {
+    size_t tensor = 0;
+    double part = 0;
+    std::vector<double> within;  // a depth of the nest, at most the part
+  };
+  std::vector<Walked> all;
+  for (const model::Stream& s : streams.streams) {
+    if (s.staging >= 0) continue;
+    Walked w{static_cast<size_t>(s.tensor), model::part_of_unit(p, streams, s, units).bytes(line), {}};
+    for (const model::Footprint& f : model::footprints(p, streams, s)) w.within.push_back(std::min(w.part, f.bytes(line)));
+    all.push_back(std::move(w));
+  }
+  std::vector<double> out(p.graph.tensors.size(), 0);
+  for (const Walked& w : all) {
+    size_t depth = 0;
+    while (depth + 1 < w.within.size() && w.within[depth + 1] >= w.part) ++depth;
+    double beside = 0;
+    for (const Walked& o : all)
+      if (o.tensor != w.tensor) beside += depth == 0 ? o.part : o.within[std::min(depth, o.within.size() - 1)];
+    out[w.tensor] = std::max(out[w.tensor], beside);
+  }
+  return out;
+}
+
 struct Since {            // an entry was touched
   double all = 0;         // bytes that were, of all
-  double mine = 0;        // by one unit
+  double mine = 0;        // by one unit, in programs that ran later
   double missed = 0;      // bytes that came into the caches from beyond all
   double seconds = 0;
 };
@@ -80,12 +110,15 @@ struct Since {            // an entry was touched
 template <typename F>
 void for_each_on(const CacheState& state, const Range& bytes, const F& f) {
   Since since;
-  for (const CacheState::Entry& e : state.recent) {
+  double in_run = 0;
+  for (size_t i = 0; i < state.recent.size(); ++i) {
+    const CacheState::Entry& e = state.recent[i];
+    if (i > 0 && e.run != state.recent[i - 1].run) since.mine += std::exchange(in_run, 0);
     const Range both = overlap(e.range, bytes);
     since.seconds = state.now - e.at;
     if (size_of(both) > 0) f(e, both, since);
     since.all += size_of(e.range);
-    since.mine += e.mine;
+    in_run += e.mine;
     since.missed += e.missed;
   }
 }
@@ -115,15 +148,23 @@ const model::Level* own_cache(const model::Machine& m) {
 
 const model::Level* last_cache(const model::Machine& m) { return m.levels.size() < 2 ? nullptr : &m.levels[m.levels.size() - 2]; }
 
-// What other steps, and others than the device, brought into the last cache since has driven out a part of what it held.
-double stays_in_last(const model::Level& last, const CacheState::Entry& e, const Since& since) {
-  const double touched = last.shared ? (since.all + size_of(e.range)) / last.instances : since.mine + e.mine;
+// What other steps, and others than the device, brought into the last cache since has driven out a part of what it held. `mine`: what one
+// unit touched since, itself among it.
+double stays_in_last(const model::Level& last, const CacheState::Entry& e, const Since& since, double mine) {
+  const double touched = last.shared ? (since.all + size_of(e.range)) / last.instances : mine;
   return left_behind(last, (since.missed + e.missed) / last.instances, touched, since.seconds * last.foreign_fill.value, last.end);
 }
 
-// The same of any cache, the last one or nearer.
-double stays(const model::Machine& m, const model::Level& cache, const CacheState::Entry& e, const Since& since) {
-  return &cache == last_cache(m) ? stays_in_last(cache, e, since) : held(cache, since.mine + e.mine, cache.end);
+// The part that a cache of a unit's own, or the last one, still holds when a program comes to it that has touched as much as `beside` of others
+// by the end of its own walk. Whoever walked it before touched others beside it, too: behind what came first the more.
+double stays(const model::Machine& m, const model::Level& cache, const CacheState::Entry& e, const Since& since, double beside) {
+  constexpr double kPlaces[] = {0.25, 0.75};  // on the walk
+  double sum = 0;
+  for (const double at : kPlaces) {
+    const double mine = since.mine + e.mine + (1 - at) * e.beside + at * beside;
+    sum += &cache == last_cache(m) ? stays_in_last(cache, e, since, mine) : held(cache, mine, cache.end);
+  }
+  return sum / std::size(kPlaces);
 }
 
 constexpr int64_t kCodeBytes = 4096;  // of a kernel; assumed. What is lost depends on what ran since, hardly on this
@@ -132,10 +173,12 @@ Range code_of(int program) { return {-(int64_t{program} + 1) * kCodeBytes, -int6
 
 }  // namespace
 
-model::Residency residency_of(const ir::Program& p, const model::Machine& m, const CacheState& before,
+model::Residency residency_of(const ir::Program& p, const model::Streams& streams, const model::Machine& m, const CacheState& before,
                               std::span<const Range> where) {
   model::Residency out(p.graph.tensors.size(), std::vector<double>(m.levels.size(), 0));
-  const lower::Nest nest = lower::nest_of(p);
+  if (before.recent.empty()) return out;
+  const lower::Nest& nest = streams.nest;
+  const std::vector<double> beside = touched_beside(p, streams, m);
   const double units = units_of(p, m);
   for (size_t t = 0; t < p.graph.tensors.size(); ++t) {
     if (!known_place(where, t)) continue;
@@ -145,7 +188,7 @@ model::Residency residency_of(const ir::Program& p, const model::Machine& m, con
       for (size_t l = 0; l < m.levels.size(); ++l) {
         const model::Level& level = m.levels[l];
         const bool shared = level.shared || level.instances <= 1;
-        const double stay = shared && &level != last_cache(m) ? held(level, (since.all + size_of(e.range)) / level.instances, level.end) : stays(m, level, e, since);
+        const double stay = shared && &level != last_cache(m) ? held(level, (since.all + size_of(e.range)) / level.instances, level.end) : stays(m, level, e, since, beside[t]);
         out[t][l] += part * (shared ? 1 : own) * stay;
       }
     });
@@ -153,11 +196,12 @@ model::Residency residency_of(const ir::Program& p, const model::Machine& m, con
   return out;
 }
 
-HeldByOthers held_by_others(const ir::Program& p, const model::Machine& m, const CacheState& before, std::span<const Range> where) {
+HeldByOthers held_by_others(const ir::Program& p, const model::Streams& streams, const model::Machine& m, const CacheState& before, std::span<const Range> where) {
   HeldByOthers out;
   const model::Level* cache = own_cache(m);
-  if (cache == nullptr || m.units <= 1) return out;
-  const lower::Nest nest = lower::nest_of(p);
+  if (cache == nullptr || m.units <= 1 || before.recent.empty()) return out;
+  const lower::Nest& nest = streams.nest;
+  const std::vector<double> beside = touched_beside(p, streams, m);
   const double units = units_of(p, m);
   const std::vector<double> needed = part_sizes(p, m, [&](const model::Footprint& f) { return f.bytes(m.levels[0].line); });
   for (size_t t = 0; t < p.graph.tensors.size(); ++t) {
@@ -165,7 +209,7 @@ HeldByOthers held_by_others(const ir::Program& p, const model::Machine& m, const
     const Dealt mine = dealt(p, static_cast<int>(t), nest, where[t], units);
     const bool writes = is_written(p, static_cast<int>(t));
     for_each_on(before, where[t], [&](const CacheState::Entry& e, const Range& both, const Since& since) {
-      const double bytes = needed[t] * size_of(both) / size_of(where[t]) * stays(m, *cache, e, since);
+      const double bytes = needed[t] * size_of(both) / size_of(where[t]) * stays(m, *cache, e, since, beside[t]);
       if (e.written)
         (writes ? out.taken : out.handed) += bytes * (1 - mine_again(both, mine, e.touched));
       else if (writes)
@@ -179,7 +223,7 @@ void remember_code(CacheState& state, int program, const model::Machine& m) {
   const Range code = code_of(program);
   const Dealt to_all{code.begin, 0, std::max(1, static_cast<int>(m.units))};
   cut(state.recent, code);
-  state.recent.insert(state.recent.begin(), {code, static_cast<double>(kCodeBytes), to_all, to_all, false, 0, state.now});
+  state.recent.insert(state.recent.begin(), {code, static_cast<double>(kCodeBytes), to_all, to_all, false, 0, state.now, 0, ++state.runs});
 }
 
 CodeLost code_lost(const CacheState& before, int program, const model::Machine& m) {
@@ -187,8 +231,8 @@ CodeLost code_lost(const CacheState& before, int program, const model::Machine& 
   CodeLost out{1, 1};
   for_each_on(before, code_of(program), [&](const CacheState::Entry& e, const Range& both, const Since& since) {
     const double part = size_of(both) / kCodeBytes;
-    if (own != nullptr) out.own -= part * stays(m, *own, e, since);
-    if (last != nullptr && last != own) out.all -= part * stays_in_last(*last, e, since);
+    if (own != nullptr) out.own -= part * stays(m, *own, e, since, 0);
+    if (last != nullptr && last != own) out.all -= part * stays(m, *last, e, since, 0);
   });
   out.all = std::min(out.all, out.own);
   return out;
@@ -200,13 +244,14 @@ CacheState after(const ir::Program& p, const model::Machine& m, CacheState befor
     if (!l.last) limit = std::max(limit, std::max(2 * l.capacity.value, l.end) * l.instances);
   const lower::Nest nest = lower::nest_of(p);
   const double units = units_of(p, m);
-  const std::vector<double> own = room_taken(p, m);
+  const std::vector<double> own = room_taken(p, m), beside = touched_beside(p, model::streams_of(p), m);
   const model::Level* last = last_cache(m);
   // A program that nothing ran before runs again and again: it misses what it does not keep of itself.
   const bool alone = before.recent.empty();
   double all = 0;  // in an instance of the last cache
   for (int t : ir::arguments_of(p))
     if (const auto i = static_cast<size_t>(t); known_place(where, i) && last != nullptr) all += last->shared ? size_of(where[i]) / last->instances : own[i];
+  const int run = ++before.runs;
   const double kept_of_all = last == nullptr ? 0 : held(*last, all, last->end);
   for (int t : ir::arguments_of(p)) {
     const auto i = static_cast<size_t>(t);
@@ -215,11 +260,13 @@ CacheState after(const ir::Program& p, const model::Machine& m, CacheState befor
     now.range = where[i];
     now.written = is_written(p, t);
     now.at = before.now;
+    now.beside = beside[i];
+    now.run = run;
     now.touched = now.wrote = dealt(p, t, nest, where[i], units);
     now.mine = std::max(own[i], now.touched.to_all() ? size_of(where[i]) : size_of(where[i]) / units);
     double most = 0, found = 0;
     for_each_on(before, where[i], [&](const CacheState::Entry& e, const Range& both, const Since& since) {
-      if (last != nullptr) found += size_of(both) * (last->shared ? 1 : mine_again(both, now.touched, e.touched)) * stays_in_last(*last, e, since);
+      if (last != nullptr) found += size_of(both) * (last->shared ? 1 : mine_again(both, now.touched, e.touched)) * stays(m, *last, e, since, beside[i]);
       if (!now.written && size_of(both) > most) now.wrote = e.wrote, most = size_of(both);
     });
     now.missed = alone ? size_of(where[i]) * (1 - kept_of_all) : std::max(0.0, size_of(where[i]) - found);

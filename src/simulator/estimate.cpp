@@ -54,8 +54,8 @@ class Estimator {
       : p_(p), m_(m), words_(words), streams_(model::streams_of(p)), joined_(model::joined_lanes(p, m.joined_lanes)),
         width_(p.vector_width * joined_), counts_(executed(p, m, counts != nullptr ? *counts : model::closed_form(p), joined_)), share_(busiest_share(p, m)),
         pipes_(m, width_, share_) {
-    others_ = held_by_others(p, m, before, where);
-    traffic_ = model::traffic(p, streams_, m, residency_of(p, m, before, where), model::accessed_bytes(p, streams_, counts_, m.levels[0].line),
+    others_ = held_by_others(p, streams_, m, before, where);
+    traffic_ = model::traffic(p, streams_, m, residency_of(p, streams_, m, before, where), model::accessed_bytes(p, streams_, counts_, m.levels[0].line),
                               m.simt ? groups_at_once(p, m) : 1);
     groups_ = static_cast<double>(ir::group_count(p));
     active_ = std::min(m.units, groups_);

@@ -23,9 +23,12 @@ struct CacheState {
     bool written = false;  // they are one: what a unit has of it nobody else has
     double missed = 0;     // bytes of it that no cache held when it was touched last
     double at = 0;         // when the program that touched it last began
+    double beside = 0;     // bytes of others that a unit touched there from one walk through it to the next
+    int run = 0;           // which of the programs that was
   };
   std::vector<Entry> recent;
   double now = 0;          // s since anything ran
+  int runs = 0;            // of programs so far
 };
 
 // Ranking hundreds of programs needs no words.

@@ -1,12 +1,13 @@
 // How much of a program's operands the caches already hold. Internal to simulator/.
 #pragma once
 
+#include "model/streams.h"
 #include "model/traffic.h"
 #include "simulator/estimate.h"
 
 namespace assay::simulator {
 
-model::Residency residency_of(const ir::Program& p, const model::Machine& m, const CacheState& before,
+model::Residency residency_of(const ir::Program& p, const model::Streams& streams, const model::Machine& m, const CacheState& before,
                               std::span<const Range> where);
 
 // Lines that a unit's program finds in other units' own caches, in bytes of one unit.
@@ -15,7 +16,7 @@ struct HeldByOthers {
   double taken = 0;      // written, and another unit wrote them last
   double reclaimed = 0;  // written, and others have read them since somebody wrote them
 };
-HeldByOthers held_by_others(const ir::Program& p, const model::Machine& m, const CacheState& before, std::span<const Range> where);
+HeldByOthers held_by_others(const ir::Program& p, const model::Streams& streams, const model::Machine& m, const CacheState& before, std::span<const Range> where);
 
 // A step's code lies in the caches like other bytes, behind none of a plan's tensors: what takes longer where a unit's own have
 // lost it, and longer still where all have. Those of one program are one.

@@ -8,8 +8,11 @@ namespace {
 
 constexpr double kHanded = 1e9, kTaken = 5e8, kReclaimed = 1e8;  // bytes/s
 
+// Their caches hold what the products here touch.
 model::Machine two_units(bool known) {
   hwdesc::Target t = small_cpu(8, 2);
+  t.profile.memory[1].capacity.value = hwdesc::Bytes{1 << 18};
+  t.profile.memory[2].capacity.value = hwdesc::Bytes{1 << 20};
   for (hwdesc::MemoryLevel& l : t.profile.memory) {
     if (l.name != "l2" || !known) continue;
     l.bandwidth.handed.value = hwdesc::Bandwidth{kHanded, ""};
@@ -80,6 +83,14 @@ TEST(Handed, StorageIsKnownByItsBytesNotByItsTensor) {
   Entry e = out({kOutAt - kOut, 2 * kOut, 2}, {kOutAt - kOut, 2 * kOut, 2}, true);  // its second half lies here: the other unit's
   e.range.begin = kOutAt - kOut;
   EXPECT_NEAR(seconds(m, e) - seconds(silent, e), kOut / 4 / kTaken, 0.1 * kOut / 4 / kTaken);
+}
+
+// What the other unit touches beside drives out what it has left, before this one comes to it.
+TEST(Handed, OtherCachesLoseItWhileTheyWorkOnAsMuchElse) {
+  hwdesc::Target t = small_cpu(8, 2);
+  for (hwdesc::MemoryLevel& l : t.profile.memory)
+    if (l.name == "l2") l.bandwidth.handed.value = hwdesc::Bandwidth{kHanded, ""};
+  EXPECT_DOUBLE_EQ(seconds(machine(t), left(true)), seconds(machine(t), left(false))) << "32 KiB of columns, caches of 4";
 }
 
 TEST(Handed, AMemoryWithNothingBehindItHandsNothingOver) {

@@ -162,6 +162,26 @@ TEST(Retention, WhatLiesBetweenTheKneeAndTheStreamedEdgeStays) {
   EXPECT_EQ(far_bytes(with_streamed({kib(256), kib(320), kib(400)})), 0);
 }
 
+// Of an operand that is walked again and again a cache holds the whole at the end, of one that streams by beside it the end: as much as
+// there is room for.
+TEST(Retention, WhatAProgramWalkedLastStays) {
+  hwdesc::Target t = small_cpu(8, 1);
+  t.profile.memory[1].capacity.value = hwdesc::Bytes{16 * kKiB};
+  t.profile.memory[2].capacity.value = hwdesc::Bytes{4096 * kKiB};
+  const model::Machine m = machine(t);
+  const ir::Program p = product(8, 512, 128, 32);  // 4 KiB of rows, walked beside each 16 KiB of 256 KiB of columns
+  const std::vector<simulator::Range> where = simulator::ranges_apart(p);
+  const simulator::CacheState left = simulator::after(p, m, {}, where);
+  const auto beside = [&](size_t tensor) {
+    for (const simulator::CacheState::Entry& e : left.recent)
+      if (e.range == where[tensor]) return e.beside;
+    return -1.0;
+  };
+  EXPECT_LE(beside(0), 20 * kKiB) << "columns of one tile, and their results";
+  EXPECT_GE(beside(0), 16 * kKiB);
+  EXPECT_EQ(beside(1), 4 * kKiB + 16 * kKiB) << "all rows, all results: it goes by once";
+}
+
 // What ran before is remembered as far back as the cache reaches, not as its whole part does.
 TEST(Retention, ASoftEdgeRemembersAsFarAsItReaches) {
   const ir::Program p = relu();
