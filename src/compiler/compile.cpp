@@ -120,7 +120,7 @@ class Chooser {  // invariant: refers to the parts of one compilation, which out
       const auto& [program, estimate] = found->second.best.front();
       programs_.push_back(program);
       caches_ = simulator::after(programs_.back(), machine_, std::move(caches_), where_[i]);
-      caches_.now += estimate.seconds;
+      simulator::pass_time(caches_, estimate.seconds);
     }
     return {};
   }

@@ -64,6 +64,7 @@ void check_level(Findings& out, const MemoryLevel& m, Origin otherwise) {
   if (m.knee.from.known() && m.knee.to.known() && m.knee.from.value->v > m.knee.to.value->v)
     fault(out, path + ".knee", "from is above to");
   check_streamed(out, path + ".streamed", m.streamed);
+  check_streamed(out, path + ".passed", m.passed);
   if (m.line.known() && m.transaction.known() && m.transaction.value->v > m.line.value->v)
     warn(out, path + ".transaction", "a transaction larger than a line");
   check_shape(out, path + ".bandwidth.shape", m.bandwidth.shape);

@@ -116,9 +116,9 @@ template <class V> void fields(V& v, Is<Knee> auto& x) {
 }
 
 template <class V> void fields(V& v, Is<Streamed> auto& x) {
-  v("from", x.from, "working set of which 90 % is still held", Need::optional);
-  v("middle", x.middle, "working set of which half is still held", Need::optional);
-  v("to", x.to, "working set of which 10 % is still held", Need::optional);
+  v("from", x.from, "bytes with which 90 % is still held", Need::optional);
+  v("middle", x.middle, "bytes with which half is still held", Need::optional);
+  v("to", x.to, "bytes with which 10 % is still held", Need::optional);
 }
 
 template <class V> void fields(V& v, Is<Banks> auto& x) {
@@ -151,7 +151,8 @@ template <class V> void fields(V& v, Is<MemoryLevel> auto& x) {
     Need::optional);
   v("capacity", x.capacity, "nominal size of one instance", Need::optional);
   v("knee", x.knee, "where the hit rate falls", Need::optional);
-  v("streamed", x.streamed, "where it falls for data streamed through again and again; without it, as the knee", Need::optional);
+  v("streamed", x.streamed, "where it falls for data streamed through again and again, by the bytes of these; without it, as the knee", Need::optional);
+  v("passed", x.passed, "where it falls for data that was used once, by the bytes of other such data that came in since; without it, as streamed data that misses as much", Need::optional);
   v("latency", x.latency, "load to use; far memory in ns", Need::optional);
   v("loaded", x.loaded, "the same while others keep it busy", Need::optional);
   v("false_sharing", x.false_sharing, "of a cache per unit: how long each end of a run of 1 KiB takes behind which another unit writes, all at once; prefetchers take lines that it is about to write", Need::optional);

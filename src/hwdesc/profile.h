@@ -168,6 +168,7 @@ struct MemoryLevel {          // near to far in Profile::memory
   Value<Bytes> capacity;      // nominal, per instance
   Knee knee;
   Streamed streamed;
+  Streamed passed;            // by the bytes of other data that came in since, of data that was used once
   MemoryBandwidth bandwidth;  // per instance
   Value<Latency> latency;     // load to use
   Loaded loaded;

@@ -21,6 +21,11 @@ struct Quantity {
   double parts = 1;         // of a unit, a rate of theirs together; a wave runs on one
 };
 
+// How a part that is held falls: all up to `from`, `half` of it at `middle` where that lies between, nothing from `to` on.
+struct Falling {
+  double from = 0, middle = 0, half = 0.5, to = 0;  // bytes; to = 0: not known
+};
+
 struct Level {              // one memory, near to far
   std::string name;
   bool shared = false;      // one instance serves several units, or would
@@ -40,6 +45,7 @@ struct Level {              // one memory, near to far
   double sharpness = 32;    // p of the bandwidth law; where it is not known, `read` is what all units reach
   double together = 1;      // of the sum of the times of reading and writing, what both take side by side at least
   double apart_read = 1, apart_write = 1;  // times as long per byte, in runs of a few lines that lie apart
+  Falling passed;           // of data used once, by the bytes of other such data that came in since
   Quantity foreign_fill;    // bytes/s that others bring into an instance meanwhile; 0: not known, or nobody does
   std::optional<double> run_start;         // s beyond streaming that a unit pays for the first line of a run, as those runs showed; nullopt: not measured
   Quantity latency;         // s

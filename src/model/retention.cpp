@@ -12,13 +12,14 @@ double way(double x, double a, double b) { return std::log(x / a) / std::log(b /
 
 }  // namespace
 
-double held(const Level& cache, double bytes, double end) {
-  const double from = cache.capacity.value, middle = cache.middle, kept = cache.middle_held;
-  if (bytes <= from) return 1;
-  if (bytes >= end || end <= from) return 0;
-  if (middle <= from || middle >= end) return 1 - way(bytes, from, end);
-  return bytes < middle ? 1 - (1 - kept) * way(bytes, from, middle) : kept * (1 - way(bytes, middle, end));
+double held(const Falling& f, double bytes) {
+  if (bytes <= f.from) return 1;
+  if (bytes >= f.to || f.to <= f.from) return 0;
+  if (f.middle <= f.from || f.middle >= f.to) return 1 - way(bytes, f.from, f.to);
+  return bytes < f.middle ? 1 - (1 - f.half) * way(bytes, f.from, f.middle) : f.half * (1 - way(bytes, f.middle, f.to));
 }
+
+double held(const Level& cache, double bytes, double end) { return held(Falling{cache.capacity.value, cache.middle, cache.middle_held, end}, bytes); }
 
 double left_behind(const Level& cache, double missed, double touched, double foreign, double end) {
   double low = cache.capacity.value, high = std::max(end, missed);  // bytes of the walk: its misses grow with it

@@ -1,5 +1,6 @@
 // What a unit reads of another one's cache, what it loses to another one's prefetches, and what all lose to others than the device.
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -13,9 +14,10 @@ namespace {
 
 constexpr double kHeld = 0.5;  // of a capacity: the writer still has all of it
 constexpr int kPairs = 4;      // of a launch that writes and one that reads, in a sample
-constexpr int kPasses = 3;     // that bring data back into the last cache
 constexpr double kDrivesOut = 2.5;  // times what the caches before the last one hold
-constexpr double kIdle[] = {0.03e-3, 0.3e-3, 1e-3, 3e-3, 10e-3, 30e-3};  // s
+constexpr double kIdle[] = {0.03e-3, 0.3e-3, 1e-3, 3e-3, 10e-3, 30e-3};  // s; the first one is none
+constexpr double kPassing[] = {1.0 / 32, 1.0 / 16, 1.0 / 8, 1.0 / 4, 1.0 / 2, 1, 2};  // times what all caches may hold, to a power of two
+constexpr double kBeyondCached = 8;  // times that, what is fresh again when it comes round
 
 // The largest cache of a unit's own; none: nullptr.
 const KneePoint* own_cache(const Known& known, size_t& level) {
@@ -41,13 +43,13 @@ Job pass_of(const Session& s, int unit, const char* access, int buffer, int64_t 
   return job;
 }
 
-// One pass of every unit over its own blocks.
-Job pass_over(const Session& s, const char* access, int buffer, int64_t blocks) {
+// One pass of every unit over its own blocks, side by side from the first one on.
+Job pass_over(const Session& s, const char* access, int buffer, int64_t blocks, int64_t first = 0) {
   Job job = pass_of(s, 0, access, buffer, blocks);
   job.groups = s.device.units;
-  job.parameters = [blocks, units = s.device.units](int64_t passes) {
+  job.parameters = [blocks, first, units = s.device.units](int64_t passes) {
     std::vector<double> out = {static_cast<double>(passes), static_cast<double>(blocks)};
-    for (int u = 0; u < units; ++u) out.push_back(static_cast<double>(u * blocks * (kBlockBytes / kPlaceBytes)));
+    for (int u = 0; u < units; ++u) out.push_back(static_cast<double>((first + u * blocks) * (kBlockBytes / kPlaceBytes)));
     return out;
   };
   return job;
@@ -140,15 +142,36 @@ void run_ends(Session& s) {
   });
 }
 
-// Every unit reads its part again, behind so many seconds in which it only added: what was meanwhile driven out of the last cache
-// takes as long as far memory. Seconds per byte of all.
+// Memory that was not used for so long that no cache knows it: stretches of a buffer, one behind the other.
+class Fresh {
+ public:
+  Fresh(Session& s, int64_t bytes) : s_(s), blocks_(bytes / kBlockBytes), buffer_(s.bench.allocate(blocks_ * kBlockBytes)) {}
+  // Of every unit so many blocks: where they begin.
+  int64_t next(int64_t blocks) {
+    if (at_ + s_.device.units * blocks > blocks_) at_ = 0;
+    return std::exchange(at_, at_ + s_.device.units * blocks);
+  }
+  runtime::Launch pass(const char* access, int64_t blocks, int64_t first) { return s_.bench.launch(pass_over(s_, access, buffer_, blocks, first), 1); }
+
+ private:
+  Session& s_;
+  int64_t blocks_;
+  int buffer_;
+  int64_t at_ = 0;
+};
+
+// Every unit writes what only the last cache will hold, reads other bytes that drive it out of the caches before that one, and reads it for
+// the first time behind so many bytes that all units read, or behind so many seconds in which they only add: what was driven out of the
+// last cache meanwhile takes as long as far memory. Seconds per byte of all.
 void run_untouched(Session& s) {
-  if (s.device.threads || s.device.simulated) return;  // nobody knows which unit a group is on; nobody else uses simulated ones
+  const size_t n = s.known.levels.knees.size();
+  if (s.device.threads || s.device.simulated || n < 2) return;  // nobody knows which unit a group is on; nobody else uses simulated ones
   const int units = s.device.units;
-  const std::optional<int64_t> bytes = footprint_streamed(s.known, units);
-  if (!bytes) return;
-  const int64_t blocks = *bytes / kBlockBytes;
-  const runtime::Launch pass = s.bench.launch(pass_over(s, "read", s.bench.allocate(units * blocks * kBlockBytes), blocks), 1);
+  const KneePoint& before = s.known.levels.knees[n - 2];
+  const auto part = std::max<int64_t>(1, static_cast<int64_t>(kHeld * before.from) / kBlockBytes), hot = static_cast<int64_t>(kDrivesOut * before.to) / kBlockBytes + 1;
+  Fresh fresh(s, std::min(s.max_bytes, std::max<int64_t>(int64_t{256} << 20, static_cast<int64_t>(kBeyondCached * s.known.cached))));
+  const runtime::Launch drives_out = s.bench.launch(pass_over(s, "read", s.bench.allocate(units * hot * kBlockBytes), hot), 1);
+  const double held = std::exp2(std::round(std::log2(s.known.cached)));  // what is known of it changes from turn to turn; sizes do not
   // Of as long a time each, whatever the clock did when the others were measured.
   const auto adding = [&](double seconds) {
     const Job job = s.bench.sentinel_job(units, kIdle[1]);
@@ -156,11 +179,18 @@ void run_untouched(Session& s) {
     const runtime::Launch measured = s.bench.launch(job, some);
     return s.bench.launch(job, std::min(job.most, static_cast<int64_t>(static_cast<double>(some) * seconds / s.bench.run({&measured, 1}).at(0)) + 1));
   };
-  s.rounds(std::size(kIdle), [&](size_t turn) {
-    std::vector<runtime::Launch> list(kPasses, pass);
-    list.insert(list.end(), {adding(kIdle[turn]), pass});
-    Observation o{"untouched", "read", {{"bytes", double(blocks * kBlockBytes)}, {"units", double(units)}, {"idle", kIdle[turn]}}, "s", {}, {}, 0, {}};
-    for (int i = 0; i < 3; ++i) s.bench.sample(o, [&] { return s.bench.run(list).back() / static_cast<double>(units * blocks * kBlockBytes); });
+  s.rounds(std::size(kIdle) + std::size(kPassing), [&](size_t turn) {
+    const bool pause = turn < std::size(kIdle);
+    const auto passing = pause ? 0 : std::max<int64_t>(1, static_cast<int64_t>(kPassing[turn - std::size(kIdle)] * held / units) / kBlockBytes);
+    const runtime::Launch idle = adding(kIdle[pause ? turn : 0]);
+    Observation o{"untouched", pause ? "pause" : "passed", {{"part", double(part * kBlockBytes)}, {"units", double(units)}}, "s", {}, {}, 0, {}};
+    pause ? o.at["idle"] = kIdle[turn] : o.at["bytes"] = static_cast<double>(units * passing * kBlockBytes);
+    for (int i = 0; i < 3; ++i)
+      s.bench.sample(o, [&] {
+        const int64_t mine = fresh.next(part);
+        const std::vector<runtime::Launch> list = {fresh.pass("write", part, mine), drives_out, pause ? idle : fresh.pass("read", passing, fresh.next(passing)), fresh.pass("read", part, mine)};
+        return s.bench.run(list).back() / static_cast<double>(units * part * kBlockBytes);
+      });
     s.emit(o);
   });
 }

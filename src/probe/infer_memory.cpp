@@ -333,7 +333,7 @@ void infer_memory(const Observations& all, const Known& known, Profile& to) {
   settle_passed(to.memory, hertz, units);
   add_streamed(to.memory, sweep);
   const auto last = std::find_if(to.memory.rbegin(), to.memory.rend(), [](const MemoryLevel& l) { return l.managed == Managed::automatic; });
-  if (last != to.memory.rend()) add_foreign_fill(all, sweep, *last);
+  if (last != to.memory.rend()) add_passed(all, units, *last);
   for (size_t i = 0; i < to.memory.size(); ++i)
     if (!known.threads) settle_shared(all, to.memory[i], i);
   divide_shared(all, known, to);

@@ -106,9 +106,12 @@ const std::vector<Row>& table() {
        {"bytes of each unit", Kind::bytes, true}, {"read, all units together", Kind::bytes_per_second, true}, Show::rate, kThroughput, mark_streamed,
        "All units read their own part from end to end, over and over. Bands: from 90 % to 10 % still held by a cache; "
        "the line in one is where half is held."},
-      {"Bandwidth", "Read again behind a pause, all units", "untouched", "read", "idle", "",
+      {"Bandwidth", "Read for the first time behind a pause, all units", "untouched", "pause", "idle", "",
        {"pause", Kind::seconds, true}, {"read, all units together", Kind::bytes_per_second, true}, Show::rate, kThroughput, nullptr,
-       "All units read their own part of the last cache again, behind a pause in which they only add: others of the machine bring in what they use meanwhile."},
+       "All units read what each wrote once, behind a pause in which they only add: others of the machine bring in what they use meanwhile."},
+      {"Bandwidth", "Read for the first time behind other data, all units", "untouched", "passed", "bytes", "",
+       {"bytes of other data", Kind::bytes, true}, {"read, all units together", Kind::bytes_per_second, true}, Show::rate, kThroughput, nullptr,
+       "The same behind other data that all units read meanwhile, for the first time too: some caches keep what was used again and give this up first."},
       {"Bandwidth", "Bandwidth of the caches", "bandwidth", "", "bytes", "units",
        {"bytes of each unit", Kind::bytes, true}, {"all units together", Kind::bytes_per_second, true}, Show::rate, kThroughput, nullptr,
        "Streams inside each level, with one unit and with all. Copies count bytes read plus bytes written. "

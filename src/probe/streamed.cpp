@@ -42,7 +42,7 @@ struct Edge {
 
 // Where `part` of the data is still held, in bytes of one instance; the interval is that of the neighbouring
 // footprints.
-Value<Bytes> held_at(std::span<const CurvePoint> curve, const Edge& e, double part) {
+Value<Bytes> held_at(std::span<const CurvePoint> curve, const Edge& e, double part, const std::string& method) {
   const auto held = [&](const CurvePoint& p) { return std::clamp((e.next - p.seconds) / (e.next - e.here), 0.0, 1.0); };
   size_t i = 0;
   while (i < curve.size() && held(curve[i]) > part) ++i;
@@ -53,10 +53,14 @@ Value<Bytes> held_at(std::span<const CurvePoint> curve, const Edge& e, double pa
   const double a = held(curve[i - 1]), b = held(curve[i]);
   const double way = (a - part) / (a - b);
   Value<Bytes> v = known_value(Bytes{std::round(e.parts * curve[i - 1].bytes * std::pow(curve[i].bytes / curve[i - 1].bytes, way))},
-                               Origin::measured, fmt::format("all units reading through their parts again and again: {:.0f} % are as fast as the level", 100 * part));
+                               Origin::measured, fmt::format("{}: {:.0f} % are as fast as the level", method, 100 * part));
   v.low = Bytes{std::round(e.parts * curve[i - 1].bytes)};
   v.high = Bytes{std::round(e.parts * curve[i].bytes)};
   return v;
+}
+
+Streamed held_on(std::span<const CurvePoint> curve, const Edge& e, const std::string& method) {
+  return {held_at(curve, e, kNearly, method), held_at(curve, e, kHalf, method), held_at(curve, e, kHardly, method)};
 }
 
 Streamed streamed_of(std::span<const CurvePoint> curve, const Edge& e) {
@@ -68,7 +72,7 @@ Streamed streamed_of(std::span<const CurvePoint> curve, const Edge& e) {
     const auto why = unknown_value<Bytes>(fmt::format("all units streaming from behind it take only {:.2f} times as long", e.next / e.here));
     return {why, why, why};
   }
-  return {held_at(curve, e, kNearly), held_at(curve, e, kHalf), held_at(curve, e, kHardly)};
+  return held_on(curve, e, "all units reading through their parts again and again");
 }
 
 // Bytes of which `part` is held, kNearly to kHardly, on lines in the logarithm of bytes between the points.
@@ -77,27 +81,6 @@ double bytes_held(const Streamed& s, double part) {
   const double to = s.to.known() ? s.to.value->v : middle * middle / from;
   return part > kHalf ? from * std::pow(middle / from, (kNearly - part) / (kNearly - kHalf))
                       : middle * std::pow(to / middle, (kHalf - part) / (kHalf - kHardly));
-}
-
-struct Pause {
-  double seconds = 0;
-  double held = 1, least = 1, most = 1;  // behind it
-  int64_t n = 0;
-};
-
-// In order of their lengths; the first is none that counts. Empty: `far` takes no longer.
-std::vector<Pause> pauses_of(const Observations& all, double far) {
-  std::vector<Pause> out;
-  double near = 0;
-  for (const double seconds : values_of(select(all, "untouched", "read"), "idle")) {
-    const auto s = summarize(select(all, "untouched", "read", {{"idle", seconds}}), Estimator::throughput);
-    if (!s) continue;
-    if (out.empty()) near = s->value;
-    if (far < kShows * near) return {};
-    const auto held = [&](double time) { return std::clamp((far - time) / (far - near), 0.0, 1.0); };
-    out.push_back({seconds, held(s->value), held(s->high), held(s->low), s->n});
-  }
-  return out;
 }
 
 bool is_cache(const MemoryLevel& l) { return l.managed == Managed::automatic && l.capacity.known(); }
@@ -156,39 +139,47 @@ void add_streamed(std::vector<MemoryLevel>& memory, const Sweep& sweep) {
   }
 }
 
-void add_foreign_fill(const Observations& all, const Sweep& sweep, MemoryLevel& to) {
-  const std::vector<Observation> blocks = select(all, "untouched", "read");
-  if (blocks.empty() || sweep.curve.empty() || !to.streamed.from.known() || !to.streamed.middle.known()) return;
-  const std::vector<Pause> pauses = pauses_of(all, rising(sweep.curve).back().seconds);
-  if (pauses.size() < 2) {
-    to.foreign_fill = unknown_value<Bandwidth>("what it loses can not be told from what it holds");
+void add_passed(const Observations& all, double units, MemoryLevel& to) {
+  const std::vector<double> pauses = values_of(select(all, "untouched", "pause"), "idle"), sizes = values_of(select(all, "untouched", "passed"), "bytes");
+  if (pauses.size() < 2 || sizes.size() < kFewest) return;
+  const auto behind = [&](const char* what, const char* condition, double value) { return summarize(select(all, "untouched", what, {{condition, value}}), Estimator::throughput); };
+  const double near = behind("pause", "idle", pauses.front())->value;
+  std::vector<CurvePoint> curve = {{sizes.front() / 2, near}};  // as good as nothing
+  for (const double bytes : sizes) curve.push_back({bytes, behind("passed", "bytes", bytes)->value});
+  curve = rising(curve);
+  const double far = curve.back().seconds;
+  if (far < kShows * near) {
+    to.passed.from = to.passed.middle = to.passed.to = unknown_value<Bytes>("what it loses can not be told from what it holds");
+    to.foreign_fill = unknown_value<Bandwidth>(to.passed.from.note);
     return;
   }
-  const double read = blocks.front().value_at("bytes") * (to.per == "unit" ? 1 : blocks.front().value_at("units"));
-  const auto rate = [&](const Pause& p, double held) {
-    return std::max(0.0, bytes_held(to.streamed, std::clamp(held, kHardly, kNearly)) - read) / p.seconds;
-  };
+  to.passed = held_on(curve, {near, far, to.per == "unit" ? 1 / units : 1}, "all units reading what each wrote once, behind so much other data");
+  if (!to.passed.from.known() || !to.passed.middle.known()) return;
+  const auto part_held = [&](double seconds) { return std::clamp((far - seconds) / (far - near), 0.0, 1.0); };
+  const auto rate = [&](double pause, double part) { return bytes_held(to.passed, std::clamp(part, kHardly, kNearly)) / pause; };
   std::vector<double> rates;
   Measured m;
-  for (const Pause& p : pauses) {
-    m.n += p.n;
-    if (p.held > kNearly || p.held < kHardly) continue;
-    const double low = rate(p, p.most), high = rate(p, p.least);
+  double last = 1;  // held behind the longest pause
+  for (const double pause : pauses) {
+    const Summary s = *behind("pause", "idle", pause);
+    m.n += s.n;
+    last = part_held(s.value);
+    if (last > kNearly || last < kHardly) continue;
+    const double low = rate(pause, part_held(s.low)), high = rate(pause, part_held(s.high));
     m.low = rates.empty() ? low : std::min(m.low, low);
     m.high = std::max(m.high, high);
-    rates.push_back(rate(p, p.held));
+    rates.push_back(rate(pause, last));
   }
-  const Pause& longest = pauses.back();
   if (!rates.empty()) {
     m.value = quantile(std::move(rates), 0.5);
-  } else if (longest.held > kNearly) {
-    m.high = rate(longest, kNearly);
-    m.note = fmt::format("a pause of {:.0f} ms drives out next to nothing", 1e3 * longest.seconds);
+  } else if (last > kNearly) {
+    m.high = rate(pauses.back(), kNearly);
+    m.note = fmt::format("a pause of {:.0f} ms drives out next to nothing", 1e3 * pauses.back());
   } else {
     to.foreign_fill = unknown_value<Bandwidth>("one pause drives out next to nothing, the next one all");
     return;
   }
-  to.foreign_fill = bandwidth_value(m, "", "all units reading a part of it again behind pauses in which they only add: what takes as long as far memory was driven out");
+  to.foreign_fill = bandwidth_value(m, "", "all units reading what each wrote once behind pauses in which they only add: what takes as long as far memory was driven out, as by so many bytes");
 }
 
 }  // namespace assay::probe

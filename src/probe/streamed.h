@@ -40,10 +40,12 @@ std::vector<double> plateau_times(std::span<const hwdesc::MemoryLevel> memory, c
 // Fills `streamed` of the caches among `memory`. What the sweep can not tell becomes unknown, with why.
 void add_streamed(std::vector<hwdesc::MemoryLevel>& memory, const Sweep& sweep);
 
-// How fast others than the device fill the last cache, of which `streamed` is known. All units read S bytes of one again behind a pause T: with h the part still held, by the times of that and of the shortest pause, and W(h) the bytes of which that part is held
-// when they are streamed,
-//     (W(h) - S) / T
-// came in meanwhile, the median of the pauses that show it. 0 where the longest drives out next to nothing.
-void add_foreign_fill(const Observations& all, const Sweep& sweep, hwdesc::MemoryLevel& to);
+// What the last cache keeps of data that was used once, and how fast others than the device fill it. Some caches keep what was used again
+// before what comes in for the first time, as intermediate values and weights do; a sweep uses all of it again. All units write some
+// data and read it behind X other bytes, or behind a pause T: with h the part still held, by the times of that, of the shortest pause and of the most other bytes,
+//     X(0.9), X(0.5), X(0.1)                         are `passed`,
+//     X(h) / T                                       came in meanwhile, the median of the pauses that show it:
+// 0 where the longest drives out next to nothing.
+void add_passed(const Observations& all, double units, hwdesc::MemoryLevel& to);
 
 }  // namespace assay::probe

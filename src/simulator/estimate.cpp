@@ -305,11 +305,16 @@ class Estimator {
       const model::Level& from = m_.levels[l + 1];
       const double slow_in = slowed(t.read_apart, t.read, from.apart_read), slow_out = slowed(t.written_apart, t.written, from.apart_write);
       const Pace together = on_its_way(l + 1, active_).slowed(slow_in, slow_out), alone = on_its_way(l + 1, 1).slowed(slow_in, slow_out);
-      const double streaming = moved_by_others_ * together.seconds(in, out) + (moved_ - moved_by_others_) * alone.seconds(in, out);
+      const auto streamed = [&](double read, double written) {
+        return moved_by_others_ * together.seconds(read, written) + (moved_ - moved_by_others_) * alone.seconds(read, written);
+      };
       // What is overlapped with loads and stores counts beyond what those take.
-      const double beyond = std::max(0.0, streaming - moved_ * pace_of(0, active_).seconds(in, out));
+      const auto beyond = [&](double read, double written) { return std::max(0.0, streamed(read, written) - moved_ * pace_of(0, active_).seconds(read, written)); };
+      const double streaming = streamed(in, out), all = beyond(in, out), reading = std::min(all, beyond(in, 0));
       const bool shared = m_.levels[l + 1].shared;
-      const double hidden = hidden_part(l + 1), near = hidden * beyond, far = (1 - hidden) * (m_.simt ? streaming : beyond);
+      // A core waits for loads, and for the lines that its stores wait for only when it can keep no more of them.
+      const double hidden = hidden_part(l + 1), near = hidden * all;
+      const double far = (1 - hidden) * (m_.simt ? streaming : reading + model::kInTurn * (all - reading));
       const double copied = model::copied_part(streams_, t) * copied_alone_, in_turn = m_.simt ? 1 : copied + (1 - copied) * model::kInTurn;
       const double held = t.stores_held * moved_ * m_.levels[l + 1].latency.value;
       const double late = held + waited(l, in, 1), apart = held + waited(l, in, in_turn * (shared ? 1 - hidden : 1));

@@ -21,9 +21,12 @@ struct CacheState {
     Dealt touched;         // by the program that touched it last
     Dealt wrote;           // by the one that wrote it last
     bool written = false;  // they are one: what a unit has of it nobody else has
+    bool made = false;     // some program wrote it: values that are used once, or a few times at once, before others take their place
     double missed = 0;     // bytes of it that no cache held when it was touched last
-    double at = 0;         // when the program that touched it last began
+    double began = 0, ended = 0;  // when the program that touched it last did
     double beside = 0;     // bytes of others that a unit touched there from one walk through it to the next
+    double part = 1;       // of what it did, the last such walk
+    double came = 0;       // bytes that came into the caches there
     int run = 0;           // which of the programs that was
   };
   std::vector<Entry> recent;
@@ -40,6 +43,9 @@ model::Estimate estimate(const ir::Program& p, const model::Machine& m, const Ca
 
 // The caches after the program ran.
 CacheState after(const ir::Program& p, const model::Machine& m, CacheState before, std::span<const Range> where);
+
+// So many seconds of what ran last, or of nothing behind it.
+void pass_time(CacheState& state, double seconds);
 
 struct PlanEstimate {
   std::vector<model::Estimate> steps;

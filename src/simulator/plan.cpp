@@ -70,8 +70,8 @@ model::Estimate estimate_of(const ir::Plan& plan, const ir::Step& s, const model
 // The caches behind a step that took so long.
 CacheState leave(const ir::Plan& plan, const ir::Step& s, const model::Machine& m, CacheState state, double seconds) {
   state = after(plan.programs[static_cast<size_t>(s.program)], m, std::move(state), where_of(plan, s));
+  pass_time(state, seconds);
   remember_code(state, s.program, m);
-  state.now += seconds;
   return state;
 }
 

@@ -65,6 +65,31 @@ TEST(Retention, OfWhatLiesUntouchedGoesByWhatOthersBringIn) {
   EXPECT_LT(model::left_behind(l3, 100 * kKiB, 600 * kKiB, 224 * kKiB, l3.end), model::left_behind(l3, 100 * kKiB, 600 * kKiB, 0, l3.end));
 }
 
+// What programs wrote goes by what came in since, where the profile says how; of what they only read more is kept.
+TEST(Retention, OfWhatWasMadeGoesByWhatCameInSince) {
+  hwdesc::Target t = with_streamed({kib(128), kib(256), kib(768)});
+  t.profile.memory[2].passed = {kib(16), kib(64), kib(160)};
+  const model::Machine m = machine(t);
+  for (const auto& [kibibytes, part] : {std::pair{16.0, 0.9}, {64.0, 0.5}, {160.0, 0.1}, {1024.0, 0.0}}) EXPECT_NEAR(model::held(m.levels[2].passed, kibibytes * kKiB), part, 1e-9);
+  const ir::Program p = product(8, 64, 128, 32);
+  const std::vector<simulator::Range> where = simulator::ranges_apart(p);
+  const auto far = [&](bool made, double missed) {
+    simulator::CacheState state = simulator::after(p, m, {}, where);
+    for (simulator::CacheState::Entry& e : state.recent) e.made = made;
+    const auto bytes = static_cast<int64_t>(40 * kKiB);
+    const simulator::Dealt whole{-bytes, bytes, 1};
+    state.recent.insert(state.recent.begin(), {{-bytes, 0}, 40 * kKiB, whole, whole, false, false, missed});
+    state.recent.front().run = ++state.runs;
+    for (const model::Term& term : simulator::estimate(p, m, state, where).terms)
+      if (term.name == "l3<-dram") return term.seconds;
+    return -1.0;
+  };
+  EXPECT_EQ(far(true, 0), 0) << "nothing came in";
+  EXPECT_GT(far(true, 40 * kKiB), 0);
+  EXPECT_GT(far(false, 40 * kKiB), 0);
+  EXPECT_LT(far(false, 40 * kKiB), far(true, 40 * kKiB)) << "what is used again is kept before";
+}
+
 // A step finds in the last cache what those before it have not driven out: what they found there themselves drives out nothing.
 TEST(Retention, OfAPlansDataGoesByWhatItsOtherStepsMiss) {
   const model::Machine m = machine(with_streamed({kib(128), kib(256), kib(768)}));
@@ -76,7 +101,7 @@ TEST(Retention, OfAPlansDataGoesByWhatItsOtherStepsMiss) {
     simulator::CacheState state = own;
     const auto bytes = static_cast<int64_t>(400 * kKiB);
     const simulator::Dealt whole{-bytes, bytes, 1};
-    state.recent.insert(state.recent.begin(), {{-bytes, 0}, 400 * kKiB, whole, whole, false, missed});
+    state.recent.insert(state.recent.begin(), {{-bytes, 0}, 400 * kKiB, whole, whole, false, false, missed});
     for (const model::Term& t : simulator::estimate(p, m, state, where).terms)
       if (t.name == "l3<-dram") return t.seconds;
     return -1.0;
@@ -85,7 +110,7 @@ TEST(Retention, OfAPlansDataGoesByWhatItsOtherStepsMiss) {
   EXPECT_GT(far(200 * kKiB), 0);
   EXPECT_GT(far(400 * kKiB), far(200 * kKiB));
   simulator::CacheState others;
-  others.recent.push_back({{-1024, 0}, 1024, {-1024, 1024, 1}, {-1024, 1024, 1}, false, 0});
+  others.recent.push_back({{-1024, 0}, 1024, {-1024, 1024, 1}, {-1024, 1024, 1}, false, false, 0});
   double missed = 0, all = 0;
   for (const simulator::CacheState::Entry& e : simulator::after(p, m, others, where).recent) missed += e.missed;
   for (const simulator::Range& r : where) all += static_cast<double>(simulator::size_of(r));
