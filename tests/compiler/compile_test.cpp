@@ -132,7 +132,7 @@ TEST(Compile, SameInputSameBytes) {
   EXPECT_EQ(a->estimates.size(), a->plan.steps.size());
 }
 
-// Out of cold caches everything takes as long as the far memory; in those that a run before left it shows what units do.
+// Out of cold caches everything takes as long as the far memory; in those that a run before left, which hold all of these, it shows what units do.
 TEST(Compile, ChoosesForTheCachesThatARunLeaves) {
   hwdesc::Target t = small_cpu(8, 2);
   for (hwdesc::MemoryLevel& l : t.profile.memory) {
@@ -143,7 +143,7 @@ TEST(Compile, ChoosesForTheCachesThatARunLeaves) {
   }
   const model::Machine m = *model::prepare(t);
   int better = 0;
-  for (const char* text : {"bias_add rows=64 columns=256", "bias_add rows=128 columns=640", "bias_add rows=97 columns=1024", "transpose rows=128 columns=96", "matmul m=32 n=512 k=16"}) {
+  for (const char* text : {"bias_add rows=64 columns=256", "bias_add rows=48 columns=320", "bias_add rows=33 columns=512", "transpose rows=128 columns=96", "transpose rows=64 columns=112", "matmul m=32 n=512 k=16", "matmul m=24 n=384 k=16"}) {
     const ir::Graph g = *compiler::parse_operator(text);
     const auto c = compiler::compile(g, t, {});
     ASSERT_TRUE(c.ok()) << render(c.diags());
@@ -157,7 +157,7 @@ TEST(Compile, ChoosesForTheCachesThatARunLeaves) {
     EXPECT_LE(again(chosen), again(cold->best.front().program) * 1.001) << text;
     better += again(chosen) < again(cold->best.front().program) * 0.99 ? 1 : 0;
   }
-  EXPECT_EQ(better, 5);
+  EXPECT_EQ(better, 7);
 }
 
 TEST(Compile, EqualLayersShareAProgram) {
