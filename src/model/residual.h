@@ -25,7 +25,8 @@ inline constexpr double kOverlapSharpness = 5.7;
 inline constexpr double kPipeSharpness = 4.5;
 
 // The part of what transfers take beyond the loads and stores of the same lines that goes on in turn with everything else, where a core can look past
-// it: 1 all of it, as on the cores of the ECM papers, 0 none, as on one that overlaps everything.
+// it: 1 all of it, as on the cores of the ECM papers, 0 none, as on one that overlaps everything. The same of far lines that stores wait for, by
+// convolutions of a plan whose results go to far memory.
 inline constexpr double kInTurn = 0.36;
 
 // p of the norm that joins all of that with the time for which units keep lines from each other. Assumed: stores leave a core in order, so

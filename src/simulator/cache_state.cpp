@@ -289,14 +289,16 @@ CacheState after(const ir::Program& p, const model::Machine& m, CacheState befor
     now.part = walks[i].part;
     now.run = run;
     now.touched = now.wrote = dealt(p, t, nest, where[i], units);
-    now.mine = std::max(own[i], now.touched.to_all() ? size_of(where[i]) : size_of(where[i]) / units);
+    // Lookups touch a part of their table.
+    const double whole = size_of(where[i]), reached = std::min(whole, now.touched.to_all() ? own[i] : own[i] * units);
+    now.mine = own[i];
     double most = 0, found = 0;
     for_each_on(before, where[i], [&](const CacheState::Entry& e, const Range& both, const Since& since) {
       if (last != nullptr) found += size_of(both) * (last->shared ? 1 : mine_again(both, now.touched, e.touched)) * stays(m, *last, before, e, since, walks[i].beside);
       if (!now.written && size_of(both) > most) now.wrote = e.wrote, most = size_of(both);
       now.made = now.made || e.made;
     });
-    now.missed = alone ? size_of(where[i]) * (1 - kept_of_all) : std::max(0.0, size_of(where[i]) - found);
+    now.missed = reached * (alone ? 1 - kept_of_all : std::max(0.0, 1 - found / whole));
     cut(before.recent, where[i]);
     before.recent.insert(before.recent.begin(), now);
   }
