@@ -22,6 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 def seconds_of_bundle(spec, options):
     bundle, device = spec.rsplit("@", 1)
     out = subprocess.run([options.assay, "run", bundle, "--device", device, "--repeat", str(options.repeat),
+                          "--patience", "0",  # the other side has none either
                           "--format", "json"], capture_output=True, text=True)
     if out.returncode != 0:
         sys.exit(f"compare_models: {spec}: {out.stderr.strip()}")
