@@ -31,7 +31,7 @@ constexpr auto kExperiments = std::to_array<Experiment>({
     {"bandwidth", "memory", "knees fma sharing found", "bandwidth of the caches", 4.0, run_bandwidth, 2},
     {"handed", "memory", "knees fma sharing found", "what a unit reads of another one's cache", 0.4, run_handed, 2},
     {"ends", "memory", "knees fma sharing found", "runs that end in front of another unit's", 0.4, run_ends, 2},
-    {"untouched", "memory", "knees fma streamed sharing found", "what the last cache keeps of data that was used once", 2.0, run_untouched, 2},
+    {"untouched", "memory", "knees fma streamed", "what the last cache keeps of data that was used once", 2.0, run_untouched, 2},
     {"far", "memory", "knees fma streamed", "bandwidth of far memory by units", 4.0, run_far, 2},
     {"loaded", "memory", "knees fma streamed residency far", "latency while others stream", 0.8, run_loaded},
     {"tlb", "memory", "line", "address translation", 2.0, run_tlb},

@@ -5,6 +5,7 @@
 #include "probe/code.h"
 #include "probe/experiments.h"
 #include "probe/kernels.h"
+#include "probe/passes.h"
 #include "probe/straight.h"
 
 namespace assay::probe {
@@ -32,11 +33,7 @@ Launches turns(const runtime::Launch& code, const Launches& between, int runs) {
 // Reading so many bytes once.
 runtime::Launch reading(Session& s, double bytes) {
   const auto blocks = static_cast<int64_t>(bytes) / kBlockBytes + 1;
-  Job job;
-  job.kernel = access_name("read", s.known.lanes);
-  job.arguments = {{s.bench.allocate(blocks * kBlockBytes), 0}};
-  job.parameters = [=](int64_t passes) { return std::vector<double>{double(passes), double(blocks), 0}; };
-  return s.bench.launch(job, 1);
+  return s.bench.launch(pass_of(s, 0, "read", s.bench.allocate(blocks * kBlockBytes), blocks), 1);
 }
 
 // Bytes of reading that leave nothing in any cache; 0: a unit's own are all there are, or it would take too many.

@@ -8,6 +8,7 @@
 #include "probe/experiments.h"
 #include "probe/footprint.h"
 #include "probe/kernels.h"
+#include "probe/passes.h"
 
 namespace assay::probe {
 namespace {
@@ -32,28 +33,6 @@ const KneePoint* own_cache(const Known& known, size_t& level) {
 
 // Simulated caches know nothing of each other.
 bool has_others(const Session& s) { return !s.device.threads && !s.device.simulated && s.device.units > 1; }
-
-// One pass of one unit over the same blocks.
-Job pass_of(const Session& s, int unit, const char* access, int buffer, int64_t blocks) {
-  Job job;
-  job.kernel = access_name(access, s.known.lanes);
-  job.arguments = {{buffer, 0}};
-  job.first_unit = unit;
-  job.parameters = [blocks](int64_t passes) { return std::vector<double>{static_cast<double>(passes), static_cast<double>(blocks), 0}; };
-  return job;
-}
-
-// One pass of every unit over its own blocks, side by side from the first one on.
-Job pass_over(const Session& s, const char* access, int buffer, int64_t blocks, int64_t first = 0) {
-  Job job = pass_of(s, 0, access, buffer, blocks);
-  job.groups = s.device.units;
-  job.parameters = [blocks, first, units = s.device.units](int64_t passes) {
-    std::vector<double> out = {static_cast<double>(passes), static_cast<double>(blocks)};
-    for (int u = 0; u < units; ++u) out.push_back(static_cast<double>((first + u * blocks) * (kBlockBytes / kPlaceBytes)));
-    return out;
-  };
-  return job;
-}
 
 }  // namespace
 
@@ -142,24 +121,6 @@ void run_ends(Session& s) {
   });
 }
 
-// Memory that was not used for so long that no cache knows it: stretches of a buffer, one behind the other.
-class Fresh {
- public:
-  Fresh(Session& s, int64_t bytes) : s_(s), blocks_(bytes / kBlockBytes), buffer_(s.bench.allocate(blocks_ * kBlockBytes)) {}
-  // Of every unit so many blocks: where they begin.
-  int64_t next(int64_t blocks) {
-    if (at_ + s_.device.units * blocks > blocks_) at_ = 0;
-    return std::exchange(at_, at_ + s_.device.units * blocks);
-  }
-  runtime::Launch pass(const char* access, int64_t blocks, int64_t first) { return s_.bench.launch(pass_over(s_, access, buffer_, blocks, first), 1); }
-
- private:
-  Session& s_;
-  int64_t blocks_;
-  int buffer_;
-  int64_t at_ = 0;
-};
-
 // Every unit writes what only the last cache will hold, reads other bytes that drive it out of the caches before that one, and reads it for
 // the first time behind so many bytes that all units read, or behind so many seconds in which they only add: what was driven out of the
 // last cache meanwhile takes as long as far memory. Seconds per byte of all.
@@ -169,7 +130,10 @@ void run_untouched(Session& s) {
   const int units = s.device.units;
   const KneePoint& before = s.known.levels.knees[n - 2];
   const auto part = std::max<int64_t>(1, static_cast<int64_t>(kHeld * before.from) / kBlockBytes), hot = static_cast<int64_t>(kDrivesOut * before.to) / kBlockBytes + 1;
-  Fresh fresh(s, std::min(s.max_bytes, std::max<int64_t>(int64_t{256} << 20, static_cast<int64_t>(kBeyondCached * s.known.cached))));
+  const int64_t room = std::min(s.max_bytes, std::max<int64_t>(int64_t{256} << 20, static_cast<int64_t>(kBeyondCached * s.known.cached)));
+  const int buffer = s.bench.allocate(room);
+  Way way(room);  // so long that no cache knows what comes next
+  const auto pass = [&](const char* access, int64_t blocks, int64_t first) { return s.bench.launch(pass_over(s, access, buffer, blocks, first), 1); };
   const runtime::Launch drives_out = s.bench.launch(pass_over(s, "read", s.bench.allocate(units * hot * kBlockBytes), hot), 1);
   const double held = std::exp2(std::round(std::log2(s.known.cached)));  // what is known of it changes from turn to turn; sizes do not
   // Of as long a time each, whatever the clock did when the others were measured.
@@ -187,8 +151,8 @@ void run_untouched(Session& s) {
     pause ? o.at["idle"] = kIdle[turn] : o.at["bytes"] = static_cast<double>(units * passing * kBlockBytes);
     for (int i = 0; i < 3; ++i)
       s.bench.sample(o, [&] {
-        const int64_t mine = fresh.next(part);
-        const std::vector<runtime::Launch> list = {fresh.pass("write", part, mine), drives_out, pause ? idle : fresh.pass("read", passing, fresh.next(passing)), fresh.pass("read", part, mine)};
+        const int64_t mine = way.next(units * part);
+        const std::vector<runtime::Launch> list = {pass("write", part, mine), drives_out, pause ? idle : pass("read", passing, way.next(units * passing)), pass("read", part, mine)};
         return s.bench.run(list).back() / static_cast<double>(units * part * kBlockBytes);
       });
     s.emit(o);

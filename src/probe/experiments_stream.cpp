@@ -11,6 +11,7 @@
 #include "probe/experiments.h"
 #include "probe/footprint.h"
 #include "probe/kernels.h"
+#include "probe/passes.h"
 
 namespace assay::probe {
 namespace {
@@ -34,23 +35,6 @@ double streams(const std::string& access) { return access == "triad" ? 3 : copie
 bool in_runs(const std::string& access) { return access.starts_with("apart"); }
 bool reads(const std::string& access) { return !access.starts_with("write") && access != "scatter" && access != "apart_write"; }
 
-constexpr int64_t kPlaces = kBlockBytes / kPlaceBytes;  // of a block
-
-// Places spread evenly over a block, whatever parts of it groups take in step: multiples of the golden ratio.
-int64_t place_of(int64_t group) {
-  constexpr double kGolden = 0.6180339887498949;
-  const double at = static_cast<double>(group) * kGolden;
-  return static_cast<int64_t>((at - std::floor(at)) * static_cast<double>(kPlaces));
-}
-
-// Passes over blocks; group g begins `part` blocks behind the one before, the first one at `first`. `apart`: and a place
-// further into its part, so that those who go in step do not meet in the same few sets of a cache.
-std::vector<double> stream_parameters(int64_t passes, int64_t blocks, int64_t part, int64_t first, int groups, bool apart = false) {
-  std::vector<double> out = {static_cast<double>(passes), static_cast<double>(blocks)};
-  for (int64_t g = 0; g < groups; ++g) out.push_back(static_cast<double>((first + part * g) * kPlaces + (apart ? place_of(g) : 0)));
-  return out;
-}
-
 // Passes over a few blocks each.
 Job window_job(const StreamPoint& p, int units, int from, double target_s) {
   Job job;
@@ -58,7 +42,7 @@ Job window_job(const StreamPoint& p, int units, int from, double target_s) {
   job.arguments = {{from, 0}};
   job.groups = p.units;
   job.parameters = [p, units](int64_t passes) {
-    std::vector<double> out = stream_parameters(passes, p.window, 0, 0, p.units);
+    std::vector<double> out = pass_parameters(passes, p.window, 0, 0, p.units);
     const int64_t windows = p.bytes / kBlockBytes / p.window;
     for (int g = 0; g < p.units; ++g) out[static_cast<size_t>(g) + 2] = static_cast<double>(window_of_group(g, units, windows) * p.window * kPlaces);
     return out;
@@ -80,7 +64,7 @@ Job stream_job(const StreamPoint& p, int from, int to, double target_s) {
   job.groups = p.units;
   const int64_t room = in_runs(p.access) ? (blocks * kRowBytes + kBlockBytes - 1) / kBlockBytes : blocks;
   job.parameters = [=, units = p.units, together = p.together, around = p.around](int64_t passes) {
-    std::vector<double> out = stream_parameters(passes, blocks, together ? 0 : room, 0, units);
+    std::vector<double> out = pass_parameters(passes, blocks, together ? 0 : room, 0, units);
     for (int g = 0; around && g < units; ++g) out[static_cast<size_t>(g) + 2] = static_cast<double>(g * blocks / units);
     return out;
   };
@@ -132,24 +116,6 @@ constexpr int64_t kChunkBytes = 4 << 20;  // of far memory per sample and unit: 
 constexpr size_t kFarVisits = 4;          // a round, spread over it, of reading by all units: others come and go within milliseconds
 constexpr int kFarSimulated = 8;          // noise of 3 % leaves less than 1 % of the median of two turns
 
-// A way through a buffer, over and over, that all who go it share: what one of them left in a cache, the others do not
-// meet again before the whole buffer has passed. Each time it begins a block elsewhere: chunks that lie apart leave some
-// sets of a cache to few lines, which would still be there. More than a block, and groups in step would begin with what
-// they read last.
-class Way {
- public:
-  explicit Way(int64_t bytes) : blocks_(bytes / kBlockBytes) {}
-  int64_t blocks() const { return blocks_; }
-  int64_t next(int64_t blocks) {  // the first of so many
-    if (at_ + blocks > blocks_) at_ = std::max<int64_t>(0, std::min(++rounds_ % kRounds, blocks_ - blocks));
-    return std::exchange(at_, at_ + blocks);
-  }
-
- private:
-  static constexpr int64_t kRounds = 64;  // until it begins there again
-  int64_t blocks_, at_ = 0, rounds_ = 0;
-};
-
 // From one group's chunk to the next: an odd number of blocks, so that those who go in step meet in no sets of their own,
 // with room for a place further on.
 int64_t apart_of(int64_t chunk) { return chunk + (chunk % 2 == 0 ? 1 : 2); }
@@ -164,7 +130,7 @@ Job far_job(const Bench& bench, const StreamPoint& p, int from, int to, const st
   job.parameters = [=, units = p.units](int64_t amount) {
     const int64_t chunk = amount * step;
     const int64_t part = several ? apart_of(chunk) : chunk;
-    return stream_parameters(1, chunk, part, way->next(part * units), units, several);
+    return pass_parameters(1, chunk, part, way->next(part * units), units, several);
   };
   job.work = static_cast<double>(step * kBlockBytes) * p.units * streams(p.access);
   job.most = most / step;

@@ -60,16 +60,19 @@ double faster(const std::vector<Observation>& blocks, const std::vector<Observat
   return a <= 0 || b <= 0 || std::abs(a / b - 1) < kSameClock ? 1 : a / b;
 }
 
+constexpr size_t kFewFound = 5;     // samples that nobody disturbed, needed to say so
 constexpr double kElsewhere = 1.8;  // times as long as its own bytes, what another unit has read: it lies in another cache
 
 // What another unit has read of a cache that holds it lies as near as a unit's own bytes do: where it does not, the cache is none of
-// all units', whatever the system declares of it. nullopt: not measured, or as near.
+// all units', whatever the system declares of it. Only where nobody disturbed: a unit that has to wait is slow, too. nullopt: not measured, or as near.
 std::optional<Sharing> found_elsewhere(const Observations& all, size_t i) {
   const Conditions at = {{"level", static_cast<double>(i)}};
   const auto median = [&](const char* what) -> std::optional<double> {
     std::vector<double> times;
-    for (const Observation& o : select(all, "found", what, at)) times.insert(times.end(), o.samples.begin(), o.samples.end());
-    return times.empty() ? std::nullopt : std::optional(quantile(std::move(times), 0.5));
+    for (const Observation& o : select(all, "found", what, at))
+      for (size_t k = 0; k < o.samples.size(); ++k)
+        if (o.foreign <= kDisturbed && (k >= o.disturbed.size() || o.disturbed[k] <= kDisturbed)) times.push_back(o.samples[k]);
+    return times.size() < kFewFound ? std::nullopt : std::optional(quantile(std::move(times), 0.5));
   };
   const auto own = median("own"), other = median("other");
   if (!own || !other || *other < kElsewhere * *own) return std::nullopt;

@@ -157,7 +157,7 @@ const model::Level* own_cache(const model::Machine& m) {
 const model::Level* last_cache(const model::Machine& m) { return m.levels.size() < 2 ? nullptr : &m.levels[m.levels.size() - 2]; }
 
 // Caches keep what was used again before what comes in for the first time. Assumed: of data that each run reads again this power of the part
-// that is left of data that was used once; on one machine half of it was left behind 12 MB, and 62 % of what had been read four times.
+// that is left of data that was used once.
 constexpr double kUsedAgain = 0.5;
 
 // The part that a cache of a unit's own, or the last one, still holds when a program comes to it that has touched as much as `beside` of others

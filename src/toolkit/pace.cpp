@@ -11,6 +11,7 @@
 #include "model/machine.h"
 #include "probe/code.h"
 #include "probe/kernels.h"
+#include "probe/passes.h"
 #include "toolkit/statistics.h"
 
 namespace assay::toolkit {
@@ -83,11 +84,10 @@ Result<std::unique_ptr<Pace>> Pace::load(runtime::Device& device, const hwdesc::
   pace->burst_ = on_all(0, units, {{*out, 0}, *iterations});
   if (part <= 0) return pace;
   const auto blocks = std::max<int64_t>(1, static_cast<int64_t>(part) / probe::kBlockBytes);
-  std::vector<float> places = {1, static_cast<float>(blocks)};
-  for (int u = 0; u < units; ++u) places.push_back(static_cast<float>(u * blocks * (probe::kBlockBytes / probe::kPlaceBytes)));
+  const std::vector<double> places = probe::pass_parameters(1, blocks, blocks, 0, units);
   const Result<int> buffer = pace->module_->allocate(units * blocks * probe::kBlockBytes);
   if (!buffer) return buffer.diags();
-  const Result<runtime::BufferRange> where = parameters(*pace->module_, places);
+  const Result<runtime::BufferRange> where = parameters(*pace->module_, {places.begin(), places.end()});
   if (!where) return where.diags();
   pace->write_ = on_all(1, units, {{*buffer, 0}, *where});
   pace->read_ = on_all(2, units, {{*buffer, 0}, *where});

@@ -398,18 +398,22 @@ TEST(Infer, UnitsWhoseFootprintsFitInTheDeclaredCacheTogetherMayShareIt) {
 
 // Two dies declared as one: what another unit has read lies in its cache and not in this one's.
 TEST(Infer, ACacheWhoseDataAnotherUnitDoesNotFindIsNotShared) {
-  const auto l3_of = [](double other) {
+  const auto l3_of = [](double other, double foreign = 0, double waiting = 0) {
     Observations o = made_machine();
     o.facts.emplace_back("class", "cpu");
     o.facts.emplace_back("declared.l3", "16384K, shared by CPUs 0-3, line 64 B");
     std::erase_if(o.points, [](const Observation& p) { return p.experiment == "sharing" && p.at.at("level") == 2; });
     o.points.push_back(block("found", "own", {{"level", 2}}, 1e-11));
     o.points.push_back(block("found", "other", {{"level", 2}}, other));
+    o.points.back().foreign = foreign;
+    o.points.back().disturbed.assign(5, waiting);
     return inferred(o).memory.at(2);
   };
   EXPECT_EQ(l3_of(1.2e-11).per, "device") << "as declared";
   EXPECT_EQ(l3_of(4e-11).per, "unit");
   EXPECT_NE(l3_of(4e-11).capacity.note.find("takes 4.0 times as long as its own, whatever the system declares"), std::string::npos);
+  EXPECT_EQ(l3_of(4e-11, 0.5).per, "device") << "others used the machine";
+  EXPECT_EQ(l3_of(4e-11, 0, 0.3).per, "device") << "it was kept waiting";
 }
 
 TEST(Infer, PassesTheCheckAndIsTheSameEveryTime) {
