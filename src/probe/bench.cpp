@@ -51,7 +51,7 @@ std::string key_of(const std::string& what, const Conditions& at, const Job& job
 void fail(const Diags& diags) { throw std::runtime_error(render(diags)); }
 
 Bench::Bench(runtime::Module& module, const std::vector<ir::Kernel>& kernels, const runtime::DeviceInfo& device)
-    : module_(module), threads_(device.threads), simulated_(device.simulated) {
+    : module_(module), threads_(device.threads), simulated_(device.simulated), host_(device.fact("class") != "gpu"), foreign_(host_ ? 1 : 0) {
   for (size_t i = 0; i < kernels.size(); ++i) kernels_[kernels[i].name] = static_cast<int>(i);
   window_start_ = read_cpu_times();
   if (threads_) measure_overhead();
@@ -150,9 +150,9 @@ Result<double> Bench::run_recorded(std::span<const runtime::Launch> launches) {
 }
 
 double Bench::run_waited_for(std::span<const runtime::Launch> launches) {
-  const double started = read_cpu_times().wall;
+  const double started = read_wall();
   const double total = run_once(launches).total.at(0);
-  return simulated_ ? total : read_cpu_times().wall - started;
+  return simulated_ ? total : read_wall() - started;
 }
 
 std::vector<double> Bench::run(std::span<const runtime::Launch> launches) {
@@ -209,6 +209,7 @@ Job Bench::sentinel_job(int units, double target_s) const {
 }
 
 void Bench::look_at_others() {
+  if (!host_) return;
   const CpuTimes now = read_cpu_times();
   if (now.wall - window_start_.wall < kWindow) return;
   foreign_ = foreign_share(window_start_, now);

@@ -88,6 +88,7 @@ class Bench {  // invariant: a loaded module with the sentinel calibrated
   runtime::Module& module_;
   const bool threads_;       // lanes are: the device deals out the groups
   const bool simulated_;     // nobody can disturb it
+  const bool host_;          // its units are this machine's processors, which others use, too
   double overhead_ = 0;      // already taken off what is measured
   int64_t executed_ = 0;     // operations of simulators so far
   int64_t most_ = int64_t{1} << 40;
@@ -100,7 +101,7 @@ class Bench {  // invariant: a loaded module with the sentinel calibrated
   Belief worst_ = Belief::good;  // of the runs of a sample
   int samples_ = 0, taken_again_ = 0;
   CpuTimes window_start_;
-  double foreign_ = 1;       // share of the machine others used in the last whole window; 1: none yet
+  double foreign_;           // share of the machine others used in the last whole window; 1: none yet
 };
 
 [[noreturn]] void fail(const Diags& diags);  // throws; the worker reports it

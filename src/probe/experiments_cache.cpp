@@ -221,8 +221,15 @@ void run_group_memory(Session& s) {
   read.most = kMaxIterations;
   const Conditions at = {{"bytes", static_cast<double>(kGroupBytes)}};
   for (Job* job : {&chase, &read}) job->before = s.bench.time_of_none(*job);  // what filling it takes
-  s.rounds(2, [&](size_t i) {
+  Job write;
+  write.kernel = group_write_name(s.known.lanes);
+  write.groups = s.known.groups;
+  write.work = static_cast<double>(kGroupBytes) * write.groups;
+  write.most = kMaxIterations;
+  write.target_s = 0.4e-3;
+  s.rounds(s.bench.has(write.kernel) ? 3 : 2, [&](size_t i) {
     if (i == 1) return s.emit(s.bench.measure("group_memory", "read", at, read));
+    if (i == 2) return s.emit(s.bench.measure("group_memory", "write", {{"lanes", s.known.lanes}, {"units", write.groups}}, write));
     const Cycle cycle = dense_cycle(kGroupBytes, static_cast<int64_t>(s.known.line));
     area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, cycle, s.random));
     s.emit(s.bench.measure("group_memory", "chase", at, chase));

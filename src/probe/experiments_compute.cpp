@@ -15,12 +15,12 @@ namespace assay::probe {
 namespace {
 
 // `groups` at a time: on a device that deals them out, what a sample is divided by counts the steps of all.
-Job chains_job(const Session& s, const std::string& kernel, int out, int chains, int units) {
+Job chains_job(const Session& s, const std::string& op, int lanes, int chains, int out, int units) {
   Job job;
-  job.kernel = kernel;
+  job.kernel = op_name(op, lanes, chains);
   job.arguments = {{out, 0}};
   job.groups = units;
-  job.work = op_steps(chains) * (s.device.threads ? units : 1);
+  job.work = op_steps(op, chains, s.device.threads) * (s.device.threads ? units : 1);
   job.most = kMaxIterations;
   job.target_s = 0.8e-3;
   return job;
@@ -32,13 +32,13 @@ int output(Session& s) { return s.bench.allocate(std::max<int64_t>(kSlots, kMost
 
 // `op_fma` adds 1 per step: the accumulator says how many steps ran.
 void check_fma(Session& s, int lanes, int chains, int out) {
-  const Job job = chains_job(s, op_name("fma", lanes, chains), out, chains, 1);
+  const Job job = chains_job(s, "fma", lanes, chains, out, 1);
   constexpr int64_t kIterations = 1000;
   const runtime::Launch l = s.bench.launch(job, kIterations);
   s.bench.run({&l, 1});
   std::vector<float> result(static_cast<size_t>(lanes));
   s.bench.module().read({out, 0}, std::as_writable_bytes(std::span<float>(result)));
-  const double expected = static_cast<double>(kIterations) * op_steps(chains) / chains;
+  const double expected = static_cast<double>(kIterations) * op_steps("fma", chains, s.device.threads) / chains;
   for (const float r : result)
     if (static_cast<double>(r) != expected)
       fail({error(fmt::format("{} executed {} steps of {}", job.kernel, r, expected))});
@@ -70,7 +70,7 @@ void run_chain_points(Session& s, const std::string& experiment, const std::vect
   const int out = output(s);
   s.rounds(points.size(), [&](size_t i) {
     const ChainPoint& p = points[i];
-    const Job job = chains_job(s, op_name(p.op, p.lanes, p.chains), out, p.chains, p.groups);
+    const Job job = chains_job(s, p.op, p.lanes, p.chains, out, p.groups);
     Conditions at = {{"lanes", p.lanes}, {"chains", p.chains}};
     if (s.device.threads) at["groups"] = p.groups;
     s.emit(s.bench.measure(experiment, p.op, at, job));
@@ -109,10 +109,10 @@ std::vector<int> unit_counts(int units) {
 
 // Some drivers end loops early. The longest that ran all of its iterations, up to some that nobody needs.
 void check_loops(Session& s, int out) {
-  const int lanes = s.lanes.front(), chains = kFmaChains.front();
-  const double steps = static_cast<double>(op_steps(chains)) / chains;
+  const int lanes = s.lanes.front(), chains = kFmaChains.back();
+  const double steps = static_cast<double>(op_steps("fma", chains, s.device.threads)) / chains;
   const auto ran = [&](int64_t iterations) {
-    const Job job = chains_job(s, op_name("fma", lanes, chains), out, chains, 1);
+    const Job job = chains_job(s, "fma", lanes, chains, out, 1);
     const runtime::Launch l = s.bench.launch(job, iterations);
     std::vector<float> result(1);
     try {
@@ -199,7 +199,7 @@ void run_waves(Session& s) {
   if (!s.device.threads) return;
   const int out = output(s);
   const auto time_of = [&](int groups) {
-    const Job job = chains_job(s, op_name("fma", s.known.lanes, s.known.chains), out, s.known.chains, groups);
+    const Job job = chains_job(s, "fma", s.known.lanes, s.known.chains, out, groups);
     const Conditions at = {{"lanes", s.known.lanes}, {"chains", s.known.chains}, {"groups", groups}};
     const Observation o = s.bench.measure("waves", "fma", at, job);
     s.emit(o);
@@ -258,7 +258,7 @@ void run_units(Session& s) {
   const std::vector<int> counts = unit_counts(s.device.units);
   const int out = output(s);
   s.rounds(counts.size(), [&](size_t i) {
-    Job job = chains_job(s, op_name("fma", s.known.lanes, s.known.chains), out, s.known.chains, counts[i]);
+    Job job = chains_job(s, "fma", s.known.lanes, s.known.chains, out, counts[i]);
     job.samples = 5;
     s.emit(s.bench.measure("units", "fma", {{"units", counts[i]}}, job));
   });

@@ -88,21 +88,6 @@ void add_registers(const Observations& all, const Known& known, Profile& to) {
   r.width = known_value(Bytes{known.lanes * 4.0}, Origin::measured, "the widest vectors that pay");
 }
 
-void add_issue(const Observations& all, const Known& known, Profile& to) {
-  std::optional<Measured> best;
-  std::string mix;
-  for (const MixKind& m : kMixes) {
-    const auto s = by_the_clock(known, select(all, "mixes", m.name), Estimator::throughput);
-    if (!s) continue;
-    const Measured rate = inverse(*s, 1 / ticks_of(*s) / known.units);
-    if (!best || rate.value > best->value) { best = rate; mix = m.name; }
-  }
-  to.execution.issue.per = "unit";
-  to.execution.issue.rate =
-      best ? rate_value(*best, tick_name(known), fmt::format("best of {} mixes of independent operations: {}", kMixes.size(), mix))
-           : unknown_value<Rate>("the mixes did not run");
-}
-
 // Elements per tick: best over vector widths (and numbers of chains).
 struct Best {
   std::optional<Measured> rate;
@@ -136,6 +121,26 @@ Best best_rate(const Observations& all, const Known& known, const std::string& e
       if (!best.rate || rate.value > best.rate->value) best = {rate, lanes, c};
     }
   return best;
+}
+
+// Instructions of waves a tick. What a pipe takes has been issued, too: lanes that are threads have vectors' operations one by one.
+void add_issue(const Observations& all, const Known& known, const Best& fma, Profile& to) {
+  std::optional<Measured> best;
+  std::string mix;
+  for (const MixKind& m : kMixes) {
+    const auto s = by_the_clock(known, select(all, "mixes", m.name), Estimator::throughput);
+    if (!s) continue;
+    const Measured rate = inverse(*s, 1 / ticks_of(*s) / known.units);
+    if (!best || rate.value > best->value) { best = rate; mix = m.name; }
+  }
+  to.execution.issue.per = "unit";
+  if (known.threads && fma.rate && (!best || fma.rate->value / fma.lanes > best->value)) {
+    best = {fma.rate->value / fma.lanes, fma.rate->low / fma.lanes, fma.rate->high / fma.lanes, fma.rate->n, fma.rate->note};
+    mix = "multiply-adds alone";
+  }
+  to.execution.issue.rate =
+      best ? rate_value(*best, tick_name(known), fmt::format("best of {} mixes of independent operations: {}", kMixes.size(), mix))
+           : unknown_value<Rate>("the mixes did not run");
 }
 
 // Seconds per operation with enough chains.
@@ -300,15 +305,18 @@ void add_update(const Observations& all, const Known& known, Profile& to) {
 void infer_compute(const Observations& all, const Known& known, Profile& to) {
   add_lanes(all, known, to);
   add_registers(all, known, to);
-  add_issue(all, known, to);
   using Width = std::optional<double>;
   const auto fma_of = [&](Width w) { return best_rate(all, known, known.threads ? "waves" : "fma", "fma", "fma", 0, w); };
   const auto load_of = [&](Width w) { return best_rate(all, known, "access", "read", "read", 0.25, w); };   // samples are per byte
   const auto store_of = [&](Width w) { return best_rate(all, known, "access", "write", "write", 0.25, w); };
-  const Best fma = fma_of({}), load = load_of({}), store = store_of({});
+  const Best fma = fma_of({}), load = load_of({}), stored = store_of({}), own = best_rate(all, known, "group_memory", "write", "write", 0.25);
+  // What units pass on through their caches may be less than what they store.
+  const bool passed_on = own.rate && (!stored.rate || own.rate->value > stored.rate->value);
+  const Best& store = passed_on ? own : stored;
+  add_issue(all, known, fma, to);
   add_pipe(to, known, "fma", fma, fma.rate ? fmt::format("{:.0f} independent chains", fma.chains) : "");
   add_pipe(to, known, "load", load, "vector loads from 16 KiB");
-  add_pipe(to, known, "store", store, "vector stores to 16 KiB");
+  add_pipe(to, known, "store", store, passed_on ? "vector stores to the group's own memory" : "vector stores to 16 KiB");
   add_operation(all, known, "fma", fma, to);
   for (const std::string& op : op_names()) add_operation(all, known, op, fma, to);
   for (const char* op : kCompound) add_narrow_operation(all, known, op, to);

@@ -307,7 +307,9 @@ std::optional<MemoryLevel> group_memory(const Observations& all, const Known& kn
   const auto slowed = slowed_by_sweep(all, known.levels);
   const bool said = all.fact("group_memory_type") == "global";
   if (slowed ? *slowed >= kEvicted : said) l.backed_by = level_name(0, 1);
-  l.capacity = known_value(Bytes{std::stod(all.fact("group_memory"))}, Origin::driver, "what one group may have");
+  const std::string unit = all.fact("unit_memory");
+  l.capacity = unit.empty() ? known_value(Bytes{std::stod(all.fact("group_memory"))}, Origin::driver, "what one group may have")
+                            : known_value(Bytes{std::stod(unit)}, Origin::driver, "what a unit has for its groups");
   if (slowed) {
     l.capacity.note = fmt::format("a chase through it takes {:.2f} times as long after other memory was read: it lies {}", *slowed,
                                   *slowed >= kEvicted ? "behind the caches" : "on the chip, or in a cache that is not told apart");

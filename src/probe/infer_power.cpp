@@ -14,7 +14,7 @@ void infer_power(const Observations& all, Profile& to) {
     to.power.idle = unknown_value<Watts>(why);
     return;
   }
-  to.power.idle = known_value(Watts{rounded_to(idle->value, 3)}, Origin::measured, "the packages' energy counter, while nothing of ours ran");
+  to.power.idle = known_value(Watts{rounded_to(idle->value, 3)}, Origin::measured, all.fact("class") == "cpu" ? "the packages' energy counter, while nothing of ours ran" : "the board's energy counter, while nothing of ours ran");
   if (load && rate && load->value > idle->value)
     to.power.energy.emplace_back("fma.f32", known_value(Joules{rounded_to((load->value - idle->value) / rate->value, 3)}, Origin::measured,
                                                         "the same with multiply-adds on all units, less idle, for each of them"));

@@ -75,12 +75,13 @@ inline constexpr std::array<const char*, 2> kCompound = {"div", "exp"};  // take
 inline constexpr std::array<const char*, 5> kTogether = {"fma+add", "fma+mul", "fma+max", "add+max", "exp+div"};
 
 // Operations of one iteration of op_<op>_<w>_<chains>.
-int op_steps(int chains);
+int op_steps(const std::string& op, int chains, bool threads);
 
 std::string op_name(const std::string& op, int lanes, int chains);
 std::string tick_name(const std::string& load, int lanes);
 std::string access_name(const std::string& access, int lanes);
 std::string chases_name(int chains);
+std::string group_write_name(int lanes);  // where lanes are threads and groups have as much memory
 std::string strided_name(int lanes, int64_t stride);
 bool has_stride(int lanes, int64_t stride);  // fits into kGroupBytes
 std::string after_sweep_name(int lanes);

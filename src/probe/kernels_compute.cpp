@@ -1,5 +1,6 @@
 // Kernels of arithmetic: sentinel, chains of operations, mixes, nothing.
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -120,7 +121,7 @@ std::string nth_of(const std::string& op, int chain) {
   return chain % 2 == 0 ? op.substr(0, plus) : op.substr(plus + 1);
 }
 
-ir::Kernel chains(const std::string& op, int lanes, int count) {
+ir::Kernel chains(const std::string& op, int lanes, int count, bool threads) {
   ir::Kernel k = code::empty(op_name(op, lanes, count));
   const int out = code::add_buffer(k, "out", DType::f32, true);
   const int operands = op.find("max") == std::string::npos ? 1 : 2;  // of max(max(x, a), a) one is enough
@@ -133,7 +134,7 @@ ir::Kernel chains(const std::string& op, int lanes, int count) {
   const double start = op == "fma" || op == "add" ? 0.0 : 1.5;
   for (int c = 0; c < count; ++c) k.body.push_back(code::set(first + c, code::opaque(code::number(start + c, DType::f32, lanes))));
   ir::Block body;
-  for (int n = 0; n < op_steps(count) / count; ++n)
+  for (int n = 0; n < op_steps(op, count, threads) / count; ++n)
     for (int c = 0; c < count; ++c) body.push_back(code::set(first + c, step_of(k, nth_of(op, c), first + c, a + n % operands)));
   code::counted_loop(k, std::move(body));
   for (int c = 1; c < count; ++c) k.body.push_back(code::keep(first + c));
@@ -141,7 +142,8 @@ ir::Kernel chains(const std::string& op, int lanes, int count) {
   return k;
 }
 
-constexpr int kChainSteps = 96;  // of an iteration, about: a loop costs issue slots that waves have none to spare of
+// Steps of an iteration, about. A loop takes issue slots; waves of threads have none to spare beside operations of one instruction.
+constexpr int kChainSteps = 96, kSimpleSteps = 384;
 constexpr int kIntegerChains = 9;
 constexpr int kMixLanes = 8;  // of vectors: every core of today has them
 
@@ -196,7 +198,10 @@ const std::vector<std::string> kOps = {"add", "mul", "max", "div", "sqrt", "exp"
 
 }  // namespace
 
-int op_steps(int chains) { return chains * std::max(1, kChainSteps / chains); }
+int op_steps(const std::string& op, int chains, bool threads) {
+  static const std::set<std::string> kSimple = {"fma", "add", "mul", "max", "fma+add", "fma+mul", "fma+max", "add+max"};
+  return chains * std::max(1, (threads && kSimple.contains(op) ? kSimpleSteps : kChainSteps) / chains);
+}
 
 namespace {
 
@@ -220,10 +225,10 @@ void add_compute_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) 
   to.push_back(nothing());
   if (shape.threads && shape.group_bytes > 0) to.push_back(alone(shape.group_bytes));
   for (const int lanes : shape.lanes) {
-    for (const int c : kFmaChains) to.push_back(chains("fma", lanes, c));
+    for (const int c : kFmaChains) to.push_back(chains("fma", lanes, c, shape.threads));
     for (const std::string& op : kOps)
-      for (const int c : kOpChains) to.push_back(chains(op, lanes, c));
-    for (const char* pair : kTogether) to.push_back(chains(pair, lanes, kPairChains));
+      for (const int c : kOpChains) to.push_back(chains(op, lanes, c, shape.threads));
+    for (const char* pair : kTogether) to.push_back(chains(pair, lanes, kPairChains, shape.threads));
   }
   add_type_kernels(shape, to);
   const int mixed = shape.threads ? shape.lanes.front() : kMixLanes;

@@ -245,7 +245,26 @@ ir::Kernel group_read(int lanes, int at_once, bool threads) {
   return k;
 }
 
+// iterations: all of its own memory, every element once.
+ir::Kernel group_write(int lanes) {
+  ir::Kernel k = code::empty(group_write_name(lanes));
+  const int parameters = code::add_parameters(k), own = add_scratch(k, DType::f32), value = code::add_register(k, "value", DType::f32, lanes);
+  k.body.push_back(code::declare(value, 1));
+  k.body.push_back(code::set(value, code::opaque(code::number(1.37, DType::f32, lanes))));
+  const int count = code::parameter(k, "count", parameters, ir::constant(0), kMaxIterations);
+  const int i = code::add_index(k, "i"), part = code::add_index(k, "part");
+  const int64_t stretch = std::min(kMostPerStep * lanes, kGroupBytes / 4), parts = kGroupBytes / 4 / stretch;
+  ir::Block body;
+  for (int64_t e = 0; e < stretch; e += lanes) body.push_back(code::store(own, ir::variable(part, stretch) + e, code::reg(k, value)));
+  k.body.push_back(code::loop(i, kMaxIterations, ir::variable(count), {code::loop(part, parts, ir::constant(parts), std::move(body))}));
+  k.body.push_back(code::set(value, code::load(own, ir::constant(0), DType::f32, lanes)));
+  k.body.push_back(code::keep(value));
+  return k;
+}
+
 }  // namespace
+
+std::string group_write_name(int lanes) { return fmt::format("group_write_{}", lanes); }
 
 std::string access_name(const std::string& access, int lanes) { return fmt::format("{}_{}", access, lanes); }
 
@@ -255,6 +274,8 @@ void add_memory_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) {
   to.push_back(chase("chase", false, 1));
   to.push_back(chase("group_chase", true, shape.threads ? shape.lanes.front() : 1));
   for (const int lanes : shape.lanes) to.push_back(group_read(lanes, shape.threads ? lanes : 1, shape.threads));
+  for (const int lanes : shape.lanes)
+    if (shape.threads && shape.group_bytes >= kGroupBytes) to.push_back(group_write(lanes));
   for (const int lanes : shape.lanes) to.push_back(around(lanes, shape.threads));
   for (const std::string& access : kAccesses)
     for (const int lanes : shape.lanes) to.push_back(streaming(access, lanes, shape.threads));

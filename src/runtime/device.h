@@ -142,6 +142,9 @@ class Module {  // invariant: built code for a list of kernels, and the buffers 
   // Errors: cancelled; argument out of range; launches to be recorded where the api, or the driver, has no way to.
   virtual Result<RunTimes> run(std::span<const Launch> launches, const RunOptions& options) = 0;
 
+  // Energy drawn so far, J, since a moment that stays. Errors: the device has no counter, or it may not be read.
+  virtual Result<double> joules() const { return error("no counter of such a device is known"); }
+
   virtual const std::vector<KernelReport>& reports() const = 0;
   virtual double build_seconds() const = 0;  // 0 when everything came from the cache
   virtual const Diags& warnings()

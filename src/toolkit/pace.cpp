@@ -105,7 +105,7 @@ Result<bool> Pace::slow(const runtime::CancelToken* cancel) {
   return latest_ > kSlow * best_;
 }
 
-double Pace::rate() const { return latest_ > 0 ? double{kIterations} * probe::op_steps(kChains) / latest_ : 0; }
+double Pace::rate() const { return latest_ > 0 ? double{kIterations} * probe::op_steps("fma", kChains, false) / latest_ : 0; }
 
 Diags Pace::wait(const runtime::CancelToken* cancel) {
   for (double here = 0; here < kPatience && waited_ < kAllPatience;) {

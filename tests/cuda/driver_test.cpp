@@ -9,7 +9,9 @@
 #include <string>
 
 #include "codegen/kernels.h"
+#include "codegen/narrow_reference.h"
 #include "hwdesc/target.h"
+#include "runtime/cuda/module.h"
 #include "runtime/child.h"
 #include "runtime/host.h"
 
@@ -225,14 +227,32 @@ TEST(CudaDriver, without_its_compiler_a_device_says_where_to_get_one) {
               AllOf(HasSubstr("no NVRTC library, which compiles CUDA kernels: /nonexistent/libnvrtc.so"), HasSubstr("hint: scripts/nvrtc.sh")));
 }
 
-TEST(CudaDriver, waves_wider_than_its_own_are_refused) {
-  EXPECT_THAT(said({}, [] {
+// What groups do not take of a unit's memory is its cache: of 228 KiB, with one taken by the driver in every group.
+TEST(CudaDriver, group_memory_has_the_share_that_groups_can_use) {
+  cuda::Limits l;
+  EXPECT_EQ(cuda::group_memory_share(l, 0, 32, 16), -1);
+  l.unit_threads = 2048;
+  l.unit_groups = 32;
+  l.unit_registers = 65536;
+  l.unit_bytes = 228 << 10;
+  l.taken_bytes = 1 << 10;
+  EXPECT_EQ(cuda::group_memory_share(l, 0, 32, 16), 15);          // 32 groups of 1 KiB
+  EXPECT_EQ(cuda::group_memory_share(l, 48 << 10, 256, 64), 86);  // registers for four
+  EXPECT_EQ(cuda::group_memory_share(l, 48 << 10, 256, 32), 100);
+  EXPECT_EQ(cuda::group_memory_share(l, 0, 1024, 255), 1);        // one at least
+}
+
+// Lanes that act together may be several of its waves, up to what a group may have.
+TEST(CudaDriver, waves_wider_than_its_own_are_several) {
+  const auto in_waves_of = [](int threads) {
     Host host;
-    hwdesc::Target wide = lanes_are_threads();
-    wide.profile.execution.lanes.modes[0].width.value = hwdesc::Count{64};
-    const auto m = host.device().load(std::vector{plus_one()}, wide, host.options());
-    return m.ok() ? "loaded" : render(m.diags());
-  }), HasSubstr("a wave of cuda:0 has 32 lanes, the target has 64"));
+    const auto m = host.device().load(std::vector{testing::ternary("sum", ir::ValueOp::fma, ir::DType::f32, threads, 8192)}, lanes_are_threads(threads), host.options());
+    if (!m.ok()) return render(m.diags());
+    const auto got = Host::run(**m, 0, {std::vector<float>(8192, 2.0f), std::vector<float>(8192, 3.0f), std::vector<float>(8192, 4.0f), Host::poison(8192)});
+    return std::to_string(std::count(got[3].begin(), got[3].end(), 10.0f)) + " of 8192";
+  };
+  EXPECT_EQ(said({}, [&] { return in_waves_of(64); }), "8192 of 8192");
+  EXPECT_THAT(said({}, [&] { return in_waves_of(4096); }), HasSubstr("1 waves of 4096 threads in a group, cuda:0 allows 1024 threads"));
 }
 
 }  // namespace

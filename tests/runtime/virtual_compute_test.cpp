@@ -10,7 +10,7 @@ TEST(VirtualCompute, one_chain_shows_the_latency_many_the_rate) {
   Chip chip;
   const int out = chip.buffer(probe::kSlots * probe::kSlotFloats * 4);
   const auto per_op = [&](int lanes, int chains) {
-    return chip.counted(probe::op_name("fma", lanes, chains), 20000, {{out, 0}}) / probe::op_steps(chains);
+    return chip.counted(probe::op_name("fma", lanes, chains), 20000, {{out, 0}}) / probe::op_steps("fma", chains, false);
   };
   EXPECT_NEAR(per_op(16, 1), 4, 0.04);
   EXPECT_NEAR(per_op(16, 4), 1, 0.02);
@@ -28,12 +28,12 @@ TEST(VirtualCompute, values_are_those_of_every_iteration) {
     chip.module().read({out, 0}, std::as_writable_bytes(std::span(&v, 1)));
     return v;
   };
-  const auto steps = static_cast<float>(probe::op_steps(12) / 12);
+  const auto steps = static_cast<float>(probe::op_steps("fma", 12, false) / 12);
   EXPECT_EQ(first("fma", 12, 1000), 1000 * steps);
   EXPECT_EQ(first("fma", 12, 1000000), 1000000 * steps);
   EXPECT_EQ(first("fma", 12, 30000000), 16777216.0F) << "where adding 1 no longer counts";
   float product = 1.5F;
-  for (int i = 0; i < probe::op_steps(10) / 10 * 5000; ++i) product *= static_cast<float>(1.0 + 1e-7);
+  for (int i = 0; i < probe::op_steps("mul", 10, false) / 10 * 5000; ++i) product *= static_cast<float>(1.0 + 1e-7);
   EXPECT_EQ(first("mul", 10, 5000), product);
 }
 

@@ -65,7 +65,7 @@ TEST(Pace, SaysHowMuchOfTheProfilesRatesThereIs) {
   const Result<AsProbed> now = as_probed(pace, as_now, nullptr);
   ASSERT_TRUE(now.ok());
   EXPECT_EQ(device.script.asked, 4u);
-  const double fastest = 20'000.0 * probe::op_steps(12) / 1e-4;
+  const double fastest = 20'000.0 * probe::op_steps("fma", 12, false) / 1e-4;
   EXPECT_NEAR(now->multiply_adds, fastest / model::prepare(as_now)->fma_rate.value, 1e-9) << "the fastest burst of three";
   const double part = 5e-5 * now->handed * 10e9;  // bytes that took 50 us
   EXPECT_GT(part, 0.2 * as_now.profile.memory[1].capacity.value->v);

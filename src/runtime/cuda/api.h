@@ -41,8 +41,10 @@ enum Attribute : int {  // CUdevice_attribute
   kUnitMemory = 81,
   kUnitRegisters = 82,
   kGroupMemoryAsked = 97,  // at most, for kernels that ask for it
+  kUnitGroups = 106,
+  kTakenMemory = 111,  // of a group's, by the driver
 };
-enum FunctionAttribute : int { kLocalBytes = 3, kRegisters = 4, kMostGroupMemory = 8 };  // CUfunction_attribute
+enum FunctionAttribute : int { kLocalBytes = 3, kRegisters = 4, kMostGroupMemory = 8, kGroupMemoryShare = 9 };  // CUfunction_attribute
 
 // Images. Each struct is laid out as the driver's: CUDA_ARRAY_DESCRIPTOR, CUDA_RESOURCE_DESC of an array,
 // CUDA_TEXTURE_DESC, CUDA_MEMCPY2D.
@@ -60,7 +62,7 @@ struct TextureSource {
   };
   unsigned flags = 0;
 };
-inline constexpr int kClamp = 1;  // what lies outside is what lies at the border
+inline constexpr int kBorder = 3;  // outside lies what TextureUse::border says: 0
 struct TextureUse {
   int outside[3] = {};
   int filter = 0;  // none
@@ -95,6 +97,7 @@ static_assert(sizeof(ArrayShape) == 24 && sizeof(TextureSource) == 144 && sizeof
   X(get_device, cuDeviceGet, int* device, int number)                                                            \
   X(get_name, cuDeviceGetName, char* name, int size, int device)                                                 \
   X(get_memory, cuDeviceTotalMem_v2, size_t* bytes, int device)                                                  \
+  X(get_bus, cuDeviceGetPCIBusId, char* bus, int size, int device)                                               \
   X(get_attribute, cuDeviceGetAttribute, int* value, int attribute, int device)                                  \
   X(retain_context, cuDevicePrimaryCtxRetain, Context* context, int device)                                      \
   X(release_context, cuDevicePrimaryCtxRelease_v2, int device)                                                   \

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstring>
 
 namespace assay::runtime::cuda {
@@ -78,14 +80,76 @@ void Buffers::write(BufferRange to, std::span<const std::byte> data) {
   if (const Status s = write_to(at(to.buffer), to.offset, data)) lost_.push_back(failure(session_.api, "cuMemcpyHtoDAsync", s));
 }
 
+namespace {
+
+// Threads that each put one word, of 8 bytes, where it says.
+constexpr const char* kScatterCode = R"(.version 6.0
+.target sm_50
+.address_size 64
+.visible .entry scatter(.param .u64 p_to, .param .u64 p_words, .param .u64 p_count)
+{
+  .reg .pred %past;
+  .reg .b32 %group, %threads, %thread;
+  .reg .b64 %to, %words, %count, %i, %offset, %value, %wide;
+  ld.param.u64 %to, [p_to];
+  ld.param.u64 %words, [p_words];
+  ld.param.u64 %count, [p_count];
+  cvta.to.global.u64 %to, %to;
+  cvta.to.global.u64 %words, %words;
+  mov.u32 %group, %ctaid.x;
+  mov.u32 %threads, %ntid.x;
+  mov.u32 %thread, %tid.x;
+  mul.wide.u32 %i, %group, %threads;
+  cvt.u64.u32 %wide, %thread;
+  add.u64 %i, %i, %wide;
+  setp.ge.u64 %past, %i, %count;
+  @%past ret;
+  shl.b64 %wide, %i, 4;
+  add.u64 %words, %words, %wide;
+  ld.global.v2.u64 {%offset, %value}, [%words];
+  add.u64 %to, %to, %offset;
+  st.global.u64 [%to], %value;
+  ret;
+}
+)";
+constexpr int64_t kFewBytes = 1 << 20;  // are read and written whole
+static_assert(sizeof(Word) == 16 && offsetof(Word, value) == 8);
+
+}  // namespace
+
+// False: the driver does not make code of it, or refused something: the host writes them.
+bool Buffers::scatter(int buffer, std::span<const Word> words) {
+  const Api& api = session_.api;
+  if (bytes_of(buffer) < kFewBytes || no_scatter_ || session_.enter() != kSuccess) return false;
+  if (scatter_ == nullptr) {
+    Code code = nullptr;
+    no_scatter_ = api.load_code(&code, kScatterCode) != kSuccess;
+    if (no_scatter_) return false;
+    scatter_code_ = {code, api.unload_code};
+    no_scatter_ = api.get_function(&scatter_, code, "scatter") != kSuccess;
+    if (no_scatter_) return false;
+  }
+  Address list = 0;
+  if (api.allocate(&list, words.size_bytes()) != kSuccess) return false;
+  const Owned<Address> held(list, api.free);
+  if (copy_in(list, std::as_bytes(words)) != kSuccess) return false;
+  constexpr unsigned kThreads = 256;
+  Address to = start(at(buffer));
+  unsigned long long count = words.size();
+  std::array<void*, 3> arguments{&to, &list, &count};
+  const auto groups = static_cast<unsigned>((words.size() + kThreads - 1) / kThreads);
+  if (api.launch(scatter_, groups, 1, 1, kThreads, 1, 1, 0, session_.stream.get(), arguments.data(), nullptr) != kSuccess) return false;
+  if (const Status s = api.synchronize(session_.stream.get())) lost_.push_back(failure(api, "writing words", s));
+  return true;
+}
+
 void Buffers::write_words(int buffer, std::span<const Word> words) {
+  for (const Word& w : words) ASSAY_CHECK(w.offset >= 0 && w.offset + static_cast<int64_t>(sizeof w.value) <= bytes_of(buffer));
+  if (words.empty() || scatter(buffer, words)) return;
   std::vector<std::byte> bytes(static_cast<size_t>(bytes_of(buffer)));
   if (bytes.empty()) return;
   read({buffer, 0}, bytes);
-  for (const Word& w : words) {
-    ASSAY_CHECK(w.offset >= 0 && w.offset + static_cast<int64_t>(sizeof w.value) <= bytes_of(buffer));
-    std::memcpy(bytes.data() + w.offset, &w.value, sizeof w.value);
-  }
+  for (const Word& w : words) std::memcpy(bytes.data() + w.offset, &w.value, sizeof w.value);
   write({buffer, 0}, bytes);
 }
 

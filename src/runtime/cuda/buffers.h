@@ -44,6 +44,7 @@ class Buffers {  // invariant: what went wrong in a call that returns nothing is
   int64_t guard() const { return guarded_ ? kGuardBytes : 0; }
   Address start(const Buffer& b) const { return b.memory.get() + static_cast<Address>(guard()); }
   Status fill(const Buffer& b) const;
+  bool scatter(int buffer, std::span<const Word> words);
   Status copy_in(Address to, std::span<const std::byte> data) const;
   Status copy_out(Address from, std::span<std::byte> data) const;
   Status write_to(const Buffer& b, int64_t offset, std::span<const std::byte> data) const;
@@ -52,6 +53,9 @@ class Buffers {  // invariant: what went wrong in a call that returns nothing is
   const Session& session_;
   bool guarded_;
   std::vector<Buffer> all_;
+  Owned<Code> scatter_code_;
+  Function scatter_ = nullptr;
+  bool no_scatter_ = false;
   mutable Diags lost_;  // a read or write that failed: the next run reports it
 };
 

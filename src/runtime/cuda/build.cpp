@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <map>
+#include <mutex>
+#include <thread>
 
 #include "codegen/render.h"
 #include "runtime/source.h"
@@ -19,12 +23,13 @@ struct Builder {
   const Compiler& compiler;
   std::vector<Source> sources;
   std::map<std::string, fs::path> cubins{};  // by hash
-  Diags diags{};
+  std::mutex keeping{};  // of cache and cubins
 
   std::vector<size_t> missing();
-  void compile(size_t kernel);
+  Diags compile_all(const std::vector<size_t>& missing);
+  Diags compile(size_t kernel);
   Diags store(size_t kernel, const Compiled& compiled);
-  void complain(size_t kernel, const std::string& source, Diag d);
+  Diag complaint(size_t kernel, const std::string& source, Diag d) const;
 };
 
 // Positions of kernels that are not in the cache, no two of them equal.
@@ -40,7 +45,7 @@ std::vector<size_t> Builder::missing() {
   return out;
 }
 
-void Builder::complain(size_t kernel, const std::string& source, Diag d) {
+Diag Builder::complaint(size_t kernel, const std::string& source, Diag d) const {
   d.message = fmt::format("kernel '{}' is not built for sm_{}: {}", request.kernels[kernel].name, request.architecture, d.message);
   std::error_code ignored;
   const fs::path folder = cache.root() / "failed";
@@ -50,10 +55,11 @@ void Builder::complain(size_t kernel, const std::string& source, Diag d) {
     d.file = file.string();
     d.source_line = line_of(source, d.line);
   }
-  diags.push_back(std::move(d));
+  return d;
 }
 
 Diags Builder::store(size_t kernel, const Compiled& compiled) {
+  const std::lock_guard lock(keeping);
   const auto folder = cache.make_work_folder();
   if (!folder) return folder.diags();
   const fs::path file = *folder / "kernel.cubin";
@@ -69,14 +75,38 @@ Diags Builder::store(size_t kernel, const Compiled& compiled) {
   return {};
 }
 
-void Builder::compile(size_t kernel) {
+Diags Builder::compile(size_t kernel) {
   const std::vector<ir::Kernel> one{named(request.kernels[kernel], symbol_of(sources[kernel]))};
   const auto text = codegen::render(one, request.dialect, request.threads);
   ASSAY_CHECK(text.ok());  // it has been rendered before
   const auto compiled = compiler.compile(*text, request.architecture);
-  if (!compiled) return complain(kernel, *text, compiled.diags()[0]);
-  const Diags faults = store(kernel, *compiled);
-  diags.insert(diags.end(), faults.begin(), faults.end());
+  if (!compiled) return {complaint(kernel, *text, compiled.diags()[0])};
+  return store(kernel, *compiled);
+}
+
+// As many at a time as there are processors. Errors: of all, in the kernels' order.
+Diags Builder::compile_all(const std::vector<size_t>& missing) {
+  std::vector<Diags> faults(missing.size());
+  std::atomic<size_t> next{0};
+  std::mutex telling;
+  int64_t done = 0;
+  const auto work = [&] {
+    for (size_t i = next++; i < missing.size(); i = next++) {
+      if (request.options.cancel != nullptr && request.options.cancel->load()) return;
+      faults[i] = compile(missing[i]);
+      const std::lock_guard lock(telling);
+      if (request.options.progress) request.options.progress(++done, static_cast<int64_t>(missing.size()), request.kernels[missing[i]].name);
+    }
+  };
+  const size_t most = std::max<size_t>(1, std::thread::hardware_concurrency());
+  {
+    std::vector<std::jthread> others;
+    while (others.size() + 1 < std::min(most, missing.size())) others.emplace_back(work);
+    work();
+  }
+  Diags all;
+  for (const Diags& d : faults) all.insert(all.end(), d.begin(), d.end());
+  return all;
 }
 
 }  // namespace
@@ -90,13 +120,9 @@ Result<Build> build(const BuildRequest& request, KernelCache& cache) {
   Builder b{request, cache, **compiler, std::move(sources).value()};
   const auto start = std::chrono::steady_clock::now();
   const std::vector<size_t> missing = b.missing();
-  for (size_t i = 0; i < missing.size(); ++i) {
-    if (request.options.cancel != nullptr && request.options.cancel->load()) return error("cancelled");
-    b.compile(missing[i]);
-    if (request.options.progress)
-      request.options.progress(static_cast<int64_t>(i) + 1, static_cast<int64_t>(missing.size()), request.kernels[missing[i]].name);
-  }
-  if (has_error(b.diags)) return std::move(b.diags);
+  const Diags faults = b.compile_all(missing);
+  if (request.options.cancel != nullptr && request.options.cancel->load()) return error("cancelled");
+  if (has_error(faults)) return faults;
   Build out;
   if (!missing.empty()) out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   for (const Source& s : b.sources) out.kernels.push_back({b.cubins.at(s.hash), symbol_of(s)});

@@ -19,6 +19,11 @@ int capability_of(const Api& api, int device) {
   return 10 * attribute_of(api, device, kMajor) + attribute_of(api, device, kMinor);
 }
 
+// Kernels that need much ask for it (CudaModule::load).
+int group_bytes_of(const Api& api, int device) {
+  return std::max(attribute_of(api, device, kGroupMemory), attribute_of(api, device, kGroupMemoryAsked));
+}
+
 DeviceInfo describe(const Api& api, int device, int number) {
   DeviceInfo d;
   d.id = fmt::format("cuda:{}", number);
@@ -38,13 +43,13 @@ DeviceInfo describe(const Api& api, int device, int number) {
              {"driver", fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10)},
              {"capability", fmt::format("{}.{}", capability / 10, capability % 10)}};
   static constexpr std::pair<const char*, Attribute> kNumbers[] = {
-      {"compute_units", kUnits}, {"wave_lanes", kWaveLanes},         {"group_threads", kGroupThreads},   {"group_memory", kGroupMemory},
-      {"group_memory_asked", kGroupMemoryAsked}, {"unit_memory", kUnitMemory}, {"unit_threads", kUnitThreads},
+      {"compute_units", kUnits}, {"wave_lanes", kWaveLanes},         {"group_threads", kGroupThreads},   {"unit_memory", kUnitMemory}, {"unit_threads", kUnitThreads},
       {"unit_registers", kUnitRegisters}, {"last_cache", kLastCache},         {"clock_khz", kClock},
       {"memory_clock_khz", kMemoryClock}, {"constant_memory", kConstantMemory}, {"image_width", kImageWidth}, {"image_height", kImageHeight}};
   for (const auto& [fact, attribute] : kNumbers) d.facts.emplace_back(fact, std::to_string(attribute_of(api, device, attribute)));
+  d.facts.emplace_back("group_memory", std::to_string(group_bytes_of(api, device)));
   d.facts.emplace_back("images", "yes");
-  d.facts.emplace_back("image_outside", "CU_TR_ADDRESS_MODE_CLAMP");
+  d.facts.emplace_back("image_outside", "CU_TR_ADDRESS_MODE_BORDER");
   d.facts.emplace_back("types", capability >= 80 ? "f16 f16x2 bf16 bf16x2 i8 dot" : capability >= 61 ? "f16 f16x2 i8 dot" : "i8");
   const auto compiler = Compiler::load();
   d.facts.emplace_back("compiler", compiler ? "NVRTC " + (*compiler)->version() : compiler.diags()[0].message);
@@ -66,10 +71,16 @@ Result<std::vector<int>> list_devices(const Api& api) {
 
 Result<Session> start(const Api& api, int device, const std::string& id) {
   Session s{api, device, id, capability_of(api, device)};
-  s.limits.wave_lanes = attribute_of(api, device, kWaveLanes);
+  std::array<char, 32> bus{};
+  if (api.get_bus(bus.data(), static_cast<int>(bus.size()) - 1, device) == kSuccess) s.bus = bus.data();
   s.limits.group_threads = attribute_of(api, device, kGroupThreads);
-  s.limits.group_bytes = std::max(attribute_of(api, device, kGroupMemory), attribute_of(api, device, kGroupMemoryAsked));
+  s.limits.group_bytes = group_bytes_of(api, device);
   s.limits.constant_bytes = attribute_of(api, device, kConstantMemory);
+  s.limits.unit_threads = attribute_of(api, device, kUnitThreads);
+  s.limits.unit_groups = attribute_of(api, device, kUnitGroups);
+  s.limits.unit_registers = attribute_of(api, device, kUnitRegisters);
+  s.limits.unit_bytes = attribute_of(api, device, kUnitMemory);
+  s.limits.taken_bytes = attribute_of(api, device, kTakenMemory);
   Context context = nullptr;
   if (const Status status = api.retain_context(&context, device)) return failure(api, "cuDevicePrimaryCtxRetain", status);
   s.context = {context, [&api, device](Context) { api.release_context(device); }};
@@ -96,8 +107,6 @@ class CudaDevice final : public Device {  // invariant: session_ is open
     if (const Diags lacking = check_types(info_, kernels); has_error(lacking)) return lacking;
     if (const Diags many = check_constants(*session_, kernels); has_error(many)) return many;
     const int threads = hwdesc::threads_of(target);
-    if (threads > session_->limits.wave_lanes)
-      return error(fmt::format("a wave of {} has {} lanes, the target has {}", info_.id, session_->limits.wave_lanes, threads));
     if (const Diags many = check_waves(info_.id, kernels, threads, session_->limits.group_threads); has_error(many)) return many;
     const auto compiler = Compiler::load();
     if (!compiler) return compiler.diags();

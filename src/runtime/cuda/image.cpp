@@ -48,7 +48,7 @@ Result<Image> make_image(const Session& session, const ImageShape& shape) {
   TextureSource source{};
   source.array = array;  // what it names is an array: 0
   TextureUse use{};
-  use.outside[0] = use.outside[1] = use.outside[2] = kClamp;
+  use.outside[0] = use.outside[1] = use.outside[2] = kBorder;
   Texture texture = 0;
   if (const Status s = api.create_texture(&texture, &source, &use, nullptr)) return refused(name_of(api, s));
   image.texture = {texture, api.destroy_texture};

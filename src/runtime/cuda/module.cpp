@@ -15,6 +15,15 @@ constexpr int64_t kUnaskedGroupMemory = 48 * 1024;  // a kernel that needs more 
 
 }  // namespace
 
+int group_memory_share(const Limits& limits, int64_t group_bytes, int64_t threads, int registers) {
+  if (limits.unit_bytes <= 0 || threads <= 0) return -1;
+  int64_t groups = std::max<int64_t>(1, limits.unit_threads / threads);
+  if (limits.unit_groups > 0) groups = std::min<int64_t>(groups, limits.unit_groups);
+  if (registers > 0) groups = std::min(groups, std::max<int64_t>(1, limits.unit_registers / (registers * threads)));
+  const int64_t bytes = groups * (group_bytes + limits.taken_bytes);
+  return static_cast<int>(std::min<int64_t>(100, (100 * bytes + limits.unit_bytes - 1) / limits.unit_bytes));
+}
+
 Diags check_constants(const Session& session, std::span<const ir::Kernel> kernels) {
   Diags diags;
   for (const ir::Kernel& k : kernels) {
@@ -80,6 +89,9 @@ Diags CudaModule::load(size_t kernel, const BuiltKernel& built, std::map<std::fi
   int local = 0;
   if (api.function_attribute(&local, kLocalBytes, function) == kSuccess) report.stack_bytes = local;
   if (api.function_attribute(&report.registers, kRegisters, function) != kSuccess) report.registers = -1;
+  // A hint: older drivers do not know it, and the memory of some chips is not divided.
+  if (const int share = group_memory_share(session_->limits, codegen::scratch_bytes(k), int64_t{threads_} * k.waves, report.registers); share >= 0)
+    api.set_function_attribute(function, kGroupMemoryShare, share);
   reports_.push_back(std::move(report));
   functions_.push_back(function);
   return find_constants(kernel, code, built.entry);

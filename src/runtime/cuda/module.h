@@ -8,11 +8,16 @@
 
 #include "runtime/cuda/buffers.h"
 #include "runtime/cuda/build.h"
+#include "runtime/cuda/nvml.h"
 
 namespace assay::runtime::cuda {
 
 // Errors: every kernel with more constants than the device has room for.
 Diags check_constants(const Session& session, std::span<const ir::Kernel> kernels);
+
+// How much of a unit's memory, in per cent, is to be group memory for as many groups as there is room for otherwise: the rest is first-level
+// cache. Left to the driver a kernel without any has had 28 KiB of cache on an H200, of 256. -1: the driver tells no sizes.
+int group_memory_share(const Limits& limits, int64_t group_bytes, int64_t threads, int registers);
 
 class CudaModule final : public Module {  // invariant: functions_[i] runs definitions_[i]
  public:
@@ -27,6 +32,7 @@ class CudaModule final : public Module {  // invariant: functions_[i] runs defin
   void write_words(int buffer, std::span<const Word> words) override { buffers_.write_words(buffer, words); }
   void read(BufferRange from, std::span<std::byte> data) const override { buffers_.read(from, data); }
   Result<RunTimes> run(std::span<const Launch> launches, const RunOptions& options) override;
+  Result<double> joules() const override { return read_joules(session_->bus); }
   const std::vector<KernelReport>& reports() const override { return reports_; }
   double build_seconds() const override { return build_seconds_; }
   const Diags& warnings() const override { return warnings_; }
