@@ -61,4 +61,7 @@ struct ChaseArea {
 // Hops on `units` units, each from its own slot's state.
 Job chase_job(const ChaseArea& area, int units, double target_s);
 
+// Where lanes are threads a launch begins with first-level caches empty: all of a short way is gone once before what is measured begins.
+void go_round_first(Bench& bench, const runtime::DeviceInfo& device, Job& job, int64_t hops);
+
 }  // namespace assay::probe

@@ -56,6 +56,7 @@ void chase_block(Session& s, const std::string& experiment, const ChaseArea& are
   const runtime::Launch pass = s.bench.launch(job, std::min(cycle.nodes, kWarmUpTo / cycle.stride) / kChaseSteps + (whole_blocks ? 0 : 1));
   if (bytes <= kWarmUpTo) s.warm_up(pass);
   else if (s.device.threads) s.bench.run({&pass, 1});
+  go_round_first(s.bench, s.device, job, cycle.nodes);
   s.emit(s.bench.measure(experiment, "chase", {{"bytes", static_cast<double>(bytes)}}, job));
 }
 
@@ -143,10 +144,11 @@ void run_latency(Session& s) {
   s.rounds(sizes.size(), [&](size_t i) {
     const Cycle cycle = i == 0 ? dense_cycle(sizes[i], line) : sparse_cycle(sizes[i], line);
     area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, cycle, s.random));
-    const Job job = chase_job(area, 1, 0.4e-3);
+    Job job = chase_job(area, 1, 0.4e-3);
     if (i + 1 < sizes.size()) {
       const runtime::Launch pass = s.bench.launch(job, cycle.nodes / kChaseSteps + 1);
       s.warm_up(pass);
+      go_round_first(s.bench, s.device, job, cycle.nodes);
     }
     const Conditions at = {{"bytes", static_cast<double>(sizes[i])}, {"level", static_cast<double>(i)}};
     s.emit(s.bench.measure("latency", "chase", at, job));
@@ -202,6 +204,7 @@ void run_sharing(Session& s) {
     job.first_unit = first;
     const runtime::Launch pass = s.bench.launch(job, bytes / line / kChaseSteps + 1);
     s.warm_up(pass);
+    go_round_first(s.bench, s.device, job, bytes / line);
     const Conditions at = {{"bytes", static_cast<double>(bytes)}, {"units", active}, {"first", first},
                            {"level", static_cast<double>(i / points)}};
     s.emit(s.bench.measure("sharing", "chase", at, job));

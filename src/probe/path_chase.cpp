@@ -8,6 +8,7 @@
 
 #include "probe/access_path.h"
 #include "probe/code.h"
+#include "probe/cycle.h"
 
 namespace assay::probe {
 namespace {
@@ -66,6 +67,7 @@ double PathChase::measure(const char* what, const Conditions& at, const std::vec
   const runtime::Launch pass = own_.bench.launch(job, turns);
   own_.bench.run({&pass, 1});
   check(order, turns * kPathHops, apart);
+  go_round_first(own_.bench, s_.device, job, static_cast<int64_t>(order.size()));
   const Observation o = own_.bench.measure(experiment_, what, at, job);
   s_.emit(o);
   return *std::min_element(o.samples.begin(), o.samples.end());
