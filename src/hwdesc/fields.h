@@ -272,6 +272,7 @@ template <class V> void fields(V& v, Is<Api> auto& x) {
   v("map", x.map, "making a small buffer visible to the host and giving it back", Need::optional);
   v("joined_lanes", x.joined_lanes, "lanes of the vectors that its compiler makes of the same operation on neighbouring elements; 1: it makes none", Need::optional);
   v("joined_loads", x.joined_loads, "threads' loads of neighbouring words of a group's own memory, one for each step of an unrolled loop, that its compiler makes one of; 1: it makes none", Need::optional);
+  v("unrolled", x.unrolled, "turns of a short loop of threads whose loads stand together once its compiler has unrolled it; 1: it unrolls none", Need::optional);
   v("coresident_groups", x.coresident_groups, "whether all groups up to residency run at once", Need::optional);
   v("limits", x.limits, "where this api allows less than the chip has", Need::optional);
   v("features", x.features, "what `when:` of the dialect may ask for", Need::optional);

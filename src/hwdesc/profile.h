@@ -293,6 +293,7 @@ struct Api {
   Value<Seconds> map;             // a buffer made visible to the host and given back
   Value<Count> joined_lanes;      // of the vectors that its compiler makes of neighbouring operations
   Value<Count> joined_loads;      // of neighbouring words of a group's memory, one a step of an unrolled loop
+  Value<Count> unrolled;          // turns of a loop whose loads its compiler brings together
   Fact coresident_groups = Fact::unknown;
   ApiLimits limits;
   std::vector<std::string> features;

@@ -244,6 +244,7 @@ class Resolver : Resolving {
     if (api_.launch.uncached.known()) m_.uncached = {api_.launch.uncached.value->v, spread_of(api_.launch.uncached), false, base + ".launch.uncached"};
     if (api_.joined_lanes.known()) m_.joined_lanes = std::max(1, static_cast<int>(api_.joined_lanes.value->v));
     if (api_.joined_loads.known()) m_.joined_loads = std::max(1, static_cast<int>(api_.joined_loads.value->v));
+    if (api_.unrolled.known()) m_.unrolled = std::max(1, static_cast<int>(api_.unrolled.value->v));
     m_.group_start = time_or(api_.group_start, 50e-9, base + ".group_start");
     if (api_.group_barrier.known()) m_.group_barrier = {api_.group_barrier.value->v, spread_of(api_.group_barrier), false, base + ".group_barrier"};
     for (const hwdesc::WideBarrier& b : api_.wide_barrier)

@@ -91,6 +91,7 @@ struct Machine {
   Quantity reclaimed;            // writing what it has read
   int joined_lanes = 1;           // of the vectors that the kernel language's compiler makes of scalar neighbours
   int joined_loads = 1;           // of neighbouring words of a group's memory, one a step, that it makes one of
+  int unrolled = 1;               // turns of a loop of threads whose loads it brings together
   Quantity unit_join;            // s from the first unit's begin to the last one's; 0: together
   double page = 4096, translations = 0;  // bytes; what the nearest buffer of translations holds, 0: not known
   Quantity translation;          // s of a miss there

@@ -129,11 +129,16 @@ class Traffic {
     return mine ? v.shrink : 1;
   }
 
-  // Bytes that everything inside a depth touches, of groups that run side by side.
+  // Copies that lie in a group's own memory on the chip take no room in caches.
+  bool lies_in_own_memory(size_t i) const {
+    return s_.streams[i].staging >= 0 && std::any_of(m_.levels.begin(), m_.levels.end(), [](const Level& l) { return l.on_chip_explicit; });
+  }
+
+  // Bytes of caches that everything inside a depth touches, of groups that run side by side.
   double touched(const View& v, size_t depth) const {
     double sum = 0;
     for (size_t i = 0; i < s_.streams.size(); ++i)
-      if (depth <= s_.streams[i].until) sum += tiles_at_once(v, i, depth) * v.footprint[i][depth];
+      if (depth <= s_.streams[i].until && !lies_in_own_memory(i)) sum += tiles_at_once(v, i, depth) * v.footprint[i][depth];
     return sum;
   }
 
@@ -160,7 +165,7 @@ class Traffic {
     if (depth > s_.streams[i].until) return sum;
     bool others = false;
     for (size_t k = 0; k < s_.streams.size(); ++k) {
-      if (depth > s_.streams[k].until) continue;
+      if (depth > s_.streams[k].until || lies_in_own_memory(k)) continue;
       const Footprint &own = rows_at(v, i, depth), &other = rows_at(v, k, depth);
       if (goes_along(other, k, own, i)) crowding += tiles_at_once(v, k, depth) * std::max(0.0, other.occupied(line_, cache.sets) - other.bytes(line_));
       else others = true;
@@ -322,6 +327,7 @@ class Traffic {
     }
     // Not even one register tile's rows stay, since they crowd a few sets: each access fetches its line.
     for (size_t i = 0; i < bytes.size(); ++i) {
+      if (lies_in_own_memory(i)) continue;
       const double all = crowds(i, cache) && i < most_.size() ? most_[i] * v.shrink : 0;
       const double crowded_out = bytes[i] - spread[i] - spread_left[i] * unreused(v, i) + left[i] * unreused(v, i);
       bytes[i] += left[i] * std::max(all, unreused(v, i));
@@ -333,6 +339,10 @@ class Traffic {
     }
     // What was written is written back once the program's other operands have driven it out; it stays where all fit.
     for (size_t i = 0; i < bytes.size(); ++i) {
+      if (lies_in_own_memory(i)) {
+        out.streams.emplace_back();
+        continue;
+      }
       if (s_.streams[i].staging >= 0) {
         const size_t inside = staged_depth(i);
         const double kept = held(cache, needed(v, i, inside, cache) / instances, cache.end);

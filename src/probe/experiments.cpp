@@ -50,7 +50,7 @@ constexpr auto kExperiments = std::to_array<Experiment>({
     {"border", "memory", "", "reads outside of images", 0.1, run_border},
     {"branches", "control", "waves", "branches that lanes disagree on, barriers of a group", 0.6, run_branches},
     {"barrier", "control", "waves residency", "a barrier among groups that run at once", 0.4, run_barrier},
-    {"joined", "compute", "", "scalar operations on neighbours, which compilers join", 0.2, run_joined},
+    {"joined", "compute", "fma", "operations on neighbours and loops, of which compilers make less", 0.2, run_joined},
     {"update", "memory", "fma", "a vector in memory, updated again and again", 0.2, run_update},
     {"code", "control", "", "straight-line code", 0.4, run_code},
     {"cold", "control", "knees fma sharing found", "code that is not at hand", 0.4, run_cold},

@@ -173,6 +173,10 @@ void add_api(const Observations& all, const Known& known, Profile& to) {
     api.unit_join = seconds_value(scaled(*s, 1), "steps of 0.4 ms on all units, less the same on one");
   api.map = map_time(all);
   if (!known.threads) api.joined_lanes = joined_lanes(all, known.lanes);
+  else {
+    api.joined_loads = joined_loads(all);
+    api.unrolled = unrolled_turns(all, known.levels.plateaus.empty() ? 0 : known.levels.plateaus.front().seconds);
+  }
   if (const auto s = launch_time(all, "group"))
     api.group_start = seconds_value(scaled(*s, 1), "empty groups in one queue, per group");
   to.apis.push_back(std::move(api));

@@ -18,10 +18,22 @@ inline constexpr int kNeighbours = 16;                            // elements of
 inline constexpr std::array<int, 5> kNeighbourRuns = {1, 2, 4, 8, 16};     // of so many
 inline constexpr int64_t kNeighbourSteps = 16;                    // per iteration
 
+// Where lanes are threads: words_<n>, one word of a group's own memory a step of a loop that is unrolled by four, n words from step to
+// step; turns, one load of a vector each.
+inline constexpr std::array<int, 2> kWordSteps = {1, 5};
+inline constexpr int64_t kWordTurns = 32, kLoadTurns = 32;
+inline constexpr int kWordsUnrolled = 4;
+
+std::string words_name(int step);
+inline constexpr const char* kTurnsName = "turns";
 std::string neighbours_name(int run);
 void add_neighbours_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);
 
 // Lanes of the longest vectors that it makes, at most `most`; 1: none. Unknown: not measured.
 hwdesc::Value<hwdesc::Count> joined_lanes(const Observations& all, int most);
+
+// Threads' loads of neighbouring words that are one; turns of a loop whose loads stand together, of which each takes `latency` seconds alone.
+hwdesc::Value<hwdesc::Count> joined_loads(const Observations& all);
+hwdesc::Value<hwdesc::Count> unrolled_turns(const Observations& all, double latency);
 
 }  // namespace assay::probe

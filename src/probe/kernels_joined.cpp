@@ -38,12 +38,55 @@ ir::Kernel neighbours(int run) {
   return k;
 }
 
+// As the loop over a reduction's steps is, for operands that lie in a group's own memory.
+ir::Kernel words(int step, int lanes) {
+  ir::Kernel k = code::empty(words_name(step));
+  const int from = code::add_buffer(k, "from", DType::f32, false), parameters = code::add_parameters(k);
+  const int own = code::add_buffer(k, "own", DType::f32, false), value = code::add_register(k, "value", DType::f32, 1);
+  ir::Buffer& memory = k.buffers[static_cast<size_t>(own)];
+  memory.scope = ir::Scope::scratch;
+  memory.elements = kGroupBytes / 4;
+  k.body.push_back(code::fill(k, own, from, lanes));
+  k.body.push_back(code::declare(value, 1));
+  const int count = code::parameter(k, "count", parameters, ir::constant(0), kMaxIterations);
+  const int i = code::add_index(k, "i"), turn = code::add_index(k, "turn");
+  ir::Block body = {code::set(value, code::load(own, ir::variable(turn, step), DType::f32, 1)), code::keep(value)};
+  ir::Stmt steps = code::loop(turn, kWordTurns, ir::constant(kWordTurns), std::move(body));
+  std::get<ir::For>(steps.node).bounds.clear();
+  std::get<ir::For>(steps.node).unroll = kWordsUnrolled;
+  k.body.push_back(code::loop(i, kMaxIterations, ir::variable(count), {std::move(steps)}));
+  return k;
+}
+
+// As loops are that copy operands: how often such a one is unrolled is the compiler's choice.
+ir::Kernel turns(int lanes) {
+  ir::Kernel k = code::empty(kTurnsName);
+  const int from = code::add_buffer(k, "from", DType::f32, false), parameters = code::add_parameters(k);
+  const int value = code::add_register(k, "value", DType::f32, lanes);
+  k.body.push_back(code::declare(value, 1));
+  const int count = code::parameter(k, "count", parameters, ir::constant(0), kMaxIterations);
+  const int i = code::add_index(k, "i"), turn = code::add_index(k, "turn");
+  ir::Block body = {code::set(value, code::load(from, ir::variable(turn, lanes), DType::f32, lanes)), code::keep(value)};
+  ir::Stmt steps = code::loop(turn, kLoadTurns, ir::constant(kLoadTurns), std::move(body));
+  std::get<ir::For>(steps.node).bounds.clear();
+  std::get<ir::For>(steps.node).unroll = 0;
+  k.body.push_back(code::loop(i, kMaxIterations, ir::variable(count), {std::move(steps)}));
+  return k;
+}
+
 }  // namespace
+
+std::string words_name(int step) { return fmt::format("words_{}", step); }
 
 std::string neighbours_name(int run) { return fmt::format("neighbours_{}", run); }
 
 void add_neighbours_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) {
-  if (shape.threads) return;  // lanes are threads: nothing is joined
+  if (shape.threads) {
+    to.push_back(turns(shape.lanes.front()));
+    for (const int step : kWordSteps)
+      if (shape.group_bytes >= kGroupBytes) to.push_back(words(step, shape.lanes.front()));
+    return;
+  }
   for (const int run : kNeighbourRuns) to.push_back(neighbours(run));
 }
 

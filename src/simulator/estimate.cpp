@@ -316,7 +316,7 @@ class Estimator {
       const double hidden = hidden_part(l + 1), near = hidden * all;
       const double far = (1 - hidden) * (m_.simt ? streaming : reading + model::kInTurn * (all - reading));
       const double copied = model::copied_part(streams_, t) * copied_alone_, in_turn = m_.simt ? 1 : copied + (1 - copied) * model::kInTurn;
-      const double held = t.stores_held * moved_ * m_.levels[l + 1].latency.value;
+      const double held = m_.simt ? 0 : t.stores_held * moved_ * m_.levels[l + 1].latency.value;
       const double late = held + waited(l, in, 1), apart = held + waited(l, in, in_turn * (shared ? 1 - hidden : 1));
       cost_.streaming += streaming + late;
       cost_.near += in_turn * near + (shared ? 0 : apart);

@@ -9,6 +9,8 @@ namespace assay::simulator {
 
 namespace {
 
+constexpr double kMostBatches = 2;  // of loads that stand together (lower/early_loads) in registers of an unrolled loop
+
 struct Loads {
   double each = 0;       // of a wave
   double near = 0;       // s
@@ -39,8 +41,10 @@ Waits waits_of_a_wave(const ir::Program& p, const model::Machine& m, const model
     if (l.copied) copying += l.each * l.near;
     else near = std::max(near, l.near), together += l.each;
   }
-  const double times = std::max({1.0, bodies / waves, together / lower::kLoadsTogether});
-  Waits out{copying, times * (near + m.fma_latency.value)};
+  // An unrolled loop's loads are waited for together; each turn's multiply-adds wait for those of the turn before.
+  const double turns = std::max(1.0, bodies / waves), unrolled = m.unrolled;
+  const double times = std::max({1.0, turns / unrolled, together / (lower::kLoadsTogether * std::min(unrolled, kMostBatches))});
+  Waits out{copying / unrolled, times * near + turns * m.fma_latency.value};
   for (size_t level = cache; level < traffic.size(); ++level) {
     const double further = m.levels[level + 1].latency.value - m.levels[level].latency.value;
     double side_by_side = 0, in_turn = 0;
@@ -52,7 +56,7 @@ Waits waits_of_a_wave(const ir::Program& p, const model::Machine& m, const model
       else side_by_side = std::max(side_by_side, std::min(times, loads[i].each) * reaching);
     }
     out.computing += side_by_side * std::max(0.0, further);
-    out.copying += in_turn * std::max(0.0, further);
+    out.copying += in_turn * std::max(0.0, further) / unrolled;
   }
   return out;
 }
