@@ -34,6 +34,13 @@ inline constexpr double kInTurn = 0.36;
 // on a machine where such lines cost up to 28 ns each, or next to nothing, as the units happen to run in step or not.
 inline constexpr double kContendedSharpness = 1.25;
 
+// Of waves of threads: p of the norm that joins what a unit's pipes, its memories, and its groups one after the other take, the field's usual
+// value; instructions that a wave has under way alone, in the latency of a multiply-add, and the part of lanes apart that meet another one in its
+// bank, fitted to the times of 850 programs of 38 operators on one GPU (NVIDIA H200, through CUDA), two thirds of them the model's best tenth or near it.
+inline constexpr double kWavesSharpness = 3;
+inline constexpr double kAlone = 1.77;
+inline constexpr double kInConflict = 0.75;
+
 // The p-norm of what goes on side by side, none of it below 0.
 double joined(std::span<const double> parts, double p);
 

@@ -204,8 +204,8 @@ void add_apart(const Observations& all, const Known& known, const char* op, cons
     const double width = mode->width.value->v;
     const auto s = by_the_clock(known, select(all, "access", op, {{"lanes", width}}), Estimator::throughput);
     const double clock = s ? clock_for(all, op == std::string("gather") ? "read" : "write", width, *s) : 0;
-    if (clock <= 0 || known.threads) continue;
-    const Measured lanes = inverse(*s, static_cast<double>(kGathersPerBlock) * width / static_cast<double>(kBlockBytes) / clock);
+    if (clock <= 0) continue;
+    const Measured lanes = inverse(*s, static_cast<double>(kGathersPerBlock) * width / static_cast<double>(kBlockBytes) / clock / (known.threads ? known.units : 1));
     const bool widest = width >= known.lanes;
     if (widest) native = lanes.value;
     else if (std::max(lanes.value, native) < kWider * std::min(lanes.value, native)) continue;

@@ -18,11 +18,11 @@ inline constexpr int kNeighbours = 16;                            // elements of
 inline constexpr std::array<int, 5> kNeighbourRuns = {1, 2, 4, 8, 16};     // of so many
 inline constexpr int64_t kNeighbourSteps = 16;                    // per iteration
 
-// Where lanes are threads: words_<n>, one word of a group's own memory a step of a loop that is unrolled by four, n words from step to
+// Where lanes are threads: words_<n>, one word of a group's own memory a step of a loop that is unrolled by sixteen, n words from step to
 // step; turns, one load of a vector each.
 inline constexpr std::array<int, 2> kWordSteps = {1, 5};
 inline constexpr int64_t kWordTurns = 32, kLoadTurns = 32;
-inline constexpr int kWordsUnrolled = 4;
+inline constexpr int kWordsUnrolled = 16;
 
 std::string words_name(int step);
 inline constexpr const char* kTurnsName = "turns";

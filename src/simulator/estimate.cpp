@@ -106,11 +106,14 @@ class Estimator {
   void in_core() {
     const auto [split_loads, split_stores] = straddled();
     const model::Copies copied = m_.simt ? model::Copies{} : model::copies_of(p_, counts_);
-    double gathered = 0, scattered = 0, splats = 0;
-    for (const lower::AccessCount& a : counts_.buffers) {
+    double gathered = 0, scattered = 0, splats = 0, own_gathered = 0, own_scattered = 0;
+    const size_t arguments = ir::arguments_of(p_).size();
+    for (size_t b = 0; b < counts_.buffers.size(); ++b) {
+      const lower::AccessCount& a = counts_.buffers[b];
       splats += a.splats;
       gathered += a.gathered_lanes;
       scattered += a.scattered_lanes;
+      if (m_.simt && b >= arguments) own_gathered += a.gathered_lanes, own_scattered += a.scattered_lanes;
     }
     // Vectors are made of lanes that lie apart one by one, which go through a vector pipe, too, but for the first. A wave's threads
     // load and store them with one instruction.
@@ -122,8 +125,9 @@ class Estimator {
     cost_.vector = pipes_.busiest(counts_, moved_lanes);
     const double in_order = loads - gathered * together, elements = m_.splat_rate.value > 0 ? std::min(splats, in_order) : 0;
     cost_.load = pipes_.moving(in_order - elements, m_.load_rate, m_.narrow_loads) + pipes_.moving(elements, m_.splat_rate, m_.narrow_splats) +
-                 apart(gathered, m_.gather_rate, m_.narrow_gathers, m_.load_rate);
-    cost_.store = pipes_.moving(stores - scattered * together, m_.store_rate, m_.narrow_stores) + apart(scattered, m_.scatter_rate, m_.narrow_scatters, m_.store_rate);
+                 apart(gathered - own_gathered, m_.gather_rate, m_.narrow_gathers, m_.load_rate) + conflicting(own_gathered, m_.load_rate);
+    cost_.store = pipes_.moving(stores - scattered * together, m_.store_rate, m_.narrow_stores) + apart(scattered - own_scattered, m_.scatter_rate, m_.narrow_scatters, m_.store_rate) +
+                  conflicting(own_scattered, m_.store_rate);
     if (m_.simt) {
       const Ports ports = through_ports(p_, m_, counts_, share_);
       cost_.load = std::max(cost_.load, ports.in);
@@ -161,6 +165,9 @@ class Estimator {
   double apart(double lanes, const Quantity& rate, std::span<const model::NarrowRate> narrow, const Quantity& otherwise) const {
     return m_.simt && rate.value <= 0 ? pipes_.at_rate(lanes / p_.vector_width, otherwise) : pipes_.moving_apart(lanes, rate, narrow, otherwise);
   }
+
+  // Of a group's own memory: most lanes of a wave meet others in their bank.
+  double conflicting(double lanes, const Quantity& rate) const { return pipes_.at_rate(lanes * model::kInConflict, rate); }
 
   // Second accesses of vectors that straddle a line, per kind.
   std::pair<double, double> straddled() const {
@@ -415,14 +422,17 @@ class Estimator {
     waiting.computing += model::group_barrier_of(m_, waves_per_group(p_)) * counts_.barriers / waves;
     // Of what a unit has several of, a wave has one.
     const auto alone = [&](double seconds, const Quantity& rate) { return seconds * std::max(1.0, rate.parts * groups_ / waves); };
-    const double own = std::max({alone(cost_.vector, m_.fma_rate), alone(cost_.load, m_.load_rate), alone(cost_.store, m_.store_rate), alone(cost_.issue, m_.issue_rate)});
+    // Nor has it an instruction for every tick: most need what one of the last few computes.
+    const double in_order = cost_.issue * m_.issue_rate.value * m_.fma_latency.value / model::kAlone * groups_ / waves;
+    const double own = std::max({alone(cost_.vector, m_.fma_rate), alone(cost_.load, m_.load_rate), alone(cost_.store, m_.store_rate), alone(cost_.issue, m_.issue_rate), in_order});
     const double copying = waiting.copying + moving / per_unit, computing = waiting.computing + own / per_unit;
     const double one = p_.pipeline_stages > 1 ? std::max(copying / (p_.pipeline_stages - 1), computing) : copying + computing;
     for (size_t l = 0; l < m_.levels.size(); ++l) note_assumed(m_.levels[l].latency, l == 0 ? waiting.computing : traffic_[l - 1].read);
     out_.rounds = std::ceil(per_unit / r);
     add_term("waiting", (waiting.copying + waiting.computing) * out_.rounds,
              [&] { return fmt::format("of {:.4g} waves, {:.4g} groups at a time on a unit", waves, std::min(r, per_unit)); }, m_.levels.back().latency.spread);
-    return std::max({busy, moving, out_.rounds * one});
+    const std::array<double, 3> parts = {busy, moving, out_.rounds * one};
+    return model::joined(parts, model::kWavesSharpness);
   }
 
   // Units that begin late: the others take over their share meanwhile, at most all of it.

@@ -9,7 +9,9 @@ namespace assay::simulator {
 
 namespace {
 
-constexpr double kMostBatches = 2;  // of loads that stand together (lower/early_loads) in registers of an unrolled loop
+// Turns of an unrolled loop whose loads stand together, at most: those of loops that compute hold registers as long as the sums do. And
+// batches of loads (lower/early_loads) that do. Fitted, as kAlone and kWavesSharpness are (estimate.cpp).
+constexpr double kComputed = 5, kCopied = 10, kMostBatches = 2;
 
 struct Loads {
   double each = 0;       // of a wave
@@ -42,9 +44,9 @@ Waits waits_of_a_wave(const ir::Program& p, const model::Machine& m, const model
     else near = std::max(near, l.near), together += l.each;
   }
   // An unrolled loop's loads are waited for together; each turn's multiply-adds wait for those of the turn before.
-  const double turns = std::max(1.0, bodies / waves), unrolled = m.unrolled;
-  const double times = std::max({1.0, turns / unrolled, together / (lower::kLoadsTogether * std::min(unrolled, kMostBatches))});
-  Waits out{copying / unrolled, times * near + turns * m.fma_latency.value};
+  const double turns = std::max(1.0, bodies / waves), unrolled = m.unrolled, copied = std::min(unrolled, kCopied);
+  const double times = std::max({1.0, turns / std::min(unrolled, kComputed), together / (lower::kLoadsTogether * std::min(unrolled, kMostBatches))});
+  Waits out{copying / copied, times * near + turns * m.fma_latency.value};
   for (size_t level = cache; level < traffic.size(); ++level) {
     const double further = m.levels[level + 1].latency.value - m.levels[level].latency.value;
     double side_by_side = 0, in_turn = 0;
@@ -56,7 +58,7 @@ Waits waits_of_a_wave(const ir::Program& p, const model::Machine& m, const model
       else side_by_side = std::max(side_by_side, std::min(times, loads[i].each) * reaching);
     }
     out.computing += side_by_side * std::max(0.0, further);
-    out.copying += in_turn * std::max(0.0, further) / unrolled;
+    out.copying += in_turn * std::max(0.0, further) / copied;
   }
   return out;
 }
