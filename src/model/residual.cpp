@@ -36,4 +36,11 @@ Residual residual_of(const Certainty& c) {
   return {std::exp(-at(kLow)), std::exp(at(kHigh))};
 }
 
+Residual residual_of_waves(double efficiency, double waiting) {
+  constexpr double kLowOne = 0.206, kLowInefficiency = -0.052, kLowWaiting = 2.51, kHighOne = 0.435, kHighInefficiency = 0.272, kHighWaiting = -0.111;
+  const double inefficiency = std::log(1 / std::clamp(efficiency, kLeastEfficiency, 1.0)), part = std::clamp(waiting, 0.0, 1.0);
+  return {std::exp(-std::max(kLeast, kLowOne + kLowInefficiency * inefficiency + kLowWaiting * part)),
+          std::exp(std::max(kLeast, kHighOne + kHighInefficiency * inefficiency + kHighWaiting * part))};
+}
+
 }  // namespace assay::model

@@ -429,7 +429,8 @@ class Estimator {
     const double one = p_.pipeline_stages > 1 ? std::max(copying / (p_.pipeline_stages - 1), computing) : copying + computing;
     for (size_t l = 0; l < m_.levels.size(); ++l) note_assumed(m_.levels[l].latency, l == 0 ? waiting.computing : traffic_[l - 1].read);
     out_.rounds = std::ceil(per_unit / r);
-    add_term("waiting", (waiting.copying + waiting.computing) * out_.rounds,
+    waited_ = (waiting.copying + waiting.computing) * out_.rounds;
+    add_term("waiting", waited_,
              [&] { return fmt::format("of {:.4g} waves, {:.4g} groups at a time on a unit", waves, std::min(r, per_unit)); }, m_.levels.back().latency.spread);
     const std::array<double, 3> parts = {busy, moving, out_.rounds * one};
     return model::joined(parts, model::kWavesSharpness);
@@ -465,7 +466,7 @@ class Estimator {
       variance += part * part;
     }
     const double spread = std::sqrt(variance);
-    const model::Residual band = m_.simt ? model::Residual{} : model::residual_of(certainty());
+    const model::Residual band = m_.simt ? model::residual_of_waves(out_.efficiency, waited_ / std::max(out_.seconds, 1e-15)) : model::residual_of(certainty());
     out_.low = out_.seconds * std::max(0.0, 1 - std::hypot(1 - band.low, spread));
     out_.high = out_.seconds * (1 + std::hypot(band.high - 1, spread));
     std::sort(out_.assumed.begin(), out_.assumed.end());
@@ -492,6 +493,7 @@ class Estimator {
   double copied_alone_ = 0;  // the part of copies that overlaps with no arithmetic
   double groups_ = 1, active_ = 1, fixed_ = 0;
   double moved_ = 1, moved_by_others_ = 0;  // of what memories move: the busiest unit's part, and each other's while it lasts
+  double waited_ = 0;         // s that groups wait for loads, one after the other
   double contended_ = 0;      // lines that units take from each other in turn
   UnitCost cost_;
   std::vector<double> spreads_;
