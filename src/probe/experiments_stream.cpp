@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -110,7 +111,10 @@ void measure_stream(Session& s, const std::string& experiment, StreamPoint p, in
   s.emit(s.bench.measure(experiment, p.access, conditions_of(p), job));
 }
 
-constexpr int64_t kMostChunks = 64 << 20;  // of all groups
+constexpr int64_t kMostChunks = 64 << 20;  // of all groups,
+constexpr int64_t kChunksOfAll = 4;        // or such a part of the buffer, where that is more
+constexpr double kLeastFar = 0.25e-3;      // s of a sample: what launching takes is not told to more than a few microseconds
+constexpr int64_t kMostFar = int64_t{4} << 30, kMemoryOfFar = 32;  // bytes of a buffer, whose places floats can count; a part of the memory
 constexpr int64_t kGroupsStarted = 1 << 14;
 constexpr int64_t kChunkBytes = 4 << 20;  // of far memory per sample and unit: short samples escape interruptions
 constexpr size_t kFarVisits = 4;          // a round, spread over it, of reading by all units: others come and go within milliseconds
@@ -123,7 +127,7 @@ int64_t apart_of(int64_t chunk) { return chunk + (chunk % 2 == 0 ? 1 : 2); }
 // A chunk for each group per sample, side by side. On simulated devices chunks are as small as the target allows.
 Job far_job(const Bench& bench, const StreamPoint& p, int from, int to, const std::shared_ptr<Way>& way) {
   Job job = stream_job(p, from, to, 0.3e-3);
-  const int64_t all = std::min(way->blocks(), kMostChunks / kBlockBytes);
+  const int64_t all = std::min(way->blocks(), std::max(kMostChunks / kBlockBytes, way->blocks() / kChunksOfAll));
   const bool several = p.units > 1;
   const int64_t most = std::clamp<int64_t>(all / p.units - (several ? 2 : 0), 1, kChunkBytes / kBlockBytes);
   const int64_t step = bench.simulated() ? 1 : most;
@@ -362,9 +366,26 @@ void run_streamed(Session& s) {
 // Groups of which each has a few blocks at least.
 int most_apart(int64_t total, int groups) { return static_cast<int>(std::clamp<int64_t>(total / (16 * kBlockBytes), 1, groups)); }
 
+// Devices that read in microseconds what lies behind any cache get a longer buffer.
+int64_t long_enough(Session& s, int64_t total, int groups) {
+  if (!s.device.threads || s.bench.simulated()) return total;
+  const int from = s.bench.allocate(total);
+  const StreamPoint p{"read", s.known.lanes, groups, total / groups / kBlockBytes * kBlockBytes};
+  const Job job = far_job(s.bench, p, from, from, std::make_shared<Way>(total));
+  double least = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < 3; ++i) {
+    const runtime::Launch l = s.bench.launch(job, s.bench.most_of(job));
+    least = std::min(least, s.bench.run({&l, 1}).at(0));
+  }
+  const auto times = static_cast<int64_t>(std::ceil(kLeastFar / least));
+  return std::max(total, std::min({total * times, kMostFar, s.device.memory_bytes / kMemoryOfFar / kBlockBytes * kBlockBytes}));
+}
+
 // Total footprint fixed, shared out to the units: both buffers together stay within the limit.
 void run_far(Session& s) {
-  const int64_t total = footprint_beyond(s.known, s.max_bytes / 2);
+  const int64_t beyond = footprint_beyond(s.known, s.max_bytes / 2);
+  const int most = s.known.even(most_apart(beyond, std::max(s.known.memory_groups, s.known.resident)));
+  const int64_t total = long_enough(s, beyond, most);
   const auto level = static_cast<double>(s.known.levels.knees.size());
   std::vector<StreamPoint> points;
   // Far memory waits longest: as many groups as run side by side.

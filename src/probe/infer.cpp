@@ -22,12 +22,19 @@ std::string profile_name(const std::string& text) {
   return out.empty() ? "probed" : out;
 }
 
+// Processes of the host do not hold the units of a GPU: what its clock says is off both ways.
+Observations undisturbed(Observations all) {
+  if (all.fact("class") != "gpu") return all;
+  for (Observation& o : all.points) o.foreign = kNobody;
+  return all;
+}
+
 }  // namespace
 
 std::string level_name(size_t i, size_t n) { return i + 1 == n ? "dram" : "l" + std::to_string(i + 1); }
 
 Result<hwdesc::Profile> infer(const Observations& raw) {
-  const Observations all = with_ticks(whole(raw));
+  const Observations all = with_ticks(undisturbed(whole(raw)));
   const Known known = known_from(all);
   if (known.clock_hz <= 0 && known.levels.plateaus.empty())
     return error("these observations hold neither a clock nor a latency curve", "let the probe run further: --resume");

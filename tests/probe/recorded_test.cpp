@@ -2,10 +2,14 @@
 // drivers' sources. A knee is told right where the capacity lies in its ramp.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <string>
 #include <vector>
 
+#include "base/diag.h"
+#include "probe/infer.h"
+#include "probe/journal.h"
 #include "probe/knee.h"
 
 namespace assay::probe {
@@ -77,6 +81,48 @@ TEST(RecordedLine, IsWhereTheSecondTouchBeginsToCost) {
   const auto step = find_step(times, 1.15);
   ASSERT_TRUE(step);
   EXPECT_EQ(curve[*step].bytes, 64);
+}
+
+// A probe of an NVIDIA H200 that was kept with its profile (hw_profiles/nvidia/h200), against what NVIDIA says of the chip:
+// Hopper's tuning guide, the programming guide's table of throughputs, the H200's data sheet.
+TEST(RecordedProbe, OfAnH200SaysWhatItIs) {
+  const auto all = read_journal(std::string(ASSAY_SOURCE_DIR) + "/hw_profiles/nvidia/h200/observations");
+  ASSERT_TRUE(all.ok()) << render(all.diags());
+  const auto p = infer(*all);
+  ASSERT_TRUE(p.ok()) << render(p.diags());
+  EXPECT_EQ(p->topology.back().count.value->v, 132);
+  EXPECT_EQ(p->topology.back().count.source, hwdesc::Origin::measured);
+  EXPECT_EQ(p->execution.resident.groups.value->v, 32);
+  EXPECT_LE(p->execution.registers.count.low->v, 65536);
+  EXPECT_GE(p->execution.registers.count.high->v, 65536);
+  EXPECT_EQ(p->execution.registers.per_thread_max.value->v, 255);
+  EXPECT_NEAR(p->execution.issue.rate.value->v, 4, 0.05 * 4) << "of four partitions";
+  const auto pipe = [&](const std::string& name) {
+    const auto found = std::find_if(p->pipes.begin(), p->pipes.end(), [&](const hwdesc::Pipe& x) { return x.name == name; });
+    return found == p->pipes.end() || !found->rate.known() ? 0 : found->rate.value->v;
+  };
+  EXPECT_NEAR(pipe("fma"), 128, 0.05 * 128);
+  EXPECT_NEAR(pipe("f64"), 64, 0.06 * 64);
+  EXPECT_GT(pipe("load"), 0.85 * 32);
+  EXPECT_GT(pipe("store"), 0.85 * 32);
+  const auto fma = std::find_if(p->compute.begin(), p->compute.end(), [](const hwdesc::ComputeOp& c) { return c.op == "fma" && c.dtype == "f32"; });
+  ASSERT_NE(fma, p->compute.end());
+  EXPECT_NEAR(fma->latency.value->v, 4, 0.05 * 4);
+  const auto level = [&](const std::string& name) {
+    const auto found = std::find_if(p->memory.begin(), p->memory.end(), [&](const hwdesc::MemoryLevel& l) { return l.name == name; });
+    return found == p->memory.end() ? hwdesc::MemoryLevel{} : *found;
+  };
+  EXPECT_EQ(level("local").capacity.value->v, 228 * kKiB);
+  EXPECT_EQ(p->apis.at(0).limits.group_memory.value->v, 227 * kKiB);
+  EXPECT_LE(level("l1").capacity.low->v, 224 * kKiB) << "256 KiB, less one for each of 32 groups";
+  EXPECT_GE(level("l1").capacity.high->v, 224 * kKiB);
+  EXPECT_EQ(level("l1").line.value->v, 128);
+  EXPECT_EQ(level("l1").transaction.value->v, 32);
+  EXPECT_EQ(level("l2").per, "device");
+  EXPECT_LE(level("l2").capacity.low->v, 30 * kMiB) << "60 MB in two halves, each with its own copy of what its units read";
+  EXPECT_GE(level("l2").capacity.high->v, 30 * kMiB);
+  EXPECT_NEAR(level("dram").bandwidth.read.value->v, 4.8e12, 0.15 * 4.8e12) << "nominal: reached by nine tenths";
+  EXPECT_EQ(p->apis.at(0).unrolled.value->v, 16);
 }
 
 }  // namespace

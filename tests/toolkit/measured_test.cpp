@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <sstream>
 #include <string>
@@ -14,6 +15,7 @@
 #include "compiler/compile.h"
 #include "toolkit/profiles.h"
 #include "toolkit/statistics.h"
+#include "toolkit/validate.h"
 
 namespace assay::toolkit {
 namespace {
@@ -106,6 +108,39 @@ TEST(Measured, LibrariesTakeAsLongAsPredicted) {
     EXPECT_LT(middle(errors, std::string("v100 ") + op), 1);
     EXPECT_LT(middle(errors, std::string("a100 ") + op), 1);
   }
+}
+
+// Programs of ours on a real GPU, whose times nothing was fitted to: others of other draws were. Of thirteen operators.
+TEST(Measured, AnH200RunsProgramsAsFastAsPredicted) {
+  const auto judged = judge_again(*load_profile("nvidia/h200"), std::string(ASSAY_SOURCE_DIR) + "/tests/data/measured/h200.journal", "");
+  ASSERT_TRUE(judged.ok()) << render(judged.diags());
+  std::vector<double> first, best, ranks, regrets;
+  int covered = 0, all = 0;
+  for (const OperatorRows& o : judged->operators) {
+    std::vector<double> predicted, measured;
+    double chosen = 0, quickest = std::numeric_limits<double>::infinity();
+    for (const ProgramRow& r : o.rows) {
+      EXPECT_FALSE(r.wrong) << o.name << ": " << r.parameters;
+      quickest = std::min(quickest, r.measured);
+      if (r.first) chosen = r.measured;
+      if (r.drawn == Drawn::neighbour) continue;
+      const double error = std::abs(r.estimate.seconds / r.measured - 1);
+      if (r.first) first.push_back(error);
+      if (r.drawn == Drawn::best_tenth) best.push_back(error);
+      predicted.push_back(r.estimate.seconds);
+      measured.push_back(r.measured);
+      ++all;
+      if (r.estimate.low <= r.measured && r.measured <= r.estimate.high) ++covered;
+    }
+    ranks.push_back(*spearman(predicted, measured));
+    regrets.push_back(chosen / quickest);
+  }
+  ASSERT_EQ(judged->operators.size(), 13u);
+  EXPECT_LT(*mean(first), 0.25);
+  EXPECT_LT(*mean(best), 0.3);
+  EXPECT_GT(*median(ranks), 0.9);
+  EXPECT_LT(*geometric_mean(regrets), 1.15);
+  EXPECT_GE(covered, 0.85 * all);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace {
 // Everything of the library with the shape of a GPU or a CPU.
 constexpr const char* kSuitable[] = {
     "amd/mi210",        "apple/m1-gpu-8core",   "arm/mali-g76-mp5", "generic/x86-avx512-2core", "hypothetical/a100-wide", "hypothetical/every-field",
-    "nvidia/a100-sxm4-40gb", "nvidia/h100-sxm5-80gb", "nvidia/rtx-3090",  "nvidia/v100-pcie-16gb",    "qualcomm/adreno-640"};
+    "nvidia/a100-sxm4-40gb", "nvidia/h100-sxm5-80gb", "nvidia/h200", "nvidia/rtx-3090",  "nvidia/v100-pcie-16gb",    "qualcomm/adreno-640"};
 
 // Why the others are not: no kernel of ours can be what probes them.
 constexpr std::pair<const char*, const char*> kUnsuitable[] = {
