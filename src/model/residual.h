@@ -71,8 +71,8 @@ struct Residual {            // measured / predicted lies within, nine times in 
 
 Residual residual_of(const Certainty& c);
 
-// Of waves of threads, by the same regression over the 1320 times of programs that kAlone's text speaks of and of others on a second run, there 0.94 of
-// the programs each way; with coefficients from seven of eight operators, 86 % of the programs of the others lie within. `waiting`: of the time.
+// Of waves of threads, by the same regression over the times that kAlone was fitted to and 470 of other draws, 94 % of the programs on
+// either side; with coefficients from seven of eight operators, 86 % of the programs of the others lie within. `waiting`: the part of the time.
 Residual residual_of_waves(double efficiency, double waiting);
 
 }  // namespace assay::model

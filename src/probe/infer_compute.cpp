@@ -126,20 +126,20 @@ Best best_rate(const Observations& all, const Known& known, const std::string& e
 // Instructions of waves a tick. What a pipe takes has been issued, too: lanes that are threads have vectors' operations one by one.
 void add_issue(const Observations& all, const Known& known, const Best& fma, Profile& to) {
   std::optional<Measured> best;
-  std::string mix;
+  std::string method;
   for (const MixKind& m : kMixes) {
     const auto s = by_the_clock(known, select(all, "mixes", m.name), Estimator::throughput);
     if (!s) continue;
     const Measured rate = inverse(*s, 1 / ticks_of(*s) / known.units);
-    if (!best || rate.value > best->value) { best = rate; mix = m.name; }
+    if (!best || rate.value > best->value) { best = rate; method = fmt::format("best of {} mixes of independent operations: {}", kMixes.size(), m.name); }
   }
   to.execution.issue.per = "unit";
   if (known.threads && fma.rate && (!best || fma.rate->value / fma.lanes > best->value)) {
     best = {fma.rate->value / fma.lanes, fma.rate->low / fma.lanes, fma.rate->high / fma.lanes, fma.rate->n, fma.rate->note};
-    mix = "multiply-adds alone";
+    method = "multiply-adds alone, of which more are issued than of mixes of operations";
   }
   to.execution.issue.rate =
-      best ? rate_value(*best, tick_name(known), fmt::format("best of {} mixes of independent operations: {}", kMixes.size(), mix))
+      best ? rate_value(*best, tick_name(known), method)
            : unknown_value<Rate>("the mixes did not run");
 }
 

@@ -8,6 +8,8 @@
 #include "codegen/interpret.h"
 #include "codegen/kernels.h"
 #include "hwdesc/target.h"
+#include "probe/joined.h"
+#include "probe/kernels.h"
 #include "runtime/host.h"
 #include "runtime/meeting.h"
 
@@ -122,6 +124,17 @@ TEST_F(Threads, waves_walk_loops_of_different_lengths) {
 }
 
 // The group's place in a row of three, as a variable of the same name on both ways of a branch.
+// By four as a reduction's, by sixteen, or as the compiler likes.
+TEST_F(Threads, loops_are_unrolled_as_the_probe_asks) {
+  Host host;
+  std::vector<Kernel> kernels;
+  for (const Kernel& k : probe::all_kernels({true, {32}, int64_t{32} << 10}))
+    if (k.name == probe::kTurnsName || k.name.starts_with("words_")) kernels.push_back(k);
+  ASSERT_EQ(kernels.size(), 1 + probe::kWordSteps.size());
+  const auto module = host.device().load(kernels, lanes_are_threads(32), host.options());
+  EXPECT_TRUE(module.ok()) << render(module.diags());
+}
+
 TEST_F(Threads, variables_may_share_a_name) {
   Host host;
   Kernel k;

@@ -26,6 +26,8 @@ inline void __trap() { __builtin_trap(); }
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline int atomicAdd(int* to, int by) { return __atomic_fetch_add(to, by, __ATOMIC_RELAXED); }
 inline float __int_as_float(int bits) { return __builtin_bit_cast(float, bits); }
+inline int __float_as_int(float number) { return __builtin_bit_cast(int, number); }
+inline long long __double_as_longlong(double number) { return __builtin_bit_cast(long long, number); }
 inline double __longlong_as_double(long long bits) { return __builtin_bit_cast(double, bits); }
 #line 1 "kernel.cu"
 )cpp";
