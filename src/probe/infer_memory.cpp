@@ -246,6 +246,13 @@ void add_bandwidth(const Context& c, MemoryLevel& to) {
 // were measured, they say.
 void add_outstanding(const Context& c, MemoryLevel& to) {
   add_outstanding(c.all, c.known, c.index, to);
+  if (c.known.threads && to.outstanding.lines.known() && to.bandwidth.read.known() && to.bandwidth.read.value->clock.empty() && to.latency.known()) {
+    // Little's law: chases of one group are no unit's limit where units read faster than they could.
+    const double latency = to.latency.value->clock.empty() ? to.latency.value->v : to.latency.value->v / c.known.clock_hz;
+    const double needed = to.bandwidth.read.value->v * latency / c.known.line / c.known.units;
+    if (to.outstanding.lines.value->v < needed)
+      to.outstanding.lines = unknown_value<Count>(fmt::format("one group has {:.0f} under way; to read as fast as they do units need {:.0f}", to.outstanding.lines.value->v, needed));
+  }
   if (!c.far || to.outstanding.lines.known() || !to.bandwidth.per_unit.known() || !to.latency.known()) return;
   const double lines = to.bandwidth.per_unit.value->v * to.latency.value->v / c.known.line;
   to.outstanding.per = "unit";
