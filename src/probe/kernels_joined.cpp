@@ -38,6 +38,9 @@ ir::Kernel neighbours(int run) {
   return k;
 }
 
+// A loop of so many turns whatever happens; `unroll` as ir::For has it.
+ir::Stmt turns_of(int var, int64_t turns, int unroll, ir::Block body) { return {ir::For{var, turns, {}, unroll, std::move(body)}}; }
+
 // As the loop over a reduction's steps is, for operands that lie in a group's own memory.
 ir::Kernel words(int step, int lanes) {
   ir::Kernel k = code::empty(words_name(step));
@@ -51,10 +54,7 @@ ir::Kernel words(int step, int lanes) {
   const int count = code::parameter(k, "count", parameters, ir::constant(0), kMaxIterations);
   const int i = code::add_index(k, "i"), turn = code::add_index(k, "turn");
   ir::Block body = {code::set(value, code::load(own, ir::variable(turn, step), DType::f32, 1)), code::keep(value)};
-  ir::Stmt steps = code::loop(turn, kWordTurns, ir::constant(kWordTurns), std::move(body));
-  std::get<ir::For>(steps.node).bounds.clear();
-  std::get<ir::For>(steps.node).unroll = kWordsUnrolled;
-  k.body.push_back(code::loop(i, kMaxIterations, ir::variable(count), {std::move(steps)}));
+  k.body.push_back(code::loop(i, kMaxIterations, ir::variable(count), {turns_of(turn, kWordTurns, kWordsUnrolled, std::move(body))}));
   return k;
 }
 
@@ -67,10 +67,7 @@ ir::Kernel turns(int lanes) {
   const int count = code::parameter(k, "count", parameters, ir::constant(0), kMaxIterations);
   const int i = code::add_index(k, "i"), turn = code::add_index(k, "turn");
   ir::Block body = {code::set(value, code::load(from, ir::variable(turn, lanes), DType::f32, lanes)), code::keep(value)};
-  ir::Stmt steps = code::loop(turn, kLoadTurns, ir::constant(kLoadTurns), std::move(body));
-  std::get<ir::For>(steps.node).bounds.clear();
-  std::get<ir::For>(steps.node).unroll = 0;
-  k.body.push_back(code::loop(i, kMaxIterations, ir::variable(count), {std::move(steps)}));
+  k.body.push_back(code::loop(i, kMaxIterations, ir::variable(count), {turns_of(turn, kLoadTurns, 0, std::move(body))}));
   return k;
 }
 

@@ -10,7 +10,7 @@ namespace assay::simulator {
 namespace {
 
 // Turns of an unrolled loop whose loads stand together, at most: those of loops that compute hold registers as long as the sums do. And
-// batches of loads (lower/early_loads) that do. Fitted, as kAlone and kWavesSharpness are (estimate.cpp).
+// batches of loads (lower/early_loads) that do. Fitted with model::kAlone, to the same times.
 constexpr double kComputed = 5, kCopied = 10, kMostBatches = 2;
 
 struct Loads {

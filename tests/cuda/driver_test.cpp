@@ -242,6 +242,37 @@ TEST(CudaDriver, group_memory_has_the_share_that_groups_can_use) {
   EXPECT_EQ(cuda::group_memory_share(l, 0, 1024, 255), 1);        // one at least
 }
 
+// Sixteen groups of a wave on a unit, by its limit: a KiB of each for the driver, and of the other kernel 8 KiB for its own.
+TEST(CudaDriver, is_asked_for_the_group_memory_that_kernels_use) {
+  const std::string log = ::testing::TempDir() + "cuda_shares." + std::to_string(::getpid());
+  EXPECT_EQ(said({{"HOST_CUDA_LOG", log}}, [] {
+    Host host;
+    ir::Kernel staged = plus_one();
+    staged.name = "staged";
+    staged.buffers.push_back(scratch("row", 2 * 1024));
+    const auto m = host.device().load(std::vector{plus_one(), staged}, lanes_are_threads(), host.options());
+    return m.ok() ? "loaded" : render(m.diags());
+  }), "loaded");
+  std::stringstream text;
+  text << std::ifstream(log).rdbuf();
+  std::remove(log.c_str());
+  EXPECT_THAT(text.str(), ::testing::ContainsRegex("share [a-z_0-9]* 10\n"));  // 16 of 164
+  EXPECT_THAT(text.str(), ::testing::ContainsRegex("share [a-z_0-9]* 88\n"));  // 16 of 9
+}
+
+TEST(CudaDriver, tells_the_energy_of_its_board_or_why_not) {
+  const auto energy = [] {
+    Host host;
+    const auto m = host.device().load(std::vector{plus_one()}, lanes_are_threads(), host.options());
+    if (!m.ok()) return render(m.diags());
+    const auto joules = (*m)->joules();
+    return joules ? std::to_string(*joules) + " J" : render(joules.diags());
+  };
+  EXPECT_EQ(said({{"ASSAY_NVML_LIBRARY", HOST_CUDA}}, energy), "1.250000 J");
+  EXPECT_THAT(said({{"ASSAY_NVML_LIBRARY", "/nonexistent/libnvidia-ml.so"}}, energy), HasSubstr("no NVML library, which tells energy: /nonexistent/libnvidia-ml.so"));
+  EXPECT_THAT(said({{"ASSAY_NVML_LIBRARY", "libm.so.6"}}, energy), HasSubstr("the NVML library lacks the function nvmlInit_v2"));
+}
+
 // Lanes that act together may be several of its waves, up to what a group may have.
 TEST(CudaDriver, waves_wider_than_its_own_are_several) {
   const auto in_waves_of = [](int threads) {

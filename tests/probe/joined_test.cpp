@@ -31,5 +31,30 @@ TEST(Joined, a_step_that_gains_nothing_does_not_end_it) {
   EXPECT_EQ(joined_lanes(o, 16).value->v, 8);
 }
 
+// A part of the time that words apart take: a quarter, half, nearly all.
+TEST(Joined, words_are_joined_that_take_a_part_of_the_time) {
+  const auto loads = [](double part) {
+    Observations o;
+    o.points = {test::block("joined", "words", {{"step", kWordSteps[0]}}, part * 1e-9), test::block("joined", "words", {{"step", kWordSteps[1]}}, 1e-9)};
+    return joined_loads(o);
+  };
+  EXPECT_EQ(loads(0.3).value->v, 4);
+  EXPECT_EQ(loads(0.6).value->v, 2);
+  EXPECT_EQ(loads(0.9).value->v, 1);
+  EXPECT_FALSE(joined_loads({}).known());
+}
+
+TEST(Joined, turns_are_unrolled_that_take_less_than_a_load) {
+  const auto turns = [](double seconds) {
+    Observations o;
+    o.points = {test::block("joined", "turns", {}, seconds)};
+    return unrolled_turns(o, 20e-9);
+  };
+  EXPECT_EQ(turns(25e-9).value->v, 1);
+  EXPECT_EQ(turns(5e-9).value->v, 4);
+  EXPECT_EQ(turns(0.5e-9).value->v, 16) << "no more than there are registers for";
+  EXPECT_FALSE(unrolled_turns({}, 20e-9).known());
+}
+
 }  // namespace
 }  // namespace assay::probe

@@ -119,6 +119,7 @@ TEST(RecordedProbe, OfAnH200SaysWhatItIs) {
   EXPECT_EQ(level("l1").line.value->v, 128);
   EXPECT_EQ(level("l1").transaction.value->v, 32);
   EXPECT_EQ(level("l2").per, "device");
+  EXPECT_FALSE(level("l2").outstanding.lines.known()) << "one group's 25 could not read as fast as it is read";
   EXPECT_LE(level("l2").capacity.low->v, 30 * kMiB) << "60 MB in two halves, each with its own copy of what its units read";
   EXPECT_GE(level("l2").capacity.high->v, 30 * kMiB);
   EXPECT_NEAR(level("dram").bandwidth.read.value->v, 4.8e12, 0.15 * 4.8e12) << "nominal: reached by nine tenths";

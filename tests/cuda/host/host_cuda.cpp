@@ -301,12 +301,25 @@ API int cuGetErrorName(int status, const char** name) {
 }
 API int cuGetErrorString(int status, const char** text) { return cuGetErrorName(status, text); }
 
+// The management library: a board that has drawn 1.25 J, and that no other address has.
+API int nvmlInit_v2() { return 0; }
+API int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, void** device) {
+  static int board;
+  *device = &board;
+  return std::strcmp(bus, "0000:3b:00.0") == 0 ? 0 : 6;
+}
+API int nvmlDeviceGetTotalEnergyConsumption(void* device, unsigned long long* millijoules) {
+  *millijoules = 1250;
+  return device == nullptr ? 2 : 0;
+}
+API const char* nvmlErrorString(int status) { return status == 6 ? "Not Found" : "Unknown Error"; }
+
 API int cuDeviceGetPCIBusId(char* bus, int size, int) {
   std::snprintf(bus, static_cast<size_t>(size), "0000:3b:00.0");
   return 0;
 }
 API int cuDeviceGetAttribute(int* value, int attribute, int) {
-  static const std::pair<int, int> kValues[] = {{1, 1024}, {8, 48 * 1024}, {9, 64 * 1024}, {10, 32}, {16, 4}, {22, 131072}, {23, 65536}, {39, 2048}, {75, 8}, {76, 6}, {97, kGroupBytes}};
+  static const std::pair<int, int> kValues[] = {{1, 1024}, {8, 48 * 1024}, {9, 64 * 1024}, {10, 32}, {16, 4}, {22, 131072}, {23, 65536}, {39, 2048}, {75, 8}, {76, 6}, {81, 164 * 1024}, {82, 65536}, {97, kGroupBytes}, {106, 16}, {111, 1024}};
   *value = 0;
   for (const auto& [known, v] : kValues)
     if (known == attribute) *value = v;
