@@ -242,16 +242,21 @@ void add_bandwidth(const Context& c, MemoryLevel& to) {
   if (c.shared && !c.known.threads) add_scaling(c, to);
 }
 
+// The fewest lines under way per unit with which all of them read as fast as was measured (Little's law): whole lines,
+// whatever part of one a miss brings, and the intervals' low ends. Nothing where the two are in different clocks.
+std::optional<double> lines_under_way_of_streams(const Context& c, const MemoryLevel& l) {
+  if (!l.bandwidth.read.known() || !l.bandwidth.read.value->clock.empty() || !l.latency.known() || !l.line.known()) return std::nullopt;
+  const double latency = l.latency.low.value_or(*l.latency.value).v / (l.latency.value->clock.empty() ? 1 : c.known.clock_hz);
+  return l.bandwidth.read.low.value_or(*l.bandwidth.read.value).v * latency / l.line.value->v / c.known.units;
+}
+
 // In flight = bandwidth x latency (Little): what one unit keeps outstanding when it streams. Where chases side by side
 // were measured, they say.
 void add_outstanding(const Context& c, MemoryLevel& to) {
   add_outstanding(c.all, c.known, c.index, to);
-  if (c.known.threads && to.outstanding.lines.known() && to.bandwidth.read.known() && to.bandwidth.read.value->clock.empty() && to.latency.known()) {
-    // Little's law: chases of one group are no unit's limit where units read faster than they could.
-    const double latency = to.latency.value->clock.empty() ? to.latency.value->v : to.latency.value->v / c.known.clock_hz;
-    const double needed = to.bandwidth.read.value->v * latency / c.known.line / c.known.units;
-    if (to.outstanding.lines.value->v < needed)
-      to.outstanding.lines = unknown_value<Count>(fmt::format("one group has {:.0f} under way; to read as fast as they do units need {:.0f}", to.outstanding.lines.value->v, needed));
+  if (c.known.threads && to.outstanding.lines.known()) {
+    if (const auto needed = lines_under_way_of_streams(c, to); needed && to.outstanding.lines.high.value_or(*to.outstanding.lines.value).v < *needed)
+      to.outstanding.lines = unknown_value<Count>(fmt::format("one group has {:.0f} under way; to read as fast as they do units need {:.0f}", to.outstanding.lines.value->v, *needed));
   }
   if (!c.far || to.outstanding.lines.known() || !to.bandwidth.per_unit.known() || !to.latency.known()) return;
   const double lines = to.bandwidth.per_unit.value->v * to.latency.value->v / c.known.line;
@@ -290,13 +295,13 @@ MemoryLevel level_of(Context c, const Profile& p) {
   add_knee(c, l);
   l.latency = latency_of(c, p);
   add_bandwidth(c, l);
-  add_outstanding(c, l);
   add_handed(c.all, c.index, l);
   add_false_sharing(c.all, c.index, l);
   add_loaded(c.all, c.known, c.index, l);
   l.line = line_of(c);
   if (!c.far && !select(c.all, "ways", "lines").empty()) l.ways = ways_of(c.all, c.known, c.index);
   if (const auto line = line_told(c.all, c.known, c.index); c.known.threads && line.known()) l.line = line;  // caches of sectors: pairs show those
+  add_outstanding(c, l);
   l.transaction = transaction_of(c.all, c.known, c.index);
   if (!c.far) l.write = write_policy_of(c.all, c.index);
   if (!c.far && c.index + 2 == n && l.write == WritePolicy::unknown) l.write = policy_of(c);
