@@ -18,7 +18,7 @@ constexpr auto kExperiments = std::to_array<Experiment>({
     {"units", "compute", "fma", "units are real", 1.2, run_units, 2},
     {"waves", "compute", "units fma", "groups at a time that keep all units busy", 1.2, run_waves},
     {"residency", "compute", "waves units", "groups under way at once, the register file", 0.6, run_residency},
-    {"streamed", "memory", "knees fma", "what caches hold of streamed data", 2.5, run_streamed},
+    {"streamed", "memory", "knees fma", "what caches hold of streamed data", 3.0, run_streamed, 3},
     {"latency", "memory", "knees streamed", "latency of each level", 2.0, run_latency},
     {"operations", "compute", "fma", "rates and latencies of other operations", 3.0, run_operations, 2},
     {"types", "compute", "fma", "rates and latencies of other element types", 1.5, run_types},

@@ -70,7 +70,8 @@ std::vector<int64_t> streamed_footprints(const Known& known, int units, int64_t 
   const double beyond = std::min(static_cast<double>(most), std::max(kBeyond * last, kLeastBeyond)) / units;
   const double end = std::min(beyond / kSweepStep, std::max(kSweepEnd * last, kLeastSweepEnd) / units);
   std::vector<int64_t> out;
-  for (double bytes = known.levels.knees.front().capacity / 4; bytes <= end; bytes *= kSweepStep)
+  const double least = std::exp2(std::round(std::log2(known.levels.knees.front().capacity / 4)));  // the same in every sweep, so that they add up
+  for (double bytes = least; bytes <= end; bytes *= kSweepStep)
     if (const int64_t whole = in_blocks(bytes); out.empty() || whole > out.back()) out.push_back(whole);
   if (const int64_t whole = in_blocks(beyond); out.empty() || whole > out.back()) out.push_back(whole);
   return out;

@@ -112,13 +112,16 @@ std::optional<Told> measured_sharing(const Observations& all, size_t i, double m
   return std::nullopt;
 }
 
-// Multiply-adds share nothing, so that whoever is slower at them beside others shares a core, or waits.
+// Multiply-adds share nothing, so that whoever is mostly slower at them beside others shares a core, or waits.
 bool kept_from_each_other(const Observations& all) {
   const std::vector<Observation> control = select(all, "sharing", "control");
   if (const std::vector<double> units = values_of(control, "units"); units.size() > 1) {
-    const auto one = fastest(select(all, "sharing", "control", {{"units", units.front()}}), false, 1);
-    const auto many = fastest(select(all, "sharing", "control", {{"units", units.back()}}), false, 1);
-    if (one && many && *many > kCrowded * *one) return true;
+    const auto middle = [&](double n) {
+      std::vector<double> times;
+      for (const Observation& o : select(all, "sharing", "control", {{"units", n}})) times.insert(times.end(), o.samples.begin(), o.samples.end());
+      return times.empty() ? 0 : quantile(std::move(times), 0.5);
+    };
+    if (middle(units.back()) > kCrowded * middle(units.front())) return true;
   }
   return !units_are_real(all);
 }

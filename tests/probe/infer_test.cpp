@@ -378,6 +378,21 @@ TEST(Infer, UnitsThatAreMostlyAsSlowAloneShareNothing) {
   EXPECT_EQ(per_of(1.1e-8), "device") << "measured, against what is declared";
 }
 
+// Nor do units that a host runs on the two threads of one core, but for a moment: multiply-adds are as slow beside others, too.
+TEST(Infer, UnitsThatAreMostlyOnOneCoreShareNothing) {
+  const auto per_of = [](double beside) {
+    Observations o = made_machine();
+    o.facts.emplace_back("class", "cpu");
+    o.facts.emplace_back("declared.l3", "16384K, shared by CPUs 0, line 64 B");
+    o.points.push_back(block("sharing", "control", {{"units", 1}}, 1e-9));
+    o.points.push_back(block("sharing", "control", {{"units", 4}}, beside));
+    o.points.back().samples.front() = 1e-9;
+    return inferred(o).memory.at(2).per;
+  };
+  EXPECT_EQ(per_of(2e-9), "unit") << "as declared";
+  EXPECT_EQ(per_of(1e-9), "device") << "measured, against what is declared";
+}
+
 // A knee that others crowd is smaller than the cache: both footprints fit in what the system declares, and prove nothing.
 TEST(Infer, UnitsWhoseFootprintsFitInTheDeclaredCacheTogetherMayShareIt) {
   const auto l3_of = [](const std::string& declared) {

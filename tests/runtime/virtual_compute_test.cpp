@@ -73,6 +73,43 @@ TEST(VirtualCompute, waves_hide_each_others_latency) {
   EXPECT_NEAR(ticks(64), 16 * 34 / 32.0, 0.6) << "half of them wait until others have ended";
 }
 
+// Iterations that nobody executes are left out of all waves alike: partitions that hold more of them than others, whose loops settle at
+// other times, go on as if every iteration had been executed.
+TEST(VirtualCompute, uneven_waves_take_as_long_for_each_iteration) {
+  const auto ticks = [](int64_t waves, int64_t iterations) {
+    ir::Kernel k = probe::code::empty("long");
+    k.groups = waves;
+    k.buffers = {{"out", ir::DType::f32, waves * 8, ir::Scope::global, true}};
+    k.index_names = {"group", "i"};
+    ir::Block step;
+    for (int r = 0; r < 8; ++r) {
+      k.registers.push_back({"x" + std::to_string(r), ir::DType::f32, 8});
+      const ir::Value x = probe::code::reg(k, r);
+      step.push_back(probe::code::set(r, probe::code::apply(ir::ValueOp::fma, {x, x, x})));
+    }
+    ir::Block body;
+    probe::code::repeat(body, 48, step);
+    k.body = {probe::code::declare(0, 8)};
+    for (int r = 0; r < 8; ++r) k.body.push_back(probe::code::set(r, probe::code::number(0, ir::DType::f32, 8)));
+    k.body.push_back(probe::code::loop(1, iterations, ir::constant(iterations), body));
+    k.body.push_back(probe::code::store(0, ir::variable(0, 8), probe::code::reg(k, 0)));
+    std::string profile = testing::kSmallWaves;  // eight waves of four ticks to each of four partitions
+    const auto replace = [&](const std::string& what, const std::string& by) { profile.replace(profile.find(what), what.size(), by); };
+    replace("{name: partition, count: 2}", "{name: partition, count: 4}");
+    replace("{name: fma, per: partition, rate: 8 /cycle@core}", "{name: fma, per: partition, rate: 2 /cycle@core}");
+    replace("{name: unit, count: 2}", "{name: unit, count: 1}");
+    replace("waves: 16", "waves: 32");
+    Chip chip(profile);
+    chip.load({k});
+    return chip.ticks({0, {{chip.buffer(waves * 8 * 4), 0}}, {}});
+  };
+  for (const int64_t waves : {3, 10, 11, 23, 40})
+    for (const int64_t iterations : {9, 17, 22, 30}) {
+      const double one = ticks(waves, 2) - ticks(waves, 1), few = ticks(waves, 2);
+      EXPECT_NEAR(ticks(waves, iterations) - few, static_cast<double>(iterations - 2) * one, 0.02 * static_cast<double>(iterations) * one) << waves << " waves, " << iterations << " iterations";
+    }
+}
+
 // Eight chains of a group of waves, which lie on both partitions of its unit.
 TEST(VirtualCompute, waves_of_a_group_lie_on_partitions_side_by_side) {
   const auto ticks = [](int waves) {

@@ -148,7 +148,7 @@ class Run {
     std::vector<double> moved(units_.size(), std::numeric_limits<double>::infinity());
     for (Stream& other : streams_) {
       if (!other.live) continue;
-      const auto iterations = static_cast<int64_t>(span / other.executor->settled_ticks());
+      const auto iterations = std::llround(span / other.executor->settled_ticks());  // never more than are left; of floors those fall behind that only round otherwise
       double& by = moved[static_cast<size_t>(other.unit)];
       by = std::min(by, other.executor->skip(iterations));
     }
