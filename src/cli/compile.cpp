@@ -56,10 +56,10 @@ Diags read_dims(Request& r) {
     const bool number = equals != std::string::npos &&
                         std::from_chars(text.data() + equals + 1, end, value).ptr == end &&
                         value > 0;
-    if (number)
-      r.compile.dims[text.substr(0, equals)] = value;
-    else
-      diags.push_back(error("--dim '" + text + "' is not NAME=NUMBER", "such as --dim N=1"));
+    if (!number)
+      diags.push_back(error("--dim '" + text + "' is not NAME=NUMBER, a whole one from 1 on", "such as --dim N=1"));
+    else if (!r.compile.dims.emplace(text.substr(0, equals), value).second)
+      diags.push_back(error("--dim " + text.substr(0, equals) + " is given twice"));
   }
   return diags;
 }
@@ -67,8 +67,9 @@ Diags read_dims(Request& r) {
 Result<toolkit::Bundle> compile(Request& r, const Context& context) {
   const Diags wrong = read_dims(r);
   if (!wrong.empty()) return wrong;
-  if (r.model.empty() == r.op.empty())
-    return error("one of MODEL.onnx and --op is needed", "`assay compile --help`");
+  if (r.model.empty() && r.op.empty()) return error("one of MODEL.onnx and --op is needed", "`assay compile --help`");
+  if (!r.model.empty() && !r.op.empty()) return error("MODEL.onnx and --op are both given", "one of them is what to compile");
+  if (!r.op.empty() && !r.dims.empty()) return error("--dim is for models: an operator says its own extents");
   const Diags unwritable = check_writable(r.output);
   if (!unwritable.empty()) return unwritable;
   Result<hwdesc::Profile> profile = toolkit::load_profile(r.profile);

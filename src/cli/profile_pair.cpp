@@ -131,6 +131,16 @@ ExitCode conclude(const hwdesc::Merged& merged, const MergeRequest& r, bool disp
 
 }  // namespace
 
+namespace {
+
+// A probe calls every GPU a gpu.
+bool of_other_kinds(const hwdesc::Profile& a, const hwdesc::Profile& b) {
+  const auto kind = [](const hwdesc::Profile& p) { return p.chip_class == "mobile_gpu" ? std::string("gpu") : p.chip_class; };
+  return !kind(a).empty() && !kind(b).empty() && kind(a) != kind(b);
+}
+
+}  // namespace
+
 ExitCode run_profile_merge(const Command& self, std::span<const std::string> arguments, const Context& context) {
   MergeRequest r;
   Options options(self);
@@ -139,6 +149,8 @@ ExitCode run_profile_merge(const Command& self, std::span<const std::string> arg
   const Result<hwdesc::Profile> first = toolkit::load_profile(r.first), second = toolkit::load_profile(r.second);
   if (!first) return failed(first.diags(), context);
   if (!second) return failed(second.diags(), context);
+  if (of_other_kinds(*first, *second))
+    return failed({error(fmt::format("'{}' is a {} and '{}' a {}: no chip is both", first->name, first->chip_class, second->name, second->chip_class), "merge joins what several apis see of one chip")}, context);
   std::optional<hwdesc::Prefer> prefer;
   if (!r.prefer.empty()) prefer = r.prefer == "second" ? hwdesc::Prefer::second : hwdesc::Prefer::first;
   const hwdesc::Merged merged = hwdesc::merge(*first, *second, prefer);

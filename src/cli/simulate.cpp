@@ -56,6 +56,7 @@ Result<Simulated> calibrated(toolkit::Simulation s, const hwdesc::Profile& profi
 }
 
 Result<Simulated> simulate(const Request& r) {
+  if (!directory_exists(r.path) && !file_exists(r.path)) return read_text(r.path).diags();
   if (r.profile.empty() && !directory_exists(r.path))
     return error("--profile is needed: only a bundle's directory has its own");
   Result<hwdesc::Profile> profile =
@@ -122,6 +123,7 @@ ExitCode run_simulate(const Command& self, std::span<const std::string> argument
     print_json(to_json(*simulation));
   else
     print_text(*simulation, request.explain);
+  print_diags(simulation->simulation.notes);
   return ExitCode::ok;
 }
 

@@ -73,6 +73,8 @@ struct Ready {
 };
 
 Result<Ready> prepare(Request& r) {
+  for (const char* other : {".svg", ".journal"})
+    if (r.output.ends_with(other)) return error(fmt::format("-o {}: the table is text in columns; its {} goes beside it", r.output, other), "such as -o table.csv");
   if (const Diags unwritable = check_writable(r.output); !unwritable.empty())
     return unwritable;
   r.validate.journal = beside(r.output, ".journal");

@@ -23,7 +23,7 @@ constexpr int64_t kLargest = int64_t{1} << 31;
 // Values of all parameters; errors are collected.
 Values read_parameters(const Operator& op, std::istringstream& words, Diags& diags) {
   Values out;
-  std::vector<std::string> names;
+  std::vector<std::string> names, faulty;
   for (const Parameter& p : op.parameters) names.push_back(p.name);
   std::string word;
   while (words >> word) {
@@ -37,6 +37,7 @@ Values read_parameters(const Operator& op, std::istringstream& words, Diags& dia
       diags.push_back(error("operator " + std::string(op.name) + " has no parameter '" + name + "'",
                             near.empty() ? "usage: " + usage(op) : "did you mean '" + near + "'? usage: " + usage(op)));
     } else if (code != std::errc() || stop != end || value < (name == "pad" ? 0 : 1) || value > kLargest) {
+      faulty.push_back(name);
       diags.push_back(error("'" + word + "' is not " + name + "=<whole number from " + (name == "pad" ? "0" : "1") + " to 2^31>"));
     } else if (!out.emplace(name, value).second) {
       diags.push_back(error("parameter '" + name + "' is given twice"));
@@ -44,7 +45,7 @@ Values read_parameters(const Operator& op, std::istringstream& words, Diags& dia
   }
   for (const Parameter& p : op.parameters) {
     if (out.contains(p.name)) continue;
-    if (p.standard == 0) diags.push_back(error(std::string("parameter '") + p.name + "' of operator " + op.name + " is missing", "usage: " + usage(op)));
+    if (p.standard == 0 && std::find(faulty.begin(), faulty.end(), p.name) == faulty.end()) diags.push_back(error(std::string("parameter '") + p.name + "' of operator " + op.name + " is missing", "usage: " + usage(op)));
     out[p.name] = p.standard;
   }
   if (out.contains("pad") && out["pad"] < 0) out["pad"] = out["r"] / 2;

@@ -9,6 +9,7 @@ namespace assay::compiler {
 
 namespace {
 
+constexpr int64_t kMostCounted = int64_t{1} << 24;  // vectors of a row: numbers that f32 tells apart
 constexpr int64_t kFewestVectors = 4;  // of a row: adding the parts up costs as much as one and a half
 
 // The axis whose neighbours are neighbours in memory; -1: none, or not by plain steps of one.
@@ -56,7 +57,8 @@ int row_axis(const ir::Graph& g, const ir::Node& n, int width, bool ragged) {
   }
   if (found < 0 || speaks_of(n.body, found)) return -1;
   const int64_t extent = n.axes[static_cast<size_t>(found)].extent;
-  return (ragged || extent % width == 0) && extent >= kFewestVectors * width ? found : -1;
+  if (extent % width != 0 && (!ragged || extent / width >= kMostCounted)) return -1;
+  return extent >= kFewestVectors * width ? found : -1;
 }
 
 // `body` over axes of which those from `from` on have moved one further.
@@ -66,17 +68,17 @@ ir::Scalar moved(ir::Scalar body, int from) {
   return body;
 }
 
-// Lanes at `extent` and beyond add nothing: they take the number that a reduction begins with.
+// Lanes at `extent` and beyond add nothing: they take the number that a reduction begins with. Those are of the last vector alone, and a
+// vector's number and a lane's are small: their place in the row, taken as one number, would not be exact from 2^24 on.
 void leave_out_beyond(ir::Node& n, int vectors, int lane, int64_t extent) {
-  const auto axis = [](int a) {
+  const auto below = [](int a, int64_t end) {
     ir::Scalar s;
     s.op = ir::ScalarOp::axis;
     s.operand = a;
-    return s;
+    return ir::apply(ir::ScalarOp::less, {std::move(s), ir::number(static_cast<double>(end))});
   };
-  const double width = static_cast<double>(n.axes[static_cast<size_t>(lane)].extent);
-  const ir::Scalar at = ir::apply(ir::ScalarOp::add, {ir::apply(ir::ScalarOp::mul, {axis(vectors), ir::number(width)}), axis(lane)});
-  const ir::Scalar inside = ir::apply(ir::ScalarOp::less, {at, ir::number(static_cast<double>(extent))});
+  const int64_t width = n.axes[static_cast<size_t>(lane)].extent;
+  const ir::Scalar inside = ir::apply(ir::ScalarOp::select, {below(vectors, extent / width), ir::number(1), below(lane, extent % width)});
   n.body = ir::apply(ir::ScalarOp::select, {inside, std::move(n.body), ir::number(ir::identity_of(n.combine))});
   for (ir::Read& r : n.reads) r.guarded = std::any_of(r.index.begin(), r.index.end(), [&](const ir::Index& i) { return ir::depends_on(i, vectors); });
 }

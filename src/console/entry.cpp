@@ -2,10 +2,13 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <new>
+#include <system_error>
 #include <vector>
 
 namespace assay::console {
@@ -38,10 +41,21 @@ ExitCode guarded(const char* program, const std::vector<std::string>& words, Run
     return run(words, context);
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "%s: out of memory\n", program);
+  } catch (const std::system_error& e) {
+    if (std::ferror(stdout) != 0) return ExitCode::bad_input;  // of the write; it is said at the end
+    std::fprintf(stderr, "%s: internal error: %s\n", program, e.what());
   } catch (const std::exception& e) {
     std::fprintf(stderr, "%s: internal error: %s\n", program, e.what());
   }
   return ExitCode::internal;
+}
+
+// Results that nobody could read are no success. What fmt throws of a full disk, ferror remembers.
+ExitCode with_results_out(const char* program, ExitCode code) {
+  const bool out = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (out || code == ExitCode::interrupted) return code;
+  std::fprintf(stderr, "%s: standard output can not be written%s%s\n", program, errno != 0 ? ": " : "", errno != 0 ? std::strerror(errno) : "");
+  return ExitCode::bad_input;
 }
 
 }  // namespace
@@ -49,7 +63,7 @@ ExitCode guarded(const char* program, const std::vector<std::string>& words, Run
 int enter(const char* program, int argc, char** argv, RunWords run) {
   install_handlers();
   const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
-  return static_cast<int>(guarded(program, words, run, Context{&cancel_requested, isatty(STDERR_FILENO) == 1}));
+  return static_cast<int>(with_results_out(program, guarded(program, words, run, Context{&cancel_requested, isatty(STDERR_FILENO) == 1})));
 }
 
 }  // namespace assay::console

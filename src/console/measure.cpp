@@ -22,6 +22,12 @@ bool same_place(const std::string& a, const std::string& b) {
 // The one it lies in must be there, as for a bundle.
 Diags make_directory(const std::string& path) {
   if (directory_exists(path)) return check_writable(path + "/x");
+  std::error_code absent;
+  if (fs::exists(path, absent)) {
+    Diag d = error("is there already, and no directory", "a probe's results are a directory; the profile alone goes to a name that ends in .yaml");
+    d.file = path;
+    return {d};
+  }
   if (Diags wrong = check_writable(path); !wrong.empty()) return wrong;
   std::error_code code;
   fs::create_directory(path, code);
@@ -51,10 +57,8 @@ Result<probe::ProbeResult> measure_again(const std::string& directory) {
 }
 
 ProbePlaces places_of(const std::string& output) {
-  std::error_code ignored;
-  const bool there = fs::exists(output, ignored);
   const bool a_file = output.ends_with(".yaml") || output.ends_with(".yml");
-  if (!directory_exists(output) && !output.ends_with('/') && (there || a_file)) return {"", output, "", ""};
+  if (!directory_exists(output) && !output.ends_with('/') && a_file) return {"", output, "", ""};
   std::string directory = output;
   while (directory.size() > 1 && directory.ends_with('/')) directory.pop_back();
   return {directory, directory + "/profile.yaml", directory + "/" + kObservations, directory + "/report.html"};

@@ -24,8 +24,8 @@ struct ProbePlaces {
   bool operator==(const ProbePlaces&) const = default;
 };
 
-// `output` is a directory if one is there, if it ends in a slash, or if nothing is there and its name does not end
-// in .yaml or .yml; else it is the file of the profile.
+// `output` is a directory if one is there, if it ends in a slash, or if its name does not end in .yaml or .yml; else it
+// is the file of the profile.
 ProbePlaces places_of(const std::string& output);
 
 // The directory of the journal for what a user calls an earlier probe: itself, or its folder `observations`.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/number.h"
+#include "base/quantity.h"
 
 namespace assay::console {
 namespace {
@@ -46,7 +47,7 @@ std::string rounded_quantity(const std::string& text) {
   if (read_double(text.data(), end, value).ptr != end || text.empty()) return text;
   if (space == std::string::npos) return text.size() > 4 ? three_digits(value) : text;
   const auto [unit, factor] = without_prefix(text.substr(space + 1));
-  if (unit == "B") return bytes(value);
+  if (const auto size = parse_quantity(text, Dimension::bytes)) return bytes(size->v);
   if (factor == 0) return three_digits(value) + " " + unit;
   size_t prefix = 4;
   for (value *= factor; std::abs(value) >= 999.5 && prefix + 1 < kPrefixes.size(); value /= 1000)

@@ -1,6 +1,9 @@
 #include "hwdesc/check.h"
 
 #include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <iterator>
 #include <set>
 
 #include "hwdesc/check_memory.h"
@@ -36,6 +39,15 @@ Declared declared(const Profile& p) {
   return d;
 }
 
+// Beyond, arithmetic over a profile ends in nothing or in infinities.
+constexpr double kLeast = 1e-18, kMost = 1e18;
+
+// Of these there is a whole number on every chip, and of all others of their name.
+bool is_whole(const Path& path) {
+  static constexpr const char* kNames[] = {"width", "waves", "groups", "threads", "ways", "count"};
+  return std::find(std::begin(kNames), std::end(kNames), path.back()) != std::end(kNames);
+}
+
 // A quantity of 0 is a fault where it would say that the thing is not there.
 bool may_be_zero(Dimension d) {
   return d == Dimension::latency || d == Dimension::seconds || d == Dimension::watts || d == Dimension::joules;
@@ -49,6 +61,9 @@ class LeafChecks {  // leaf: what can be said of one value or one word
   void operator()(const Path& path, const M& member) {
     if constexpr (AValue<M>) {
       check_value(dotted(path), to_any(member));
+      if constexpr (std::same_as<M, Value<Count>>)
+        if (member.known() && is_whole(path) && member.value->v != std::floor(member.value->v))
+          fault(out_, dotted(path), print_number(member.value->v) + " is no whole number");
     } else if constexpr (AWord<M>) {
       if (path.back() == "per" && path[path.size() - 2] != "granule" && !member.empty())
         must_be(path, member, declared_.places, "is not a level of topology");
@@ -93,6 +108,7 @@ class LeafChecks {  // leaf: what can be said of one value or one word
     if (q.v < 0) fault(out_, path, text + " is negative");
     if (q.v == 0 && !may_be_zero(d))
       fault(out_, path, text + " is no value", "leave it out, or write unknown, where nothing is known");
+    if (q.v > kMost || (q.v > 0 && q.v < kLeast)) fault(out_, path, text + " is out of all bounds", "from 1e-18 to 1e18 of the unit without a prefix");
     if (!q.clock.empty() && !contains(declared_.clocks, q.clock))
       fault(out_, path, "'" + q.clock + "' is not one of clocks", did_you_mean(q.clock, declared_.clocks));
   }
@@ -180,6 +196,12 @@ void check_places(Findings& out, const Profile& p) {
   }
 }
 
+// It decides nothing, but lists show it.
+void check_class(Findings& out, const Profile& p) {
+  const std::vector<std::string> known = {"cpu", "gpu", "mobile_gpu", "npu"};
+  if (!p.chip_class.empty() && !contains(known, p.chip_class)) warn(out, "class", "'" + p.chip_class + "' is no class of chips", did_you_mean(p.chip_class, known));
+}
+
 }  // namespace
 
 std::vector<Finding> inconsistencies(const Profile& p) {
@@ -188,6 +210,7 @@ std::vector<Finding> inconsistencies(const Profile& p) {
   const Declared names = declared(p);
   walk(p, LeafChecks(names, out));
   check_places(out, p);
+  check_class(out, p);
   check_memory(out, p);
   return out;
 }

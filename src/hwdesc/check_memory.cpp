@@ -67,6 +67,8 @@ void check_level(Findings& out, const MemoryLevel& m, Origin otherwise) {
   check_streamed(out, path + ".passed", m.passed);
   if (m.line.known() && m.transaction.known() && m.transaction.value->v > m.line.value->v)
     warn(out, path + ".transaction", "a transaction larger than a line");
+  for (const auto& [key, size] : {std::pair{".line", &m.line}, {".transaction", &m.transaction}})
+    if (size->known() && std::exp2(std::round(std::log2(size->value->v))) != size->value->v) warn(out, path + key, print_quantity(size->value->v, "", Dimension::bytes) + " is no power of two");
   check_shape(out, path + ".bandwidth.shape", m.bandwidth.shape);
   check_binary(out, path, m, otherwise);
 }

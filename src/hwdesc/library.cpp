@@ -23,13 +23,14 @@ std::optional<std::pair<std::string, std::string>> library_profile(std::string_v
 Result<Profile> load_from_library(std::string_view name) {
   const auto found = library_profile(name);
   if (found) return parse_profile(found->first, found->second, library_profile);
-  std::vector<std::string> known;
+  std::vector<std::string> known, names;
   for (const LibraryEntry& e : library()) {
     if (e.kind != LibraryKind::profile) continue;
     known.emplace_back(e.name);
     known.emplace_back(e.own_name);
+    names.emplace_back(e.name);
   }
-  return error("no profile '" + std::string(name) + "' in the library", did_you_mean(name, known));
+  return error("no profile '" + std::string(name) + "' in the library", did_you_mean(name, nearest(name, known).empty() ? names : known));
 }
 
 std::string_view dialect_text(std::string_view name) {

@@ -4,6 +4,9 @@
 #include <cmath>
 #include <optional>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "base/edit_distance.h"
 #include "hwdesc/any_value.h"
 #include "hwdesc/check.h"
@@ -60,6 +63,8 @@ Result<Override> parse_override(std::string_view text) {
     out.op = Op::set;  // `a.*=1`: the last segment is the star
     end = equals;
   }
+  if (const char before = text[equals - 1]; before == '/' || before == '-')
+    return error_in(static_cast<int>(equals), fmt::format("there is no {}=", before), before == '/' ? "path*=0.5 halves" : "path+=-1 takes one off");
   out.path_text = trim(text.substr(0, end));
   out.path = split(out.path_text);
   out.value = trim(text.substr(equals + 1));
@@ -238,9 +243,20 @@ Diag Apply::unmatched(const Profile& profile) const {
       if (std::find(known.begin(), known.end(), text) == known.end()) known.push_back(text);
     }
   });
+  // A word that is wrong below a right beginning, best told by what lies there.
+  Path beginning = change_.path;
+  std::vector<std::string> there;
+  while (there.empty() && beginning.size() > 1) {
+    beginning.pop_back();
+    const std::string prefix = dotted(beginning) + ".";
+    for (const std::string& k : known)
+      if (k.starts_with(prefix) && k.find('.', prefix.size()) == std::string::npos) there.push_back(k.substr(prefix.size()));
+  }
   const std::string near = nearest(change_.path_text, known);
-  return error_in(1, "no place '" + change_.path_text + "' in profile '" + profile.name + "'",
-                  near.empty() ? "" : "did you mean '" + near + "'?");
+  std::string hint = near.empty() ? "" : "did you mean '" + near + "'?";
+  if (const bool plain = std::find(change_.path.begin(), change_.path.end(), "*") == change_.path.end(); plain && !there.empty() && !near.starts_with(dotted(beginning) + "." + change_.path[beginning.size()]))
+    if (nearest(change_.path[beginning.size()], there).empty()) hint = fmt::format("{} has: {}", dotted(beginning), fmt::join(there, ", "));
+  return error_in(1, "no place '" + change_.path_text + "' in profile '" + profile.name + "'", hint);
 }
 
 // Errors of `after` that `before` did not have.

@@ -70,6 +70,8 @@ std::string fault_of(const Index& a, size_t axes, int depth) {
   return "";
 }
 
+constexpr int64_t kMostCounted = int64_t{1} << 24;
+
 size_t arity_of(ScalarOp op) {
   switch (op) {
     case ScalarOp::read: case ScalarOp::constant: case ScalarOp::axis: return 0;
@@ -89,6 +91,8 @@ std::string fault_of(const Scalar& s, const Node& n, int depth) {
     return fmt::format("uses operand {}, the node has {}", s.operand, n.reads.size());
   if (s.op == ScalarOp::axis && outside(n.axes.size()))
     return fmt::format("uses axis {}, the node has {}", s.operand, n.axes.size());
+  if (s.op == ScalarOp::axis && n.axes[static_cast<size_t>(s.operand)].extent > kMostCounted)
+    return fmt::format("takes the place along axis {} as a number, which f32 tells apart up to {} only", n.axes[static_cast<size_t>(s.operand)].name, kMostCounted);
   for (const Scalar& arg : s.args)
     if (std::string fault = fault_of(arg, n, depth + 1); !fault.empty()) return fault;
   return "";

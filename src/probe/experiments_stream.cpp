@@ -111,13 +111,11 @@ void measure_stream(Session& s, const std::string& experiment, StreamPoint p, in
   s.emit(s.bench.measure(experiment, p.access, conditions_of(p), job));
 }
 
-constexpr int64_t kMostChunks = 64 << 20;  // of all groups,
-constexpr int64_t kChunksOfAll = 4;        // or such a part of the buffer, where that is more
 constexpr double kLeastFar = 0.25e-3;      // s of a sample: what launching takes is not told to more than a few microseconds
 constexpr int64_t kMostFar = int64_t{4} << 30, kMemoryOfFar = 32;  // bytes of a buffer, whose places floats can count; a part of the memory
 constexpr int64_t kGroupsStarted = 1 << 14;
 constexpr int64_t kChunkBytes = 4 << 20;  // of far memory per sample and unit: short samples escape interruptions
-constexpr size_t kFarVisits = 4;          // a round, spread over it, of reading by all units: others come and go within milliseconds
+constexpr size_t kFarVisits = 12;         // a round, spread over it, of reading by all units: others come and go within milliseconds
 constexpr int kFarSimulated = 8;          // noise of 3 % leaves less than 1 % of the median of two turns
 
 // From one group's chunk to the next: an odd number of blocks, so that those who go in step meet in no sets of their own,
@@ -127,7 +125,7 @@ int64_t apart_of(int64_t chunk) { return chunk + (chunk % 2 == 0 ? 1 : 2); }
 // A chunk for each group per sample, side by side. On simulated devices chunks are as small as the target allows.
 Job far_job(const Bench& bench, const StreamPoint& p, int from, int to, const std::shared_ptr<Way>& way) {
   Job job = stream_job(p, from, to, 0.3e-3);
-  const int64_t all = std::min(way->blocks(), std::max(kMostChunks / kBlockBytes, way->blocks() / kChunksOfAll));
+  const int64_t all = far_bytes_of_a_sample(way->blocks() * kBlockBytes) / kBlockBytes;
   const bool several = p.units > 1;
   const int64_t most = std::clamp<int64_t>(all / p.units - (several ? 2 : 0), 1, kChunkBytes / kBlockBytes);
   const int64_t step = bench.simulated() ? 1 : most;

@@ -77,6 +77,11 @@ std::vector<int64_t> streamed_footprints(const Known& known, int units, int64_t 
   return out;
 }
 
+int64_t far_bytes_of_a_sample(int64_t buffer) {
+  constexpr int64_t kMostChunks = 64 << 20, kChunksOfAll = 4;  // bytes; or such a part of the buffer, where that is more
+  return std::min(buffer, std::max(kMostChunks, buffer / kChunksOfAll));
+}
+
 int64_t window_of_group(int64_t g, int units, int64_t windows) { return (g % units + g / units) % windows; }
 
 int64_t footprint_beyond(const Known& known, int64_t most) {

@@ -39,6 +39,9 @@ int64_t window_of_group(int64_t g, int units, int64_t windows);
 // Bytes in total that no cache holds much of: eight times what the last one may hold, at least 64 MiB, at most `most`.
 int64_t footprint_beyond(const Known& known, int64_t most);
 
+// Bytes of one buffer that all groups of a sample of far memory pass at most: the whole of a small one, else a part.
+int64_t far_bytes_of_a_sample(int64_t buffer);
+
 // Bytes per unit, ascending, for a sweep by all units that shows where each cache stops holding what is streamed: from
 // a quarter of the first one to four times what the last one may hold, at least 64 MiB in total, a quarter of an octave apart;
 // then one beyond all of them. In total at most `most`. Empty: no knees.

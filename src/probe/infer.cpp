@@ -36,8 +36,7 @@ std::string level_name(size_t i, size_t n) { return i + 1 == n ? "dram" : "l" + 
 Result<hwdesc::Profile> infer(const Observations& raw) {
   const Observations all = with_ticks(undisturbed(whole(raw)));
   const Known known = known_from(all);
-  if (known.clock_hz <= 0 && known.levels.plateaus.empty())
-    return error("these observations hold neither a clock nor a latency curve", "let the probe run further: --resume");
+  if (all.points.empty()) return error("these observations hold no sample", "let the probe run further: --resume");
   hwdesc::Profile p;
   p.name = profile_name(all.fact("name"));
   p.chip_class = known.threads && all.fact("class") != "cpu" ? "gpu" : "cpu";

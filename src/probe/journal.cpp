@@ -214,7 +214,7 @@ bool has_journal(const std::string& directory) {
 Result<Observations> read_journal(const std::string& directory) {
   const std::string file = directory + "/" + kJournalFile;
   std::ifstream in(file, std::ios::binary);
-  if (!in) return error(fmt::format("there is no {}", file), "give the directory of an earlier probe; without --resume one begins");
+  if (!in) return error(fmt::format("there is no {}", file), "give the directory of an earlier probe");
   const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   return parse_journal(text, file);
 }

@@ -87,7 +87,7 @@ class Prober {  // invariant: everything in observations_ that was measured here
   double build_seconds_ = 0, seconds_ = 0;
   double started_ = 0;  // when the first experiment began
   double allotted_ = 0, least_ = 0;       // of the budget, s: to what is still to be done; per weight, in any case
-  double weight_ = 0;                     // of what is still to be begun
+  double weight_ = 0, weights_ = 0;       // of what is still to be begun, of all that is to be done
   int turns_ = 1;
   Diags unbuilt_;                         // why there are no kernels to measure with
   Diags unwritten_;                       // why the journal is not kept: nothing more is measured
@@ -100,9 +100,11 @@ void Prober::take(const std::string& line) {
 
 void Prober::conclude(const Ending& e) { take(to_line(e)); }
 
-// What experiments overrun is not known before; those to come have their least in any case.
+// What experiments overrun is not known before: those to come have their least in any case, and take as long for their weight as those did.
 void Prober::report_time(const std::string& experiment) const {
-  const double left = std::max({0.0, allotted_ - (now_seconds() - started_), least_ * weight_});
+  const double gone = now_seconds() - started_, done = weights_ - weight_;
+  const double by_pace = done > 0 ? gone / done * weight_ : 0;
+  const double left = std::max({0.0, allotted_ - gone, least_ * weight_, by_pace});
   report(1 - std::min(1.0, left / budget()), fmt::format("{}, {:.0f} s left", experiment, std::ceil(left)));
 }
 
@@ -157,10 +159,18 @@ void launch_all(runtime::Module& module, const std::vector<ir::Kernel>& kernels)
   if (auto times = module.run(all, {}); !times) fail(times.diags());
 }
 
+// Facts of a device that could not be opened: why, and what to do about it.
+constexpr const char *kNotOpened = "not_opened", *kNotOpenedHint = "not_opened.hint";
+
 // What the device says of itself comes back in `said`.
 Diags Prober::build(Observations& said) {
   report(0, "building kernels");
   const auto body = [&](const Send& send) {
+    if (auto there = runtime::open(device_); !there) {
+      send(to_line(kNotOpened, there.diags().front().message));
+      send(to_line(kNotOpenedHint, there.diags().front().hint));
+      fail(there.diags());
+    }
     open();
     const double start = now_seconds();
     const auto module = load(kernels_, false);
@@ -171,6 +181,7 @@ Diags Prober::build(Observations& said) {
   };
   const auto on_line = [&](const std::string& line) { add_line(line, said); };
   const Ending e = run_worker("build", body, on_line, {kBuildLimit, [&] { return !cancelled(); }});
+  if (const std::string why = said.fact(kNotOpened); !why.empty()) return {error(why, said.fact(kNotOpenedHint))};
   if (e.outcome != Outcome::done) {
     constexpr std::string_view kError = "error: ";  // of the child's own message
     const std::string why = e.reason.starts_with(kError) ? e.reason.substr(kError.size()) : e.reason;
@@ -276,6 +287,7 @@ void Prober::share_out() {
       if (wanted(e, turn)) weight_ += own;
       if (turn < e.times && asked_for(e)) asked += own;
     }
+  weights_ = weight_;
   allotted_ = asked > 0 ? budget() * weight_ / asked : 0;
   least_ = asked > 0 ? kLeast * budget() / asked : 0;
 }
@@ -343,6 +355,8 @@ Result<ProbeResult> Prober::run() {
   if (!unbuilt_.empty()) return unbuilt_;
   if (const std::string why = last_failure(observations_, "checks"); !why.empty() && !observations_.finished("checks"))
     return error(fmt::format("the device failed the checks: {}", why));
+  if (observations_.points.empty() && !options_.only.empty())
+    return error("there was nothing that these experiments could measure by themselves: they begin with what others found", "--only with compute, memory or control runs what they need, too");
   auto profile = infer(observations_);
   if (!profile) return with(profile.diags(), warnings_of(observations_));
   Diags warnings = warnings_of(observations_);

@@ -52,7 +52,7 @@ Result<std::unique_ptr<Device>> open(const std::string& id) {
       ids.push_back(d.id);
     }
     for (const Absence& a : found.absent)
-      if (a.id == id) return error(fmt::format("device '{}' is not usable: {}", id, a.reason), a.hint);
+      if (a.id == id || id.starts_with(a.id + ":")) return error(fmt::format("device '{}' is not usable: {}", id, a.reason), a.hint);
   }
   const std::string near = nearest(id, ids);
   return error(fmt::format("there is no device '{}'; there {}", id, ids.empty() ? "are none" : fmt::format("are: {}", fmt::join(ids, ", "))),

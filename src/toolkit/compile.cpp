@@ -1,8 +1,11 @@
 #include "toolkit/compile.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <cstring>
 
+#include "base/quantity.h"
 #include "codegen/dialect.h"
 #include "codegen/render.h"
 #include "files/files.h"
@@ -48,38 +51,34 @@ Result<std::vector<KernelSource>> render_sources(std::span<const ir::Kernel> ker
   return out;
 }
 
-Diag not_built(const std::string& api, const runtime::Found& found) {
-  std::string why = "this version runs none";
-  for (const runtime::Absence& a : found.absent)
-    if ((a.api.empty() ? a.id : a.api) == api) why = a.reason;
-  Diag d = error("kernels were printed, not built: no device here runs api '" + api + "': " + why);
-  d.severity = Severity::note;
-  return d;
+Diag not_built(Diag why) {
+  why.message = "kernels were printed, not built: " + why.message;
+  why.severity = Severity::note;
+  return why;
 }
 
 // Fills the cache of built kernels by loading them once on the first device that runs this api.
 Diags build_kernels(Bundle& bundle, std::span<const ir::Kernel> kernels,
                     const hwdesc::Target& target, const CompileOptions& options) {
-  const runtime::Found found = runtime::devices();
-  for (const runtime::DeviceInfo& info : found.devices) {
-    if (info.api != target.api.name) continue;
-    Result<std::unique_ptr<runtime::Device>> device = open_ready(info.id, target);
-    if (!device) {
-      bundle.notes = device.diags();
-      for (Diag& d : bundle.notes) d.severity = Severity::warning;
-      return {};
-    }
-    runtime::LoadOptions load;
-    load.cache_dir = options.cache_dir;
-    load.progress = options.progress;
-    load.cancel = options.cancel;
-    Result<std::unique_ptr<runtime::Module>> module = (*device)->load(kernels, target, load);
-    if (!module) return module.diags();
-    bundle.build_s = (*module)->build_seconds();
-    bundle.notes = (*module)->warnings();
+  const Result<std::string> id = first_device(target.api.name);
+  if (!id) {
+    bundle.notes = {not_built(id.diags().front())};
     return {};
   }
-  bundle.notes = {not_built(target.api.name, found)};
+  Result<std::unique_ptr<runtime::Device>> device = open_ready(*id, target);
+  if (!device) {
+    bundle.notes = device.diags();
+    for (Diag& d : bundle.notes) d.severity = Severity::warning;
+    return {};
+  }
+  runtime::LoadOptions load;
+  load.cache_dir = options.cache_dir;
+  load.progress = options.progress;
+  load.cancel = options.cancel;
+  Result<std::unique_ptr<runtime::Module>> module = (*device)->load(kernels, target, load);
+  if (!module) return module.diags();
+  bundle.build_s = (*module)->build_seconds();
+  bundle.notes = (*module)->warnings();
   return {};
 }
 
@@ -130,6 +129,21 @@ Result<std::vector<ir::Kernel>> lower_plan(const ir::Plan& plan, const hwdesc::T
   return kernels;
 }
 
+namespace {
+
+// All of it lies in the largest memory that units share, where the profile knows how large that is.
+Diags room_for(const ir::Plan& plan, const hwdesc::Profile& profile) {
+  const hwdesc::MemoryLevel* largest = nullptr;
+  for (const hwdesc::MemoryLevel& m : profile.memory)
+    if ((m.per == "device" || m.per == "host") && m.managed == hwdesc::Managed::explicit_ && m.capacity.known() && (largest == nullptr || m.capacity.value->v > largest->capacity.value->v)) largest = &m;
+  const auto needed = static_cast<double>(plan.arena_bytes + plan.weights_bytes);
+  if (largest == nullptr || needed <= largest->capacity.value->v) return {};
+  const auto text = [](double bytes) { return print_quantity(bytes, "", Dimension::bytes); };
+  return {error(fmt::format("intermediate values and weights take {}, memory.{} of {} has {}", text(needed), largest->name, profile.name, text(largest->capacity.value->v)))};
+}
+
+}  // namespace
+
 Result<Bundle> compile_bundle(ir::Graph graph, const hwdesc::Profile& profile,
                               const CompileOptions& options) {
   const Result<hwdesc::Target> target = target_of(profile, options.api);
@@ -146,6 +160,7 @@ Result<Bundle> compile_bundle(ir::Graph graph, const hwdesc::Profile& profile,
   bundle.estimates = std::move(compiled->estimates);
   bundle.total = std::move(compiled->total);
   bundle.weights = pack_weights(bundle.plan, compiled->constants);
+  if (const Diags diags = room_for(bundle.plan, profile); !diags.empty()) return diags;
   const Diags diags = add_kernels(bundle, *target, options);
   if (!diags.empty()) return diags;
   return bundle;

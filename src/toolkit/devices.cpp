@@ -16,4 +16,14 @@ Result<std::unique_ptr<runtime::Device>> open_ready(const std::string& id,
   return device;
 }
 
+Result<std::string> first_device(const std::string& api) {
+  const runtime::Found found = runtime::devices();
+  for (const runtime::DeviceInfo& d : found.devices)
+    if (d.api == api) return d.id;
+  std::string why = "this version runs none", hint;
+  for (const runtime::Absence& a : found.absent)
+    if ((a.api.empty() ? a.id : a.api) == api) why = a.reason, hint = a.hint;
+  return error("no device here runs api '" + api + "': " + why, hint);
+}
+
 }  // namespace assay::toolkit

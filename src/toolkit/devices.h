@@ -15,4 +15,7 @@ namespace assay::toolkit {
 Result<std::unique_ptr<runtime::Device>> open_ready(const std::string& id,
                                                     const hwdesc::Target& target);
 
+// The id of the first device here that runs `api`. Errors: none does, with why where that is known.
+Result<std::string> first_device(const std::string& api);
+
 }  // namespace assay::toolkit

@@ -37,8 +37,9 @@ hwdesc::Library lookup_beside(const std::string& file) {
   };
 }
 
+// Names of the library have one slash: vendor/chip.
 bool looks_like_path(const std::string& name) {
-  return name.find('/') != std::string::npos || name.ends_with(".yaml") || name.ends_with(".yml");
+  return directory_exists(name) || name.starts_with('.') || name.starts_with('/') || std::count(name.begin(), name.end(), '/') > 1 || name.ends_with(".yaml") || name.ends_with(".yml");
 }
 
 std::string_view chip_of(const hwdesc::LibraryEntry& e) {
@@ -88,6 +89,11 @@ Result<hwdesc::Profile> load_profile(const std::string& name_or_path,
     const auto found = find_profile(path);
     if (found) return parse_profile_text(found->first, found->second, options);
     if (!looks_like_path(path)) return unknown_profile(path);
+    if (directory_exists(path)) {
+      Diag d = error("is a directory without a profile.yaml", "a profile's file, or a directory that `assay probe` left");
+      d.file = path;
+      return d;
+    }
   }
   const Result<std::string> text = read_text(path, kMaxBytes);
   if (!text) return text.diags();

@@ -33,12 +33,16 @@ Simulation simulate_program(const ir::Program& p, const model::Machine& machine,
   const std::vector<simulator::Range> where = simulator::ranges_apart(p);
   simulator::CacheState state;
   if (!cold) state = simulator::after(p, machine, {}, where);
-  Result<ir::Kernel> kernel = lower::legal(p, target).empty()
-                                  ? lower::lower(p, target)
-                                  : Result<ir::Kernel>(error("not legal"));
+  Diags illegal = lower::legal(p, target);
+  Result<ir::Kernel> kernel = illegal.empty() ? lower::lower(p, target) : Result<ir::Kernel>(illegal);
   lower::Counts counts;
   if (kernel) counts = lower::count(*kernel);
   Simulation s;
+  s.notes = std::move(illegal);
+  for (Diag& d : s.notes) {
+    d.severity = Severity::warning;
+    d.message = "no kernel of it could run there: " + d.message;
+  }
   s.name = p.name;
   s.steps = {p.name};
   s.classes = {class_of(p)};

@@ -18,6 +18,7 @@ struct Simulation {
   std::vector<std::string> classes;        // of each step's program, as calibrations have them
   std::vector<model::Estimate> estimates;  // per step
   model::Estimate total;
+  Diags notes;  // why no kernel of the program could run there: its counts are closed forms
 };
 
 struct SimulateOptions {

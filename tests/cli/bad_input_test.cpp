@@ -20,6 +20,11 @@ std::string write(const std::string& path, const std::string& text) {
   return path;
 }
 
+std::string read_all(const std::string& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
 void expect_bad(const Outcome& o, const std::string& message, int code = 2) {
   EXPECT_EQ(o.code, code) << o.err;
   EXPECT_THAT(o.err, HasSubstr(message));
@@ -41,6 +46,9 @@ TEST(BadInput, MissingFiles) {
   expect_bad(run_assay({"simulate", dir.at("none.yaml"), "--profile", kProfile}),
              "there is no such file");
   expect_bad(run_assay({"probe", "--from", dir.at("none"), "-o", dir.at("p.yaml")}), "error:");
+  expect_bad(run_assay({"simulate", dir.at("none")}), "there is no such file");
+  expect_bad(run_assay({"profile", "check", "nvidia/h2000"}), "did you mean 'nvidia/h200'?");
+  expect_bad(run_assay({"profile", "check", dir.path()}), "is a directory without a profile.yaml");
 }
 
 TEST(BadInput, Calibrate) {
@@ -114,6 +122,25 @@ TEST(BadInput, WrongOptions) {
              "--budget 'soon' is not a time");
   expect_bad(run_assay({"probe", "-o", dir.at("p.yaml"), "--resume"}),
              "--resume needs the directory to go on with");
+  expect_bad(run_assay({"probe", "-o", dir.at("p.yaml"), "--only", "nosuch"}), "there is no experiment 'nosuch'");
+  expect_bad(run_assay({"compile", "x.onnx", "--op", "matmul m=2 n=2 k=2", "--profile", kProfile, "-o", out}), "are both given");
+  expect_bad(run_assay({"compile", "x.onnx", "--dim", "N=1", "--dim", "N=2", "--profile", kProfile, "-o", out}), "--dim N is given twice");
+  expect_bad(run_assay({"compile", "--op", "matmul m=2 n=2 k=2", "--dim", "N=1", "--profile", kProfile, "-o", out}), "--dim is for models");
+  const Outcome one = run_assay({"compile", "--op", "matmul m=0 n=2 k=2", "--profile", kProfile, "-o", out});
+  EXPECT_EQ(one.err, "error: 'm=0' is not m=<whole number from 1 to 2^31>\n") << "and not missing, too";
+  expect_bad(run_assay({"compile", "--op", "matmul m=512 n=512 k=512", "--profile", kProfile, "--set", "memory.dram.capacity=1 MiB", "-o", out}),
+             "intermediate values and weights take 3 MiB, memory.dram of generic-x86-avx512-2core has 1 MiB");
+  expect_bad(run_assay({"validate", "--profile", kProfile, "-o", dir.at("t.svg")}), "its .svg goes beside it");
+}
+
+// What could not be written anywhere was no success.
+TEST(BadInput, AStandardOutputThatTakesNothing) {
+  const ScratchDirectory dir;
+  for (const char* command : {"devices", "'profile' 'list'", "'profile' 'schema'", "'profile' 'show' 'generic/x86-avx512-2core'"}) {
+    const std::string limited = "(ulimit -f 0; exec '" + std::string(ASSAY_BINARY) + "' " + command + ") > '" + dir.at("out") + "'";
+    const Outcome o = run_program("/bin/sh", {"-c", "(" + limited + "; echo $?) 2>&1 | cat"});
+    EXPECT_EQ(o.out, "assay: standard output can not be written: File too large\n2\n") << command;
+  }
 }
 
 TEST(BadInput, UnwritableOutput) {
@@ -123,7 +150,9 @@ TEST(BadInput, UnwritableOutput) {
       run_assay({"compile", "--op", "matmul m=2 n=2 k=2", "--profile", kProfile, "-o", deep}),
       "cannot be written");
   expect_bad(run_assay({"probe", "-o", deep}), "cannot be written");
-  const std::string file = write(dir.at("file"), "");
+  const std::string file = write(dir.at("file"), "mine");
+  expect_bad(run_assay({"probe", "-o", file}), "file: error: is there already, and no directory");
+  EXPECT_EQ(read_all(file), "mine");
   expect_bad(run_assay({"compile", "--op", "matmul m=2 n=2 k=2", "--profile", kProfile, "-o", file,
                         "--no-build"}),
              "is a file, a directory was expected");

@@ -141,6 +141,9 @@ TEST(Commands, CompileForAnAbsentDevice) {
                               {{"ASSAY_CUDA_LIBRARY", "/nonexistent/libcuda.so"}});
   ASSERT_EQ(o.code, 0) << o.err;
   EXPECT_THAT(o.err, HasSubstr("note: kernels were printed, not built: no device here runs api 'cuda': no CUDA driver: /nonexistent/libcuda.so"));
+  const Outcome ran = run_assay({"run", bundle}, {{"ASSAY_CUDA_LIBRARY", "/nonexistent/libcuda.so"}});
+  EXPECT_EQ(ran.code, 3);
+  EXPECT_TRUE(ran.err.starts_with("error: no device here runs api 'cuda': no CUDA driver: /nonexistent/libcuda.so")) << ran.err;
   std::ifstream kernel(bundle + "/kernels/matmul_0.cuda");
   std::stringstream text;
   text << kernel.rdbuf();

@@ -71,12 +71,40 @@ TEST(ProbeCommand, ANewDirectoryHoldsItsObservationsToo) {
 
 TEST(ProbeCommand, BudgetsHaveNames) {
   const Probed p;
+  const auto asked = [&](const char* option, const char* time) { return run_assay({"probe", "--device", "cpu:9", option, time, "-o", p.at("x.yaml")}); };
+  for (const char* budget : {"60s", "3min", "full"}) EXPECT_EQ(asked("--budget", budget).code, 3) << budget << ": what is missing is the device";
+  EXPECT_EQ(asked("--budget", "fill").code, 2);
+  EXPECT_THAT(asked("--budget", "fill").err, HasSubstr("such as 40s, 3min or full"));
+  EXPECT_EQ(asked("--patience", "full").code, 2);
+  EXPECT_THAT(asked("--patience", "full").err, HasSubstr("such as 40s or 3min\n"));
+}
+
+TEST(ProbeCommand, WhatTouchesNoDeviceTakesNothingOfOne) {
+  const Probed p;
   record(p.at("obs"), "cpp", 1);
-  for (const char* budget : {"60s", "3min", "full"})
-    EXPECT_EQ(run_assay({"probe", "--from", p.at("obs"), "--budget", budget, "-o", p.at("x.yaml")}).code, 0) << budget;
-  const Outcome o = run_assay({"probe", "--from", p.at("obs"), "--budget", "fill", "-o", p.at("x.yaml")});
-  EXPECT_EQ(o.code, 2);
-  EXPECT_THAT(o.err, HasSubstr("such as 40s, 3min or full"));
+  for (const auto& [option, value] : {std::pair{"--budget", "60s"}, {"--only", "clock"}, {"--device", "cpu:0"}}) {
+    const Outcome o = run_assay({"probe", "--from", p.at("obs"), option, value, "-o", p.at("x.yaml")});
+    EXPECT_EQ(o.code, 2) << option;
+    EXPECT_THAT(o.err, HasSubstr(std::string(option) + " excludes --from"));
+  }
+}
+
+TEST(ProbeCommand, DevicesThatAreNotThereAreNamedWithWhatIs) {
+  const Probed p;
+  const Outcome o = run_assay({"probe", "--device", "cpu:9", "-o", p.at("x.yaml")});
+  EXPECT_EQ(o.code, 3);
+  EXPECT_TRUE(o.err.starts_with("error: there is no device 'cpu:9'; there are: cpu:0")) << o.err;
+  EXPECT_THAT(o.err, HasSubstr("\nhint: did you mean 'cpu:0'?\n"));
+  const Outcome none = run_assay({"probe", "--device", "virtual:nope", "-o", p.at("x.yaml")});
+  EXPECT_TRUE(none.err.starts_with("error: no profile 'nope' in the library\nhint: one of: amd/mi210, apple/")) << none.err;
+}
+
+TEST(ProbeCommand, ExperimentsThatNeedOthersSaySo) {
+  const Probed p;
+  const Outcome o = run_assay({"probe", "--device", "virtual:qualcomm/adreno-640", "--only", "latency", "--budget", "1s", "-o", p.at("x")});
+  EXPECT_EQ(o.code, 3);
+  EXPECT_THAT(o.err, HasSubstr("nothing that these experiments could measure by themselves"));
+  EXPECT_THAT(o.err, HasSubstr("hint: --only with compute, memory or control"));
 }
 
 TEST(ProbeCommand, WhereNothingIsNothingGoesOn) {

@@ -118,6 +118,38 @@ TEST(Split, RowsThatAreNoMultipleOfAWaveAreReducedToo) {
   expect_same_values(b.g, split, inputs);
 }
 
+// What `s` is in f32, as kernels compute it, where the axes are `at` and all that is read is `read`.
+float in_f32(const ir::Scalar& s, const std::vector<int64_t>& at, float read) {
+  const auto arg = [&](size_t i) { return in_f32(s.args[i], at, read); };
+  switch (s.op) {
+    case ir::ScalarOp::read: return read;
+    case ir::ScalarOp::constant: return static_cast<float>(s.value);
+    case ir::ScalarOp::axis: return static_cast<float>(at[static_cast<size_t>(s.operand)]);
+    case ir::ScalarOp::add: return arg(0) + arg(1);
+    case ir::ScalarOp::mul: return arg(0) * arg(1);
+    case ir::ScalarOp::less: return arg(0) < arg(1) ? 1 : 0;
+    case ir::ScalarOp::select: return arg(0) != 0 ? arg(1) : arg(2);
+    default: ADD_FAILURE() << "an operation that this test does not know"; return 0;
+  }
+}
+
+// The last places of a row that is longer than f32 can count.
+TEST(Split, RowsLongerThanF32CountsToEndWhereTheyEnd) {
+  constexpr int64_t kExtent = (int64_t{1} << 24) + 5, kWidth = 32;
+  Builder b;
+  b.g.outputs = {b.reduce(ir::Combiner::sum, b.input({1, kExtent}))};
+  const ir::Graph split = compiler::split_row_reductions(b.g, kWidth, true);
+  ASSERT_EQ(split.nodes.size(), 2U);
+  const ir::Node& lanes = split.nodes[0];
+  ASSERT_EQ(lanes.axes.back().extent, kExtent / kWidth + 1);
+  for (int64_t place = kExtent - 2 * kWidth; place < (kExtent / kWidth + 1) * kWidth; ++place) {
+    std::vector<int64_t> at(lanes.axes.size(), 0);
+    at[at.size() - 2] = place % kWidth;
+    at.back() = place / kWidth;
+    EXPECT_EQ(in_f32(lanes.body, at, 3), place < kExtent ? 3 : 0) << place << " of " << kExtent;
+  }
+}
+
 TEST(Split, LongSumsOfFewResultsAreTakenInParts) {
   std::mt19937 rng(10);
   Builder b;

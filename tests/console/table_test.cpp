@@ -16,6 +16,7 @@ TEST(Table, DurationsHaveThreeDigits) {
 
 TEST(Table, QuantitiesAreRounded) {
   EXPECT_EQ(rounded_quantity("1939188 B"), "1.85 MiB");
+  EXPECT_EQ(rounded_quantity("11584 KiB"), "11.3 MiB");
   EXPECT_EQ(rounded_quantity("336160 MB/s"), "336 GB/s");
   EXPECT_EQ(rounded_quantity("53134 ps"), "53.1 ns");
   EXPECT_EQ(rounded_quantity("85403 kHz"), "85.4 MHz");

@@ -56,6 +56,11 @@ TEST(Override, a_star_stands_for_any_key) {
 TEST(Override, complaints) {
   EXPECT_EQ(effect("memory.l2.capacity*=2"),
             "error: no place 'memory.l2.capacity' in profile 'small'\nhint: did you mean 'memory.l1.capacity'?\n");
+  EXPECT_EQ(effect("memory.hbm.bandwidth=1 GB/s"), "error: no place 'memory.hbm.bandwidth' in profile 'small'\nhint: memory has: l1, dram\n");
+  EXPECT_EQ(effect("memory.l1.capacity/=2"), "error: there is no /=\nhint: path*=0.5 halves\n");
+  EXPECT_EQ(effect("topology.unit.count=1.5"), "error: topology.unit.count: 1.5 is no whole number\n");
+  EXPECT_EQ(effect("topology.unit.count=1e20"), "error: topology.unit.count: 1e20 is out of all bounds\nhint: from 1e-18 to 1e18 of the unit without a prefix\n");
+  EXPECT_EQ(effect("memory.dram.bandwidth*=1e-300").substr(0, 35), "error: memory.dram.bandwidth.read: ");
   EXPECT_EQ(effect("memory.l1=3"),
             "error: 'memory.l1' is a structure, not a value\nhint: name one of its values, as memory.l1.name\n");
   EXPECT_EQ(effect("memory.l1.capacity=3 KB"), "error: unknown unit 'KB'\nhint: kB is 1000 B, KiB is 1024 B\n");

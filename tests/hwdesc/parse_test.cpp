@@ -146,6 +146,12 @@ TEST(Parse, implausible_memories_are_warned_of) {
             "hint: memory is listed near to far\n"
             "warning: memory.l2.capacity: smaller than that of 'l1', which is listed nearer\n"
             "hint: memory is listed near to far\n");
+  const auto line = parse_profile(varied("capacity: 32 KiB", "capacity: 32 KiB, line: 7 B"), "p.yaml", no_library);
+  ASSERT_TRUE(line.ok()) << render(line.diags());
+  EXPECT_EQ(render(check(*line)), "warning: memory.l1.line: 7 B is no power of two\n");
+  const auto toaster = parse_profile(varied("name: small", "name: small\nclass: toaster"), "p.yaml", no_library);
+  ASSERT_TRUE(toaster.ok()) << render(toaster.diags());
+  EXPECT_EQ(render(check(*toaster)), "warning: class: 'toaster' is no class of chips\nhint: one of: cpu, gpu, mobile_gpu, npu\n");
 }
 
 TEST(Parse, what_predicting_needs_is_a_separate_question) {

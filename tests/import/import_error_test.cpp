@@ -50,6 +50,10 @@ TEST(ImportErrors, SymbolicShapesUnlessBound) {
   const Result<ir::Graph> g = m.import(options);
   ASSERT_TRUE(g.ok());
   EXPECT_EQ(g.value().tensors[0].shape, (Shape{4, 3}));
+  options.dims["batch"] = 4;
+  const Result<ir::Graph> none = m.import(options);
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(render(none.diags()), "test.onnx: error: no input has a dimension \"batch\"\nhint: there are: N\n");
 }
 
 TEST(ImportErrors, WrongElementCounts) {

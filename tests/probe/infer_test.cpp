@@ -471,10 +471,40 @@ TEST(Infer, OfFarMemoryNearlyAsManyGroupsCountAsTheMost) {
   o.facts.insert(o.facts.end(), {{"lanes", "threads"}, {"widths", "8"}});
   const double far = static_cast<double>(inferred(o).memory.size() - 1);
   for (const auto& [groups, rate] : {std::pair{400.0, 90e9}, std::pair{390.0, 100e9}, std::pair{380.0, 110e9}, std::pair{200.0, 300e9}}) {
-    o.points.push_back(block("far", "copy", {{"level", far}, {"units", groups}, {"bytes", 65536}}, 1 / rate));
+    o.points.push_back(block("far", "copy", {{"level", far}, {"units", groups}, {"bytes", 4 << 20}}, 1 / rate));
     o.points.back().foreign = kNobody;
   }
   EXPECT_NEAR(inferred(o).memory.back().bandwidth.copy.value->v, 100e9, 1e9);
+}
+
+// A sample that writes 64 MiB where the cache before holds 16 of them is no rate of far memory.
+TEST(Infer, WhatACacheTakesIsNoRateOfWritingToFarMemory) {
+  const auto bandwidth = [](double bytes, bool threads) {
+    Observations o = made_machine();
+    if (threads) o.facts.insert(o.facts.end(), {{"lanes", "threads"}, {"widths", "8"}});
+    const double far = static_cast<double>(inferred(o).memory.size() - 1);
+    for (const char* what : {"read", "write"}) o.points.push_back(block("far", what, {{"level", far}, {"units", 400}, {"bytes", bytes}}, 1e-11));
+    return inferred(o).memory.back().bandwidth;
+  };
+  EXPECT_FALSE(bandwidth(256 << 10, true).write.known());
+  EXPECT_NE(bandwidth(256 << 10, true).write.note.find("a sample writes 64 MiB at most, of which the cache before takes up to 1"), std::string::npos) << bandwidth(256 << 10, true).write.note;
+  EXPECT_TRUE(bandwidth(256 << 10, true).read.known());
+  EXPECT_TRUE(bandwidth(4 << 20, true).write.known());
+  EXPECT_TRUE(bandwidth(256 << 10, false).write.known());
+}
+
+// Of two chases through a cache the one that was held up is no latency of it.
+TEST(Infer, TheLatencyOfACacheIsTheLesserOfTwoThatDiffer) {
+  const auto latency = [](double again) {
+    Observations o = made_machine();
+    o.points.push_back(block("latency", "chase", {{"level", 2}, {"bytes", 4 << 20}}, again));
+    return inferred(o).memory.at(2).latency;
+  };
+  const auto usual = latency(20e-9), held_up = latency(80e-9);
+  EXPECT_NEAR(usual.value->v, 60, 1);
+  EXPECT_NEAR(held_up.value->v, 60, 1);
+  EXPECT_NEAR(held_up.high->v, 240, 1);
+  EXPECT_NE(held_up.note.find("80.0 ns when it was measured again"), std::string::npos) << held_up.note;
 }
 
 // Where neighbours crowd the first cache the touches of a line's second half are late as well.

@@ -2,6 +2,7 @@
 #include "import/onnx/import_onnx.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <climits>
@@ -31,6 +32,7 @@ class Importer {  // invariant: a name is in failed_ when the node that defines 
     if (graph_.sparse_initializer_size() > 0) report("the graph has sparse initialisers", "save them as dense tensors");
     for (const onnx::ValueInfoProto& v : graph_.input())
       if (!initialisers_.contains(v.name())) attempt([&] { add_input(v); }, v.name());
+    check_dims();
     for (const onnx::NodeProto& n : graph_.node())
       for (const std::string& output : n.output()) outputs_.insert(output);
     for (const onnx::NodeProto& n : graph_.node()) add_node(n);
@@ -76,13 +78,23 @@ class Importer {  // invariant: a name is in failed_ when the node that defines 
     c_.define(t.name(), add_tensor_proto(c_, t, ""));
   }
 
-  int64_t extent_of(const onnx::TensorShapeProto::Dimension& d) const {
+  int64_t extent_of(const onnx::TensorShapeProto::Dimension& d) {
     if (d.has_dim_value()) return d.dim_value();
+    symbolic_.push_back(d.dim_param());
     const auto bound = options_.dims.find(d.dim_param());
     if (d.has_dim_param() && bound != options_.dims.end()) return bound->second;
     refuse(fmt::format("it has the dimension \"{}\" without a fixed extent", d.dim_param()),
            d.dim_param().empty() ? "export the model with static shapes"
                                  : fmt::format("export the model with static shapes, or give {} a value", d.dim_param()));
+  }
+
+  // Values for dimensions that no input has are a mistake in spelling.
+  void check_dims() {
+    for (const auto& [name, extent] : options_.dims) {
+      if (std::find(symbolic_.begin(), symbolic_.end(), name) != symbolic_.end()) continue;
+      const std::string near = nearest(name, symbolic_);
+      report(fmt::format("no input has a dimension \"{}\"", name), !near.empty() ? fmt::format("did you mean {}?", near) : symbolic_.empty() ? "all extents are fixed" : fmt::format("there are: {}", fmt::join(symbolic_, ", ")));
+    }
   }
 
   void add_input(const onnx::ValueInfoProto& v) {
@@ -198,6 +210,7 @@ class Importer {  // invariant: a name is in failed_ when the node that defines 
   Context c_;
   Diags diags_;
   std::set<std::string> initialisers_, failed_, outputs_;
+  std::vector<std::string> symbolic_;  // dimensions of inputs without a number
 };
 
 Diag file_error(std::string_view file, std::string message, std::string hint) {

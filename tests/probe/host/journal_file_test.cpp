@@ -66,7 +66,7 @@ TEST_F(JournalFile, BeginningAnewKeepsTheEarlierOne) {
 
 TEST_F(JournalFile, ThereIsNoneToGoOnWith) {
   EXPECT_FALSE(Journal::go_on(directory_).ok());
-  EXPECT_THAT(render(read_journal(directory_).diags()), testing::HasSubstr("without --resume one begins"));
+  EXPECT_THAT(render(read_journal(directory_).diags()), testing::HasSubstr("give the directory of an earlier probe"));
 }
 
 // A full disk cuts a line off in its middle.
