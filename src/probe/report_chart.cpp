@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "probe/drift.h"
+#include "probe/infer.h"
 #include "probe/report_marks.h"
 #include "probe/stats.h"
 
@@ -223,9 +224,10 @@ bool speaks_of(const Row& row, const Observation& o) {
   return holds(row.experiments, o.experiment) && (*row.whats == '\0' || holds(row.whats, o.what));
 }
 
-std::string condition_text(const std::string& name, double v) {
+// `levels`: of memory, that have names; 0: not known.
+std::string condition_text(const std::string& name, double v, size_t levels) {
   if (name == "bytes" || name == "stride" || name == "distance") return name + " " + human(v, Kind::bytes);
-  if (name == "level") return fmt::format("level {:.0f}", v + 1);
+  if (name == "level") return v < static_cast<double>(levels) ? level_name(static_cast<size_t>(v), levels) : fmt::format("level {:.0f}", v + 1);
   if (name == "lanes" || name == "units" || name == "chains")
     return fmt::format("{:.0f} {}", v, v == 1 ? name.substr(0, name.size() - 1) : name);
   return name + " " + human(v, Kind::count);
@@ -250,12 +252,13 @@ struct Plan {  // which blocks go into which series of one chart, and where
   bool several_whats = false;        // the quantity is part of a series' name
   Show show = Show::time;
   Estimator estimator = kLatency;
+  size_t levels = 0;  // of memory
 };
 
 std::string series_name(const Plan& plan, const Observation& o) {
   std::string out = plan.several_whats && !plan.x.empty() ? o.what : "";
   for (const std::string& name : plan.split)
-    if (o.at.contains(name)) out += (out.empty() ? "" : ", ") + condition_text(name, o.value_at(name));
+    if (o.at.contains(name)) out += (out.empty() ? "" : ", ") + condition_text(name, o.value_at(name), plan.levels);
   return out.empty() ? o.what : out;
 }
 
@@ -310,7 +313,7 @@ bool drawable(const Observation& o, Show show, bool log) {
 
 Chart chart_of(const Row& row, const Source& source) {
   Chart out{row.section, row.title, row.method, row.x_axis, row.y_axis, {}, {}, {}, row.heat};
-  Plan plan{row.x, words_of(row.split), false, row.show, row.estimator};
+  Plan plan{row.x, words_of(row.split), false, row.show, row.estimator, source.known.levels.plateaus.size()};
   std::vector<Observation> blocks;
   std::set<std::string> whats;
   for (const Observation& o : source.all.points)

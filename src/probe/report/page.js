@@ -4,7 +4,15 @@
   const charts = JSON.parse(document.getElementById('charts').textContent);
   const drawn = [];
   const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const colour = i => css('--series-' + (i % 8 + 1));
+  // Colours of their own for a few; of many the order is what tells them apart, from one end of a scale to the other.
+  const kOwnColours = 8;
+  const channels = hex => [1, 3, 5].map(i => parseInt(hex.slice(i, i + 2), 16));
+  const colour = (i, count) => {
+    if (count <= kOwnColours) return css('--series-' + (i + 1));
+    const stops = ['--series-1', '--series-3', '--series-5', '--series-2', '--series-4'].map(css).map(channels);
+    const at = i / (count - 1) * (stops.length - 1), k = Math.min(stops.length - 2, Math.floor(at));
+    return '#' + stops[k].map((v, c) => Math.round(v + (at - k) * (stops[k + 1][c] - v)).toString(16).padStart(2, '0')).join('');
+  };
   const faded = (hex, alpha) => hex + Math.round(alpha * 255).toString(16).padStart(2, '0');
 
   const decimal = [[1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k'], [1, '']];
@@ -84,7 +92,7 @@
   function samplesOf(series, index, chart, count) {
     const shift = chart.names.length ? offset(index, count) : 0;
     const at = p => ({x: p[0] + shift, y: p[1]});
-    const own = colour(index), many = series.samples.length > 1500;
+    const own = colour(index, chart.series.length), many = series.samples.length > 1500;
     const out = [];
     const axis = chart.names.length ? 'positions' : 'x';
     if (series.samples.length)
@@ -98,7 +106,7 @@
   }
 
   function estimatesOf(series, index, chart) {
-    const own = colour(index);
+    const own = colour(index, chart.series.length);
     if (!series.line.length) return [];
     const about = {label: series.name, role: 'estimate', order: 1};
     if (chart.names.length && !chart.y.log) {
@@ -141,6 +149,12 @@
       for (let e = Math.floor(Math.log10(min)); e <= Math.ceil(Math.log10(max)); ++e)
         for (const m of decades > 4 ? [1] : decades > 2 ? [1, 3] : [1, 2, 5])
           if (m * 10 ** e >= min * 0.999 && m * 10 ** e <= max * 1.001) out.push({value: m * 10 ** e});
+    }
+    if (out.length < 3) {  // within a part of a decade: steps that are equal
+      const rough = (max - min) / 4, power = 10 ** Math.floor(Math.log10(rough)), step = [1, 2, 5, 10].find(m => m * power >= rough) * power;
+      const even = [];
+      for (let v = Math.ceil(min / step) * step; v <= max * (1 + 1e-9); v += step) even.push({value: v});
+      if (even.length > out.length) return even;
     }
     return out.length ? out : [{value: min}, {value: max}];
   }
