@@ -377,7 +377,7 @@ void infer_memory(const Observations& all, const Known& known, Profile& to) {
   const Sweep sweep = sweep_of(all);
   join_levels(to.memory, hertz, units, sweep, declared_caches(all), curve_of(chase_blocks(all), Estimator::latency));
   settle_passed(to.memory, hertz, units);
-  add_streamed(to.memory, sweep);
+  add_streamed(to.memory, sweeps_of(all));
   const auto last = std::find_if(to.memory.rbegin(), to.memory.rend(), [](const MemoryLevel& l) { return l.managed == Managed::automatic; });
   if (last != to.memory.rend()) add_passed(all, units, *last);
   for (size_t i = 0; i < to.memory.size(); ++i)

@@ -141,7 +141,37 @@ std::vector<CurvePoint> curve_of(std::span<const Observation> blocks, Estimator 
   return out;
 }
 
-Levels find_levels(std::span<const CurvePoint> curve, size_t expected, size_t most) {
+namespace {
+
+// Octaves that the knees of `runs` are away from `sizes`, as many, in sum.
+double away_from(std::span<const CurvePoint> curve, std::span<const double> y, const std::vector<Run>& runs, std::span<const double> sizes) {
+  double sum = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) sum += std::abs(std::log2(crossing(curve, y, runs[i], runs[i + 1]) / sizes[i]));
+  return sum;
+}
+
+// The first run, the last one, and of those between as many as there are caches less one: the best choice of all.
+std::vector<Run> as_declared(std::span<const CurvePoint> curve, std::span<const double> y, const std::vector<Run>& runs, std::span<const double> sizes) {
+  std::vector<bool> chosen(runs.size() - 2, false);  // every choice of that many, one after the other
+  std::fill(chosen.end() - static_cast<std::ptrdiff_t>(sizes.size() - 1), chosen.end(), true);
+  std::vector<Run> best;
+  double least = std::numeric_limits<double>::infinity();
+  do {
+    std::vector<Run> kept = {runs.front()};
+    for (size_t i = 0; i < chosen.size(); ++i)
+      if (chosen[i]) kept.push_back(runs[i + 1]);
+    kept.push_back(runs.back());
+    if (const double away = away_from(curve, y, kept, sizes); away < least) {
+      least = away;
+      best = std::move(kept);
+    }
+  } while (std::next_permutation(chosen.begin(), chosen.end()));
+  return best;
+}
+
+}  // namespace
+
+Levels find_levels(std::span<const CurvePoint> curve, size_t expected, std::span<const double> sizes) {
   if (curve.size() < 3) return {};
   std::vector<double> raw;
   for (const CurvePoint& p : curve) raw.push_back(std::log(p.seconds));
@@ -151,8 +181,7 @@ Levels find_levels(std::span<const CurvePoint> curve, size_t expected, size_t mo
   merge_close(runs, y, std::log1p(kNear));
   runs = plateaus_of(curve, y, std::move(runs), least_step(raw));
   const size_t shown = runs.size();
-  while (most > 2 && runs.size() > most)
-    runs.erase(std::min_element(runs.begin() + 1, runs.end() - 1, [&](const Run& a, const Run& b) { return octaves(curve, a) < octaves(curve, b); }));
+  if (!sizes.empty() && runs.size() > sizes.size() + 1) runs = as_declared(curve, y, runs, sizes);
   while (runs.size() < expected) {
     const auto [before, found] = flattest(curve, y, runs);
     if (found.end == 0) break;

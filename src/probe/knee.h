@@ -52,8 +52,9 @@ std::vector<CurvePoint> curve_of(std::span<const Observation> blocks, Estimator 
 
 // `curve` by ascending bytes, at least 3 points for any knee. `expected`: plateaus that something else has shown. A
 // cache that others use too has a short and slanting one: the flattest stretches of the ramps make up for what is missing.
-// `most` (0: any number): where others left steps of their own, the narrowest plateaus between the first and the last go.
-Levels find_levels(std::span<const CurvePoint> curve, size_t expected = 0, size_t most = 0);
+// `sizes` (none: any number of levels): of the caches that the system declares. Where others left steps of their own, those plateaus stay whose
+// knees are nearest to these.
+Levels find_levels(std::span<const CurvePoint> curve, size_t expected = 0, std::span<const double> sizes = {});
 
 // The first position where a curve of steps jumps by at least `min_ratio` and stays there (line
 // sizes, register files); nullopt: it never does.

@@ -180,8 +180,9 @@ size_t levels_streamed(const Observations& all) {
 // The latency curve's levels, as many as the system declares, or at least as many as streaming shows: others who crowd a
 // cache leave little of it to see, and steps of their own.
 Levels levels_from(const Observations& all) {
-  const size_t declared = declared_caches(all);
-  return find_levels(curve_of(chase_blocks(all), Estimator::latency), declared > 0 ? declared + 1 : levels_streamed(all), declared > 0 ? declared + 1 : 0);
+  std::vector<double> declared;
+  for (size_t i = 0; i < declared_caches(all); ++i) declared.push_back(declared_bytes(all, i));
+  return find_levels(curve_of(chase_blocks(all), Estimator::latency), declared.empty() ? levels_streamed(all) : declared.size() + 1, declared);
 }
 
 }  // namespace

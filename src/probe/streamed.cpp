@@ -112,6 +112,20 @@ Sweep sweep_of(const Observations& all) {
   return {curve_of(blocks, Estimator::throughput), units.empty() ? 1 : units.back()};
 }
 
+std::vector<Sweep> sweeps_of(const Observations& all) {
+  std::vector<Observations> times;
+  bool within = false;
+  for (const Observation& o : all.points) {
+    const bool one = o.experiment == "streamed";
+    if (one && !within) times.emplace_back();
+    if (one) times.back().points.push_back(o);
+    within = one;
+  }
+  std::vector<Sweep> out;
+  for (const Observations& t : times) out.push_back(sweep_of(t));
+  return out;
+}
+
 std::vector<double> plateau_times(std::span<const MemoryLevel> memory, const Sweep& sweep) {
   std::vector<double> out(memory.size(), 0);
   if (sweep.curve.size() < kFewest) return out;
@@ -127,15 +141,36 @@ std::vector<double> plateau_times(std::span<const MemoryLevel> memory, const Swe
   return out;
 }
 
-void add_streamed(std::vector<MemoryLevel>& memory, const Sweep& sweep) {
+namespace {
+
+// Of each of `memory`, as one sweep tells it; of what is no cache, or where there is no sweep, nothing.
+std::vector<Streamed> streamed_by(const std::vector<MemoryLevel>& memory, const Sweep& sweep) {
+  std::vector<Streamed> out(memory.size());
   const std::vector<double> times = plateau_times(memory, sweep);
   const std::vector<CurvePoint> curve = rising(sweep.curve);
-  if (curve.size() < kFewest) return;
+  if (curve.size() < kFewest) return out;
   for (size_t i = 0; i + 1 < memory.size(); ++i) {
     if (!is_cache(memory[i])) continue;
     size_t next = i + 1;
     while (next + 1 < memory.size() && !is_cache(memory[next])) ++next;
-    memory[i].streamed = streamed_of(curve, {times[i], times[next], parts_in(memory[i], sweep)});
+    out[i] = streamed_of(curve, {times[i], times[next], parts_in(memory[i], sweep)});
+  }
+  return out;
+}
+
+}  // namespace
+
+void add_streamed(std::vector<MemoryLevel>& memory, std::span<const Sweep> sweeps) {
+  std::vector<std::vector<Streamed>> told;
+  for (const Sweep& s : sweeps) told.push_back(streamed_by(memory, s));
+  for (size_t i = 0; i < memory.size() && !told.empty(); ++i) {
+    memory[i].streamed = told.front()[i];
+    std::vector<Streamed> known;
+    for (const auto& t : told)
+      if (t[i].middle.known()) known.push_back(t[i]);
+    if (known.empty()) continue;
+    std::sort(known.begin(), known.end(), [](const Streamed& a, const Streamed& b) { return a.middle.value->v < b.middle.value->v; });
+    memory[i].streamed = known[(known.size() - 1) / 2];
   }
 }
 

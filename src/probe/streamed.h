@@ -24,8 +24,11 @@ struct Sweep {
   double units = 1;               // parts
 };
 
-// Of the experiment `streamed`; without points where it did not run.
+// Of the experiment `streamed`, all of it as one; without points where it did not run.
 Sweep sweep_of(const Observations& all);
+
+// Each time that it ran by itself: others come and go between them, and far memory is faster in one than in another.
+std::vector<Sweep> sweeps_of(const Observations& all);
 
 // The curve as it would be without noise that lets it fall.
 std::vector<CurvePoint> rising(std::span<const CurvePoint> curve);
@@ -37,8 +40,9 @@ double time_at(std::span<const CurvePoint> curve, double bytes);
 // far memory); 0 for what is neither a cache nor far memory, and for caches that the sweep does not reach beyond.
 std::vector<double> plateau_times(std::span<const hwdesc::MemoryLevel> memory, const Sweep& sweep);
 
-// Fills `streamed` of the caches among `memory`. What the sweep can not tell becomes unknown, with why.
-void add_streamed(std::vector<hwdesc::MemoryLevel>& memory, const Sweep& sweep);
+// Fills `streamed` of the caches among `memory`: of the sweeps that tell how much one holds, the one in their middle counts. What none
+// can tell becomes unknown, with why.
+void add_streamed(std::vector<hwdesc::MemoryLevel>& memory, std::span<const Sweep> sweeps);
 
 // What the last cache keeps of data that was used once, and how fast others than the device fill it. Some caches keep what was used again
 // before what comes in for the first time, as intermediate values and weights do; a sweep uses all of it again. All units write some

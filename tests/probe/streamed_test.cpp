@@ -70,7 +70,7 @@ std::vector<MemoryLevel> levels() {
 
 std::vector<MemoryLevel> told_by(const std::vector<CurvePoint>& curve) {
   std::vector<MemoryLevel> m = levels();
-  add_streamed(m, {curve, kUnits});
+  add_streamed(m, std::vector<Sweep>{{curve, kUnits}});
   return m;
 }
 
@@ -141,7 +141,7 @@ TEST(Streamed, ACacheBeyondTheSweepIsUnknownAndSoIsTheStepToIt) {
   std::vector<MemoryLevel> m = levels();
   m[2].capacity.value = Bytes{512 * kMiB};
   const std::vector<CurvePoint> curve = sweep(kCaches, 0, 1);
-  add_streamed(m, {curve, kUnits});
+  add_streamed(m, std::vector<Sweep>{{curve, kUnits}});
   EXPECT_TRUE(m[0].streamed.from.known());
   EXPECT_FALSE(m[1].streamed.from.known());
   EXPECT_FALSE(m[2].streamed.from.known());
@@ -151,7 +151,7 @@ TEST(Streamed, ACacheBeyondTheSweepIsUnknownAndSoIsTheStepToIt) {
 
 TEST(Streamed, WithoutASweepNothingIsSaid) {
   std::vector<MemoryLevel> m = levels();
-  add_streamed(m, {});
+  add_streamed(m, std::vector<Sweep>{Sweep{}});
   EXPECT_EQ(m, levels());
 }
 
@@ -246,6 +246,35 @@ TEST(ForeignFill, IsNotToldByAPauseThatDrivesOutNothingAndOneThatDrivesOutAll) {
   EXPECT_FALSE(v.known());
   EXPECT_NE(v.note, "");
   EXPECT_FALSE(last_cache({}).foreign_fill.known());
+}
+
+// Far memory is read twice as fast in one of three sweeps: pooled, what is far would seem to be held.
+TEST(Streamed, OfSeveralSweepsTheOneInTheMiddleCounts) {
+  Observations all;
+  const auto add = [&](double end, double far) {
+    std::vector<MadeCache> caches = kCaches;
+    caches.back() = {end / 8, end, 150e9};
+    for (const double bytes : test::footprints(12 * kKiB, 64 * kMiB, 4)) all.points.push_back(test::block("streamed", "read", {{"bytes", bytes}, {"units", kUnits}}, stream_time_at(caches, far, bytes)));
+    all.points.push_back(test::block("streamed", "read", {{"bytes", 128 * kMiB}, {"units", kUnits}}, 1 / far));
+    all.points.push_back(test::block("latency", "chase", {{"level", 2}}, 1e-8));
+  };
+  add(16 * kMiB, 40e9);
+  add(20 * kMiB, 80e9);
+  add(32 * kMiB, 40e9);
+  const std::vector<Sweep> sweeps = sweeps_of(all);
+  ASSERT_EQ(sweeps.size(), 3U);
+  std::vector<MemoryLevel> m = {cache("l1", "unit", 48 * kKiB), cache("l2", "unit", 1.2 * kMiB), cache("l3", "device", 16 * kMiB), {}};
+  std::vector<double> middles;
+  for (const Sweep& s : sweeps) {
+    std::vector<MemoryLevel> alone = m;
+    add_streamed(alone, std::span(&s, 1));
+    ASSERT_TRUE(alone[2].streamed.middle.known()) << alone[2].streamed.middle.note;
+    middles.push_back(alone[2].streamed.middle.value->v);
+  }
+  add_streamed(m, sweeps);
+  EXPECT_LT(middles[0], middles[1]);
+  EXPECT_LT(middles[1], middles[2]);
+  EXPECT_EQ(m[2].streamed.middle.value->v, middles[1]);
 }
 
 }  // namespace
