@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <system_error>
+
 #include "cli/calibration_option.h"
 #include "cli/command.h"
 #include "console/options.h"
@@ -56,7 +59,12 @@ Result<Simulated> calibrated(toolkit::Simulation s, const hwdesc::Profile& profi
 }
 
 Result<Simulated> simulate(const Request& r) {
-  if (!directory_exists(r.path) && !file_exists(r.path)) return read_text(r.path).diags();
+  std::error_code ignored;
+  if (!std::filesystem::exists(r.path, ignored)) {
+    Diag d = error("there is no such file");
+    d.file = r.path;
+    return d;
+  }
   if (r.profile.empty() && !directory_exists(r.path))
     return error("--profile is needed: only a bundle's directory has its own");
   Result<hwdesc::Profile> profile =

@@ -42,7 +42,10 @@ ExitCode guarded(const char* program, const std::vector<std::string>& words, Run
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "%s: out of memory\n", program);
   } catch (const std::system_error& e) {
-    if (std::ferror(stdout) != 0) return ExitCode::bad_input;  // of the write; it is said at the end
+    if (std::ferror(stdout) != 0) {  // of the write: it is said at the end
+      errno = e.code().value();
+      return ExitCode::ok;
+    }
     std::fprintf(stderr, "%s: internal error: %s\n", program, e.what());
   } catch (const std::exception& e) {
     std::fprintf(stderr, "%s: internal error: %s\n", program, e.what());
@@ -53,7 +56,7 @@ ExitCode guarded(const char* program, const std::vector<std::string>& words, Run
 // Results that nobody could read are no success. What fmt throws of a full disk, ferror remembers.
 ExitCode with_results_out(const char* program, ExitCode code) {
   const bool out = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
-  if (out || code == ExitCode::interrupted) return code;
+  if (out || code != ExitCode::ok) return code;
   std::fprintf(stderr, "%s: standard output can not be written%s%s\n", program, errno != 0 ? ": " : "", errno != 0 ? std::strerror(errno) : "");
   return ExitCode::bad_input;
 }

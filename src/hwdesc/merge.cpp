@@ -288,6 +288,20 @@ void drop_uncited(Profile& merged, const Profile& first) {
   std::erase_if(merged.references, [&](const NamedText& r) { return !cited.contains(r.first) && !has_reference(first, r.first); });
 }
 
+// A path goes through memories: one of either profile through none that stands here does not stand either.
+void drop_dangling_paths(Merged& out) {
+  const auto stands = [&](const std::string& memory) {
+    return std::any_of(out.profile.memory.begin(), out.profile.memory.end(), [&](const MemoryLevel& m) { return m.name == memory; });
+  };
+  std::erase_if(out.profile.paths, [&](auto& path) {
+    const bool went = !path.through.empty();
+    std::erase_if(path.through, [&](const std::string& memory) { return !stands(memory); });
+    if (!went || !path.through.empty()) return false;
+    std::erase(out.taken, "paths." + key_of(path));
+    return true;
+  });
+}
+
 }  // namespace
 
 Merged merge(const Profile& first, const Profile& second, std::optional<Prefer> prefer) {
@@ -295,6 +309,7 @@ Merged merge(const Profile& first, const Profile& second, std::optional<Prefer> 
   const Profile other = with_keys_beside(second, first);
   Merger merger(other, first.source, prefer, out);
   fields(merger, out.profile);
+  drop_dangling_paths(out);
   drop_uncited(out.profile, first);
   return out;
 }

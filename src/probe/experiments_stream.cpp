@@ -114,7 +114,6 @@ void measure_stream(Session& s, const std::string& experiment, StreamPoint p, in
 constexpr double kLeastFar = 0.25e-3;      // s of a sample: what launching takes is not told to more than a few microseconds
 constexpr int64_t kMostFar = int64_t{4} << 30, kMemoryOfFar = 32;  // bytes of a buffer, whose places floats can count; a part of the memory
 constexpr int64_t kGroupsStarted = 1 << 14;
-constexpr int64_t kChunkBytes = 4 << 20;  // of far memory per sample and unit: short samples escape interruptions
 constexpr size_t kFarVisits = 12;         // a round, spread over it, of reading by all units: others come and go within milliseconds
 constexpr int kFarSimulated = 8;          // noise of 3 % leaves less than 1 % of the median of two turns
 
@@ -127,7 +126,7 @@ Job far_job(const Bench& bench, const StreamPoint& p, int from, int to, const st
   Job job = stream_job(p, from, to, 0.3e-3);
   const int64_t all = far_bytes_of_a_sample(way->blocks() * kBlockBytes) / kBlockBytes;
   const bool several = p.units > 1;
-  const int64_t most = std::clamp<int64_t>(all / p.units - (several ? 2 : 0), 1, kChunkBytes / kBlockBytes);
+  const int64_t most = std::clamp<int64_t>(all / p.units - (several ? 2 : 0), 1, kFarChunk / kBlockBytes);
   const int64_t step = bench.simulated() ? 1 : most;
   job.parameters = [=, units = p.units](int64_t amount) {
     const int64_t chunk = amount * step;
@@ -346,7 +345,7 @@ void run_bandwidth(Session& s) {
 // memory, chunk by chunk: passes over the whole of it would take long. Elsewhere others of the sweep leave its first chunks in the cache.
 // What others leave of the last cache, and which dies the units are on, changes within seconds: later sweeps look again at where it ends.
 void run_streamed(Session& s) {
-  constexpr double kWellWithin = 4;
+  constexpr double kWellWithin = 8;
   if (s.device.threads) return;  // nobody knows which unit a group is on
   std::vector<int64_t> sizes = streamed_footprints(s.known, s.device.units, s.max_bytes);
   std::erase_if(sizes, [&](int64_t bytes) { return static_cast<double>(bytes * s.device.units) < s.known.held / kWellWithin; });
@@ -369,7 +368,8 @@ void run_streamed(Session& s) {
 // Groups of which each has a few blocks at least.
 int most_apart(int64_t total, int groups) { return static_cast<int>(std::clamp<int64_t>(total / (16 * kBlockBytes), 1, groups)); }
 
-// Devices that read in microseconds what lies behind any cache get a longer buffer.
+// Devices that read in microseconds what lies behind any cache get a longer buffer, and so do those whose last cache takes a good part of
+// what a sample writes.
 int64_t long_enough(Session& s, int64_t total, int groups) {
   if (!s.device.threads || s.bench.simulated()) return total;
   const int from = s.bench.allocate(total);
@@ -381,7 +381,8 @@ int64_t long_enough(Session& s, int64_t total, int groups) {
     least = std::min(least, s.bench.run({&l, 1}).at(0));
   }
   const auto times = static_cast<int64_t>(std::ceil(kLeastFar / least));
-  return std::max(total, std::min({total * times, kMostFar, s.device.memory_bytes / kMemoryOfFar / kBlockBytes * kBlockBytes}));
+  const int64_t outweighs = buffer_for_far_bytes(static_cast<int64_t>(kOutweighs * s.known.cached) / kBlockBytes * kBlockBytes);
+  return std::max(total, std::min({std::max(total * times, outweighs), kMostFar, s.device.memory_bytes / kMemoryOfFar / kBlockBytes * kBlockBytes}));
 }
 
 // Total footprint fixed, shared out to the units: both buffers together stay within the limit.

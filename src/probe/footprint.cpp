@@ -77,10 +77,20 @@ std::vector<int64_t> streamed_footprints(const Known& known, int units, int64_t 
   return out;
 }
 
-int64_t far_bytes_of_a_sample(int64_t buffer) {
-  constexpr int64_t kMostChunks = 64 << 20, kChunksOfAll = 4;  // bytes; or such a part of the buffer, where that is more
-  return std::min(buffer, std::max(kMostChunks, buffer / kChunksOfAll));
+namespace {
+
+constexpr int64_t kMostChunks = 64 << 20, kChunksOfAll = 4;  // bytes; or such a part of the buffer, where that is more
+
+}  // namespace
+
+int64_t far_bytes_of_a_sample(int64_t buffer) { return std::min(buffer, std::max(kMostChunks, buffer / kChunksOfAll)); }
+
+int64_t far_bytes_of_a_sample(const Observation& far) {
+  const double groups = far.value_at("units", 1);
+  return std::min(far_bytes_of_a_sample(static_cast<int64_t>(far.value_at("bytes") * groups)), static_cast<int64_t>(groups) * kFarChunk);
 }
+
+int64_t buffer_for_far_bytes(int64_t bytes) { return bytes <= kMostChunks ? bytes : bytes * kChunksOfAll; }
 
 int64_t window_of_group(int64_t g, int units, int64_t windows) { return (g % units + g / units) % windows; }
 

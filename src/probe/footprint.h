@@ -8,6 +8,7 @@
 
 #include "probe/knee.h"
 #include "probe/known.h"
+#include "probe/observation.h"
 
 namespace assay::probe {
 
@@ -39,8 +40,18 @@ int64_t window_of_group(int64_t g, int units, int64_t windows);
 // Bytes in total that no cache holds much of: eight times what the last one may hold, at least 64 MiB, at most `most`.
 int64_t footprint_beyond(const Known& known, int64_t most);
 
-// Bytes of one buffer that all groups of a sample of far memory pass at most: the whole of a small one, else a part.
+// Of each group of a sample of far memory at most: short samples escape interruptions.
+inline constexpr int64_t kFarChunk = 4 << 20;
+
+// A sample of far memory that writes so many times what the last cache holds is hardly faster for what that takes.
+inline constexpr double kOutweighs = 8;
+
+// Bytes of one buffer that all groups of a sample of far memory pass at most, together: the whole of a small one, else a part.
 int64_t far_bytes_of_a_sample(int64_t buffer);
+int64_t far_bytes_of_a_sample(const Observation& far);  // of the block's groups
+
+// The smallest buffer of which that is so many.
+int64_t buffer_for_far_bytes(int64_t bytes);
 
 // Bytes per unit, ascending, for a sweep by all units that shows where each cache stops holding what is streamed: from
 // a quarter of the first one to four times what the last one may hold, at least 64 MiB in total, a quarter of an octave apart;

@@ -67,28 +67,26 @@ double translation_in(const Profile& p, double footprint, double line) {
   return ticks;
 }
 
-constexpr double kOtherwise = 1.5;  // of two experiments that chase through the same level, one was held up
+constexpr double kOtherwise = 1.5;
 
-// Where the curve shows a cache much faster than the experiment on latency does, others used it then, or the core was moved away from what it
-// held: the lesser counts, and the interval reaches to the other one.
-std::optional<std::string> held_against(const Summary& curve, Summary& s) {
-  if (s.value < kOtherwise * curve.value) return std::nullopt;
-  const double otherwise = s.value;
-  s.value = curve.value;
-  s.low = curve.low;
-  s.high = otherwise;
-  return fmt::format("by the latency curve; {:.1f} ns when it was measured again, held up by others", 1e9 * otherwise);
+// The chase of the latency curve is another one (its cycles are denser), and ran at another time. Where it shows a cache that units share so
+// much faster, others may have used it in between: the interval reaches to what the curve shows.
+void hold_against(const Context& c, const std::vector<Observation>& of_curve, Measured& m) {
+  if (!c.shared || c.far || c.known.threads || !c.all.fact("simulated").empty()) return;
+  const auto curve = summarize(of_curve, Estimator::latency);
+  if (!curve || curve->clock_hz <= 0) return;
+  const Measured shown = scaled(*curve, curve->clock_hz);
+  if (m.value < kOtherwise * shown.value) return;
+  m.low = std::min(m.low, shown.low);
+  m.note = fmt::format("the latency curve shows {:.1f} ticks: others may have used it meanwhile", shown.value);
 }
 
 Value<Latency> latency_of(const Context& c, const Profile& p) {
   std::vector<Observation> blocks = select(c.all, "latency", "chase", {{"level", double(c.index)}});
   const std::vector<Observation> of_curve = middle_of(c);
   if (blocks.empty()) blocks = of_curve;
-  const auto summary = [&](const std::vector<Observation>& b) { return c.shared || c.far ? summarize(b, Estimator::latency) : by_the_clock(c.known, b, Estimator::latency); };
-  auto s = summary(blocks);
+  const auto s = c.shared || c.far ? summarize(blocks, Estimator::latency) : by_the_clock(c.known, blocks, Estimator::latency);
   if (!s) return unknown_value<Latency>("no footprint well inside the level was measured");
-  std::optional<std::string> held;
-  if (const auto curve = summary(of_curve); curve && !c.far && !c.known.threads) held = held_against(*curve, *s);
   const double ticks = c.index > 0 && s->clock_hz > 0 ? translation_in(p, blocks.front().value_at("bytes"), c.known.line) : 0;
   if (ticks > 0) {
     const bool far = c.far;
@@ -96,11 +94,11 @@ Value<Latency> latency_of(const Context& c, const Profile& p) {
     const double less = far ? ticks / s->clock_hz : ticks;
     m.value -= less;
     m.low -= less;
-    if (held) m.note = *held;
+    if (!far) hold_against(c, of_curve, m);
     return latency_value(m, far ? "" : kCore, fmt::format("{}, less {:.1f} ticks of translation", kChase, ticks));
   }
   Measured m = scaled(*s, c.far || s->clock_hz <= 0 ? 1 : s->clock_hz);
-  if (held) m.note = *held;
+  if (s->clock_hz > 0) hold_against(c, of_curve, m);
   return latency_value(m, c.far || s->clock_hz <= 0 ? "" : kCore, kChase);
 }
 
@@ -182,12 +180,33 @@ std::optional<StreamTime> stream_time(const Context& c, const std::string& what,
   return best;
 }
 
-// Of groups that wait for far memory: a few more or less of them, of turns that knew less of the caches, reach as much.
-std::optional<StreamTime> far_time_of_groups(const Context& c, const std::string& what, double most) {
+// A cache that units share takes what is written before far memory has it: samples of groups that write little more than it holds tell no rate.
+bool tells_a_rate(const Context& c, const std::string& what, const Observation& o) {
+  if (what == "read" || c.known.levels.knees.empty() || !c.all.fact("simulated").empty()) return true;
+  return static_cast<double>(far_bytes_of_a_sample(o)) >= kOutweighs * c.known.levels.knees.back().capacity;
+}
+
+std::vector<Observation> far_blocks_of_groups(const Context& c, const std::string& what, double most) {
   std::vector<Observation> blocks = select(c.all, "far", what, {{"level", double(c.index)}});
   std::erase_if(blocks, [&](const Observation& o) { return o.value_at("units") < kAsMany * most; });
+  return blocks;
+}
+
+// Of groups that wait for far memory: a few more or less of them, of turns that knew less of the caches, reach as much.
+std::optional<StreamTime> far_time_of_groups(const Context& c, const std::string& what, double most) {
+  std::vector<Observation> blocks = far_blocks_of_groups(c, what, most);
+  std::erase_if(blocks, [&](const Observation& o) { return !tells_a_rate(c, what, o); });
   const auto s = summarize(blocks, Estimator::throughput);
   return s ? std::optional(StreamTime{*s, blocks.front().value_at("bytes")}) : std::nullopt;
+}
+
+// Why there is no rate, though there are samples; "": there are none.
+std::string taken_by_the_cache(const Context& c, const std::string& what, double most) {
+  if (!c.far || !c.known.threads) return "";
+  const std::vector<Observation> blocks = far_blocks_of_groups(c, what, most);
+  if (blocks.empty() || std::any_of(blocks.begin(), blocks.end(), [&](const Observation& o) { return tells_a_rate(c, what, o); })) return "";
+  return fmt::format("a sample writes {:.0f} MiB at most, of which the cache before takes up to {:.0f}",
+                     static_cast<double>(far_bytes_of_a_sample(blocks.front())) / (1 << 20), c.known.levels.knees.back().capacity / (1 << 20));
 }
 
 // The same with the number of units, or of groups where lanes are threads. Of a cache there may be several numbers of those:
@@ -207,20 +226,12 @@ double slowed(const Context& c, const Summary& s) {
   return s.clock_hz > 0 && s.clock_hz < kOneClock * c.known.clock_hz ? c.known.clock_hz / s.clock_hz : 1;
 }
 
-constexpr double kOutweighs = 8;
-
-// A cache that units share takes what is written before far memory has it. Where samples of groups write little more than it holds, why the rate
-// of writing is not told; "": it is.
-std::string taken_by_the_cache(const Context& c, const std::string& what, double buffer) {
-  if (!c.far || !c.known.threads || what == "read" || c.known.levels.knees.empty() || !c.all.fact("simulated").empty()) return "";
-  const double sample = static_cast<double>(far_bytes_of_a_sample(static_cast<int64_t>(buffer))), held = c.known.levels.knees.back().capacity;
-  return sample >= kOutweighs * held ? "" : fmt::format("a sample writes {:.0f} MiB at most, of which the cache before takes up to {:.0f}", sample / (1 << 20), held / (1 << 20));
-}
-
 Value<Bandwidth> bandwidth_of(const Context& c, const std::string& what, bool all_units, const std::string& method) {
   const auto [units, s] = best_stream(c, what, all_units);
-  if (!s) return unknown_value<Bandwidth>("no footprint shows this level alone");
-  if (const std::string why = taken_by_the_cache(c, what, s->bytes * units); !why.empty()) return unknown_value<Bandwidth>(why);
+  if (!s) {
+    const std::string taken = taken_by_the_cache(c, what, units);
+    return unknown_value<Bandwidth>(taken.empty() ? "no footprint shows this level alone" : taken);
+  }
   const double under = clock_under(c.all, what.ends_with("write") ? "write" : "read", c.known.lanes, s->clock_hz);
   const double clock = under > 0 ? under : s->clock_hz;
   const bool ticks = !c.shared && clock > 0;

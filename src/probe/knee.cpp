@@ -181,7 +181,7 @@ Levels find_levels(std::span<const CurvePoint> curve, size_t expected, std::span
   merge_close(runs, y, std::log1p(kNear));
   runs = plateaus_of(curve, y, std::move(runs), least_step(raw));
   const size_t shown = runs.size();
-  if (!sizes.empty() && runs.size() > sizes.size() + 1) runs = as_declared(curve, y, runs, sizes);
+  if (sizes.size() > 1 && runs.size() > sizes.size() + 1) runs = as_declared(curve, y, runs, sizes);
   while (runs.size() < expected) {
     const auto [before, found] = flattest(curve, y, runs);
     if (found.end == 0) break;

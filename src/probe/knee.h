@@ -52,7 +52,7 @@ std::vector<CurvePoint> curve_of(std::span<const Observation> blocks, Estimator 
 
 // `curve` by ascending bytes, at least 3 points for any knee. `expected`: plateaus that something else has shown. A
 // cache that others use too has a short and slanting one: the flattest stretches of the ramps make up for what is missing.
-// `sizes` (none: any number of levels): of the caches that the system declares. Where others left steps of their own, those plateaus stay whose
+// `sizes` (one or none: any number of levels): of the caches that the system declares. Where others left steps of their own, those plateaus stay whose
 // knees are nearest to these.
 Levels find_levels(std::span<const CurvePoint> curve, size_t expected = 0, std::span<const double> sizes = {});
 

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <memory>
+#include <sstream>
 
 #include "base/version.h"
 #include "probe/asked.h"
@@ -66,6 +68,7 @@ class Prober {  // invariant: everything in observations_ that was measured here
   void take(const std::string& line);
   void conclude(const Ending& e);
   bool asked_for(const Experiment& e) const;
+  int times_of(const Experiment& e) const;
   bool wanted(const Experiment& e, int turn) const;
   void share_out();
   std::string what_is_kept() const;
@@ -159,19 +162,37 @@ void launch_all(runtime::Module& module, const std::vector<ir::Kernel>& kernels)
   if (auto times = module.run(all, {}); !times) fail(times.diags());
 }
 
-// Facts of a device that could not be opened: why, and what to do about it.
-constexpr const char *kNotOpened = "not_opened", *kNotOpenedHint = "not_opened.hint";
+// A fact of a device that could not be opened: what is to be said of it, a line for each field.
+constexpr const char* kNotOpened = "not_opened";
+
+std::string fields_of(const Diag& d) { return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", d.file, d.line, d.col, d.message, d.hint, d.source_line); }
+
+Diag diag_of(const std::string& fields) {
+  std::istringstream in(fields);
+  std::string line, col;
+  Diag d = error("");
+  std::getline(in, d.file);
+  std::getline(in, line);
+  std::getline(in, col);
+  std::getline(in, d.message);
+  std::getline(in, d.hint);
+  std::getline(in, d.source_line);
+  d.line = std::atoi(line.c_str());
+  d.col = std::atoi(col.c_str());
+  return d;
+}
 
 // What the device says of itself comes back in `said`.
 Diags Prober::build(Observations& said) {
   report(0, "building kernels");
   const auto body = [&](const Send& send) {
-    if (auto there = runtime::open(device_); !there) {
-      send(to_line(kNotOpened, there.diags().front().message));
-      send(to_line(kNotOpenedHint, there.diags().front().hint));
+    auto there = runtime::open(device_);
+    if (!there) {
+      for (const Diag& d : there.diags()) send(to_line(kNotOpened, fields_of(d)));
       fail(there.diags());
     }
-    open();
+    opened_ = std::move(there).value();
+    kernels_ = all_kernels(shape_of(opened_->info()));
     const double start = now_seconds();
     const auto module = load(kernels_, false);
     if (!opened_->info().simulated) launch_all(*module, kernels_);
@@ -181,7 +202,10 @@ Diags Prober::build(Observations& said) {
   };
   const auto on_line = [&](const std::string& line) { add_line(line, said); };
   const Ending e = run_worker("build", body, on_line, {kBuildLimit, [&] { return !cancelled(); }});
-  if (const std::string why = said.fact(kNotOpened); !why.empty()) return {error(why, said.fact(kNotOpenedHint))};
+  Diags not_opened;
+  for (const auto& [name, text] : said.facts)
+    if (name == kNotOpened) not_opened.push_back(diag_of(text));
+  if (!not_opened.empty()) return not_opened;
   if (e.outcome != Outcome::done) {
     constexpr std::string_view kError = "error: ";  // of the child's own message
     const std::string why = e.reason.starts_with(kError) ? e.reason.substr(kError.size()) : e.reason;
@@ -226,8 +250,8 @@ Diags Prober::prepare() {
 }
 
 // Time of ours means nothing there.
-int turns_of(const Experiment& e, const runtime::DeviceInfo& info, double budget_s) {
-  return info.simulated ? std::max(1, static_cast<int>(std::lround(budget_s / kTurn / e.times))) : 0;
+int turns_of(int times, const runtime::DeviceInfo& info, double budget_s) {
+  return info.simulated ? std::max(1, static_cast<int>(std::lround(budget_s / kTurn / times))) : 0;
 }
 
 std::string Prober::work(const Experiment& e, double seconds, const Send& send) {
@@ -240,7 +264,7 @@ std::string Prober::work(const Experiment& e, double seconds, const Send& send) 
   const auto turn = static_cast<uint64_t>(observations_.endings.size());
   info.units = std::min<int>(info.units, static_cast<int>(kSlots));
   const auto one_by_one = [&](std::span<const ir::Kernel> kernels) { return load(kernels, true); };
-  Session s{bench, info, observations_, known_from(whole(observations_)), seconds, turns_of(e, info, options_.budget_s), started, most, shape_of(info).lanes, kernels_, one_by_one, send,
+  Session s{bench, info, observations_, known_from(whole(observations_)), seconds, turns_of(times_of(e), info, options_.budget_s), started, most, shape_of(info).lanes, kernels_, one_by_one, send,
             std::mt19937_64(turn + 1)};
   bench.limit_loops(s.known.most_iterations);
   if (!s.known.threads && observations_.finished("fma") && observations_.fact(kVectorLanes).empty()) s.fact(kVectorLanes, std::to_string(s.known.lanes));
@@ -273,19 +297,25 @@ bool Prober::asked_for(const Experiment& e) const {
   return options_.only.empty() || e.run == run_checks || std::find(options_.only.begin(), options_.only.end(), e.name) != options_.only.end();
 }
 
+// What others leave of a cache does not change on simulated devices, and of threads it is not measured.
+int Prober::times_of(const Experiment& e) const {
+  const bool once = e.run == run_streamed && (observations_.fact("lanes") == "threads" || !observations_.fact("simulated").empty());
+  return once ? 1 : e.times;
+}
+
 bool Prober::wanted(const Experiment& e, int turn) const {
-  return turn < e.times && observations_.times_done(e.name) <= turn && asked_for(e);
+  return turn < times_of(e) && observations_.times_done(e.name) <= turn && asked_for(e);
 }
 
 // What is resumed has the part of the budget that it would have had.
 void Prober::share_out() {
   double asked = 0;
-  for (const Experiment& e : experiments()) turns_ = std::max(turns_, e.times);
+  for (const Experiment& e : experiments()) turns_ = std::max(turns_, times_of(e));
   for (int turn = 0; turn < turns_; ++turn)
     for (const Experiment& e : experiments()) {
-      const double own = e.weight / e.times;
+      const double own = e.weight / times_of(e);
       if (wanted(e, turn)) weight_ += own;
-      if (turn < e.times && asked_for(e)) asked += own;
+      if (turn < times_of(e) && asked_for(e)) asked += own;
     }
   weights_ = weight_;
   allotted_ = asked > 0 ? budget() * weight_ / asked : 0;
@@ -310,7 +340,7 @@ void Prober::run_experiments() {
   for (int turn = 0; turn < turns_; ++turn)
     for (const Experiment& e : experiments()) {
       if (!wanted(e, turn) || stopped()) continue;
-      const double left = allotted_ - (now_seconds() - started_), own = e.weight / e.times;
+      const double left = allotted_ - (now_seconds() - started_), own = e.weight / times_of(e);
       const double share = std::max(left / weight_, least_) * own;
       weight_ -= own;
       run_one(e, share);
@@ -355,7 +385,7 @@ Result<ProbeResult> Prober::run() {
   if (!unbuilt_.empty()) return unbuilt_;
   if (const std::string why = last_failure(observations_, "checks"); !why.empty() && !observations_.finished("checks"))
     return error(fmt::format("the device failed the checks: {}", why));
-  if (observations_.points.empty() && !options_.only.empty())
+  if (observations_.points.empty() && !options_.only.empty() && warnings_of(observations_).empty())
     return error("there was nothing that these experiments could measure by themselves: they begin with what others found", "--only with compute, memory or control runs what they need, too");
   auto profile = infer(observations_);
   if (!profile) return with(profile.diags(), warnings_of(observations_));

@@ -9,7 +9,6 @@
 #include <sstream>
 
 #include "probe/drift.h"
-#include "probe/infer.h"
 #include "probe/report_marks.h"
 #include "probe/stats.h"
 
@@ -224,10 +223,18 @@ bool speaks_of(const Row& row, const Observation& o) {
   return holds(row.experiments, o.experiment) && (*row.whats == '\0' || holds(row.whats, o.what));
 }
 
-// `levels`: of memory, that have names; 0: not known.
-std::string condition_text(const std::string& name, double v, size_t levels) {
+// Of memory near to far, as the profile has them: those of levels that were joined are not known.
+std::vector<std::string> level_names(const Source& source) {
+  std::vector<std::string> out;
+  for (const hwdesc::MemoryLevel& m : source.profile.memory)
+    if (m.managed == hwdesc::Managed::automatic || m.name == "dram") out.push_back(m.name);
+  return out.size() == source.known.levels.plateaus.size() ? out : std::vector<std::string>{};
+}
+
+// `levels`: their names; none: not known.
+std::string condition_text(const std::string& name, double v, const std::vector<std::string>& levels) {
   if (name == "bytes" || name == "stride" || name == "distance") return name + " " + human(v, Kind::bytes);
-  if (name == "level") return v < static_cast<double>(levels) ? level_name(static_cast<size_t>(v), levels) : fmt::format("level {:.0f}", v + 1);
+  if (name == "level") return v < static_cast<double>(levels.size()) ? levels[static_cast<size_t>(v)] : fmt::format("level {:.0f}", v + 1);
   if (name == "lanes" || name == "units" || name == "chains")
     return fmt::format("{:.0f} {}", v, v == 1 ? name.substr(0, name.size() - 1) : name);
   return name + " " + human(v, Kind::count);
@@ -252,7 +259,7 @@ struct Plan {  // which blocks go into which series of one chart, and where
   bool several_whats = false;        // the quantity is part of a series' name
   Show show = Show::time;
   Estimator estimator = kLatency;
-  size_t levels = 0;  // of memory
+  std::vector<std::string> levels;  // of memory
 };
 
 std::string series_name(const Plan& plan, const Observation& o) {
@@ -313,7 +320,7 @@ bool drawable(const Observation& o, Show show, bool log) {
 
 Chart chart_of(const Row& row, const Source& source) {
   Chart out{row.section, row.title, row.method, row.x_axis, row.y_axis, {}, {}, {}, row.heat};
-  Plan plan{row.x, words_of(row.split), false, row.show, row.estimator, source.known.levels.plateaus.size()};
+  Plan plan{row.x, words_of(row.split), false, row.show, row.estimator, level_names(source)};
   std::vector<Observation> blocks;
   std::set<std::string> whats;
   for (const Observation& o : source.all.points)

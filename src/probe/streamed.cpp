@@ -121,8 +121,11 @@ std::vector<Sweep> sweeps_of(const Observations& all) {
     if (one) times.back().points.push_back(o);
     within = one;
   }
+  // One that was cut off has no far memory to compare with.
+  const Sweep whole = sweep_of(all);
   std::vector<Sweep> out;
-  for (const Observations& t : times) out.push_back(sweep_of(t));
+  for (const Observations& t : times)
+    if (Sweep s = sweep_of(t); s.curve.back().bytes == whole.curve.back().bytes) out.push_back(std::move(s));
   return out;
 }
 
@@ -158,6 +161,12 @@ std::vector<Streamed> streamed_by(const std::vector<MemoryLevel>& memory, const 
   return out;
 }
 
+constexpr double kBefore = 1.5;  // a sweep begins so far before what a cache holds, or on its edge
+
+bool tells_of(const Sweep& sweep, const MemoryLevel& l, const Streamed& s) {
+  return s.middle.known() && s.from.known() && s.from.value->v >= kBefore * sweep.curve.front().bytes * parts_in(l, sweep);
+}
+
 }  // namespace
 
 void add_streamed(std::vector<MemoryLevel>& memory, std::span<const Sweep> sweeps) {
@@ -166,8 +175,8 @@ void add_streamed(std::vector<MemoryLevel>& memory, std::span<const Sweep> sweep
   for (size_t i = 0; i < memory.size() && !told.empty(); ++i) {
     memory[i].streamed = told.front()[i];
     std::vector<Streamed> known;
-    for (const auto& t : told)
-      if (t[i].middle.known()) known.push_back(t[i]);
+    for (size_t k = 0; k < told.size(); ++k)
+      if (tells_of(sweeps[k], memory[i], told[k][i])) known.push_back(told[k][i]);
     if (known.empty()) continue;
     std::sort(known.begin(), known.end(), [](const Streamed& a, const Streamed& b) { return a.middle.value->v < b.middle.value->v; });
     memory[i].streamed = known[(known.size() - 1) / 2];

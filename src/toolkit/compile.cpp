@@ -131,11 +131,11 @@ Result<std::vector<ir::Kernel>> lower_plan(const ir::Plan& plan, const hwdesc::T
 
 namespace {
 
-// All of it lies in the largest memory that units share, where the profile knows how large that is.
+// All of it lies in the largest memory of the device, where the profile knows how large that is.
 Diags room_for(const ir::Plan& plan, const hwdesc::Profile& profile) {
   const hwdesc::MemoryLevel* largest = nullptr;
   for (const hwdesc::MemoryLevel& m : profile.memory)
-    if ((m.per == "device" || m.per == "host") && m.managed == hwdesc::Managed::explicit_ && m.capacity.known() && (largest == nullptr || m.capacity.value->v > largest->capacity.value->v)) largest = &m;
+    if (m.per == "device" && m.managed == hwdesc::Managed::explicit_ && m.capacity.known() && (largest == nullptr || m.capacity.value->v > largest->capacity.value->v)) largest = &m;
   const auto needed = static_cast<double>(plan.arena_bytes + plan.weights_bytes);
   if (largest == nullptr || needed <= largest->capacity.value->v) return {};
   const auto text = [](double bytes) { return print_quantity(bytes, "", Dimension::bytes); };

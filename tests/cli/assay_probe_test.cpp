@@ -69,7 +69,7 @@ TEST(AssayProbe, WrongArgumentsGetAHint) {
   expect_fault(run_assay_probe({"--budget", "fill", "-o", dir.at("x")}), 2, "such as 40s, 3min or full");
   expect_fault(run_assay_probe({"--resume", "-o", dir.at("x.yaml")}), 2, "--resume needs the directory");
   expect_fault(run_assay_probe({"--from", dir.at("nowhere"), "-o", dir.at("x")}), 2, "journal.jsonl");
-  expect_fault(run_assay_probe({"--device", "opencl:77", "-o", dir.at("x")}), 3, "there is no device 'opencl:77'");
+  expect_fault(run_assay_probe({"--device", "cpu:77", "-o", dir.at("x")}), 3, "there is no device 'cpu:77'");
   expect_fault(run_assay_probe({"--only", "clokc", "-o", dir.at("x")}), 2, "clokc");
 }
 

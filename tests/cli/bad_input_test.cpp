@@ -180,10 +180,10 @@ TEST(BadInput, AbsentDevice) {
                        "--no-build"})
                 .code,
             0);
-  expect_bad(run_assay({"run", bundle, "--device", "opencl:7"}), "there is no device 'opencl:7'",
+  expect_bad(run_assay({"run", bundle, "--device", "cpu:7"}), "there is no device 'cpu:7'",
              3);
-  expect_bad(run_assay({"probe", "--device", "opencl:7", "-o", dir.at("p.yaml")}),
-             "there is no device 'opencl:7'", 3);
+  expect_bad(run_assay({"probe", "--device", "cpu:7", "-o", dir.at("p.yaml")}),
+             "there is no device 'cpu:7'", 3);
 }
 
 TEST(BadInput, NoCompiler) {

@@ -95,6 +95,11 @@ TEST(ProbeCommand, DevicesThatAreNotThereAreNamedWithWhatIs) {
   EXPECT_EQ(o.code, 3);
   EXPECT_TRUE(o.err.starts_with("error: there is no device 'cpu:9'; there are: cpu:0")) << o.err;
   EXPECT_THAT(o.err, HasSubstr("\nhint: did you mean 'cpu:0'?\n"));
+  std::ofstream(p.at("broken.yaml")) << "schema: assay/profile/1\nname: broken\ncolour: red\nshape: round\n";
+  const Outcome broken = run_assay({"probe", "--device", "virtual:" + p.at("broken.yaml"), "-o", p.at("x.yaml")});
+  EXPECT_EQ(broken.code, 2) << "the file is wrong, not the device";
+  EXPECT_THAT(broken.err, HasSubstr("broken.yaml:3:1: error: unknown key 'colour'"));
+  EXPECT_THAT(broken.err, HasSubstr("broken.yaml:4:1: error: unknown key 'shape'"));
   const Outcome none = run_assay({"probe", "--device", "virtual:nope", "-o", p.at("x.yaml")});
   EXPECT_TRUE(none.err.starts_with("error: no profile 'nope' in the library\nhint: one of: amd/mi210, apple/")) << none.err;
 }

@@ -135,6 +135,19 @@ TEST(Merge, OneMoreCacheIsAConflict) {
   EXPECT_EQ(taken.profile.memory[1].name, "l2") << "between the levels it lay between";
 }
 
+TEST(Merge, APathThroughACacheThatIsNotTakenIsNotTakenEither) {
+  std::string text = small_profile() + "paths: [{name: constant, through: [constant_l1]}]\n";
+  text.insert(text.find("  - name: dram"), "  - {name: constant_l1, per: unit, managed: automatic, path: constant, capacity: 2 KiB, latency: 9 cycles@core}\n");
+  const Merged first = merge(small(), profile_of(text), Prefer::first), second = merge(small(), profile_of(text), Prefer::second);
+  EXPECT_TRUE(first.profile.paths.empty());
+  EXPECT_THAT(first.taken, testing::Not(Contains("paths.constant")));
+  EXPECT_FALSE(has_error(check(first.profile))) << render(check(first.profile));
+  ASSERT_EQ(second.profile.paths.size(), 1U);
+  EXPECT_EQ(second.profile.paths[0].through, std::vector<std::string>{"constant_l1"});
+  EXPECT_FALSE(has_error(check(second.profile))) << render(check(second.profile));
+  EXPECT_TRUE(merge(profile_of(text), small(), Prefer::second).profile.paths.empty()) << "the first's cache does not stand";
+}
+
 TEST(Merge, ThePreferredSideDecides) {
   const Profile second = changed(small(), "topology.unit.count=8");
   EXPECT_EQ(merge(small(), second, Prefer::first).profile.topology[0].count.value->v, 4);

@@ -54,6 +54,13 @@ TEST(ImportErrors, SymbolicShapesUnlessBound) {
   const Result<ir::Graph> none = m.import(options);
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(render(none.diags()), "test.onnx: error: no input has a dimension \"batch\"\nhint: there are: N\n");
+  // The first that has no value is not the only one there is.
+  m.model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(1)->set_dim_param("C");
+  OnnxOptions second;
+  second.dims["C"] = 3;
+  const std::string why = render(m.import(second).diags());
+  EXPECT_NE(why.find("the dimension \"N\" without a fixed extent"), std::string::npos) << why;
+  EXPECT_EQ(why.find("no input has a dimension"), std::string::npos) << why;
 }
 
 TEST(ImportErrors, WrongElementCounts) {

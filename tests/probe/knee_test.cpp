@@ -180,6 +180,7 @@ TEST(Knee, AStepOfFarMemoryIsNoLevelWhereTheCachesAreDeclared) {
   EXPECT_NEAR(four.plateaus[2].seconds, 12e-9, 1e-9);
   EXPECT_LT(four.knees[2].from, 8 * kMiB);
   EXPECT_NEAR(four.plateaus[3].seconds, 130e-9, 10e-9);
+  EXPECT_EQ(find_levels(curve, 0, std::vector<double>{32 * kKiB}).plateaus.size(), 5u) << "a system that declares the first cache alone says nothing of the others";
 }
 
 TEST(Knee, WhatIsNowhereFlatIsNotFoundHoweverExpected) {

@@ -271,6 +271,16 @@ TEST(Streamed, OfSeveralSweepsTheOneInTheMiddleCounts) {
     ASSERT_TRUE(alone[2].streamed.middle.known()) << alone[2].streamed.middle.note;
     middles.push_back(alone[2].streamed.middle.value->v);
   }
+  // Later sweeps that begin on a cache's edge say nothing of it, nor do those that were cut off before far memory.
+  std::vector<MemoryLevel> with_late = m, without = m;
+  std::vector<Sweep> late = sweeps;
+  for (size_t k = 1; k < late.size(); ++k) std::erase_if(late[k].curve, [](const CurvePoint& p) { return p.bytes < 1000 * kKiB; });
+  add_streamed(with_late, late);
+  add_streamed(without, std::span(sweeps).first(1));
+  EXPECT_EQ(with_late[1].streamed, without[1].streamed);
+  EXPECT_EQ(with_late[2].streamed.middle.value->v, middles[1]);
+  std::erase_if(all.points, [&](const Observation& o) { return &o > &all.points[all.points.size() / 3 * 2] && o.value_at("bytes") > 4 * kMiB; });
+  EXPECT_EQ(sweeps_of(all).size(), 2U);
   add_streamed(m, sweeps);
   EXPECT_LT(middles[0], middles[1]);
   EXPECT_LT(middles[1], middles[2]);

@@ -78,9 +78,8 @@ class Importer {  // invariant: a name is in failed_ when the node that defines 
     c_.define(t.name(), add_tensor_proto(c_, t, ""));
   }
 
-  int64_t extent_of(const onnx::TensorShapeProto::Dimension& d) {
+  int64_t extent_of(const onnx::TensorShapeProto::Dimension& d) const {
     if (d.has_dim_value()) return d.dim_value();
-    symbolic_.push_back(d.dim_param());
     const auto bound = options_.dims.find(d.dim_param());
     if (d.has_dim_param() && bound != options_.dims.end()) return bound->second;
     refuse(fmt::format("it has the dimension \"{}\" without a fixed extent", d.dim_param()),
@@ -90,10 +89,15 @@ class Importer {  // invariant: a name is in failed_ when the node that defines 
 
   // Values for dimensions that no input has are a mistake in spelling.
   void check_dims() {
+    std::set<std::string> symbolic;
+    for (const onnx::ValueInfoProto& v : graph_.input())
+      for (const auto& d : v.type().tensor_type().shape().dim())
+        if (!d.dim_param().empty()) symbolic.insert(d.dim_param());
+    const std::vector<std::string> known(symbolic.begin(), symbolic.end());
     for (const auto& [name, extent] : options_.dims) {
-      if (std::find(symbolic_.begin(), symbolic_.end(), name) != symbolic_.end()) continue;
-      const std::string near = nearest(name, symbolic_);
-      report(fmt::format("no input has a dimension \"{}\"", name), !near.empty() ? fmt::format("did you mean {}?", near) : symbolic_.empty() ? "all extents are fixed" : fmt::format("there are: {}", fmt::join(symbolic_, ", ")));
+      if (symbolic.contains(name)) continue;
+      const std::string near = nearest(name, known);
+      report(fmt::format("no input has a dimension \"{}\"", name), !near.empty() ? fmt::format("did you mean {}?", near) : known.empty() ? "all extents are fixed" : fmt::format("there are: {}", fmt::join(known, ", ")));
     }
   }
 
@@ -210,7 +214,6 @@ class Importer {  // invariant: a name is in failed_ when the node that defines 
   Context c_;
   Diags diags_;
   std::set<std::string> initialisers_, failed_, outputs_;
-  std::vector<std::string> symbolic_;  // dimensions of inputs without a number
 };
 
 Diag file_error(std::string_view file, std::string message, std::string hint) {
