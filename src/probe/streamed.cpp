@@ -125,7 +125,7 @@ std::vector<Sweep> sweeps_of(const Observations& all) {
   const Sweep whole = sweep_of(all);
   std::vector<Sweep> out;
   for (const Observations& t : times)
-    if (Sweep s = sweep_of(t); s.curve.back().bytes == whole.curve.back().bytes) out.push_back(std::move(s));
+    if (Sweep s = sweep_of(t); s.curve.back().bytes >= whole.curve.back().bytes / 2) out.push_back(std::move(s));
   return out;
 }
 
@@ -161,7 +161,7 @@ std::vector<Streamed> streamed_by(const std::vector<MemoryLevel>& memory, const 
   return out;
 }
 
-constexpr double kBefore = 1.5;  // a sweep begins so far before what a cache holds, or on its edge
+constexpr double kBefore = 1.2;  // a sweep begins so far before what a cache holds, or on its edge
 
 bool tells_of(const Sweep& sweep, const MemoryLevel& l, const Streamed& s) {
   return s.middle.known() && s.from.known() && s.from.value->v >= kBefore * sweep.curve.front().bytes * parts_in(l, sweep);
@@ -177,6 +177,8 @@ void add_streamed(std::vector<MemoryLevel>& memory, std::span<const Sweep> sweep
     std::vector<Streamed> known;
     for (size_t k = 0; k < told.size(); ++k)
       if (tells_of(sweeps[k], memory[i], told[k][i])) known.push_back(told[k][i]);
+    for (size_t k = 0; k < told.size() && known.empty(); ++k)  // better than nothing
+      if (told[k][i].middle.known()) known.push_back(told[k][i]);
     if (known.empty()) continue;
     std::sort(known.begin(), known.end(), [](const Streamed& a, const Streamed& b) { return a.middle.value->v < b.middle.value->v; });
     memory[i].streamed = known[(known.size() - 1) / 2];
