@@ -73,6 +73,22 @@ TEST(VirtualCompute, waves_hide_each_others_latency) {
   EXPECT_NEAR(ticks(64), 16 * 34 / 32.0, 0.6) << "half of them wait until others have ended";
 }
 
+// Eight chains of multiply-adds, `rounds` of each in every iteration of a loop, its variable the last of `k`; a store of one vector by the one before.
+void add_chains(ir::Kernel& k, int rounds, int64_t iterations) {
+  const int loop = static_cast<int>(k.index_names.size()) - 1;
+  ir::Block step, body;
+  for (int r = 0; r < 8; ++r) {
+    k.registers.push_back({"x" + std::to_string(r), ir::DType::f32, 8});
+    const ir::Value x = probe::code::reg(k, r);
+    step.push_back(probe::code::set(r, probe::code::apply(ir::ValueOp::fma, {x, x, x})));
+  }
+  probe::code::repeat(body, rounds, step);
+  k.body = {probe::code::declare(0, 8)};
+  for (int r = 0; r < 8; ++r) k.body.push_back(probe::code::set(r, probe::code::number(0, ir::DType::f32, 8)));
+  k.body.push_back(probe::code::loop(loop, iterations, ir::constant(iterations), body));
+  k.body.push_back(probe::code::store(0, ir::variable(loop - 1, 8), probe::code::reg(k, 0)));
+}
+
 // Iterations that nobody executes are left out of all waves alike: partitions that hold more of them than others, whose loops settle at
 // other times, go on as if every iteration had been executed.
 TEST(VirtualCompute, uneven_waves_take_as_long_for_each_iteration) {
@@ -81,18 +97,7 @@ TEST(VirtualCompute, uneven_waves_take_as_long_for_each_iteration) {
     k.groups = waves;
     k.buffers = {{"out", ir::DType::f32, waves * 8, ir::Scope::global, true}};
     k.index_names = {"group", "i"};
-    ir::Block step;
-    for (int r = 0; r < 8; ++r) {
-      k.registers.push_back({"x" + std::to_string(r), ir::DType::f32, 8});
-      const ir::Value x = probe::code::reg(k, r);
-      step.push_back(probe::code::set(r, probe::code::apply(ir::ValueOp::fma, {x, x, x})));
-    }
-    ir::Block body;
-    probe::code::repeat(body, 48, step);
-    k.body = {probe::code::declare(0, 8)};
-    for (int r = 0; r < 8; ++r) k.body.push_back(probe::code::set(r, probe::code::number(0, ir::DType::f32, 8)));
-    k.body.push_back(probe::code::loop(1, iterations, ir::constant(iterations), body));
-    k.body.push_back(probe::code::store(0, ir::variable(0, 8), probe::code::reg(k, 0)));
+    add_chains(k, 48, iterations);
     std::string profile = testing::kSmallWaves;  // eight waves of four ticks to each of four partitions
     const auto replace = [&](const std::string& what, const std::string& by) { profile.replace(profile.find(what), what.size(), by); };
     replace("{name: partition, count: 2}", "{name: partition, count: 4}");
@@ -119,18 +124,7 @@ TEST(VirtualCompute, waves_of_a_group_lie_on_partitions_side_by_side) {
     k.wave = 1;
     k.buffers = {{"out", ir::DType::f32, int64_t{8} * waves, ir::Scope::global, true}};
     k.index_names = {"group", "wave", "i"};
-    ir::Block step;
-    for (int r = 0; r < 8; ++r) {
-      k.registers.push_back({"x" + std::to_string(r), ir::DType::f32, 8});
-      const ir::Value x = probe::code::reg(k, r);
-      step.push_back(probe::code::set(r, probe::code::apply(ir::ValueOp::fma, {x, x, x})));
-    }
-    ir::Block body;
-    probe::code::repeat(body, 4, step);
-    k.body = {probe::code::declare(0, 8)};
-    for (int r = 0; r < 8; ++r) k.body.push_back(probe::code::set(r, probe::code::number(0, ir::DType::f32, 8)));
-    k.body.push_back(probe::code::loop(2, 2000, ir::constant(2000), body));
-    k.body.push_back(probe::code::store(0, ir::variable(1, 8), probe::code::reg(k, 0)));
+    add_chains(k, 4, 2000);
     Chip chip(testing::kSmallWaves);
     chip.load({k});
     return chip.ticks({0, {{chip.buffer(int64_t{32} * waves), 0}}, {}}) / (2000 * 32);
