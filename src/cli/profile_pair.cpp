@@ -129,10 +129,6 @@ ExitCode conclude(const hwdesc::Merged& merged, const MergeRequest& r, bool disp
   return ExitCode::ok;
 }
 
-}  // namespace
-
-namespace {
-
 // A probe calls every GPU a gpu.
 bool of_other_kinds(const hwdesc::Profile& a, const hwdesc::Profile& b) {
   const auto kind = [](const hwdesc::Profile& p) { return p.chip_class == "mobile_gpu" ? std::string("gpu") : p.chip_class; };

@@ -22,9 +22,7 @@ namespace assay::cli {
 namespace {
 
 struct Request {
-  Request() { run.device.clear(); }  // what the bundle's api says
-
-  std::string bundle, input, reference, summary, calibration;
+  std::string bundle, device, input, reference, summary, calibration;
   bool check = false, check_programs = false;
   uint64_t seed = 0;
   toolkit::RunOptions run;
@@ -32,7 +30,7 @@ struct Request {
 
 void declare(Options& options, Request& r) {
   options.add_option("DIR", r.bundle, "a bundle that `assay compile` wrote").required();
-  options.add_option("--device", r.run.device, "see `assay devices` (default: the first that runs the bundle's api)").type_name("ID");
+  options.add_option("--device", r.device, "see `assay devices` (default: the first that runs the bundle's api)").type_name("ID");
   options.add_option("--repeat", r.run.repeat, "timed runs; their median is reported")
       .type_name("N")
       .capture_default_str()
@@ -248,11 +246,9 @@ ExitCode run_run(const Command& self, std::span<const std::string> arguments,
   if (const auto stop = options.parse(arguments)) return *stop;
   const Result<Ready> ready = prepare(request);
   if (!ready) return failed(ready.diags(), context);
-  if (request.run.device.empty()) {
-    const Result<std::string> device = toolkit::first_device(ready->bundle.api);
-    if (!device && ready->bundle.no_kernels.empty()) return failed(device.diags(), context, ExitCode::device_unavailable);
-    request.run.device = device ? *device : "cpu:0";
-  }
+  const Result<std::string> device = request.device.empty() ? toolkit::first_device(ready->bundle.api) : request.device;
+  if (device) request.run.device = *device;
+  else if (ready->bundle.no_kernels.empty()) return failed(device.diags(), context, ExitCode::device_unavailable);
   const Diags fault = device_fault(ready->bundle, request.run.device);
   if (!fault.empty()) return failed(fault, context, ExitCode::device_unavailable);
   return execute_and_print(request, *ready, options.format(), context);

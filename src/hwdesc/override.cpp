@@ -233,6 +233,21 @@ void Apply::add(AnyValue& v) {
 }
 
 // The nearest of all places and of the structures above them.
+// `path` begins as one of `known` and goes on with a word that none of those there is like: what there is. "": it does not, or holds a star.
+std::string what_lies_where_it_goes_wrong(Path path, const std::vector<std::string>& known) {
+  if (std::find(path.begin(), path.end(), "*") != path.end()) return "";
+  std::vector<std::string> there;
+  std::string word;
+  while (there.empty() && path.size() > 1) {
+    word = path.back();
+    path.pop_back();
+    const std::string prefix = dotted(path) + ".";
+    for (const std::string& k : known)
+      if (k.starts_with(prefix) && k.find('.', prefix.size()) == std::string::npos) there.push_back(k.substr(prefix.size()));
+  }
+  return there.empty() || !nearest(word, there).empty() ? "" : fmt::format("{} has: {}", dotted(path), fmt::join(there, ", "));
+}
+
 Diag Apply::unmatched(const Profile& profile) const {
   std::vector<std::string> known;
   walk(profile, [&](const Path& path, const auto&) {
@@ -243,20 +258,10 @@ Diag Apply::unmatched(const Profile& profile) const {
       if (std::find(known.begin(), known.end(), text) == known.end()) known.push_back(text);
     }
   });
-  // A word that is wrong below a right beginning, best told by what lies there.
-  Path beginning = change_.path;
-  std::vector<std::string> there;
-  while (there.empty() && beginning.size() > 1) {
-    beginning.pop_back();
-    const std::string prefix = dotted(beginning) + ".";
-    for (const std::string& k : known)
-      if (k.starts_with(prefix) && k.find('.', prefix.size()) == std::string::npos) there.push_back(k.substr(prefix.size()));
-  }
   const std::string near = nearest(change_.path_text, known);
-  std::string hint = near.empty() ? "" : "did you mean '" + near + "'?";
-  if (const bool plain = std::find(change_.path.begin(), change_.path.end(), "*") == change_.path.end(); plain && !there.empty() && !near.starts_with(dotted(beginning) + "." + change_.path[beginning.size()]))
-    if (nearest(change_.path[beginning.size()], there).empty()) hint = fmt::format("{} has: {}", dotted(beginning), fmt::join(there, ", "));
-  return error_in(1, "no place '" + change_.path_text + "' in profile '" + profile.name + "'", hint);
+  const std::string there = what_lies_where_it_goes_wrong(change_.path, known);
+  return error_in(1, "no place '" + change_.path_text + "' in profile '" + profile.name + "'",
+                  !there.empty() ? there : near.empty() ? "" : "did you mean '" + near + "'?");
 }
 
 // Errors of `after` that `before` did not have.

@@ -62,7 +62,7 @@ class Prober {  // invariant: everything in observations_ that was measured here
   void run_one(const Experiment& e, double seconds);
   void build_anew();
   std::string work(const Experiment& e, double seconds, const Send& send);
-  void open();
+  Diags open();
   std::unique_ptr<runtime::Module> load(std::span<const ir::Kernel> kernels, bool one_by_one);
   std::unique_ptr<runtime::Module> load(std::span<const ir::Kernel> kernels, bool one_by_one, const hwdesc::Target& target);
   void take(const std::string& line);
@@ -125,12 +125,13 @@ void send_facts(const runtime::DeviceInfo& info, const Send& send) {
   for (const auto& [name, text] : info.facts) send(to_line(name, text));
 }
 
-// In the child.
-void Prober::open() {
+// In the child. Errors: why the device can not be opened.
+Diags Prober::open() {
   auto opened = runtime::open(device_);
-  if (!opened) fail(opened.diags());
+  if (!opened) return opened.diags();
   opened_ = std::move(opened).value();
   kernels_ = all_kernels(shape_of(opened_->info()));
+  return {};
 }
 
 std::unique_ptr<runtime::Module> Prober::load(std::span<const ir::Kernel> kernels, bool one_by_one) {
@@ -186,13 +187,10 @@ Diag diag_of(const std::string& fields) {
 Diags Prober::build(Observations& said) {
   report(0, "building kernels");
   const auto body = [&](const Send& send) {
-    auto there = runtime::open(device_);
-    if (!there) {
-      for (const Diag& d : there.diags()) send(to_line(kNotOpened, fields_of(d)));
-      fail(there.diags());
+    if (const Diags wrong = open(); !wrong.empty()) {
+      for (const Diag& d : wrong) send(to_line(kNotOpened, fields_of(d)));
+      fail(wrong);
     }
-    opened_ = std::move(there).value();
-    kernels_ = all_kernels(shape_of(opened_->info()));
     const double start = now_seconds();
     const auto module = load(kernels_, false);
     if (!opened_->info().simulated) launch_all(*module, kernels_);
@@ -256,7 +254,7 @@ int turns_of(int times, const runtime::DeviceInfo& info, double budget_s) {
 
 std::string Prober::work(const Experiment& e, double seconds, const Send& send) {
   const double started = now_seconds();
-  open();
+  if (const Diags wrong = open(); !wrong.empty()) fail(wrong);
   const auto module = load(kernels_, false);
   Bench bench(*module, kernels_, opened_->info());
   runtime::DeviceInfo info = opened_->info();

@@ -159,28 +159,29 @@ TEST(Knee, BurstsOfOthersMakeNoLevel) {
   for (size_t i = 0; i < quiet.knees.size(); ++i) EXPECT_NEAR(disturbed.knees[i].capacity / quiet.knees[i].capacity, 1, 0.05) << i;
 }
 
-TEST(Knee, OfMoreLevelsThanThereAreThoseStayWhoseKneesAreAsDeclared) {
-  const std::vector<MadeLevel> made = {{48 * kKiB, 1e-9, 0}, {1 * kMiB, 4e-9, 0}, {8 * kMiB, 12e-9, 0}, {17 * kMiB, 60e-9, 0}, {0, 120e-9, 0}};
+// Of five levels that the curve shows by itself, the four that caches of these sizes leave.
+Levels four_of(const std::vector<MadeLevel>& made, const std::vector<double>& sizes) {
   const std::vector<CurvePoint> curve = curve_of(test::chase_observations(made, 0.01, 3), Estimator::latency);
-  ASSERT_EQ(find_levels(curve).plateaus.size(), 5u);
-  const Levels four = find_levels(curve, 0, std::vector<double>{48 * kKiB, 1 * kMiB, 16 * kMiB});
-  ASSERT_EQ(four.plateaus.size(), 4u);
+  EXPECT_EQ(find_levels(curve).plateaus.size(), 5u);
+  EXPECT_EQ(find_levels(curve, 0, std::span(sizes).first(1)).plateaus.size(), 5u) << "a system that declares the first cache alone says nothing of the others";
+  Levels four = find_levels(curve, 0, sizes);
+  EXPECT_EQ(four.plateaus.size(), 4u);
   EXPECT_EQ(four.shown, 5u);
-  EXPECT_NEAR(four.plateaus[2].seconds, 12e-9, 1e-9);
-  EXPECT_GT(four.knees[2].to, 16 * kMiB) << "where the one that went was is a part of the ramp";
+  return four;
+}
+
+TEST(Knee, OfMoreLevelsThanThereAreThoseStayWhoseKneesAreAsDeclared) {
+  const Levels four = four_of({{48 * kKiB, 1e-9, 0}, {1 * kMiB, 4e-9, 0}, {8 * kMiB, 12e-9, 0}, {17 * kMiB, 60e-9, 0}, {0, 120e-9, 0}}, {48 * kKiB, 1 * kMiB, 16 * kMiB});
+  EXPECT_NEAR(four.plateaus.at(2).seconds, 12e-9, 1e-9);
+  EXPECT_GT(four.knees.at(2).to, 16 * kMiB) << "where the one that went was is a part of the ramp";
 }
 
 // Far memory in two steps, since others came while it was measured, and little of the last cache.
 TEST(Knee, AStepOfFarMemoryIsNoLevelWhereTheCachesAreDeclared) {
-  const std::vector<MadeLevel> made = {{32 * kKiB, 1e-9, 0}, {1 * kMiB, 4e-9, 0}, {4 * kMiB, 12e-9, 0}, {78 * kMiB, 90e-9, 0}, {0, 130e-9, 0}};
-  const std::vector<CurvePoint> curve = curve_of(test::chase_observations(made, 0.01, 4), Estimator::latency);
-  ASSERT_EQ(find_levels(curve).plateaus.size(), 5u);
-  const Levels four = find_levels(curve, 0, std::vector<double>{32 * kKiB, 1 * kMiB, 32 * kMiB});
-  ASSERT_EQ(four.plateaus.size(), 4u);
-  EXPECT_NEAR(four.plateaus[2].seconds, 12e-9, 1e-9);
-  EXPECT_LT(four.knees[2].from, 8 * kMiB);
-  EXPECT_NEAR(four.plateaus[3].seconds, 130e-9, 10e-9);
-  EXPECT_EQ(find_levels(curve, 0, std::vector<double>{32 * kKiB}).plateaus.size(), 5u) << "a system that declares the first cache alone says nothing of the others";
+  const Levels four = four_of({{32 * kKiB, 1e-9, 0}, {1 * kMiB, 4e-9, 0}, {4 * kMiB, 12e-9, 0}, {78 * kMiB, 90e-9, 0}, {0, 130e-9, 0}}, {32 * kKiB, 1 * kMiB, 32 * kMiB});
+  EXPECT_NEAR(four.plateaus.at(2).seconds, 12e-9, 1e-9);
+  EXPECT_LT(four.knees.at(2).from, 8 * kMiB);
+  EXPECT_NEAR(four.plateaus.at(3).seconds, 130e-9, 10e-9);
 }
 
 TEST(Knee, WhatIsNowhereFlatIsNotFoundHoweverExpected) {

@@ -123,7 +123,6 @@ TEST_F(Threads, waves_walk_loops_of_different_lengths) {
   expect_agreement(k, {host.random(16 * 5 * 4), host.poison(16 * 5 * 4)});
 }
 
-// The group's place in a row of three, as a variable of the same name on both ways of a branch.
 // By four as a reduction's, by sixteen, or as the compiler likes.
 TEST_F(Threads, loops_are_unrolled_as_the_probe_asks) {
   Host host;
@@ -135,6 +134,7 @@ TEST_F(Threads, loops_are_unrolled_as_the_probe_asks) {
   EXPECT_TRUE(module.ok()) << render(module.diags());
 }
 
+// The group's place in a row of three, as a variable of the same name on both ways of a branch.
 TEST_F(Threads, variables_may_share_a_name) {
   Host host;
   Kernel k;

@@ -1,0 +1,233 @@
+// Memory levels of a made-up machine: sizes, rates, whose they are, and what others hide of them.
+#include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
+
+#include "probe/infer.h"
+#include "made_machine.h"
+
+namespace assay::probe {
+namespace {
+
+using test::block;
+using test::inferred;
+using test::kClock;
+using test::kKiB;
+using test::kMiB;
+using test::made_machine;
+
+TEST(Infer, GivesTheMemoryBack) {
+  const hwdesc::Profile p = inferred(made_machine());
+  ASSERT_EQ(p.memory.size(), 4u);
+  EXPECT_EQ(p.memory[0].name, "l1");
+  EXPECT_EQ(p.memory[3].name, "dram");
+  EXPECT_EQ(p.memory[1].per, "unit");
+  EXPECT_EQ(p.memory[2].per, "device");
+  EXPECT_NEAR(p.memory[0].latency.value->v, 5, 0.1);
+  EXPECT_NEAR(p.memory[3].latency.value->v, 100e-9, 3e-9);
+  EXPECT_NEAR(std::log2(p.memory[1].capacity.value->v / kMiB), 0, 0.25);
+  EXPECT_EQ(p.memory[0].line.value->v, 64);
+  EXPECT_NEAR(p.memory[3].bandwidth.read.value->v, 40e9, 2e9);
+  EXPECT_TRUE(p.memory[3].bandwidth.sharpness.known());
+}
+
+// Footprints that may fit into one cache together prove nothing; larger ones do.
+TEST(Infer, ACacheIsPrivateOnlyIfAllUnitsTogetherNeedMoreThanOneHolds) {
+  const auto with = [](double bytes) {
+    Observations o = made_machine();
+    o.facts.insert(o.facts.end(), {{"class", "cpu"}, {"declared.l3", "16384K, shared by CPUs 0-3, line 64"}});
+    std::erase_if(o.points, [](const Observation& p) { return p.experiment == "sharing" && p.at.at("level") == 2; });
+    for (const double n : {1, 4}) o.points.push_back(block("sharing", "chase", {{"level", 2}, {"units", n}, {"bytes", bytes}}, 1e-8));
+    return inferred(o).memory.at(2).per;
+  };
+  EXPECT_EQ(with(3 * kMiB), "device") << "as declared";
+  EXPECT_EQ(with(11 * kMiB), "unit") << "44 MiB in a cache of 16";
+}
+
+// What one unit reaches, all of them reach together at least; more is certain only where they are known to share nothing.
+TEST(Infer, ABandwidthIsAsWideAsItsSharingIsUnknown) {
+  const auto low = [](const char* without) {
+    Observations o = made_machine();
+    o.points.push_back(block("bandwidth", "read", {{"level", 1}, {"units", 1}, {"lanes", 16}, {"bytes", 2e5}}, 1 / (64 * kClock)));
+    o.points.back().clock_hz = kClock;
+    std::erase_if(o.points, [&](const Observation& p) { return p.experiment == without; });
+    for (Observation& p : o.points)
+      if (p.experiment == "sharing") p.at["bytes"] = 3 * kMiB;
+    const auto& read = inferred(o).memory.at(1).bandwidth.read;
+    EXPECT_NEAR(read.value->v, 64, 1);
+    return read.low->v;
+  };
+  EXPECT_GT(low(""), 55);
+  EXPECT_LT(low("sharing"), 16.1);
+}
+
+// A level is as fast as the footprint that shows it fastest.
+TEST(Infer, OfSeveralFootprintsTheFastestCounts) {
+  Observations o = made_machine();
+  const auto add = [&](double bytes, double per_tick) {
+    o.points.push_back(block("bandwidth", "read", {{"level", 1}, {"units", 1}, {"lanes", 16}, {"bytes", bytes}}, 1 / (per_tick * kClock)));
+    o.points.back().clock_hz = kClock;
+  };
+  add(176 * kKiB, 32);
+  add(600 * kKiB, 54);
+  const auto read = inferred(o).memory.at(1).bandwidth.read;
+  EXPECT_NEAR(read.value->v, 54, 0.5);
+  EXPECT_NE(read.method.find("600 KiB"), std::string::npos) << read.method;
+}
+
+// Crowding seen only while others used the machine decides nothing: the declared sharing stands in.
+TEST(Infer, OthersDoNotMakeACacheShared) {
+  Observations o = made_machine();
+  o.facts.emplace_back("class", "cpu");
+  o.facts.emplace_back("declared.l3", "16384K, shared by CPUs 0, line 64 B");
+  for (Observation& p : o.points)
+    if (p.experiment == "sharing") p.foreign = 0.5;
+  const hwdesc::Profile p = inferred(o);
+  EXPECT_EQ(p.memory[1].per, "unit");
+  EXPECT_EQ(p.memory[2].per, "unit");
+  EXPECT_NE(p.memory[2].capacity.note.find("as the system declares"), std::string::npos);
+}
+
+// Nor does a neighbour at the other thread of each core, whom the system does not know: a unit alone is mostly as slow.
+TEST(Infer, UnitsThatAreMostlyAsSlowAloneShareNothing) {
+  const auto per_of = [](double alone) {
+    Observations o = made_machine();
+    o.facts.emplace_back("class", "cpu");
+    o.facts.emplace_back("declared.l3", "16384K, shared by CPUs 0, line 64 B");
+    for (Observation& p : o.points)
+      if (p.experiment == "sharing" && p.at.at("level") == 2)
+        p.samples = p.at.at("units") == 1 ? std::vector<double>{1e-8, alone, alone, alone, alone} : std::vector<double>(5, 1.7e-8);
+    return inferred(o).memory.at(2).per;
+  };
+  EXPECT_EQ(per_of(1.6e-8), "unit") << "as declared";
+  EXPECT_EQ(per_of(1.1e-8), "device") << "measured, against what is declared";
+}
+
+// Nor do units that a host runs on the two threads of one core, but for a moment: multiply-adds are as slow beside others, too.
+TEST(Infer, UnitsThatAreMostlyOnOneCoreShareNothing) {
+  const auto per_of = [](double beside) {
+    Observations o = made_machine();
+    o.facts.emplace_back("class", "cpu");
+    o.facts.emplace_back("declared.l3", "16384K, shared by CPUs 0, line 64 B");
+    o.points.push_back(block("sharing", "control", {{"units", 1}}, 1e-9));
+    o.points.push_back(block("sharing", "control", {{"units", 4}}, beside));
+    o.points.back().samples.front() = 1e-9;
+    return inferred(o).memory.at(2).per;
+  };
+  EXPECT_EQ(per_of(2e-9), "unit") << "as declared";
+  EXPECT_EQ(per_of(1e-9), "device") << "measured, against what is declared";
+}
+
+// A knee that others crowd is smaller than the cache: both footprints fit in what the system declares, and prove nothing.
+TEST(Infer, UnitsWhoseFootprintsFitInTheDeclaredCacheTogetherMayShareIt) {
+  const auto l3_of = [](const std::string& declared) {
+    Observations o = made_machine();
+    o.facts.emplace_back("class", "cpu");
+    o.facts.emplace_back("declared.l3", declared + ", shared by CPUs 0-3, line 64 B");
+    for (Observation& p : o.points) {
+      if (p.experiment != "sharing" || p.at.at("level") != 2) continue;
+      p.at["bytes"] = 64 << 20;
+      p.samples = std::vector<double>(5, 1e-8);
+    }
+    return inferred(o).memory.at(2);
+  };
+  EXPECT_EQ(l3_of("1048576K").per, "device") << "4 of 64 MiB in 1 GiB";
+  EXPECT_NE(l3_of("1048576K").capacity.note.find("may fit together: as the system declares"), std::string::npos);
+  EXPECT_EQ(l3_of("131072K").per, "unit") << "measured, against what is declared";
+}
+
+// Two dies declared as one: what another unit has read lies in its cache and not in this one's.
+TEST(Infer, ACacheWhoseDataAnotherUnitDoesNotFindIsNotShared) {
+  const auto l3_of = [](double other, double foreign = 0, double waiting = 0) {
+    Observations o = made_machine();
+    o.facts.emplace_back("class", "cpu");
+    o.facts.emplace_back("declared.l3", "16384K, shared by CPUs 0-3, line 64 B");
+    std::erase_if(o.points, [](const Observation& p) { return p.experiment == "sharing" && p.at.at("level") == 2; });
+    o.points.push_back(block("found", "own", {{"level", 2}}, 1e-11));
+    o.points.push_back(block("found", "other", {{"level", 2}}, other));
+    o.points.back().foreign = foreign;
+    o.points.back().disturbed.assign(5, waiting);
+    return inferred(o).memory.at(2);
+  };
+  EXPECT_EQ(l3_of(1.2e-11).per, "device") << "as declared";
+  EXPECT_EQ(l3_of(4e-11).per, "unit");
+  EXPECT_NE(l3_of(4e-11).capacity.note.find("takes 4.0 times as long as its own, whatever the system declares"), std::string::npos);
+  EXPECT_EQ(l3_of(4e-11, 0.5).per, "device") << "others used the machine";
+  EXPECT_EQ(l3_of(4e-11, 0, 0.3).per, "device") << "it was kept waiting";
+}
+
+// Six waves on a unit of four parts leave two of them with twice as many as the others: four are faster.
+TEST(Infer, OfCachesTheGroupsThatAreFastestCount) {
+  Observations o = made_machine();
+  o.facts.insert(o.facts.end(), {{"lanes", "threads"}, {"widths", "8"}});
+  for (const auto& [groups, rate] : {std::pair{24.0, 75e9}, std::pair{16.0, 100e9}, std::pair{4.0, 30e9}})
+    o.points.push_back(block("bandwidth", "copy", {{"level", 2}, {"units", groups}, {"bytes", 4096}}, 1 / rate));
+  EXPECT_NEAR(inferred(o).memory.at(2).bandwidth.copy.value->v, 100e9, 1e9);
+}
+
+TEST(Infer, OfFarMemoryNearlyAsManyGroupsCountAsTheMost) {
+  Observations o = made_machine();
+  o.facts.insert(o.facts.end(), {{"lanes", "threads"}, {"widths", "8"}});
+  const double far = static_cast<double>(inferred(o).memory.size() - 1);
+  for (const auto& [groups, rate] : {std::pair{400.0, 90e9}, std::pair{390.0, 100e9}, std::pair{380.0, 110e9}, std::pair{200.0, 300e9}}) {
+    o.points.push_back(block("far", "copy", {{"level", far}, {"units", groups}, {"bytes", 4 << 20}}, 1 / rate));
+    o.points.back().foreign = kNobody;
+  }
+  EXPECT_NEAR(inferred(o).memory.back().bandwidth.copy.value->v, 100e9, 1e9);
+}
+
+// A sample that writes 64 MiB where the cache before holds 16 of them is no rate of far memory.
+TEST(Infer, WhatACacheTakesIsNoRateOfWritingToFarMemory) {
+  const auto bandwidth = [](double bytes, bool threads) {
+    Observations o = made_machine();
+    if (threads) o.facts.insert(o.facts.end(), {{"lanes", "threads"}, {"widths", "8"}});
+    const double far = static_cast<double>(inferred(o).memory.size() - 1);
+    for (const char* what : {"read", "write"}) o.points.push_back(block("far", what, {{"level", far}, {"units", 400}, {"bytes", bytes}}, 1e-11));
+    return inferred(o).memory.back().bandwidth;
+  };
+  EXPECT_FALSE(bandwidth(256 << 10, true).write.known());
+  EXPECT_NE(bandwidth(256 << 10, true).write.note.find("a sample writes 64 MiB at most, of which the cache before takes up to 1"), std::string::npos) << bandwidth(256 << 10, true).write.note;
+  EXPECT_TRUE(bandwidth(256 << 10, true).read.known());
+  EXPECT_TRUE(bandwidth(4 << 20, true).write.known());
+  EXPECT_TRUE(bandwidth(256 << 10, false).write.known());
+}
+
+// Of two chases through a cache that units share the later one may have met others.
+TEST(Infer, TheLatencyOfASharedCacheReachesToWhatTheCurveShows) {
+  const auto latency = [](double level, double again, bool simulated = false) {
+    Observations o = made_machine();
+    if (simulated) o.facts.emplace_back("simulated", "yes");
+    o.points.push_back(block("latency", "chase", {{"level", level}, {"bytes", 4 << 20}}, again));
+    return inferred(o).memory.at(static_cast<size_t>(level)).latency;
+  };
+  const auto usual = latency(2, 20e-9), held_up = latency(2, 80e-9);
+  EXPECT_NEAR(usual.value->v, 60, 1);
+  EXPECT_EQ(usual.note, "");
+  EXPECT_NEAR(held_up.value->v, 240, 1);
+  EXPECT_NEAR(held_up.low->v, 60, 2);
+  EXPECT_NE(held_up.note.find("the latency curve shows 60"), std::string::npos) << held_up.note;
+  EXPECT_GT(latency(2, 80e-9, true).low->v, 200) << "nobody else is there";
+  EXPECT_GT(latency(1, 80e-9).low->v, 200) << "a unit's own";
+}
+
+// Where neighbours crowd the first cache the touches of a line's second half are late as well.
+TEST(Infer, TheSystemSaysTheLineWhereNoDistanceDoes) {
+  const auto line = [](const std::vector<double>& times, const char* said) {
+    Observations o;
+    o.facts = {{"class", "cpu"}, {"declared.l1", said}};
+    const double distances[] = {16, 32, 48, 64, 96, 128};
+    for (size_t i = 0; i < times.size(); ++i) o.points.push_back(block("line", "pair", {{"distance", distances[i]}}, times[i] * 1e-9));
+    return line_told_by_pairs(o);
+  };
+  const std::vector<double> sharp = {3, 3, 3.1, 4.2, 4.2, 4.3}, smeared = {4.8, 5.0, 5.2, 5.8, 6.1, 7.2};
+  EXPECT_EQ(line(sharp, "32K, shared by CPUs 0, line 64 B").bytes, 64);
+  EXPECT_FALSE(line(sharp, "32K, shared by CPUs 0, line 64 B").declared);
+  EXPECT_EQ(line(sharp, "32K, shared by CPUs 0, line 128 B").bytes, 64) << "what is measured clearly stands";
+  EXPECT_EQ(line(smeared, "32K, shared by CPUs 0, line 64 B").bytes, 64);
+  EXPECT_TRUE(line(smeared, "32K, shared by CPUs 0, line 64 B").declared);
+  EXPECT_NE(line(smeared, "32K, shared by CPUs 0").bytes, 64) << "nobody says";
+}
+
+}  // namespace
+}  // namespace assay::probe
