@@ -125,7 +125,7 @@ std::vector<Sweep> sweeps_of(const Observations& all) {
   const Sweep whole = sweep_of(all);
   std::vector<Sweep> out;
   for (const Observations& t : times)
-    if (Sweep s = sweep_of(t); s.curve.back().bytes >= whole.curve.back().bytes / 2) out.push_back(std::move(s));
+    if (Sweep s = sweep_of(t); !s.curve.empty() && s.curve.back().bytes >= whole.curve.back().bytes / 2) out.push_back(std::move(s));
   return out;
 }
 

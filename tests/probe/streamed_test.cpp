@@ -150,6 +150,10 @@ TEST(Streamed, ACacheBeyondTheSweepIsUnknownAndSoIsTheStepToIt) {
 }
 
 TEST(Streamed, WithoutASweepNothingIsSaid) {
+  Observations unusable;
+  unusable.points = {test::block("streamed", "read", {{"bytes", kMiB}, {"units", kUnits}}, std::nan(""))};
+  EXPECT_TRUE(sweeps_of(unusable).empty());
+  EXPECT_TRUE(sweeps_of({}).empty());
   std::vector<MemoryLevel> m = levels();
   add_streamed(m, std::vector<Sweep>{Sweep{}});
   EXPECT_EQ(m, levels());
