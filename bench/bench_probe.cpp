@@ -56,13 +56,15 @@ class Reference {
   template <class Sample>
   void take(const Observation& beside, const std::string& what, const probe::Conditions& at, const Sample& sample, const std::function<void(const Observation&)>& keep) {
     double before = native_->addition();
+    std::vector<Observation> taken;  // kept behind the last one: whoever is told of one writes it down meanwhile, on one of these cores
     for (int i = 0; i < 6; ++i) {
       Observation o{"reference", what, at, "s", {sample()}, {0}, beside.foreign, {}};  // trusted as far as the probe's own
       const double behind = native_->addition();
       o.clock_hz = 1 / std::min(before, behind);
       before = behind;
-      keep(o);
+      taken.push_back(std::move(o));
     }
+    for (const Observation& o : taken) keep(o);
   }
 
   std::unique_ptr<Native> native_;  // in each worker anew
