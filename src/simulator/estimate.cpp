@@ -17,10 +17,12 @@
 #include "model/residual.h"
 #include "model/retention.h"
 #include "simulator/balance.h"
+#include "simulator/chain.h"
 #include "simulator/pipes.h"
 #include "simulator/residency.h"
 #include "simulator/waits.h"
 #include "simulator/waves.h"
+#include "simulator/way.h"
 
 namespace assay::simulator {
 
@@ -146,7 +148,7 @@ class Estimator {
     const double all = rest + copying;
     cost_.issue = pipes_.at_rate(all, m_.issue_rate);
     cost_.copied_issue = pipes_.at_rate(copying * copied_alone_, m_.issue_rate);
-    cost_.chain = chain();
+    cost_.chain = chain_seconds(p_, m_, streams_, counts_, share_);
     note_assumed(m_.alu_rate, counts_.simple);
     note_assumed(m_.divide_rate, counts_.divide);
     note_assumed(m_.math_rate, counts_.math);
@@ -195,88 +197,6 @@ class Estimator {
     return own;
   }
 
-  // Each accumulator is a chain of dependent operations; the accumulators of a tile run side by side.
-  double chain() const {
-    const ir::Node& anchor = p_.graph.nodes[0];
-    if (anchor.combine == ir::Combiner::none) return 0;
-    double tiles = 1;
-    const double steps = reduction_steps();
-    for (int a = 0; a < ir::spatial_count(p_.graph, anchor); ++a) tiles *= static_cast<double>(ir::tile_count(p_, static_cast<int>(p_.tiles.size()) - 1, a));
-    const bool fused = anchor.combine == ir::Combiner::sum && anchor.body.op == ir::ScalarOp::mul;
-    const double latency = (fused ? m_.fma_latency : m_.add_latency).value;
-    if (!m_.simt && lower::has_partial_sums(streams_.nest)) return taken_up_again(tiles, steps, latency);
-    const double waves = m_.simt ? m_.resident_waves : tiles_in_flight(tiles, steps);
-    return tiles * steps * latency * share_ / waves;
-  }
-
-  // Accumulators that loops outside them store and load again: those of one tile wait for its last visit, and the tiles
-  // in between pass the time, as far as a core looks ahead. Where a visit begins with nothing and adds what memory holds at its end,
-  // only that addition waits for the visit before; its own sums are chains like those of a tile that is visited once.
-  double taken_up_again(double tiles, double steps, double latency) const {
-    double between = 1;
-    for (size_t i = streams_.nest.first_inner; i-- > 0 && !streams_.nest.loops[i].reduce;) between *= static_cast<double>(streams_.nest.loops[i].trips);
-    const double visits = tiles * passes(steps), inside = steps / passes(steps);
-    const double ahead = tiles_in_flight(tiles, steps), apart = std::min(between, ahead);
-    const bool late = lower::adds_late(p_, streams_.nest);
-    const double visit = late ? std::max(m_.update_latency.value / apart, inside * latency / ahead) : (m_.update_latency.value + (inside - 1) * latency) / apart;
-    return visits * visit * share_;
-  }
-
-  // A core looks ahead: chains of the tiles that follow begin before this tile's have ended, as far as
-  // its reorder window reaches.
-  double tiles_in_flight(double tiles, double steps) const {
-    const double instructions = (counts_.fma + counts_.simple + counts_.divide + counts_.math + counts_.loads() +
-                                 counts_.stores() + 2 * counts_.iterations) / (tiles * std::max(1.0, passes(steps)));
-    return 1 + model::kReorderWindow / std::max(1.0, instructions);
-  }
-
-  double reduction_steps() const {
-    const ir::Node& anchor = p_.graph.nodes[0];
-    double steps = 1;
-    for (int a = 0; a < static_cast<int>(anchor.axes.size()); ++a)
-      if (ir::is_reduce(p_.graph, anchor, a)) steps *= static_cast<double>(anchor.axes[static_cast<size_t>(a)].extent);
-    return steps;
-  }
-
-  // Times a tile's accumulators are taken up again, since loops outside them walk the reduction.
-  double passes(double steps) const {
-    double inside = 1;
-    for (size_t i = streams_.nest.first_inner; i < streams_.nest.loops.size(); ++i)
-      if (streams_.nest.loops[i].reduce) inside *= static_cast<double>(streams_.nest.loops[i].trips);
-    const ir::Node& anchor = p_.graph.nodes[0];
-    for (int a = 0; a < static_cast<int>(anchor.axes.size()); ++a)
-      if (ir::is_reduce(p_.graph, anchor, a)) inside *= static_cast<double>(p_.tiles.back().extent[static_cast<size_t>(a)]);
-    return std::max(1.0, steps / inside);
-  }
-
-  // Seconds one unit takes per byte from level l while `active` units do the same.
-  double seconds_per_byte(size_t l, bool write, double active) const {
-    const model::Level& level = m_.levels[l];
-    const double limit = (write ? level.write : level.read).value;
-    if (!level.shared) return 1 / limit;
-    const double alone = (write ? level.per_unit_write : level.per_unit_read).value;
-    const double users = std::max(1.0, active / level.instances);
-    return users / model::shared_bandwidth(users, alone, limit, level.sharpness);
-  }
-
-  // The hierarchy hands lines on: a line is paid for once, on its whole way from the farthest level it comes from,
-  // as fast as the slowest on that way.
-  Pace on_its_way(size_t l, double active) const {
-    Pace slowest;
-    for (size_t k = 1; k <= l; ++k) {
-      const Pace at = pace_of(k, active);
-      slowest = {std::max(slowest.read, at.read), std::max(slowest.write, at.write), std::max(slowest.both, at.both)};
-    }
-    return slowest;
-  }
-
-  // Of the time that lines take from level l, what a core can look past. Waves hide what they wait for otherwise.
-  double hidden_part(size_t l) const {
-    const model::Level& level = m_.levels[l];
-    if (m_.simt || level.latency.value <= 0) return level.shared ? 0 : 1;
-    return model::hidden_part(level.latency.value * m_.clock);
-  }
-
   // Bytes between levels l and l+1 that come from l+1 and no further.
   std::pair<double, double> from_there(size_t l) const {
     const model::LevelTraffic& t = traffic_[l];
@@ -293,13 +213,8 @@ class Estimator {
     if (m_.simt || from.latency.value <= 0 || t.read <= 0) return 0;
     const double line = m_.levels[0].line;
     const double late = line / model::little_bound(from.misses_in_flight * line, from.latency.value);
-    const double each = std::max(0.0, late - paid * line * on_its_way(l + 1, active_).read);
+    const double each = std::max(0.0, late - paid * line * on_its_way(m_, l + 1, active_).read);
     return t.unforeseen * read / t.read * moved_ * (from.run_start ? std::min(each, *from.run_start) : each);
-  }
-
-  Pace pace_of(size_t l, double active) const {
-    const double read = seconds_per_byte(l, false, active), write = seconds_per_byte(l, true, active), together = l == 0 ? m_.together : m_.levels[l].together;
-    return {read, write, std::max({read, write, together * (read + write)})};
   }
 
   // Times as long, where a part of the bytes lies apart.
@@ -311,16 +226,16 @@ class Estimator {
       const auto [in, out] = from_there(l);
       const model::Level& from = m_.levels[l + 1];
       const double slow_in = slowed(t.read_apart, t.read, from.apart_read), slow_out = slowed(t.written_apart, t.written, from.apart_write);
-      const Pace together = on_its_way(l + 1, active_).slowed(slow_in, slow_out), alone = on_its_way(l + 1, 1).slowed(slow_in, slow_out);
+      const Pace together = on_its_way(m_, l + 1, active_).slowed(slow_in, slow_out), alone = on_its_way(m_, l + 1, 1).slowed(slow_in, slow_out);
       const auto streamed = [&](double read, double written) {
         return moved_by_others_ * together.seconds(read, written) + (moved_ - moved_by_others_) * alone.seconds(read, written);
       };
       // What is overlapped with loads and stores counts beyond what those take.
-      const auto beyond = [&](double read, double written) { return std::max(0.0, streamed(read, written) - moved_ * pace_of(0, active_).seconds(read, written)); };
+      const auto beyond = [&](double read, double written) { return std::max(0.0, streamed(read, written) - moved_ * pace_of(m_, 0, active_).seconds(read, written)); };
       const double streaming = streamed(in, out), all = beyond(in, out), reading = std::min(all, beyond(in, 0));
       const bool shared = m_.levels[l + 1].shared;
       // A core waits for loads, and for the lines that its stores wait for only when it can keep no more of them.
-      const double hidden = hidden_part(l + 1), near = hidden * all;
+      const double hidden = hidden_part(m_, l + 1), near = hidden * all;
       const double far = (1 - hidden) * (m_.simt ? streaming : reading + model::kInTurn * (all - reading));
       const double copied = model::copied_part(streams_, t) * copied_alone_, in_turn = m_.simt ? 1 : copied + (1 - copied) * model::kInTurn;
       const double held = m_.simt ? 0 : t.stores_held * moved_ * m_.levels[l + 1].latency.value;
@@ -390,7 +305,7 @@ class Estimator {
     if (bytes <= 0 || rate.value <= 0) return;
     size_t behind = 1;  // the memory behind a unit's own caches
     while (behind + 1 < m_.levels.size() && !m_.levels[behind].shared) ++behind;
-    const Pace streaming = on_its_way(behind, active_);
+    const Pace streaming = on_its_way(m_, behind, active_);
     const double seconds = bytes * std::max(0.0, 1 / rate.value - (writes ? streaming.write : streaming.read));
     if (seconds <= 0) return;
     cost_.far += seconds;
