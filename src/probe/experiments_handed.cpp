@@ -6,7 +6,6 @@
 
 #include "probe/code.h"
 #include "probe/experiments.h"
-#include "probe/footprint.h"
 #include "probe/kernels.h"
 #include "probe/passes.h"
 
@@ -31,28 +30,7 @@ const KneePoint* own_cache(const Known& known, size_t& level) {
   return out;
 }
 
-// Simulated caches know nothing of each other.
-bool has_others(const Session& s) { return !s.device.threads && !s.device.simulated && s.device.units > 1; }
-
 }  // namespace
-
-// One unit writes and reads what only the last cache holds, and reads other bytes, which drive it out of the caches before that one; then
-// it or another unit reads it again. Seconds per byte: a cache that is not the other unit's has it no nearer than far memory has.
-void run_found(Session& s) {
-  if (!has_others(s) || s.known.levels.knees.size() < 2) return;
-  const size_t last = s.known.levels.knees.size() - 1;
-  const std::optional<int64_t> bytes = footprint_within(s.known.levels, last, 1);
-  if (!bytes) return;
-  const auto blocks = *bytes / kBlockBytes, between = static_cast<int64_t>(kDrivesOut * s.known.levels.knees[last - 1].to) / kBlockBytes + 1;
-  const int buffer = s.bench.allocate(*bytes), others = s.bench.allocate(between * kBlockBytes);
-  s.rounds(2, [&](size_t by) {
-    const auto pass = [&](size_t unit, const char* access, int of, int64_t n) { return s.bench.launch(pass_of(s, static_cast<int>(unit), access, of, n), 1); };
-    const std::vector<runtime::Launch> list = {pass(0, "write", buffer, blocks), pass(0, "read", buffer, blocks), pass(0, "read", others, between), pass(by, "read", buffer, blocks)};
-    Observation o{"found", by == 0 ? "own" : "other", {{"level", double(last)}, {"bytes", double(blocks * kBlockBytes)}}, "s", {}, {}, 0, {}};
-    for (int i = 0; i < 6; ++i) s.bench.sample(o, [&] { return s.bench.run(list).back() / static_cast<double>(blocks * kBlockBytes); });
-    s.emit(o);
-  });
-}
 
 // Every unit writes its part of a buffer, and then reads or writes the part of the one `over` places further; 0: its own.
 // Where it was read, writing it again takes it back from who read it.

@@ -5,12 +5,14 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <fmt/format.h>
 
 #include "probe/code.h"
 #include "probe/experiments.h"
 #include "probe/footprint.h"
+#include "probe/found.h"
 #include "probe/kernels.h"
 #include "probe/passes.h"
 
@@ -343,9 +345,12 @@ void run_bandwidth(Session& s) {
 
 // All units, each its own part, from inside the first cache to beyond the last. Simulated devices read the last footprint, which is far
 // memory, chunk by chunk: passes over the whole of it would take long. Elsewhere others of the sweep leave its first chunks in the cache.
-// What others leave of the last cache, and which dies the units are on, changes within seconds: later sweeps look again at where it ends.
+// What others leave of the last cache, and which dies the units are on, changes within seconds: later sweeps look again at where it ends, and each
+// of them, in between, whether the units have one such cache at the time.
 void run_streamed(Session& s) {
   constexpr double kWellWithin = 8;
+  constexpr size_t kLooks = 3;
+  constexpr int kSamplesOfALook = 3;
   if (s.device.threads) return;  // nobody knows which unit a group is on
   std::vector<int64_t> sizes = streamed_footprints(s.known, s.device.units, s.max_bytes);
   std::erase_if(sizes, [&](int64_t bytes) { return static_cast<double>(bytes * s.device.units) < s.known.held / kWellWithin; });
@@ -354,7 +359,12 @@ void run_streamed(Session& s) {
   std::vector<StreamPoint> points;
   for (const int64_t bytes : sizes) points.push_back({"read", s.known.lanes, s.device.units, bytes, 0});
   const Job beyond = far_job(s.bench, points.back(), from, from, std::make_shared<Way>(sizes.back() * s.device.units));
-  s.rounds(points.size(), [&](size_t i) {
+  const std::optional<Found> found = Found::make(s);
+  s.rounds(points.size() + (found ? kLooks : 0), [&](size_t i) {
+    if (i >= points.size()) {
+      for (const bool other : {false, true}) found->look(s, "streamed", other, kSamplesOfALook);
+      return;
+    }
     Conditions at = conditions_of(points[i]);
     at.erase("level");  // which footprints show which level is what the sweep is to tell
     if (s.bench.simulated() && i + 1 == points.size()) return s.emit(s.bench.measure("streamed", "read", at, beyond));

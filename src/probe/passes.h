@@ -34,6 +34,9 @@ class Way {
   int64_t blocks_, at_ = 0, rounds_ = 0;
 };
 
+// Several units with queues of their own. Simulated caches know nothing of each other.
+inline bool has_others(const Session& s) { return !s.device.threads && !s.device.simulated && s.device.units > 1; }
+
 // One pass of one unit over the same blocks.
 Job pass_of(const Session& s, int unit, const char* access, int buffer, int64_t blocks);
 

@@ -62,9 +62,10 @@ void mark_rows(const Source& source, Chart& to) {
 }
 
 void mark_streamed(const Source& source, Chart& to) {
+  const Sweep sweep = sweep_of(source.all);
   for (const MemoryLevel& m : source.profile.memory) {
     if (!is_cache(m)) continue;
-    const double units = m.per == "unit" ? 1 : sweep_of(source.all).units;  // a shared one holds the parts of all
+    const double units = m.per == "unit" || sweep.apart ? 1 : sweep.units;  // a shared one holds the parts of all
     const auto& s = m.streamed;
     if (s.from.known() && s.to.known()) to.marks.push_back({m.name + " streamed", s.from.value->v / units, s.to.value->v / units});
     if (s.middle.known()) add_line(m.name + " half", s.middle.value->v / units, to);

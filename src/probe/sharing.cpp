@@ -7,6 +7,7 @@
 
 #include "probe/crowding.h"
 #include "probe/known.h"
+#include "probe/stats.h"
 
 namespace assay::probe {
 namespace {
@@ -60,24 +61,16 @@ double faster(const std::vector<Observation>& blocks, const std::vector<Observat
   return a <= 0 || b <= 0 || std::abs(a / b - 1) < kSameClock ? 1 : a / b;
 }
 
-constexpr size_t kFewFound = 5;     // samples that nobody disturbed, needed to say so
-constexpr double kElsewhere = 1.8;  // times as long as its own bytes, what another unit has read: it lies in another cache
+constexpr size_t kFewFound = 5;  // samples that nobody disturbed, needed to say so
 
 // What another unit has read of a cache that holds it lies as near as a unit's own bytes do: where it does not, the cache is none of
-// all units', whatever the system declares of it. Only where nobody disturbed: a unit that has to wait is slow, too. nullopt: not measured, or as near.
+// all units', whatever the system declares of it. nullopt: not measured, or as near.
 std::optional<Sharing> found_elsewhere(const Observations& all, size_t i) {
   const Conditions at = {{"level", static_cast<double>(i)}};
-  const auto median = [&](const char* what) -> std::optional<double> {
-    std::vector<double> times;
-    for (const Observation& o : select(all, "found", what, at))
-      for (size_t k = 0; k < o.samples.size(); ++k)
-        if (o.foreign <= kDisturbed && (k >= o.disturbed.size() || o.disturbed[k] <= kDisturbed)) times.push_back(o.samples[k]);
-    return times.size() < kFewFound ? std::nullopt : std::optional(quantile(std::move(times), 0.5));
-  };
-  const auto own = median("own"), other = median("other");
-  if (!own || !other || *other < kElsewhere * *own) return std::nullopt;
+  const std::optional<double> times = times_as_long_elsewhere(select(all, "found", "own", at), select(all, "found", "other", at));
+  if (!times || *times < kElsewhere) return std::nullopt;
   const std::string declared = declared_cache(all, i);
-  return Sharing{false, fmt::format("what another unit has read takes {:.1f} times as long as its own{}", *other / *own, declared.empty() ? "" : ", whatever the system declares")};
+  return Sharing{false, fmt::format("what another unit has read takes {:.1f} times as long as its own{}", *times, declared.empty() ? "" : ", whatever the system declares")};
 }
 
 struct Told {
@@ -143,6 +136,19 @@ Sharing sharing_of(const Observations& all, size_t i, double may_hold, std::span
   const std::string cpus = declared.substr(at + 5, declared.find(", line") - at - 5);
   const bool shared = cpus.find_first_of(",-") != std::string::npos;
   return {shared, why + ": as the system declares"};
+}
+
+std::optional<double> times_as_long_elsewhere(std::span<const Observation> own, std::span<const Observation> other) {
+  const auto undisturbed = [](std::span<const Observation> blocks) {
+    std::vector<double> times;
+    for (const Observation& o : blocks)
+      for (size_t k = 0; k < o.samples.size(); ++k)
+        if (o.foreign <= kDisturbed && (k >= o.disturbed.size() || o.disturbed[k] <= kDisturbed)) times.push_back(o.samples[k]);
+    return times;
+  };
+  std::vector<double> near = undisturbed(own), far = undisturbed(other);
+  if (near.size() < kFewFound || far.size() < kFewFound) return std::nullopt;
+  return quantile(std::move(far), 0.5) / quantile(std::move(near), 0.5);
 }
 
 }  // namespace assay::probe

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "probe/segment.h"
+#include "probe/sharing.h"
 #include "probe/values.h"
 
 namespace assay::probe {
@@ -63,7 +64,7 @@ Streamed held_on(std::span<const CurvePoint> curve, const Edge& e, const std::st
   return {held_at(curve, e, kNearly, method), held_at(curve, e, kHalf, method), held_at(curve, e, kHardly, method)};
 }
 
-Streamed streamed_of(std::span<const CurvePoint> curve, const Edge& e) {
+Streamed streamed_of(std::span<const CurvePoint> curve, const Edge& e, const char* way) {
   if (e.here <= 0 || e.next <= 0) {
     const auto why = unknown_value<Bytes>("the sweep does not reach beyond it");
     return {why, why, why};
@@ -72,7 +73,7 @@ Streamed streamed_of(std::span<const CurvePoint> curve, const Edge& e) {
     const auto why = unknown_value<Bytes>(fmt::format("all units streaming from behind it take only {:.2f} times as long", e.next / e.here));
     return {why, why, why};
   }
-  return held_on(curve, e, "all units reading through their parts again and again");
+  return held_on(curve, e, way);
 }
 
 // Bytes of which `part` is held, kNearly to kHardly, on lines in the logarithm of bytes between the points.
@@ -85,7 +86,7 @@ double bytes_held(const Streamed& s, double part) {
 
 bool is_cache(const MemoryLevel& l) { return l.managed == Managed::automatic && l.capacity.known(); }
 
-double parts_in(const MemoryLevel& l, const Sweep& sweep) { return l.per == "unit" ? 1 : sweep.units; }
+double parts_in(const MemoryLevel& l, const Sweep& sweep) { return l.per == "unit" || sweep.apart ? 1 : sweep.units; }
 
 }  // namespace
 
@@ -109,7 +110,9 @@ std::vector<CurvePoint> rising(std::span<const CurvePoint> curve) {
 Sweep sweep_of(const Observations& all) {
   const std::vector<Observation> blocks = select(all, "streamed", "read");
   const std::vector<double> units = values_of(blocks, "units");
-  return {curve_of(blocks, Estimator::throughput), units.empty() ? 1 : units.back()};
+  const bool two = !units.empty() && units.back() == 2;
+  const bool apart = two && times_as_long_elsewhere(select(all, "streamed", "own"), select(all, "streamed", "other")).value_or(1) >= kElsewhere;
+  return {curve_of(blocks, Estimator::throughput), units.empty() ? 1 : units.back(), apart};
 }
 
 std::vector<Sweep> sweeps_of(const Observations& all) {
@@ -152,11 +155,12 @@ std::vector<Streamed> streamed_by(const std::vector<MemoryLevel>& memory, const 
   const std::vector<double> times = plateau_times(memory, sweep);
   const std::vector<CurvePoint> curve = rising(sweep.curve);
   if (curve.size() < kFewest) return out;
+  const char* way = sweep.apart ? "both units reading through their parts again and again, each in a cache of its own at the time" : "all units reading through their parts again and again";
   for (size_t i = 0; i + 1 < memory.size(); ++i) {
     if (!is_cache(memory[i])) continue;
     size_t next = i + 1;
     while (next + 1 < memory.size() && !is_cache(memory[next])) ++next;
-    out[i] = streamed_of(curve, {times[i], times[next], parts_in(memory[i], sweep)});
+    out[i] = streamed_of(curve, {times[i], times[next], parts_in(memory[i], sweep)}, way);
   }
   return out;
 }

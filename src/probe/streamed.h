@@ -22,6 +22,7 @@ inline constexpr double kShows = 1.25;   // t_next / t_here of a level whose edg
 struct Sweep {
   std::vector<CurvePoint> curve;  // seconds per byte of all units together by bytes of one part, ascending
   double units = 1;               // parts
+  bool apart = false;             // of two units, neither found the other's bytes in the last cache meanwhile: each part had one of its own
 };
 
 // Of the experiment `streamed`, all of it as one; without points where it did not run.

@@ -291,5 +291,31 @@ TEST(Streamed, OfSeveralSweepsTheOneInTheMiddleCounts) {
   EXPECT_EQ(m[2].streamed.middle.value->v, middles[1]);
 }
 
+// A host that runs both units on one die gives them one cache, on two dies one each, though it declares one of both: what a sweep shows is
+// of one cache either way, if it says which.
+TEST(Streamed, OfUnitsThatAHostRunsApartIsWhatOneOfTheirCachesHolds) {
+  ASSERT_EQ(kUnits, 2);
+  const double end = 16 * kMiB;
+  const auto middle_of = [&](double parts, double other) {
+    Observations all;
+    std::vector<MadeCache> caches = kCaches;
+    caches.back() = {end / 8 * parts, end * parts, 150e9};
+    for (const double bytes : test::footprints(12 * kKiB, 64 * kMiB, 4)) all.points.push_back(test::block("streamed", "read", {{"bytes", bytes}, {"units", kUnits}}, stream_time_at(caches, 40e9, bytes)));
+    all.points.push_back(test::block("streamed", "read", {{"bytes", 128 * kMiB}, {"units", kUnits}}, 1 / 40e9));
+    for (int i = 0; i < 5 && other > 0; ++i) {
+      all.points.push_back(test::block("streamed", "own", {{"level", 2}}, 1e-11));
+      all.points.push_back(test::block("streamed", "other", {{"level", 2}}, other));
+    }
+    std::vector<MemoryLevel> m = {cache("l1", "unit", 48 * kKiB), cache("l2", "unit", 1.2 * kMiB), cache("l3", "device", 16 * kMiB), {}};
+    add_streamed(m, sweeps_of(all));
+    EXPECT_TRUE(m[2].streamed.middle.known()) << m[2].streamed.middle.note;
+    return m[2].streamed.middle.known() ? m[2].streamed.middle.value->v : 0;
+  };
+  const double together = middle_of(1, 1.1e-11);
+  EXPECT_NEAR(middle_of(2, 4e-11) / together, 1, 0.1);
+  EXPECT_NEAR(middle_of(2, 1.1e-11) / together, 2, 0.2) << "two caches' worth, but each unit finds the other's bytes";
+  EXPECT_EQ(middle_of(1, 0), together) << "nothing said of it";
+}
+
 }  // namespace
 }  // namespace assay::probe
