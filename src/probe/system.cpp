@@ -88,7 +88,9 @@ CpuTimes read_cpu_times() {
 
 double kept_waiting(const CpuTimes& before, const CpuTimes& after) {
   const double wall = std::max(after.wall - before.wall, 1e-9);
-  return std::clamp((after.waited - before.waited + after.stolen - before.stolen) / wall, 0.0, 1.0);
+  const double not_ours = std::max(0.0, wall * after.cpus - (after.own - before.own));
+  const double waited = std::min(after.waited - before.waited, not_ours);
+  return std::clamp((waited + after.stolen - before.stolen) / wall, 0.0, 1.0);
 }
 
 double foreign_share(const CpuTimes& before, const CpuTimes& after) {

@@ -21,7 +21,8 @@ struct CpuTimes {
 
 CpuTimes read_cpu_times();
 
-// Of one short sample: the share of its time our threads were kept from running.
+// Of one short sample: the share of its time that others kept our threads from running. Threads of our own that wait for each other are no
+// others: they waited no longer than the processors did anything but run us. Ours are known exactly but for what runs at the moment (a tick).
 double kept_waiting(const CpuTimes& before, const CpuTimes& after);
 
 // Of a window of 0.2 s or more: the share of the machine's CPU time that others used or took. The
