@@ -143,6 +143,12 @@ void print_as_probed(const toolkit::AsProbed& now, int batches) {
   fmt::print(" of the profile's rate{}\n", batches > 1 ? fmt::format("; the least disturbed of {} batches", batches) : "");
 }
 
+void print_as_it_ran(const toolkit::Summary& s) {
+  fmt::print("for units as near to each other as they were: predicted {} ({} .. {}), {}; operators are off by {:.1f} % on average, by {:.1f} % as the profile has them\n", duration(s.as_it_ran->seconds),
+             duration(s.as_it_ran->low), duration(s.as_it_ran->high), percent(toolkit::prediction_error(s.as_it_ran->seconds, s.measured.median)), 100 * toolkit::mean_error(s, true),
+             100 * toolkit::mean_error(s, false));
+}
+
 void print_text(const toolkit::Summary& s) {
   std::vector<std::vector<std::string>> rows = {
       {"operator", "predicted", "interval", "measured", "error", "bound"}};
@@ -155,6 +161,7 @@ void print_text(const toolkit::Summary& s) {
              duration(s.measured.high), duration(s.plan_s),
              s.build_s > 0 ? "built in " + duration(s.build_s) : "from the cache");
   if (s.as_probed) print_as_probed(*s.as_probed, s.batches);
+  if (s.as_it_ran) print_as_it_ran(s);
   if (s.recorded) print_recorded(*s.recorded, s.measured);
   if (s.verdict) print_verdict(*s.verdict);
 }

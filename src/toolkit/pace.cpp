@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "probe/code.h"
 #include "probe/kernels.h"
 #include "probe/passes.h"
+#include "probe/sharing.h"
 #include "toolkit/statistics.h"
 
 namespace assay::toolkit {
@@ -25,6 +28,7 @@ constexpr auto kNap = std::chrono::milliseconds(50);
 constexpr int kBursts = 3, kPairs = 6;               // of which the fastest counts, and of which most do
 constexpr double kAsFast = 0.88, kAsNear = 0.7;      // of the profile's rates: the same machine
 constexpr double kFaster = 1.12, kNearer = 1.5;      // the machine was slower when it was probed
+constexpr double kDrivesOut = 2.5;                   // times what the caches before the last one hold
 
 int widest(const hwdesc::Target& target) {
   double lanes = 0;
@@ -41,11 +45,37 @@ double handed_part(const hwdesc::Target& target) {
   return out;
 }
 
+// The cache that all units have together, and the one before it; null pointers: there is none.
+template <class Profile>
+auto last_caches(Profile& profile) {
+  decltype(profile.memory.data()) own = nullptr, last = nullptr;
+  for (auto& l : profile.memory) {
+    if (l.managed != hwdesc::Managed::automatic || !l.capacity.known()) continue;
+    own = last;
+    last = &l;
+  }
+  const bool together = own != nullptr && own->per != "device" && last->per == "device";
+  return std::pair(together ? own : nullptr, together ? last : nullptr);
+}
+
+void scale(hwdesc::Value<hwdesc::Bandwidth>& v, double by) {
+  for (std::optional<hwdesc::Bandwidth>* b : {&v.value, &v.low, &v.high})
+    if (*b) (*b)->v *= by;
+}
+
 Result<runtime::BufferRange> parameters(runtime::Module& module, const std::vector<float>& values) {
   const Result<int> buffer = module.allocate(static_cast<int64_t>(std::max<size_t>(16, values.size()) * sizeof(float)));
   if (!buffer) return buffer.diags();
   module.write({*buffer, 0}, std::as_bytes(std::span(values)));
   return runtime::BufferRange{*buffer, 0};
+}
+
+runtime::Launch on_one(int unit, int kernel, std::vector<runtime::BufferRange> arguments) {
+  runtime::Launch out;
+  out.kernel = kernel;
+  out.arguments = std::move(arguments);
+  out.queues.push_back({unit, 0, 1});
+  return out;
 }
 
 runtime::Launch on_all(int kernel, int units, std::vector<runtime::BufferRange> arguments) {
@@ -93,7 +123,35 @@ Result<std::unique_ptr<Pace>> Pace::load(runtime::Device& device, const hwdesc::
   pace->read_ = on_all(2, units, {{*buffer, 0}, *where});
   for (ir::Queue& q : pace->read_.queues) q = {q.unit, (q.unit + 1) % units, (q.unit + 1) % units + 1};
   pace->part_ = static_cast<double>(blocks * probe::kBlockBytes);
+  if (units != 2) return pace;  // of more, two that are near say nothing of the others
+  if (const Diags failed = pace->prepare_elsewhere(target); !failed.empty()) return failed;
   return pace;
+}
+
+// One unit writes and reads what only the last cache holds, reads other bytes, which drive it out of the caches before that one, and then it or
+// another unit reads it again, as the probe's experiment `found`.
+Diags Pace::prepare_elsewhere(const hwdesc::Target& target) {
+  const auto [own, last] = last_caches(target.profile);
+  if (own == nullptr) return {};
+  const double before = own->capacity.value->v, most = last->capacity.value->v / 4;
+  const auto blocks = static_cast<int64_t>(std::sqrt(before * most)) / probe::kBlockBytes, between = static_cast<int64_t>(kDrivesOut * before) / probe::kBlockBytes + 1;
+  if (most <= before || blocks < 1) return {};
+  const auto pass_over = [&](int64_t n) -> Result<std::vector<runtime::BufferRange>> {
+    const Result<int> buffer = module_->allocate(n * probe::kBlockBytes);
+    if (!buffer) return buffer.diags();
+    const std::vector<double> places = probe::pass_parameters(1, n, 0, 0, 1);
+    const Result<runtime::BufferRange> where = parameters(*module_, {places.begin(), places.end()});
+    if (!where) return where.diags();
+    return std::vector<runtime::BufferRange>{{*buffer, 0}, *where};
+  };
+  const auto looked_at = pass_over(blocks), driving_out = pass_over(between);
+  if (!looked_at) return looked_at.diags();
+  if (!driving_out) return driving_out.diags();
+  constexpr int kWrite = 1, kRead = 2;
+  own_ = {on_one(0, kWrite, *looked_at), on_one(0, kRead, *looked_at), on_one(0, kRead, *driving_out), on_one(0, kRead, *looked_at)};
+  others_ = own_;
+  others_.back() = on_one(1, kRead, *looked_at);
+  return {};
 }
 
 Result<bool> Pace::slow(const runtime::CancelToken* cancel) {
@@ -120,15 +178,27 @@ Diags Pace::wait(const runtime::CancelToken* cancel) {
   return {};
 }
 
-Result<double> Pace::handed(const runtime::CancelToken* cancel) {
-  if (read_.queues.empty()) return 0.0;
+Result<Between> Pace::between(const runtime::CancelToken* cancel) {
+  Between out;
+  if (read_.queues.empty()) return out;
   std::vector<runtime::Launch> pairs;
   for (int i = 0; i < kPairs; ++i) pairs.insert(pairs.end(), {write_, read_});
   const auto ran = module_->run(pairs, {1, 0, cancel});
   if (!ran) return ran.diags();
-  std::vector<double> reading;
+  std::vector<double> reading, writing;
   for (size_t i = 1; i < ran->steps[0].size(); i += 2) reading.push_back(ran->steps[0][i]);
-  return part_ / quantile_of(std::move(reading), 0.5);
+  for (size_t i = 2; i < ran->steps[0].size(); i += 2) writing.push_back(ran->steps[0][i]);  // the first one takes nothing back
+  out.handed = part_ / quantile_of(std::move(reading), 0.5);
+  out.reclaimed = part_ / quantile_of(std::move(writing), 0.5);
+  std::vector<double> near, far;
+  for (int i = 0; i < kBursts && !own_.empty(); ++i)
+    for (const bool other : {false, true}) {
+      const auto took = module_->run(other ? others_ : own_, {1, 0, cancel});
+      if (!took) return took.diags();
+      (other ? far : near).push_back(took->steps[0].back());
+    }
+  if (!near.empty()) out.elsewhere = quantile_of(std::move(far), 0.5) / quantile_of(std::move(near), 0.5);
+  return out;
 }
 
 bool was_probed(const hwdesc::Target& target) {
@@ -144,15 +214,33 @@ Result<AsProbed> as_probed(Pace& pace, const hwdesc::Target& target, const runti
     if (const auto ran = pace.slow(cancel); !ran) return ran.diags();
     out.multiply_adds = std::max(out.multiply_adds, pace.rate() / machine->fma_rate.value);
   }
-  const Result<double> handed = pace.handed(cancel);
-  if (!handed) return handed.diags();
-  if (machine->handed.value > 0) out.handed = *handed / machine->handed.value;
+  const Result<Between> between = pace.between(cancel);
+  if (!between) return between.diags();
+  if (machine->handed.value > 0) out.handed = between->handed / machine->handed.value;
+  if (machine->reclaimed.value > 0) out.reclaimed = between->reclaimed / machine->reclaimed.value;
+  out.elsewhere = between->elsewhere;
   return out;
+}
+
+bool on_dies_of_their_own(const AsProbed& now) { return now.elsewhere >= probe::kElsewhere; }
+
+hwdesc::Profile as_near_as_now(hwdesc::Profile profile, const AsProbed& now) {
+  for (hwdesc::MemoryLevel& l : profile.memory) {
+    if (now.handed > 0) scale(l.bandwidth.handed, now.handed), scale(l.bandwidth.taken, now.handed);
+    if (now.reclaimed > 0) scale(l.bandwidth.reclaimed, now.reclaimed);
+  }
+  const auto [own, last] = last_caches(profile);
+  if (own == nullptr || !on_dies_of_their_own(now)) return profile;
+  last->per = own->per;
+  hwdesc::MemoryBandwidth& b = last->bandwidth;
+  const double alone = b.per_unit.known() && b.read.known() ? b.per_unit.value->v / b.read.value->v : 0.5;
+  for (hwdesc::Value<hwdesc::Bandwidth>* v : {&b.read, &b.write, &b.copy, &b.triad, &b.apart_read, &b.apart_write}) scale(*v, alone);
+  return profile;
 }
 
 double likeness(const AsProbed& now) {
   const auto part = [](double rate, double enough) { return rate > 0 ? std::min(1.0, rate / enough) : 1; };
-  return part(now.multiply_adds, kAsFast) * part(now.handed, kAsNear);
+  return part(now.multiply_adds, kAsFast) * part(now.handed, kAsNear) * (on_dies_of_their_own(now) ? probe::kElsewhere / now.elsewhere : 1);
 }
 
 Diags differences(const AsProbed& now) {
@@ -165,6 +253,12 @@ Diags differences(const AsProbed& now) {
     out.push_back(std::move(d));
   };
   differs(now.multiply_adds, kAsFast, kFaster, "multiply-adds ran", "others use the same cores, or the host runs several units on one", "the chip was slower when it was probed");
+  if (on_dies_of_their_own(now)) {
+    Diag d = error(fmt::format("of what another unit has read the last cache gives a unit its bytes after {:.1f} times the time that its own take: the host runs units on dies that have such a cache each", now.elsewhere),
+                   "run it again later, or probe the device as it is now");
+    d.severity = Severity::warning;
+    out.push_back(std::move(d));
+  }
   differs(now.handed, kAsNear, kNearer, "units read what another one has written", "the host runs them further apart than when they were probed", "the host ran them further apart when they were probed");
   return out;
 }

@@ -1,16 +1,23 @@
 // Whether the machine runs as fast as it can just now, and as fast as when it was probed. Cores that share their pipes with another guest's
 // look idle from within and run at half their pace; units that a host runs on one core or on distant dies look like any others. Bursts of
-// work on all units show it: of multiply-adds, and of reading what another unit has just written.
+// work show it: of multiply-adds, of reading and writing what another unit has just written or read, and of reading what it has left in the last cache.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "hwdesc/target.h"
 #include "runtime/device.h"
 
 namespace assay::toolkit {
+
+// How near units are to each other.
+struct Between {
+  double handed = 0, reclaimed = 0;  // bytes a second of each unit, all at once: read of what another one has just written, written of what it has just read
+  double elsewhere = 0;              // times as long as what it has read itself a unit reads in the last cache what another one has read there
+};
 
 class Pace {
  public:
@@ -27,21 +34,31 @@ class Pace {
   // Whole vectors of multiply-adds a second on a unit, in the latest burst; 0 before the first.
   double rate() const;
 
-  // Bytes a second that each unit reads, all at once, of what another one has just written; 0 where the profile knows no such rate.
-  Result<double> handed(const runtime::CancelToken* cancel);
+  // Zeros where the profile knows no such rate.
+  Result<Between> between(const runtime::CancelToken* cancel);
 
  private:
+  Diags prepare_elsewhere(const hwdesc::Target& target);
+
   std::unique_ptr<runtime::Module> module_;
   runtime::Launch burst_, write_, read_;  // the latter without queues: none
+  std::vector<runtime::Launch> own_, others_;  // ending in what is read of the last cache; empty: units have none together
   double part_ = 0;                       // bytes of a unit
   double best_ = 0, latest_ = 0;          // seconds
   double waited_ = 0;
 };
 
-// Rates just now, as parts of those that the profile says; 0: not told.
+// Rates just now, as parts of those that the profile says, and Between::elsewhere where the profile says that units have one last cache; 0: not told.
 struct AsProbed {
-  double multiply_adds = 0, handed = 0;
+  double multiply_adds = 0, handed = 0, reclaimed = 0, elsewhere = 0;
 };
+
+// Does the host run units on dies that have a last cache each, though they had one together when they were probed?
+bool on_dies_of_their_own(const AsProbed& now);
+
+// The profile as it would be of units as near to each other as they are now: what they hand over to each other, and whether they have a
+// last cache each. Their own pace is left as it is.
+hwdesc::Profile as_near_as_now(hwdesc::Profile profile, const AsProbed& now);
 
 // Were its rates measured, so that there is something to be like?
 bool was_probed(const hwdesc::Target& target);

@@ -142,7 +142,9 @@ struct Batch {  // of timed runs
   std::optional<AsProbed> as_probed;
 };
 
-AsProbed slower_of(const AsProbed& a, const AsProbed& b) { return {std::min(a.multiply_adds, b.multiply_adds), std::min(a.handed, b.handed)}; }
+AsProbed slower_of(const AsProbed& a, const AsProbed& b) {
+  return {std::min(a.multiply_adds, b.multiply_adds), std::min(a.handed, b.handed), std::min(a.reclaimed, b.reclaimed), std::max(a.elsewhere, b.elsewhere)};
+}
 
 // 1: nothing disturbed it.
 double worth(const Batch& b) {

@@ -2,6 +2,9 @@
 
 #include <cmath>
 
+#include "model/machine.h"
+#include "simulator/estimate.h"
+#include "toolkit/profiles.h"
 #include "toolkit/simulate.h"
 
 namespace assay::toolkit {
@@ -20,6 +23,23 @@ void put_calibrated(const Bundle& bundle, const Calibration& calibration, Summar
     to.operators[i].calibrated = steps.back();
   }
   to.calibrated = sum_of(steps);
+}
+
+void put_as_it_ran(const Bundle& bundle, const AsProbed& now, Summary& to) {
+  if (differences(now).empty()) return;
+  const Result<hwdesc::Target> target = target_of(as_near_as_now(bundle.profile, now), bundle.api);
+  if (!target) return;
+  const Result<model::Machine> machine = model::prepare(*target);
+  if (!machine) return;
+  const simulator::PlanEstimate e = simulator::simulate(bundle.plan, *machine);
+  to.as_it_ran = Span{e.total.seconds, e.total.low, e.total.high};
+  for (size_t i = 0; i < e.steps.size(); ++i) to.operators[i].as_it_ran = Span{e.steps[i].seconds, e.steps[i].low, e.steps[i].high};
+}
+
+Json part_or_null(double v) { return v > 0 ? Json(v) : Json(nullptr); }
+
+Json to_json(const AsProbed& now) {
+  return {{"multiply_adds", now.multiply_adds}, {"handed", part_or_null(now.handed)}, {"reclaimed", part_or_null(now.reclaimed)}, {"elsewhere", part_or_null(now.elsewhere)}};
 }
 
 }  // namespace
@@ -42,18 +62,25 @@ Summary summarize(const Bundle& bundle, const RunResult& run,
   for (size_t i = 0; i < bundle.plan.steps.size(); ++i) {
     const model::Estimate& e = bundle.estimates[i];
     s.operators.push_back(
-        {bundle.plan.steps[i].name, e.seconds, e.low, e.high, run.steps[i], e.bound, {}});
+        {bundle.plan.steps[i].name, e.seconds, e.low, e.high, run.steps[i], e.bound, {}, {}});
   }
   if (run.recorded) {
     s.recorded = RecordedSummary{*run.recorded, {}};
     if (const auto e = recorded_total(bundle.plan, bundle.profile, bundle.api)) s.recorded->predicted = Span{e->seconds, e->low, e->high};
   }
+  if (run.as_probed) put_as_it_ran(bundle, *run.as_probed, s);
   if (calibration != nullptr) put_calibrated(bundle, *calibration, s);
   return s;
 }
 
 double prediction_error(double predicted_s, double measured_s) {
   return predicted_s / measured_s - 1;
+}
+
+double mean_error(const Summary& s, bool as_it_ran) {
+  double sum = 0;
+  for (const OperatorSummary& o : s.operators) sum += std::abs(prediction_error(as_it_ran && o.as_it_ran ? o.as_it_ran->seconds : o.predicted_s, o.measured.median));
+  return s.operators.empty() ? 0 : sum / static_cast<double>(s.operators.size());
 }
 
 Json to_json(const Summary& s) {
@@ -66,6 +93,7 @@ Json to_json(const Summary& s) {
                          {"measured_quartiles_s", {o.measured.low, o.measured.high}},
                          {"bound", o.bound}});
     if (o.calibrated) operators.back()["calibrated"] = to_json(*o.calibrated);
+    if (o.as_it_ran) operators.back()["as_it_ran"] = to_json(*o.as_it_ran);
   }
   Json out = {{"model", s.model}, {"device", s.device}};
   out["verified"] = s.verdict ? Json(s.verdict->verified) : Json(nullptr);
@@ -79,8 +107,9 @@ Json to_json(const Summary& s) {
   out["plan_s"] = s.plan_s;
   out["build_s"] = s.build_s;
   out["kept_waiting"] = s.kept_waiting;
-  out["as_probed"] = s.as_probed ? Json{{"multiply_adds", s.as_probed->multiply_adds}, {"handed", s.as_probed->handed > 0 ? Json(s.as_probed->handed) : Json(nullptr)}} : Json(nullptr);
+  out["as_probed"] = s.as_probed ? to_json(*s.as_probed) : Json(nullptr);
   out["batches"] = s.batches;
+  if (s.as_it_ran) out["as_it_ran"] = to_json(*s.as_it_ran);
   if (s.calibrated) out["calibrated"] = to_json(*s.calibrated);
   if (s.recorded) {
     out["recorded"] = {{"measured_s", s.recorded->measured.median},

@@ -19,7 +19,7 @@ struct OperatorSummary {
   double predicted_s = 0, low_s = 0, high_s = 0;  // the model's interval
   Times measured;
   std::string bound;
-  std::optional<Span> calibrated;
+  std::optional<Span> calibrated, as_it_ran;
 };
 
 // All launches in one recording.
@@ -39,6 +39,8 @@ struct Summary {
   double plan_s = 0, build_s = 0;
   std::vector<OperatorSummary> operators;
   std::optional<Span> calibrated;  // of the total
+  // Predicted for units as near to each other as they were around it; nullopt: they were as the profile says, or nobody knows.
+  std::optional<Span> as_it_ran;
   std::optional<RecordedSummary> recorded;
 };
 
@@ -48,6 +50,9 @@ Summary summarize(const Bundle& bundle, const RunResult& run,
 
 // predicted / measured - 1
 double prediction_error(double predicted_s, double measured_s);
+
+// Mean over the operators of |error|, as the profile says and as it ran.
+double mean_error(const Summary& summary, bool as_it_ran);
 
 Json to_json(const Summary& summary);
 

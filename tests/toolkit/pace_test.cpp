@@ -64,7 +64,8 @@ TEST(Pace, SaysHowMuchOfTheProfilesRatesThereIs) {
   Pace& pace = **loaded;
   const Result<AsProbed> now = as_probed(pace, as_now, nullptr);
   ASSERT_TRUE(now.ok());
-  EXPECT_EQ(device.script.asked, 4u);
+  EXPECT_EQ(device.script.asked, 10u) << "three bursts, what is handed over, three looks at the last cache on either side";
+  EXPECT_EQ(now->elsewhere, 1) << "every launch takes as long";
   const double fastest = 20'000.0 * probe::op_steps("fma", 12, false) / 1e-4;
   EXPECT_NEAR(now->multiply_adds, fastest / model::prepare(as_now)->fma_rate.value, 1e-9) << "the fastest burst of three";
   const double part = 5e-5 * now->handed * 10e9;  // bytes that took 50 us
@@ -84,6 +85,39 @@ TEST(Pace, LikenessFallsWithWhatIsSlowerAndOnlyThatIsSaid) {
   EXPECT_NE(render(differences({1, 0.4})).find("further apart than when they were probed"), std::string::npos);
   EXPECT_NE(render(differences({1.3, 2})).find("ran them further apart"), std::string::npos);
   EXPECT_EQ(differences({1.3, 2}).size(), 2u);
+}
+
+TEST(Pace, UnitsOnDiesOfTheirOwnAreSaidToBe) {
+  EXPECT_TRUE(differences({1, 1, 1, 1.2}).empty());
+  EXPECT_EQ(likeness({1, 1, 1, 1.2}), 1);
+  EXPECT_LT(likeness({1, 1, 1, 4}), 1);
+  ASSERT_EQ(differences({1, 1, 1, 4}).size(), 1u);
+  EXPECT_NE(render(differences({1, 1, 1, 4})).find("4.0 times"), std::string::npos);
+}
+
+// What units hand over, and the last cache where they have one each; nothing else of the profile.
+TEST(Pace, TheProfileAsNearAsUnitsAreNow) {
+  hwdesc::Profile p = target("generic/x86-avx512-2core").profile;
+  hwdesc::MemoryLevel &l2 = p.memory[1], &l3 = p.memory[2];
+  ASSERT_EQ(l3.per, "device");
+  const auto known = [](double v) {
+    hwdesc::Value<hwdesc::Bandwidth> out;
+    out.value = hwdesc::Bandwidth{v, ""};
+    return out;
+  };
+  l2.bandwidth.handed = known(50e9), l2.bandwidth.taken = known(40e9), l2.bandwidth.reclaimed = known(9e9);
+  l3.bandwidth.read = known(200e9), l3.bandwidth.per_unit = known(120e9);
+  EXPECT_EQ(as_near_as_now(p, {}), p);
+  EXPECT_EQ(as_near_as_now(p, {0.5, 1, 1, 1}), p) << "the units' own pace is left";
+  const hwdesc::Profile slower = as_near_as_now(p, {1, 0.5, 0.25, 1.1});
+  EXPECT_DOUBLE_EQ(slower.memory[1].bandwidth.handed.value->v, 25e9);
+  EXPECT_DOUBLE_EQ(slower.memory[1].bandwidth.taken.value->v, 20e9);
+  EXPECT_DOUBLE_EQ(slower.memory[1].bandwidth.reclaimed.value->v, 2.25e9);
+  EXPECT_EQ(slower.memory[2], l3);
+  const hwdesc::Profile apart = as_near_as_now(p, {1, 1, 1, 4});
+  EXPECT_EQ(apart.memory[2].per, l2.per);
+  EXPECT_DOUBLE_EQ(apart.memory[2].bandwidth.read.value->v, 120e9) << "what one unit alone reaches";
+  EXPECT_EQ(apart.memory[1], l2);
 }
 
 TEST(Pace, ThreadsOfLanesHaveNone) {

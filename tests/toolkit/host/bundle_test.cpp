@@ -211,5 +211,29 @@ TEST(RunBundle, SaysThatTheMachineIsNotAsItWasProbedAndTriesAgainMeanwhile) {
   EXPECT_EQ(to_json(summarize(bundle, again, std::nullopt, nullptr)).at("batches"), again.batches);
 }
 
+// Beside what the profile predicts, what the same model does for units as near as they were: here with a last cache each, of which one alone reads slowly.
+TEST(Summary, PredictsForUnitsAsNearAsTheyWere) {
+  const ScratchDirectory scratch;
+  Bundle bundle = compiled("softmax rows=1536 columns=1024", scratch);
+  for (hwdesc::MemoryLevel& l : bundle.profile.memory)
+    if (l.name == "l3") l.bandwidth.per_unit.value = hwdesc::Bandwidth{l.bandwidth.read.value->v / 20, ""};
+  RunOptions options = run_options(scratch);
+  RunResult run = value_of(run_bundle(bundle, generate_inputs(bundle.graph, 1), options));
+  run.as_probed = AsProbed{1, 1, 1, 1.1};
+  EXPECT_FALSE(summarize(bundle, run, std::nullopt).as_it_ran) << "as it was probed";
+  run.as_probed->elsewhere = 4;
+  const Summary s = summarize(bundle, run, std::nullopt);
+  ASSERT_TRUE(s.as_it_ran);
+  EXPECT_GT(s.as_it_ran->seconds, 1.02 * s.predicted_s);
+  double sum = 0;
+  for (const OperatorSummary& o : s.operators) sum += o.as_it_ran->seconds;
+  EXPECT_NEAR(sum / s.as_it_ran->seconds, 1, 1e-9);
+  const Json json = to_json(s);
+  EXPECT_DOUBLE_EQ(json.at("as_it_ran").at("predicted_s").get<double>(), s.as_it_ran->seconds);
+  EXPECT_TRUE(json.at("operators").at(0).contains("as_it_ran"));
+  EXPECT_EQ(json.at("as_probed").at("elsewhere"), 4);
+  EXPECT_NE(mean_error(s, true), mean_error(s, false));
+}
+
 }  // namespace
 }  // namespace assay::toolkit
