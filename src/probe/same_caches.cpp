@@ -11,6 +11,7 @@ namespace {
 constexpr double kAlike = 1.15;      // times: within the first cache
 constexpr double kBehind = 1.35;     // times: in those behind it, which others may use as well
 constexpr double kUnsteady = 2;      // times
+constexpr double kWellWithin = 0.6;  // of the first cache: rows of an image lie a power of two apart and crowd few of its sets before it is full
 constexpr size_t kEnd = 3;           // footprints at each end of the first cache: one of the path's own would hold the smallest alone
 constexpr size_t kFewest = 4;        // in a cache behind it, to tell anything
 
@@ -59,7 +60,7 @@ std::optional<double> longer_to_plain_caches(const PathCurves& measured, const L
   const PathCurves curves{undisturbed(measured.path), undisturbed(measured.plain)};
   if (plain.plateaus.size() < 2) return std::nullopt;
   // Below the first plateau all lies in that cache, too.
-  const std::vector<Both> near = on_plateau(curves, {0, plain.plateaus.front().last, 0});
+  const std::vector<Both> near = on_plateau(curves, {0, kWellWithin * plain.plateaus.front().last, 0});
   if (near.size() < 2 * kEnd) return std::nullopt;
   const Both all = middle(near);
   const double longer = all.path - all.plain;

@@ -254,7 +254,7 @@ Diags differences(const AsProbed& now) {
   };
   differs(now.multiply_adds, kAsFast, kFaster, "multiply-adds ran", "others use the same cores, or the host runs several units on one", "the chip was slower when it was probed");
   if (on_dies_of_their_own(now)) {
-    Diag d = error(fmt::format("of what another unit has read the last cache gives a unit its bytes after {:.1f} times the time that its own take: the host runs units on dies that have such a cache each", now.elsewhere),
+    Diag d = error(fmt::format("a unit takes {:.1f} times as long for what another one has brought into the last cache as for its own: the host runs them on dies that have such a cache each", now.elsewhere),
                    "run it again later, or probe the device as it is now");
     d.severity = Severity::warning;
     out.push_back(std::move(d));
