@@ -232,7 +232,6 @@ void Apply::add(AnyValue& v) {
   derive(v);
 }
 
-// The nearest of all places and of the structures above them.
 // `path` begins as one of `known` and goes on with a word that none of those there is like: what there is. "": it does not, or holds a star.
 std::string what_lies_where_it_goes_wrong(Path path, const std::vector<std::string>& known) {
   if (std::find(path.begin(), path.end(), "*") != path.end()) return "";
@@ -248,6 +247,7 @@ std::string what_lies_where_it_goes_wrong(Path path, const std::vector<std::stri
   return there.empty() || !nearest(word, there).empty() ? "" : fmt::format("{} has: {}", dotted(path), fmt::join(there, ", "));
 }
 
+// The nearest of all places and of the structures above them.
 Diag Apply::unmatched(const Profile& profile) const {
   std::vector<std::string> known;
   walk(profile, [&](const Path& path, const auto&) {

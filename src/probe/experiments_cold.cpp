@@ -11,7 +11,6 @@
 namespace assay::probe {
 namespace {
 
-constexpr double kDrivesOut = 2.5;     // times what a unit's own caches hold
 constexpr double kDrivesOutOfAll = 2;  // times what the last cache may hold: reading that takes milliseconds
 constexpr int64_t kMostBytes = int64_t{1} << 30;
 constexpr int kRuns = 9;               // of the code in a sample; the median counts: one launch is too short for more

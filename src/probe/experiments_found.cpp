@@ -7,12 +7,6 @@
 #include "probe/passes.h"
 
 namespace assay::probe {
-namespace {
-
-constexpr double kDrivesOut = 2.5;  // times what the caches before the last one hold
-
-}  // namespace
-
 std::optional<Found> Found::make(Session& s) {
   if (!has_others(s) || s.known.levels.knees.size() < 2) return std::nullopt;
   Found out;

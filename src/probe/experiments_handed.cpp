@@ -14,7 +14,6 @@ namespace {
 
 constexpr double kHeld = 0.5;  // of a capacity: the writer still has all of it
 constexpr int kPairs = 4;      // of a launch that writes and one that reads, in a sample
-constexpr double kDrivesOut = 2.5;  // times what the caches before the last one hold
 constexpr double kIdle[] = {0.03e-3, 0.3e-3, 1e-3, 3e-3, 10e-3, 30e-3};  // s; the first one is none
 constexpr double kPassing[] = {1.0 / 32, 1.0 / 16, 1.0 / 8, 1.0 / 4, 1.0 / 2, 1, 2};  // times what all caches may hold, to a power of two
 constexpr double kBeyondCached = 8;  // times that, what is fresh again when it comes round

@@ -4,12 +4,13 @@
 #include "probe/code.h"
 #include "probe/experiments.h"
 #include "probe/kernels.h"
+#include "probe/passes.h"
 #include "probe/rewrite.h"
 
 namespace assay::probe {
 namespace {
 
-constexpr double kHeld = 0.5, kDrivesOut = 2.5;  // of a capacity
+constexpr double kHeld = 0.5;  // of a capacity
 constexpr double kLargest = 16 << 20;            // bytes of a cache: beyond, driving out takes too long
 
 struct Point {

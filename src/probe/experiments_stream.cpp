@@ -359,7 +359,7 @@ void run_streamed(Session& s) {
   std::vector<StreamPoint> points;
   for (const int64_t bytes : sizes) points.push_back({"read", s.known.lanes, s.device.units, bytes, 0});
   const Job beyond = far_job(s.bench, points.back(), from, from, std::make_shared<Way>(sizes.back() * s.device.units));
-  const std::optional<Found> found = Found::make(s);
+  const std::optional<Found> found = s.device.units == 2 ? Found::make(s) : std::nullopt;  // of more, two that are near say nothing of the others
   s.rounds(points.size() + (found ? kLooks : 0), [&](size_t i) {
     if (i >= points.size()) {
       for (const bool other : {false, true}) found->look(s, "streamed", other, kSamplesOfALook);

@@ -13,7 +13,7 @@ namespace assay::probe {
 
 class Found {
  public:
-  // nullopt: no others, or no cache of several that no other one is near to.
+  // nullopt: no other unit, one cache alone, or none far enough beyond the one before it to be seen by itself.
   static std::optional<Found> make(Session& s);
 
   // A block of so many samples of `experiment`: seconds per byte of what it has read itself, or the other one.

@@ -34,6 +34,9 @@ class Way {
   int64_t blocks_, at_ = 0, rounds_ = 0;
 };
 
+// Times what caches hold: as much, read behind it, leaves nothing of what was there.
+inline constexpr double kDrivesOut = 2.5;
+
 // Several units with queues of their own. Simulated caches know nothing of each other.
 inline bool has_others(const Session& s) { return !s.device.threads && !s.device.simulated && s.device.units > 1; }
 

@@ -110,8 +110,7 @@ std::vector<CurvePoint> rising(std::span<const CurvePoint> curve) {
 Sweep sweep_of(const Observations& all) {
   const std::vector<Observation> blocks = select(all, "streamed", "read");
   const std::vector<double> units = values_of(blocks, "units");
-  const bool two = !units.empty() && units.back() == 2;
-  const bool apart = two && times_as_long_elsewhere(select(all, "streamed", "own"), select(all, "streamed", "other")).value_or(1) >= kElsewhere;
+  const bool apart = times_as_long_elsewhere(select(all, "streamed", "own"), select(all, "streamed", "other")).value_or(1) >= kElsewhere;
   return {curve_of(blocks, Estimator::throughput), units.empty() ? 1 : units.back(), apart};
 }
 

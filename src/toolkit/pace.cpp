@@ -28,7 +28,6 @@ constexpr auto kNap = std::chrono::milliseconds(50);
 constexpr int kBursts = 3, kPairs = 6;               // of which the fastest counts, and of which most do
 constexpr double kAsFast = 0.88, kAsNear = 0.7;      // of the profile's rates: the same machine
 constexpr double kFaster = 1.12, kNearer = 1.5;      // the machine was slower when it was probed
-constexpr double kDrivesOut = 2.5;                   // times what the caches before the last one hold
 
 int widest(const hwdesc::Target& target) {
   double lanes = 0;
@@ -134,7 +133,7 @@ Diags Pace::prepare_elsewhere(const hwdesc::Target& target) {
   const auto [own, last] = last_caches(target.profile);
   if (own == nullptr) return {};
   const double before = own->capacity.value->v, most = last->capacity.value->v / 4;
-  const auto blocks = static_cast<int64_t>(std::sqrt(before * most)) / probe::kBlockBytes, between = static_cast<int64_t>(kDrivesOut * before) / probe::kBlockBytes + 1;
+  const auto blocks = static_cast<int64_t>(std::sqrt(before * most)) / probe::kBlockBytes, between = static_cast<int64_t>(probe::kDrivesOut * before) / probe::kBlockBytes + 1;
   if (most <= before || blocks < 1) return {};
   const auto pass_over = [&](int64_t n) -> Result<std::vector<runtime::BufferRange>> {
     const Result<int> buffer = module_->allocate(n * probe::kBlockBytes);
@@ -243,22 +242,25 @@ double likeness(const AsProbed& now) {
   return part(now.multiply_adds, kAsFast) * part(now.handed, kAsNear) * (on_dies_of_their_own(now) ? probe::kElsewhere / now.elsewhere : 1);
 }
 
+bool as_near_as_probed(const AsProbed& now) {
+  return !on_dies_of_their_own(now) && (now.handed <= 0 || (now.handed >= kAsNear && now.handed <= kNearer));
+}
+
 Diags differences(const AsProbed& now) {
   Diags out;
-  const auto differs = [&](double rate, double least, double most, const char* what, const char* slower, const char* faster) {
-    if (rate <= 0 || (rate >= least && rate <= most)) return;
-    Diag d = error(fmt::format("{} at {:.2f} times the rate that the profile says: {}", what, rate, rate < least ? slower : faster),
-                   rate < least ? "run it again later, or probe the device as it is now" : "probe the device as it is now");
+  const auto say = [&](std::string what, const char* hint) {
+    Diag d = error(std::move(what), hint);
     d.severity = Severity::warning;
     out.push_back(std::move(d));
   };
+  constexpr const char* kLater = "run it again later, or probe the device as it is now";
+  const auto differs = [&](double rate, double least, double most, const char* what, const char* slower, const char* faster) {
+    if (rate <= 0 || (rate >= least && rate <= most)) return;
+    say(fmt::format("{} at {:.2f} times the rate that the profile says: {}", what, rate, rate < least ? slower : faster), rate < least ? kLater : "probe the device as it is now");
+  };
   differs(now.multiply_adds, kAsFast, kFaster, "multiply-adds ran", "others use the same cores, or the host runs several units on one", "the chip was slower when it was probed");
-  if (on_dies_of_their_own(now)) {
-    Diag d = error(fmt::format("a unit takes {:.1f} times as long for what another one has brought into the last cache as for its own: the host runs them on dies that have such a cache each", now.elsewhere),
-                   "run it again later, or probe the device as it is now");
-    d.severity = Severity::warning;
-    out.push_back(std::move(d));
-  }
+  if (on_dies_of_their_own(now))
+    say(fmt::format("a unit takes {:.1f} times as long for what another one has brought into the last cache as for its own: the host runs them on dies that have such a cache each", now.elsewhere), kLater);
   differs(now.handed, kAsNear, kNearer, "units read what another one has written", "the host runs them further apart than when they were probed", "the host ran them further apart when they were probed");
   return out;
 }

@@ -56,8 +56,11 @@ struct AsProbed {
 // Does the host run units on dies that have a last cache each, though they had one together when they were probed?
 bool on_dies_of_their_own(const AsProbed& now);
 
-// The profile as it would be of units as near to each other as they are now: what they hand over to each other, and whether they have a
-// last cache each. Their own pace is left as it is.
+// Are units about as near to each other as when they were probed, or does nobody know?
+bool as_near_as_probed(const AsProbed& now);
+
+// The profile as it would be of units as near to each other as they are now: what they hand over to each other (what is taken, which nobody looks
+// at, by as much as what is handed), and whether they have a last cache each. Their own pace is left as it is.
 hwdesc::Profile as_near_as_now(hwdesc::Profile profile, const AsProbed& now);
 
 // Were its rates measured, so that there is something to be like?

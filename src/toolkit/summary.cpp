@@ -26,7 +26,7 @@ void put_calibrated(const Bundle& bundle, const Calibration& calibration, Summar
 }
 
 void put_as_it_ran(const Bundle& bundle, const AsProbed& now, Summary& to) {
-  if (differences(now).empty()) return;
+  if (as_near_as_probed(now)) return;
   const Result<hwdesc::Target> target = target_of(as_near_as_now(bundle.profile, now), bundle.api);
   if (!target) return;
   const Result<model::Machine> machine = model::prepare(*target);

@@ -88,6 +88,11 @@ TEST(Pace, LikenessFallsWithWhatIsSlowerAndOnlyThatIsSaid) {
 }
 
 TEST(Pace, UnitsOnDiesOfTheirOwnAreSaidToBe) {
+  EXPECT_TRUE(as_near_as_probed({0.5, 1, 1, 1.2})) << "slow, but as near";
+  EXPECT_TRUE(as_near_as_probed({}));
+  EXPECT_FALSE(as_near_as_probed({1, 1, 1, 4}));
+  EXPECT_FALSE(as_near_as_probed({1, 0.5, 1, 1}));
+  EXPECT_FALSE(as_near_as_probed({1, 2, 1, 1}));
   EXPECT_TRUE(differences({1, 1, 1, 1.2}).empty());
   EXPECT_EQ(likeness({1, 1, 1, 1.2}), 1);
   EXPECT_LT(likeness({1, 1, 1, 4}), 1);
