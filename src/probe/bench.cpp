@@ -20,6 +20,7 @@ constexpr double kWindow = 0.2;
 constexpr double kSentinelSample = 40e-6;  // short: fits between two interruptions
 constexpr size_t kSentinelRuns = 3;
 constexpr const char* kSentinelKey = "sentinel";
+constexpr int64_t kPartBefore = 8;         // such a part of a job runs right before it, where a run's beginning is not like the rest
 constexpr double kLeastOfWanted = 0.5;     // of the length a sample was to have, chosen: a clock that rises is no neighbour
 constexpr int kOverheadRuns = 20, kTimesOfNone = 9;
 // On simulated devices a sample needs no length, since clocks there are exact and noise comes once a launch: of what
@@ -51,7 +52,8 @@ std::string key_of(const std::string& what, const Conditions& at, const Job& job
 void fail(const Diags& diags) { throw std::runtime_error(render(diags)); }
 
 Bench::Bench(runtime::Module& module, const std::vector<ir::Kernel>& kernels, const runtime::DeviceInfo& device)
-    : module_(module), threads_(device.threads), simulated_(device.simulated), host_(device.fact("class") != "gpu"), foreign_(host_ ? 1 : 0) {
+    : module_(module), threads_(device.threads), simulated_(device.simulated), host_(device.fact("class") != "gpu"),
+      handed_(device.in_sequence && host_ && !simulated_), foreign_(host_ ? 1 : 0) {
   for (size_t i = 0; i < kernels.size(); ++i) kernels_[kernels[i].name] = static_cast<int>(i);
   window_start_ = read_cpu_times();
   if (threads_) measure_overhead();
@@ -257,7 +259,8 @@ bool Bench::take_block(Observation& o, const std::string& key, const Job& job) {
   const int64_t amount = amount_for(key, job);
   const Job tick = sentinel_job(1, kSentinelSample);
   const int64_t ticks = amount_for(kSentinelKey, tick);
-  std::vector<runtime::Launch> list(1 + kSentinelRuns, launch(tick, ticks));
+  const size_t here = handed_ ? 1 : 0;
+  std::vector<runtime::Launch> list(here + 1 + kSentinelRuns, launch(tick, ticks));
   std::vector<double> sentinels;
   double least = std::numeric_limits<double>::infinity();
   const int64_t executed = executed_;
@@ -269,11 +272,12 @@ bool Bench::take_block(Observation& o, const std::string& key, const Job& job) {
   };
   for (int i = 0; more(i); ++i)
     sample(o, [&] {
-      list[0] = launch(job, amount);  // each time: a job may move on through its buffer
+      if (handed_) list[0] = launch(job, std::max<int64_t>(1, amount / kPartBefore));
+      list[here] = launch(job, amount);  // each time: a job may move on through its buffer
       const std::vector<double> times = run(list);
-      least = std::min(least, times[0]);
-      sentinels.insert(sentinels.end(), times.begin() + 1, times.end());
-      return std::max(times[0] - job.before, kShortest) / (static_cast<double>(amount) * job.work);
+      least = std::min(least, times[here]);
+      sentinels.insert(sentinels.end(), times.end() - kSentinelRuns, times.end());
+      return std::max(times[here] - job.before, kShortest) / (static_cast<double>(amount) * job.work);
     });
   const double least_tick = *std::min_element(sentinels.begin(), sentinels.end());
   // What disturbs a core's own queue only slows it down; a device's timestamps are off both ways.

@@ -89,6 +89,7 @@ class Bench {  // invariant: a loaded module with the sentinel calibrated
   const bool threads_;       // lanes are: the device deals out the groups
   const bool simulated_;     // nobody can disturb it
   const bool host_;          // its units are this machine's processors, which others use, too
+  const bool handed_;        // by a thread beside them, which is on one unit's core until it sleeps: 10 us of what a run begins with
   double overhead_ = 0;      // already taken off what is measured
   int64_t executed_ = 0;     // operations of simulators so far
   int64_t most_ = int64_t{1} << 40;

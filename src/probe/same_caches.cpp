@@ -9,8 +9,8 @@ namespace assay::probe {
 namespace {
 
 constexpr double kAlike = 1.15;      // times: within the first cache
-constexpr double kBehind = 1.35;     // times: in those behind it, which others may use as well
-constexpr double kUnsteady = 2;      // times
+constexpr double kBehind = 1.35;     // times shorter: in those behind it. One of the path's own that is larger than the first would show there
+constexpr double kUnsteady = 2;      // times longer: others who use those behind it only ever make a hop longer
 constexpr double kWellWithin = 0.6;  // of the first cache: rows of an image lie a power of two apart and crowd few of its sets before it is full
 constexpr size_t kEnd = 3;           // footprints at each end of the first cache: one of the path's own would hold the smallest alone
 constexpr size_t kFewest = 4;        // in a cache behind it, to tell anything
@@ -44,13 +44,13 @@ Both middle(std::span<const Both> points) {
 
 bool within(double a, double b, double times) { return a <= b * times && b <= a * times; }
 
-// In both halves of it a hop takes so much longer than in plain memory. Where that itself is not steady nothing is told.
+// In both halves of it a hop takes about so much longer than in plain memory. Where that itself is not steady nothing is told.
 bool is_longer_by(std::span<const Both> points, double longer) {
   const auto [least, most] = std::minmax_element(points.begin(), points.end(), [](const Both& a, const Both& b) { return a.plain < b.plain; });
   if (most->plain > kUnsteady * least->plain) return true;
   const size_t half = (points.size() + 1) / 2;
   for (const auto part : {points.first(half), points.last(half)})
-    if (const Both here = middle(part); !within(here.path, here.plain + longer, kBehind)) return false;
+    if (const Both here = middle(part); here.path * kBehind < here.plain + longer || here.path > kUnsteady * (here.plain + longer)) return false;
   return true;
 }
 

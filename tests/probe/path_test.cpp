@@ -98,12 +98,13 @@ TEST(Paths, constants_that_all_lie_in_one_cache) {
 // between them are small.
 TEST(Paths, images_that_go_through_the_caches_of_plain_memory) {
   for (const double longer : {2e-9, 6e-9, 20e-9})
-    for (const auto& [noise, of_first] : {std::pair(0.01, 1.0), std::pair(0.04, 1.0), std::pair(0.01, 0.4)}) {
+    for (const auto& [noise, of_first, crowded] : {std::tuple(0.01, 1.0, 1.0), {0.04, 1.0, 1.0}, {0.01, 0.4, 1.0}, {0.01, 1.0, 1.6}}) {
       const std::vector<test::MadeLevel> plain = {{48 << 10, 1.5e-9}, {1 << 20, 4e-9, 0.4}, {32 << 20, 20e-9, 1}, {0, 110e-9}};
       std::vector<test::MadeLevel> path = plain;
       for (test::MadeLevel& l : path) l.seconds += longer;
       path[0].capacity *= of_first;  // rows of an image crowd few of its sets
-      path[1].capacity *= 0.6;  // others use that cache, more while this was measured
+      path[1].capacity *= 0.6;  // others use that cache, more while this was measured,
+      path[1].seconds *= crowded;  // and its ways to it
       Observations o;
       o.facts = {{"image_width", "16384"}};
       add_curve(o, "image", "chase", path, 256, 64 << 20, noise);
@@ -118,7 +119,7 @@ TEST(Paths, images_that_go_through_the_caches_of_plain_memory) {
       l3.name = "l3";
       p.memory.insert(p.memory.begin() + 2, l3);
       infer_paths(o, k, p);
-      EXPECT_EQ(p.memory.size(), 4u) << longer << " " << noise << " " << of_first;
+      EXPECT_EQ(p.memory.size(), 4u) << longer << " " << noise << " " << of_first << " " << crowded;
       EXPECT_THAT(p.paths.at(0).through, ElementsAre("l1", "l2", "l3", "dram"));
       ASSERT_TRUE(p.paths[0].latency.known());
       EXPECT_NEAR(p.paths[0].latency.value->v, 1.5e-9 + longer, 0.15 * longer + 0.2e-9);
