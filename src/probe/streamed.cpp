@@ -165,6 +165,13 @@ std::vector<Streamed> streamed_by(const std::vector<MemoryLevel>& memory, const 
 }
 
 constexpr double kBefore = 1.2;  // a sweep begins so far before what a cache holds, or on its edge
+constexpr double kSteady = 0.2;  // of neighbouring footprints' ratio: one in which far memory, or who is near whom, changed again and again shows no edge
+
+bool is_steady(const Sweep& sweep) {
+  std::vector<double> logs;
+  for (const CurvePoint& p : sweep.curve) logs.push_back(std::log(p.seconds));
+  return noise_of(logs) < kSteady;
+}
 
 bool tells_of(const Sweep& sweep, const MemoryLevel& l, const Streamed& s) {
   return s.middle.known() && s.from.known() && s.from.value->v >= kBefore * sweep.curve.front().bytes * parts_in(l, sweep);
@@ -178,11 +185,12 @@ void add_streamed(std::vector<MemoryLevel>& memory, std::span<const Sweep> sweep
   for (size_t i = 0; i < memory.size() && !told.empty(); ++i) {
     memory[i].streamed = told.front()[i];
     std::vector<Streamed> known;
-    for (size_t k = 0; k < told.size(); ++k)
-      if (tells_of(sweeps[k], memory[i], told[k][i])) known.push_back(told[k][i]);
-    for (size_t k = 0; k < told.size() && known.empty(); ++k)  // better than nothing
-      if (told[k][i].middle.known()) known.push_back(told[k][i]);
-    if (known.empty()) continue;
+    const auto take = [&](bool steady, bool whole) {
+      for (size_t k = 0; k < told.size(); ++k)
+        if (told[k][i].middle.known() && (!whole || tells_of(sweeps[k], memory[i], told[k][i])) && (!steady || is_steady(sweeps[k]))) known.push_back(told[k][i]);
+      return !known.empty();
+    };
+    if (!take(true, true) && !take(false, true) && !take(false, false)) continue;
     std::sort(known.begin(), known.end(), [](const Streamed& a, const Streamed& b) { return a.middle.value->v < b.middle.value->v; });
     memory[i].streamed = known[(known.size() - 1) / 2];
   }

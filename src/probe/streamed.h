@@ -41,8 +41,8 @@ double time_at(std::span<const CurvePoint> curve, double bytes);
 // far memory); 0 for what is neither a cache nor far memory, and for caches that the sweep does not reach beyond.
 std::vector<double> plateau_times(std::span<const hwdesc::MemoryLevel> memory, const Sweep& sweep);
 
-// Fills `streamed` of the caches among `memory`: of the sweeps that tell how much one holds, the one in their middle counts. What none
-// can tell becomes unknown, with why.
+// Fills `streamed` of the caches among `memory`: of the sweeps that tell how much one holds, of the steady ones where there are any, the
+// one in their middle counts. What none can tell becomes unknown, with why.
 void add_streamed(std::vector<hwdesc::MemoryLevel>& memory, std::span<const Sweep> sweeps);
 
 // What the last cache keeps of data that was used once, and how fast others than the device fill it. Some caches keep what was used again

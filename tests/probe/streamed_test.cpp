@@ -291,6 +291,28 @@ TEST(Streamed, OfSeveralSweepsTheOneInTheMiddleCounts) {
   EXPECT_EQ(m[2].streamed.middle.value->v, middles[1]);
 }
 
+// In which far memory was twice as fast for every other footprint: what it shows of a cache's end is chance, and two such must not outvote one
+// that was taken in peace. Where there is no other, what they say counts.
+TEST(Streamed, OfSweepsThatChangedAllAlongCountsNoneBesideASteadyOne) {
+  const auto made = [](double end, bool changes) {
+    std::vector<MadeCache> caches = kCaches;
+    caches.back() = {end / 8, end, 150e9};
+    Sweep s{{}, kUnits, false};
+    for (const double bytes : test::footprints(12 * kKiB, 128 * kMiB, 4)) s.curve.push_back({bytes, stream_time_at(caches, changes && s.curve.size() % 2 == 0 ? 90e9 : 30e9, bytes)});
+    return s;
+  };
+  const auto middle_of = [](const std::vector<Sweep>& sweeps) {
+    std::vector<MemoryLevel> m = {cache("l1", "unit", 48 * kKiB), cache("l2", "unit", 1.2 * kMiB), cache("l3", "device", 16 * kMiB), {}};
+    add_streamed(m, sweeps);
+    EXPECT_TRUE(m[2].streamed.middle.known()) << m[2].streamed.middle.note;
+    return m[2].streamed.middle.known() ? m[2].streamed.middle.value->v : 0;
+  };
+  const Sweep steady = made(16 * kMiB, false), changing = made(60 * kMiB, true);
+  ASSERT_GT(middle_of({changing}), 1.5 * middle_of({steady}));
+  EXPECT_EQ(middle_of({changing, steady, changing}), middle_of({steady}));
+  EXPECT_EQ(middle_of({changing, changing}), middle_of({changing}));
+}
+
 // A host that runs both units on one die gives them one cache, on two dies one each, though it declares one of both: what a sweep shows is
 // of one cache either way, if it says which.
 TEST(Streamed, OfUnitsThatAHostRunsApartIsWhatOneOfTheirCachesHolds) {
