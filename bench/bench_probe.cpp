@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "native.h"
-#include "probe/known.h"
+#include "probe/inference/known.h"
+#include "probe/inference/stats.h"
 #include "probe/probe.h"
-#include "probe/stats.h"
 
 namespace assay::bench {
 namespace {

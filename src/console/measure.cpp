@@ -5,7 +5,7 @@
 #include "files/files.h"
 #include "hwdesc/print.h"
 #include "probe/journal.h"
-#include "probe/report.h"
+#include "probe/report/report.h"
 
 namespace assay::console {
 namespace {

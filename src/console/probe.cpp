@@ -11,7 +11,7 @@
 #include "files/files.h"
 #include "hwdesc/check.h"
 #include "hwdesc/show.h"
-#include "probe/asked.h"
+#include "probe/experiments/asked.h"
 
 namespace assay::console {
 namespace {

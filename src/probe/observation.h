@@ -16,6 +16,7 @@ using Conditions = std::map<std::string, double>;
 
 inline constexpr double kNobody = -1;
 inline constexpr const char* kDoubted = "doubted.";  // facts, by experiment: samples taken again, since the device's times were doubtful
+inline constexpr const char* kNoTrust = "the device's own times can not be trusted";  // begins why an experiment ended
 
 // One block: repeated samples of one quantity under fixed conditions, taken in one go.
 struct Observation {

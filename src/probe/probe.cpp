@@ -10,16 +10,17 @@
 #include <sstream>
 
 #include "base/version.h"
-#include "probe/asked.h"
-#include "probe/code.h"
-#include "probe/experiments.h"
-#include "probe/forms.h"
-#include "probe/infer.h"
+#include "probe/experiments/asked.h"
+#include "probe/experiments/experiments.h"
+#include "probe/inference/doubts.h"
+#include "probe/inference/forms.h"
+#include "probe/inference/infer.h"
+#include "probe/inference/values.h"
 #include "probe/journal.h"
-#include "probe/kernels.h"
+#include "probe/kernels/code.h"
+#include "probe/kernels/kernels.h"
 #include "probe/resume.h"
-#include "probe/system.h"
-#include "probe/values.h"
+#include "probe/sampling/system.h"
 #include "runtime/source.h"
 
 namespace assay::probe {

@@ -3,7 +3,7 @@
 //
 //   budget      shared out to the experiments by their weight; each takes rounds over its points
 //               until its share is used. Building the kernels is not counted.
-//   isolation   every experiment is a child process with a time limit (worker.h)
+//   isolation   every experiment is a child process with a time limit (sampling/worker.h)
 //   resume      experiments the journal calls done are skipped; the others run again in their own shares, and
 //               what they left before they were cut off still counts
 #pragma once
@@ -30,7 +30,7 @@ struct ProbeOptions {
   double budget_s = 40;                      // wall time of all experiments together; beyond 40 s also of building kernels
   std::string observations;                  // directory of the journal; "": nothing is kept
   bool resume = false;                       // go on from that journal; else one is begun, and an earlier one kept beside it
-  std::vector<std::string> only;             // experiments to run, or topics of them (asked.h); empty: all
+  std::vector<std::string> only;             // experiments to run, or topics of them (experiments/asked.h); empty: all
   int64_t max_bytes = int64_t{512} << 20;    // largest buffer; at most an eighth of the memory is used
   std::optional<double> patience_s;          // beyond three times its share, until an experiment counts as hung; else kPatience
   std::string cache_dir;                     // of built kernels; "": the runtime's own

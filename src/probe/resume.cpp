@@ -29,12 +29,6 @@ std::vector<std::string> needs_of(std::span<const Experiment> table, const std::
 
 }  // namespace
 
-Observations whole(Observations all) {
-  if (all.endings.empty()) return all;
-  std::erase_if(all.points, [&](const Observation& o) { return !all.finished(o.experiment); });
-  return all;
-}
-
 std::vector<std::string> stale(const Observations& earlier, std::span<const Experiment> table, const std::vector<std::string>& asked_for) {
   std::set<std::string> sound, tried(asked_for.begin(), asked_for.end()), out;
   for (const Ending& e : earlier.endings) tried.insert(e.experiment);

@@ -1,5 +1,5 @@
-// Whether a probe may go on with what an earlier one left, and what of it counts: values of two devices, two drivers or
-// two versions of the experiments do not belong into one profile, nor those of halves of experiments.
+// Whether a probe may go on with what an earlier one left, and what of it is done again: values of two devices, two drivers or
+// two versions of the experiments do not belong into one profile.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/diag.h"
-#include "probe/experiments.h"
+#include "probe/experiments/experiments.h"
 #include "probe/observation.h"
 
 namespace assay::probe {
@@ -17,10 +17,6 @@ Diags check_same_device(const Observations& earlier, const std::string& device, 
 
 // What the device and its driver say of themselves, now and then. What one of both does not say is not compared.
 Diags check_same_driver(const Observations& earlier, const Observations& now, const std::string& directory);
-
-// Without what experiments left that never ended well: half a curve looks like a whole one of another chip. Where no
-// experiment has ended, everything.
-Observations whole(Observations all);
 
 // The experiments that are to be done again although they were done: something that they need had failed then, or was
 // not there, and defaults took its place. `asked_for`: what is to be measured now.

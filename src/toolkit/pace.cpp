@@ -11,10 +11,10 @@
 #include <fmt/format.h>
 
 #include "model/machine.h"
-#include "probe/code.h"
-#include "probe/kernels.h"
-#include "probe/passes.h"
-#include "probe/sharing.h"
+#include "probe/inference/sharing.h"
+#include "probe/kernels/code.h"
+#include "probe/kernels/kernels.h"
+#include "probe/sampling/passes.h"
 #include "toolkit/statistics.h"
 
 namespace assay::toolkit {

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "files/files.h"
-#include "probe/stats.h"
-#include "probe/system.h"
+#include "probe/inference/stats.h"
+#include "probe/sampling/system.h"
 #include "toolkit/counter_rng.h"
 #include "toolkit/packing.h"
 #include "toolkit/placement.h"

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <limits>
 
-#include "probe/stats.h"
-#include "probe/system.h"
+#include "probe/inference/stats.h"
+#include "probe/sampling/system.h"
 #include "toolkit/packing.h"
 #include "toolkit/statistics.h"
 #include "toolkit/verify.h"

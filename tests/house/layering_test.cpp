@@ -90,6 +90,34 @@ TEST(House, TheTableHasNoCycle) {
     for (const std::string& to : row) EXPECT_FALSE(allowed().at(to).contains(from)) << from << " <-> " << to;
 }
 
+// The probe has rooms: what runs, how it is sampled, what curves tell, how it is shown. What a curve tells needs no device, so that
+// observations are inferred from again without one.
+TEST(House, TheRoomsOfTheProbeIncludeDownOnly) {
+  const Table rooms = {{"kernels", {}}, {"inference", {"kernels"}}, {"sampling", {"kernels", "inference"}},
+                       {"experiments", {"kernels", "inference", "sampling"}}, {"report", {"inference"}}};
+  const std::set<std::string> everywhere = {"observation.h", "text.h"};
+  const fs::path probe = fs::path(ASSAY_SOURCE_DIR) / "src/probe";
+  const std::regex line_form("^\\s*#\\s*include\\s+\"(probe|runtime)/([^\"/]+)(/.*)?\".*");
+  size_t found = 0;
+  for (const auto& [room, row] : rooms) {
+    for (const auto& entry : fs::directory_iterator(probe / room)) {
+      if (entry.path().extension() != ".cpp" && entry.path().extension() != ".h") continue;
+      std::ifstream in(entry.path());
+      std::string line;
+      std::smatch m;
+      for (int n = 1; std::getline(in, line); ++n) {
+        if (!std::regex_match(line, m, line_form)) continue;
+        ++found;
+        const std::string place = room + "/" + entry.path().filename().string() + ":" + std::to_string(n) + ": " + line, to = m[2];
+        if (m[1] == "runtime") EXPECT_TRUE((room != "inference" && room != "report") || to == "device.h") << place;
+        else if (m[3].length() == 0) EXPECT_TRUE(everywhere.contains(to) || (to == "journal.h" && (room == "sampling" || room == "experiments"))) << place;
+        else EXPECT_TRUE(to == room || row.contains(to)) << place;
+      }
+    }
+  }
+  EXPECT_GT(found, 300U) << "the walk found too little to mean anything";
+}
+
 // Rule 1: nothing on the prediction side knows a vendor, chip or API by name.
 TEST(House, ThePredictionSideNamesNoVendorChipOrApi) {
   const std::regex names("\"[^\"]*\\b(nvidia|amd|intel|arm|mali|adreno|apple|cuda|opencl|vulkan|avx|neon|zen|xeon)\\b[^\"]*\"",

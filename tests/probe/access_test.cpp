@@ -5,13 +5,13 @@
 #include <cmath>
 #include <numeric>
 
-#include "probe/host_memory.h"
-#include "probe/infer_access.h"
-#include "probe/kernels.h"
-#include "probe/rewrite.h"
-#include "probe/scratch.h"
-#include "probe/transfer.h"
-#include "probe/ways.h"
+#include "probe/inference/access.h"
+#include "probe/inference/host_memory.h"
+#include "probe/inference/rewrite.h"
+#include "probe/inference/scratch.h"
+#include "probe/inference/transfer.h"
+#include "probe/inference/ways.h"
+#include "probe/kernels/kernels.h"
 #include "synthetic.h"
 
 namespace assay::probe {

@@ -1,12 +1,12 @@
 // What `--only` stands for.
-#include "probe/asked.h"
+#include "probe/experiments/asked.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "probe/experiments.h"
+#include "probe/experiments/experiments.h"
 
 namespace assay::probe {
 namespace {

@@ -1,9 +1,9 @@
 // When a device's own times are believed, and what is said where they are not.
-#include "probe/belief.h"
+#include "probe/sampling/belief.h"
 
 #include <gmock/gmock.h>
 
-#include "probe/doubts.h"
+#include "probe/inference/doubts.h"
 
 namespace assay::probe {
 namespace {

@@ -1,12 +1,12 @@
 // How long samples are made: by a made device whose launches cost something and which others hold at first.
-#include "probe/bench.h"
+#include "probe/sampling/bench.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "made_module.h"
-#include "probe/kernels.h"
+#include "probe/kernels/kernels.h"
 
 namespace assay::probe {
 namespace {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "made_machine.h"
-#include "probe/known.h"
-#include "probe/ticks.h"
+#include "probe/inference/known.h"
+#include "probe/inference/ticks.h"
 
 namespace assay::probe {
 namespace {

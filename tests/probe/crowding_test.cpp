@@ -1,9 +1,9 @@
 // One cache of all units or one of each, where the knee is sharp and where it is wide.
 #include <gtest/gtest.h>
 
-#include "probe/crowding.h"
-#include "probe/known.h"
-#include "probe/sharing.h"
+#include "probe/inference/crowding.h"
+#include "probe/inference/known.h"
+#include "probe/inference/sharing.h"
 #include "synthetic.h"
 
 namespace assay::probe {

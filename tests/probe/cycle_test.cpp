@@ -1,5 +1,5 @@
 // Where the nodes of a cycle lie.
-#include "probe/cycle.h"
+#include "probe/sampling/cycle.h"
 
 #include <gtest/gtest.h>
 

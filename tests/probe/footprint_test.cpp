@@ -1,4 +1,4 @@
-#include "probe/footprint.h"
+#include "probe/inference/footprint.h"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "probe/infer.h"
 #include "made_machine.h"
+#include "probe/inference/infer.h"
 
 namespace assay::probe {
 namespace {

@@ -1,6 +1,6 @@
 // A made-up machine's observations give its numbers back; what is missing becomes unknown.
-#include "probe/infer.h"
-#include "probe/known.h"
+#include "probe/inference/infer.h"
+#include "probe/inference/known.h"
 
 #include <gtest/gtest.h>
 
@@ -9,10 +9,10 @@
 
 #include "hwdesc/check.h"
 #include "hwdesc/print.h"
-#include "probe/code.h"
-#include "probe/kernels.h"
-#include "probe/ticks.h"
 #include "made_machine.h"
+#include "probe/inference/ticks.h"
+#include "probe/kernels/code.h"
+#include "probe/kernels/kernels.h"
 
 namespace assay::probe {
 namespace {

@@ -1,4 +1,4 @@
-#include "probe/instances.h"
+#include "probe/inference/instances.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "probe/join_levels.h"
+#include "probe/inference/join_levels.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,8 @@
 // What made-up times of neighbours say of a compiler that joins them.
 #include <gtest/gtest.h>
 
-#include "probe/joined.h"
+#include "probe/inference/joined.h"
+#include "probe/kernels/joined.h"
 #include "synthetic.h"
 
 namespace assay::probe {

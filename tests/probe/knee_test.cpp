@@ -1,10 +1,10 @@
 // Levels out of latency curves: synthetic ones with noise, and one recorded on a real machine.
-#include "probe/knee.h"
+#include "probe/inference/knee.h"
 
 #include <gtest/gtest.h>
 
-#include "probe/power_mean.h"
-#include "probe/segment.h"
+#include "probe/inference/power_mean.h"
+#include "probe/inference/segment.h"
 #include "synthetic.h"
 
 namespace assay::probe {

@@ -1,5 +1,5 @@
 // Latency beside streams, on made-up launches: a memory of which the latency against the bandwidth in use is known.
-#include "probe/loaded.h"
+#include "probe/inference/loaded.h"
 
 #include <gtest/gtest.h>
 

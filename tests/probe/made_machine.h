@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "hwdesc/profile.h"
-#include "probe/infer.h"
-#include "probe/kernels.h"
+#include "probe/inference/infer.h"
+#include "probe/kernels/kernels.h"
 #include "synthetic.h"
 
 namespace assay::probe::test {

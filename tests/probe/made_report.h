@@ -3,7 +3,7 @@
 #pragma once
 
 #include "hwdesc/profile.h"
-#include "probe/infer.h"
+#include "probe/inference/infer.h"
 #include "synthetic.h"
 
 namespace assay::probe::test {

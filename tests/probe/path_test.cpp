@@ -1,6 +1,6 @@
 // What constants and images are inferred to be, from made-up curves.
-#include "probe/access_path.h"
-#include "probe/border.h"
+#include "probe/inference/border.h"
+#include "probe/inference/path.h"
 
 #include <gmock/gmock.h>
 #include <fmt/format.h>

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "made_module.h"
-#include "probe/code.h"
-#include "probe/experiments.h"
+#include "probe/experiments/experiments.h"
 #include "probe/journal.h"
-#include "probe/kernels.h"
+#include "probe/kernels/code.h"
+#include "probe/kernels/kernels.h"
 
 namespace assay::probe {
 namespace {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/diag.h"
-#include "probe/infer.h"
+#include "probe/inference/infer.h"
+#include "probe/inference/knee.h"
 #include "probe/journal.h"
-#include "probe/knee.h"
 
 namespace assay::probe {
 namespace {

@@ -1,5 +1,5 @@
 // The report as text: what stands in it, and that nothing from outside can.
-#include "probe/report.h"
+#include "probe/report/report.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 
 #include "hwdesc/show.h"
 #include "made_report.h"
-#include "probe/report_chart.h"
-#include "probe/report_text.h"
+#include "probe/report/chart.h"
+#include "probe/text.h"
 
 namespace assay::probe::test {
 namespace {

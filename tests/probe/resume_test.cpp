@@ -1,4 +1,5 @@
 // What a probe may go on with.
+#include "probe/inference/doubts.h"
 #include "probe/resume.h"
 
 #include <gmock/gmock.h>

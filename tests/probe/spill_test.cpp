@@ -1,5 +1,5 @@
 // What a value without a register costs, from the times of kernels with ever more of them.
-#include "probe/spill.h"
+#include "probe/inference/spill.h"
 
 #include <gtest/gtest.h>
 

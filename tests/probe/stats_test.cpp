@@ -1,4 +1,4 @@
-#include "probe/stats.h"
+#include "probe/inference/stats.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // Sweeps of made-up caches give their edges back; what a sweep can not tell stays unknown and says why.
-#include "probe/streamed.h"
+#include "probe/inference/streamed.h"
 
 #include <gtest/gtest.h>
 
-#include "probe/code.h"
-#include "probe/footprint.h"
+#include "probe/inference/footprint.h"
+#include "probe/kernels/code.h"
 #include "synthetic.h"
 
 namespace assay::probe {
@@ -298,7 +298,7 @@ TEST(Streamed, OfSweepsThatChangedAllAlongCountsNoneBesideASteadyOne) {
     std::vector<MadeCache> caches = kCaches;
     caches.back() = {end / 8, end, 150e9};
     Sweep s{{}, kUnits, false};
-    for (const double bytes : test::footprints(12 * kKiB, 128 * kMiB, 4)) s.curve.push_back({bytes, stream_time_at(caches, changes && s.curve.size() % 2 == 0 ? 90e9 : 30e9, bytes)});
+    for (const double bytes : test::footprints(3 * kMiB, 256 * kMiB, 4)) s.curve.push_back({bytes, stream_time_at(caches, changes && s.curve.size() % 2 == 0 ? 90e9 : 30e9, bytes)});
     return s;
   };
   const auto middle_of = [](const std::vector<Sweep>& sweeps) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "probe/knee.h"
+#include "probe/inference/knee.h"
 #include "probe/observation.h"
 
 namespace assay::probe::test {

@@ -1,4 +1,4 @@
-#include "probe/system.h"
+#include "probe/sampling/system.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "hwdesc/target.h"
-#include "probe/border.h"
+#include "probe/kernels/path.h"
 #include "runtime/host.h"
 #include "runtime/spaces.h"
 

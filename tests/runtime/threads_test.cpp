@@ -8,8 +8,8 @@
 #include "codegen/interpret.h"
 #include "codegen/kernels.h"
 #include "hwdesc/target.h"
-#include "probe/joined.h"
-#include "probe/kernels.h"
+#include "probe/kernels/joined.h"
+#include "probe/kernels/kernels.h"
 #include "runtime/host.h"
 #include "runtime/meeting.h"
 

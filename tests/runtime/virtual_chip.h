@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "probe/code.h"
-#include "probe/kernels.h"
+#include "probe/kernels/code.h"
+#include "probe/kernels/kernels.h"
 #include "runtime/device.h"
 
 namespace assay::runtime::testing {

@@ -2,8 +2,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "probe/access_path.h"
-#include "probe/border.h"
+#include "probe/kernels/path.h"
 #include "runtime/virtual_chip.h"
 
 namespace assay::runtime {

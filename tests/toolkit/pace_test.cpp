@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "model/machine.h"
-#include "probe/kernels.h"
+#include "probe/kernels/kernels.h"
 #include "scripted_device.h"
 #include "toolkit/profiles.h"
 

@@ -13,7 +13,7 @@
 #include <optional>
 
 #include "made_report.h"
-#include "probe/report.h"
+#include "probe/report/report.h"
 #include "scratch_directory.h"
 
 namespace assay::probe::test {

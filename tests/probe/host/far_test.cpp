@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "../made_module.h"
-#include "probe/code.h"
-#include "probe/experiments.h"
-#include "probe/infer.h"
+#include "probe/experiments/experiments.h"
+#include "probe/inference/infer.h"
 #include "probe/journal.h"
-#include "probe/kernels.h"
+#include "probe/kernels/code.h"
+#include "probe/kernels/kernels.h"
 #include "runtime/virtual/noise.h"
 
 namespace assay::probe {

@@ -12,9 +12,9 @@
 #include <thread>
 
 #include "hwdesc/check.h"
+#include "probe/inference/known.h"
+#include "probe/inference/stats.h"
 #include "probe/journal.h"
-#include "probe/known.h"
-#include "probe/stats.h"
 
 namespace assay::probe {
 namespace {

@@ -1,4 +1,4 @@
-#include "probe/worker.h"
+#include "probe/sampling/worker.h"
 
 #include <gmock/gmock.h>
 #include <signal.h>

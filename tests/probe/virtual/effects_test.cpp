@@ -7,8 +7,8 @@
 
 #include "complete.h"
 #include "made_of.h"
+#include "probe/report/report.h"
 #include "probed.h"
-#include "probe/report.h"
 #include "truth.h"
 #include "with_effects.h"
 

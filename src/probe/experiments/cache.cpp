@@ -1,0 +1,242 @@
+// Experiments on latency: line size, capacities, address translation, sharing.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "probe/experiments/experiments.h"
+#include "probe/inference/crowding.h"
+#include "probe/inference/footprint.h"
+#include "probe/inference/stats.h"
+#include "probe/journal.h"
+#include "probe/kernels/code.h"
+#include "probe/kernels/kernels.h"
+#include "probe/sampling/cycle.h"
+
+namespace assay::probe {
+namespace {
+
+constexpr int64_t kSmallest = 8 << 10, kSmallestOfThreads = 1 << 10;
+constexpr int64_t kDenseUpTo = 16 << 20;   // four sizes an octave up to here,
+constexpr int64_t kSparseFrom = 128 << 20; // two up to here, one beyond
+constexpr int kLargeVisits = 2;            // blocks at each of those: setting them up is what costs
+constexpr int64_t kWarmUpTo = 32 << 20;    // beyond, writing the cycle in visiting order must do
+
+// Multiples of 4 KiB where that is fine enough, else of the line.
+int64_t rounded(double bytes, int64_t line) {
+  const int64_t unit = bytes >= 256 << 10 ? kPage : line;
+  return std::max<int64_t>(unit, static_cast<int64_t>(bytes / static_cast<double>(unit) + 0.5) * unit);
+}
+
+std::vector<int64_t> sweep(int64_t least, int64_t line, int64_t most) {
+  std::vector<int64_t> out;
+  auto bytes = static_cast<double>(least);
+  while (bytes < static_cast<double>(most)) {
+    out.push_back(rounded(bytes, line));
+    bytes *= std::exp2(bytes < kDenseUpTo ? 0.25 : bytes < kSparseFrom ? 0.5 : 1);
+  }
+  out.push_back(most);
+  return out;
+}
+
+// One block at one footprint: a new cycle, one warm pass where affordable, samples.
+void chase_block(Session& s, const std::string& experiment, const ChaseArea& area, int64_t bytes) {
+  // What comes in larger pieces than nodes is found again later in a block: where a pass can not be whole, blocks are, and
+  // samples are taken from the beginning of one.
+  const bool whole_blocks = s.device.threads && bytes > kWarmUpTo;
+  if (whole_blocks) bytes = bytes / kMostLocalBytes * kMostLocalBytes;
+  const Cycle cycle = dense_cycle(bytes, static_cast<int64_t>(s.known.line));
+  area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, cycle, s.random));
+  Job job = chase_job(area, 1, 0.4e-3);
+  if (bytes > kDenseUpTo) job.samples = 8;
+  // What a processor writes it has in its caches, but they may still hold lines of an earlier cycle, too. Of a large one a
+  // part of a pass drives those out.
+  const runtime::Launch pass = s.bench.launch(job, std::min(cycle.nodes, kWarmUpTo / cycle.stride) / kChaseSteps + (whole_blocks ? 0 : 1));
+  if (bytes <= kWarmUpTo) s.warm_up(pass);
+  else if (s.device.threads) s.bench.run({&pass, 1});
+  go_round_first(s.bench, s.device, job, cycle.nodes);
+  s.emit(s.bench.measure(experiment, "chase", {{"bytes", static_cast<double>(bytes)}}, job));
+}
+
+void chase_points(Session& s, const std::string& experiment, const std::vector<int64_t>& sizes) {
+  const ChaseArea area = ChaseArea::make(s.bench, *std::max_element(sizes.begin(), sizes.end()));
+  std::vector<int> visits(sizes.size(), 0);
+  s.rounds(sizes.size(), [&](size_t i) {
+    if (sizes[i] < kSparseFrom || ++visits[i] <= kLargeVisits) chase_block(s, experiment, area, sizes[i]);
+  });
+}
+
+// Footprints that tell where a knee begins, crosses and ends: finer around all three.
+void add_around(const KneePoint& k, int64_t line, std::set<int64_t>& to) {
+  const double low = k.from / 1.02, high = k.to * 1.02;
+  for (int i = 0; i <= 6; ++i) to.insert(rounded(low * std::pow(high / low, i / 6.0), line));
+}
+
+}  // namespace
+
+// Two elements a distance apart, pairs 512 B apart: the second costs little while it lies in the line
+// the first one brought. 256 KiB of pairs use an eighth of the sets, so that first touches miss L1; first caches of GPUs are
+// as large as that themselves.
+void run_line(Session& s) {
+  const bool large = s.device.threads && s.device.fact("class") == "gpu";
+  constexpr int64_t kApart = 512;
+  const int64_t pairs = large ? 4096 : 512;
+  constexpr std::array<int64_t, 10> kDistances = {8, 16, 24, 32, 48, 64, 96, 128, 192, 256};
+  const ChaseArea area = ChaseArea::make(s.bench, pairs * kApart);
+  s.rounds(kDistances.size(), [&](size_t i) {
+    Cycle cycle;
+    cycle.nodes = pairs;
+    cycle.stride = kApart;
+    cycle.second = kDistances[i];
+    area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, cycle, s.random));
+    const Job job = chase_job(area, 1, 0.3e-3);
+    const runtime::Launch pass = s.bench.launch(job, 2 * pairs / kChaseSteps + 1);
+    if (large) s.warm_up(pass);
+    s.emit(s.bench.measure("line", "pair", {{"distance", static_cast<double>(kDistances[i])}}, job));
+  });
+}
+
+void run_chase(Session& s) {
+  chase_points(s, "chase", sweep(s.device.threads ? kSmallestOfThreads : kSmallest, static_cast<int64_t>(s.known.line), s.max_bytes));
+}
+
+// Each round infers the knees from all there is, then measures finer around each of them; the last
+// third of the time goes to repeats of both sides.
+void run_knees(Session& s) {
+  const auto line = static_cast<int64_t>(s.known.line);
+  Observations all = s.earlier;
+  Levels levels = s.known.levels;
+  if (levels.knees.empty()) return;
+  const auto most = static_cast<int64_t>(levels.knees.back().to * 1.5);
+  const ChaseArea area = ChaseArea::make(s.bench, most);
+  struct Listener {  // what is sent is kept, too, until we are done
+    Session& s;
+    Send send = s.send;
+    ~Listener() { s.send = send; }
+  } listener{s};
+  s.send = [&](const std::string& l) { add_line(l, all); listener.send(l); };
+  for (int round = 0; s.another(round); ++round) {
+    std::set<int64_t> sizes;
+    for (const KneePoint& k : levels.knees) add_around(k, line, sizes);
+    std::vector<int64_t> order(sizes.begin(), sizes.end());
+    std::shuffle(order.begin(), order.end(), s.random);
+    for (const int64_t bytes : order) {
+      if (round > 0 && !s.goes_on()) return;
+      if (bytes <= most) chase_block(s, "knees", area, bytes);
+    }
+    const Levels renewed = find_levels(curve_of(chase_blocks(all), Estimator::latency));
+    if (renewed.knees.size() == levels.knees.size()) levels = renewed;
+  }
+}
+
+// Well inside each plateau, far memory well beyond the last knee.
+void run_latency(Session& s) {
+  const std::vector<Plateau>& plateaus = s.known.levels.plateaus;
+  const auto line = static_cast<int64_t>(s.known.line);
+  std::vector<int64_t> sizes;
+  for (size_t i = 0; i < plateaus.size(); ++i)
+    sizes.push_back(i + 1 == plateaus.size() ? footprint_beyond(s.known, s.max_bytes)
+                                             : footprint_of_latency(s.known, i));
+  if (sizes.empty()) return;
+  const ChaseArea area = ChaseArea::make(s.bench, *std::max_element(sizes.begin(), sizes.end()));
+  s.rounds(sizes.size(), [&](size_t i) {
+    const Cycle cycle = i == 0 ? dense_cycle(sizes[i], line) : sparse_cycle(sizes[i], line);
+    area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, cycle, s.random));
+    Job job = chase_job(area, 1, 0.4e-3);
+    if (i + 1 < sizes.size()) {
+      const runtime::Launch pass = s.bench.launch(job, cycle.nodes / kChaseSteps + 1);
+      s.warm_up(pass);
+      go_round_first(s.bench, s.device, job, cycle.nodes);
+    }
+    const Conditions at = {{"bytes", static_cast<double>(sizes[i])}, {"level", static_cast<double>(i)}};
+    s.emit(s.bench.measure("latency", "chase", at, job));
+  });
+}
+
+// Multiply-adds share nothing: if all units are slower at them too, they wait for each other, or share a core for a while.
+void measure_without_cache(Session& s, int units, int out) {
+  Job job;
+  job.kernel = op_name("fma", s.known.lanes, s.known.chains);
+  job.arguments = {{out, 0}};
+  job.work = static_cast<double>(s.known.chains);
+  job.most = kMaxIterations;
+  job.target_s = 0.3e-3;
+  for (const int active : {1, units}) {
+    job.groups = active;
+    s.emit(s.bench.measure("sharing", "control", {{"units", active}}, job));
+  }
+}
+
+constexpr int kAlone = 3;  // units that are also measured by themselves, and the last one
+
+// If all units together are slower than each of them alone, they share the cache.
+void run_sharing(Session& s) {
+  const int units = s.device.threads ? 2 : std::min<int>(s.device.units, static_cast<int>(kSlots));  // two groups: of two units
+  if (units < 2 || s.known.levels.knees.empty()) return;
+  const auto line = static_cast<int64_t>(s.known.line);
+  std::vector<int64_t> sizes;
+  const std::vector<CurvePoint> curve = curve_of(chase_blocks(s.earlier), Estimator::latency);
+  for (size_t i = 0; i < s.known.levels.knees.size(); ++i) {
+    const bool declared = !declared_cache(s.earlier, i).empty();  // then a small footprint, which others leave alone, must do
+    sizes.push_back(rounded(crowding(s.known.levels.knees[i], declared ? std::span<const CurvePoint>() : curve, units), line));
+  }
+  const int64_t apart = (*std::max_element(sizes.begin(), sizes.end()) + kLocalBytes - 1) / kLocalBytes * kLocalBytes + kLocalBytes;
+  const ChaseArea area = ChaseArea::make(s.bench, apart * units);
+  const int out = s.bench.allocate(kSlots * kSlotFloats * 4);
+  // Alone: each of the first ones and the last. Others may crowd what is one unit's own and leave the next one's alone.
+  std::vector<int> alone = {0};
+  for (int u = 1; !s.device.threads && u < units; ++u)
+    if (u < kAlone || u + 1 == units) alone.push_back(u);
+  const size_t points = alone.size() + 1;
+  s.rounds(sizes.size() * points + 1, [&](size_t i) {
+    if (i == sizes.size() * points) return measure_without_cache(s, units, out);
+    const int64_t bytes = sizes[i / points];
+    const bool all = i % points == alone.size();
+    const int active = all ? units : 1, first = all ? 0 : alone[i % points];
+    for (int u = 0; u < active; ++u) {
+      Cycle cycle = dense_cycle(bytes, line);
+      cycle.begin = apart * (first + u);  // each unit its own bytes, whoever else is there: some pages are less lucky
+      area.start_at(s.bench, u, write_cycle(s.bench, area.nodes, cycle, s.random));
+    }
+    Job job = chase_job(area, active, 0.5e-3);
+    job.first_unit = first;
+    const runtime::Launch pass = s.bench.launch(job, bytes / line / kChaseSteps + 1);
+    s.warm_up(pass);
+    go_round_first(s.bench, s.device, job, bytes / line);
+    const Conditions at = {{"bytes", static_cast<double>(bytes)}, {"units", active}, {"first", first},
+                           {"level", static_cast<double>(i / points)}};
+    s.emit(s.bench.measure("sharing", "chase", at, job));
+  });
+}
+
+// Only where a driver has such memory: elsewhere a group's own memory is a buffer like others.
+void run_group_memory(Session& s) {
+  if (s.device.fact("group_memory").empty()) return;
+  const ChaseArea area = ChaseArea::make(s.bench, kGroupBytes);
+  Job chase = chase_job(area, 1, 0.4e-3);
+  chase.kernel = "group_chase";
+  Job read;
+  read.kernel = fmt::format("group_read_{}", s.known.lanes);
+  read.arguments = {{area.nodes, 0}};
+  read.work = kGroupBytes;
+  read.most = kMaxIterations;
+  const Conditions at = {{"bytes", static_cast<double>(kGroupBytes)}};
+  for (Job* job : {&chase, &read}) job->before = s.bench.time_of_none(*job);  // what filling it takes
+  Job write;
+  write.kernel = group_write_name(s.known.lanes);
+  write.groups = s.known.groups;
+  write.work = static_cast<double>(kGroupBytes) * write.groups;
+  write.most = kMaxIterations;
+  write.target_s = 0.4e-3;
+  s.rounds(s.bench.has(write.kernel) ? 3 : 2, [&](size_t i) {
+    if (i == 1) return s.emit(s.bench.measure("group_memory", "read", at, read));
+    if (i == 2) return s.emit(s.bench.measure("group_memory", "write", {{"lanes", s.known.lanes}, {"units", write.groups}}, write));
+    const Cycle cycle = dense_cycle(kGroupBytes, static_cast<int64_t>(s.known.line));
+    area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, cycle, s.random));
+    s.emit(s.bench.measure("group_memory", "chase", at, chase));
+  });
+}
+
+}  // namespace assay::probe

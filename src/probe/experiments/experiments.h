@@ -1,0 +1,103 @@
+// The table of experiments: what is run, in order, what each needs to have run before and what it
+// provides, and its part of the budget.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "probe/sampling/session.h"
+
+namespace assay::probe {
+
+struct Experiment {
+  const char* name;
+  const char* topic;      // what `--only` may name instead: compute, memory, control
+  const char* needs;      // names, separated by spaces; a missing one is replaced by its default
+  const char* provides;
+  double weight;          // of the budget
+  void (*run)(Session&);  // in the worker; throws what ends it
+  int times = 1;          // that it runs, each with a part of its budget and far apart: other guests come and go
+};
+
+std::span<const Experiment> experiments();
+std::vector<std::string> needs_of(const Experiment& e);
+
+// Groups at a time whose chains keep a pipe busy although its results take longer than those of multiply-adds of f32.
+inline int deeper_groups(const Known& known, bool threads) { return threads ? std::max(known.groups, known.even(4 * known.groups)) : known.groups; }
+
+// Arithmetic (compute.cpp).
+void run_checks(Session& s);
+void run_clock(Session& s);
+void run_fma(Session& s);
+void run_operations(Session& s);
+void run_mixes(Session& s);
+void run_waves(Session& s);
+void run_units(Session& s);
+void run_sustained(Session& s);
+
+// Operations on other types (types.cpp).
+void run_forms(Session& s);
+void run_types(Session& s);
+
+// Matrix instructions (matrix.cpp).
+void run_matrix(Session& s);
+
+// Additions in one step (atomics.cpp).
+void run_atomics(Session& s);
+
+// Groups under way at once, registers of a thread (residency.cpp).
+void run_residency(Session& s);
+void run_registers(Session& s);
+
+// Branches that lanes disagree on, barriers (branches.cpp).
+void run_branches(Session& s);
+
+// A vector in memory, updated over and over (update.cpp).
+void run_update(Session& s);
+
+// A barrier among all groups (barrier.cpp).
+void run_barrier(Session& s);
+
+// Scalar operations on neighbours (joined.cpp).
+void run_joined(Session& s);
+
+// Straight-line code; power (straight.cpp, experiments/power.cpp).
+void run_code(Session& s);
+void run_cold(Session& s);  // cold.cpp
+void run_power(Session& s);
+
+// Caches (cache.cpp).
+void run_line(Session& s);
+void run_chase(Session& s);
+void run_knees(Session& s);
+void run_latency(Session& s);
+void run_tlb(Session& s);      // translation.cpp
+void run_sharing(Session& s);
+
+// How memory is accessed (access.cpp).
+void run_outstanding(Session& s);
+void run_border(Session& s);    // border.cpp
+void run_constant(Session& s);  // constant.cpp
+void run_handed(Session& s);    // handed.cpp
+void run_found(Session& s);
+void run_ends(Session& s);
+void run_untouched(Session& s);
+void run_instances(Session& s);  // instances.cpp
+void run_host(Session& s);      // host.cpp
+void run_image(Session& s);     // image.cpp
+void run_loaded(Session& s);    // loaded.cpp
+void run_rewrite(Session& s);   // rewrite.cpp
+void run_scratch(Session& s);   // scratch.cpp
+void run_transfer(Session& s);  // transfer.cpp
+void run_ways(Session& s);      // sets.cpp
+
+// Throughput of memory, cost of launching (stream.cpp).
+void run_access(Session& s);
+void run_bandwidth(Session& s);
+void run_streamed(Session& s);
+void run_far(Session& s);
+void run_launch(Session& s);
+void run_group_memory(Session& s);
+
+}  // namespace assay::probe

@@ -1,0 +1,65 @@
+// Lines that compete for one set: how many ways a cache has.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <set>
+
+#include "probe/experiments/experiments.h"
+#include "probe/kernels/code.h"
+#include "probe/kernels/kernels.h"
+#include "probe/sampling/cycle.h"
+
+namespace assay::probe {
+namespace {
+
+constexpr int64_t kMostLines = 64;
+constexpr int64_t kAside = 29 * 64;  // bytes: a set that neither parameters nor state lie in
+constexpr double kMostWays = 64, kSmallestStride = 512;
+
+struct Lines {
+  int64_t lines = 0, stride = 0;
+};
+
+// Powers of two from the smallest part of a cache that may be a way up to twice the cache, and odd multiples of one in
+// its middle, which meet in one set only if the number of sets is a power of two.
+std::set<int64_t> strides_of(double capacity) {
+  std::set<int64_t> out;
+  const auto power = [](double v) { return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(v))); };
+  for (int64_t s = power(std::max(kSmallestStride, capacity / kMostWays)); s <= power(capacity); s *= 2) out.insert(s);
+  for (const int64_t odd : {3, 5, 7}) out.insert(odd * power(capacity) / 4);
+  return out;
+}
+
+std::vector<Lines> points_of(const Session& s) {
+  std::set<int64_t> strides;
+  for (const KneePoint& k : s.known.levels.knees) strides.merge(strides_of(k.capacity));
+  std::vector<Lines> out;
+  const double first = s.known.levels.knees.empty() ? 0 : s.known.levels.knees.front().capacity;
+  for (const int64_t stride : strides)
+    for (int64_t n = 2; n <= kMostLines; n += n < 18 ? 1 : n < 36 ? 2 : 4)
+      if (n * stride + kAside <= s.max_bytes && static_cast<double>(n * stride) > 0.7 * first) out.push_back({n, stride});
+  return out;
+}
+
+}  // namespace
+
+void run_ways(Session& s) {
+  const std::vector<Lines> points = points_of(s);
+  if (points.empty()) return;
+  int64_t most = 0;
+  for (const Lines& p : points) most = std::max(most, p.lines * p.stride + kAside);
+  const ChaseArea area = ChaseArea::make(s.bench, most);
+  s.rounds(points.size(), [&](size_t i) {
+    Cycle cycle;
+    cycle.begin = kAside;
+    cycle.nodes = points[i].lines;
+    cycle.stride = points[i].stride;
+    area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, cycle, s.random));
+    const Job job = chase_job(area, 1, s.device.simulated ? 20e-6 : 0.1e-3);
+    const runtime::Launch pass = s.bench.launch(job, kMostLines / kChaseSteps);
+    s.bench.run({&pass, 1});
+    s.emit(s.bench.measure("ways", "lines", {{"lines", double(points[i].lines)}, {"stride", double(points[i].stride)}}, job));
+  });
+}
+
+}  // namespace assay::probe

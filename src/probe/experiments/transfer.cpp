@@ -1,0 +1,97 @@
+// What is moved at once: the unit of transfer of each level, the line of the first, vectors that lie across lines.
+#include <algorithm>
+#include <cmath>
+
+#include "probe/experiments/experiments.h"
+#include "probe/kernels/code.h"
+#include "probe/kernels/kernels.h"
+#include "probe/sampling/cycle.h"
+
+namespace assay::probe {
+namespace {
+
+constexpr double kMissesAll = 1.5, kHeld = 0.8;  // of a capacity
+constexpr double kBeyond = 4;                    // times the last cache
+constexpr int64_t kApart = 1280;                 // bytes: an odd multiple of 256, more than two touches are apart
+constexpr int kSetsMissed = 4;                   // first touches use one set in so many
+constexpr int kWavesMore = 4;                    // than computing needs: loading waits longer
+constexpr double kSpan = 1.5;                    // capacities that nodes lie in
+constexpr int64_t kMostSpanned = 1 << 19;        // nodes: more take too long
+
+struct Point {
+  std::string what;
+  Conditions at;
+  Cycle cycle;
+};
+
+// Two touches `distance` apart, the first of each pair a miss of what lies before the level.
+void add_pairs(const Session& s, std::vector<Point>& to) {
+  const std::vector<KneePoint>& knees = s.known.levels.knees;
+  for (size_t i = 0; i < knees.size(); ++i) {
+    const double before = kMissesAll * knees[i].capacity;
+    const double lines = i + 1 < knees.size() ? std::sqrt(before * kHeld * knees[i + 1].capacity / kSetsMissed) : kBeyond * knees[i].capacity / kSetsMissed;
+    Cycle c;
+    c.nodes = std::max<int64_t>(64, static_cast<int64_t>(lines / s.known.line));
+    c.stride = kApart;
+    c.block = (i + 1 < knees.size() ? kLocalBytes : kMostLocalBytes / 2) / kApart;
+    if (c.nodes * c.stride > s.max_bytes) continue;
+    for (const int64_t distance : {16, 32, 64, 128, 192}) {
+      c.second = distance;
+      to.push_back({"pair", {{"level", double(i + 1)}, {"distance", double(distance)}}, c});
+    }
+  }
+}
+
+// Nodes a stride apart: while the stride is no longer than a line, they fill half as much again as a cache holds. Of lanes
+// that are threads each cache may have lines of its own.
+void add_spans(const Session& s, std::vector<Point>& to) {
+  const std::vector<KneePoint>& knees = s.known.levels.knees;
+  const auto line = static_cast<int64_t>(s.known.line);
+  for (size_t i = 0; i < (s.device.threads ? knees.size() : std::min<size_t>(1, knees.size())); ++i) {
+    if (i > 0 && kSpan * knees[i].capacity > static_cast<double>(kMostSpanned * line)) continue;
+    for (const int times : {1, 2, 4, 8}) {
+      Cycle c;
+      c.stride = times * line;
+      c.nodes = static_cast<int64_t>(kSpan * knees[i].capacity) / c.stride;
+      c.block = kLocalBytes / c.stride;
+      c.drift = true;
+      to.push_back({"span", {{"level", double(i)}, {"stride", double(c.stride)}}, c});
+    }
+  }
+}
+
+void measure_vectors(Session& s, int from, int lanes, bool across) {
+  Job job;
+  job.kernel = vectors_name(lanes, across);
+  job.arguments = {{from, 0}};
+  job.groups = s.device.threads ? kWavesMore * s.known.groups : 1;
+  job.work = double(vectors_of(lanes)) * job.groups;
+  job.most = kMaxIterations;
+  job.target_s = 0.3e-3;
+  s.emit(s.bench.measure("transfer", across ? "across" : "within", {{"lanes", lanes}}, job));
+}
+
+}  // namespace
+
+void run_transfer(Session& s) {
+  std::vector<Point> points;
+  add_pairs(s, points);
+  add_spans(s, points);
+  int64_t most = 0;
+  for (const Point& p : points) most = std::max(most, (p.cycle.nodes + 1) * (p.cycle.stride + 1));
+  const ChaseArea area = ChaseArea::make(s.bench, std::max(most, kStraddleArea + kBlockBytes));
+  const size_t vectors = 2 * s.lanes.size();
+  s.rounds(points.size() + vectors, [&](size_t i) {
+    if (i < vectors) return measure_vectors(s, area.nodes, s.lanes[i / 2], i % 2 == 1);
+    const Point& p = points[i - vectors];
+    area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, p.cycle, s.random));
+    Job job = chase_job(area, 1, s.device.simulated ? 60e-6 : 0.3e-3);
+    const int64_t hops = (p.cycle.second > 0 ? 2 : 1) * p.cycle.nodes;
+    const runtime::Launch pass = s.bench.launch(job, hops / kChaseSteps + 1);
+    s.warm_up(pass);
+    go_round_first(s.bench, s.device, job, hops);
+    s.emit(s.bench.measure("transfer", p.what, p.at, job));
+  });
+}
+
+}  // namespace assay::probe

@@ -1,0 +1,95 @@
+// Address translation: lines a page apart, rows as matrices have them, loads that nothing waits for.
+#include <algorithm>
+#include <cmath>
+
+#include "probe/experiments/experiments.h"
+#include "probe/inference/translation.h"
+#include "probe/kernels/code.h"
+#include "probe/kernels/kernels.h"
+#include "probe/sampling/cycle.h"
+
+namespace assay::probe {
+namespace {
+
+constexpr int64_t kMostNodes = 16384, kMostRows = 8192, kFarStride = kFarPages * kPage;
+constexpr double kTarget = 0.4e-3;  // s
+
+struct Point {
+  std::string what;
+  int64_t nodes, stride;
+};
+
+// So finely that knees show; the larger ones cost more to set up.
+std::vector<int64_t> page_counts() {
+  std::vector<int64_t> out;
+  for (double n = kFewestPages; n <= kMostNodes * 1.01; n *= std::exp2(n < 4000 ? 0.25 : 0.5)) out.push_back(static_cast<int64_t>(n + 0.5));
+  return out;
+}
+
+// One line per page: what it costs beyond a dense chase over as many lines is translation. Two
+// strides tell pages of 4 KiB (the same number of nodes) from larger ones (fewer).
+void add_pages(const Session& s, std::vector<Point>& to) {
+  for (const int64_t nodes : page_counts()) {
+    to.push_back({"pages", nodes, kPage});
+    if (nodes * kFarStride <= s.max_bytes / 2) to.push_back({"pages", nodes, kFarStride});
+    to.push_back({"pages", nodes, static_cast<int64_t>(s.known.line)});
+  }
+}
+
+void add_rows(const Session& s, std::vector<Point>& to) {
+  const std::vector<int64_t> counts = page_counts();
+  for (const int64_t stride : kRowStrides)
+    for (const int64_t nodes : counts)
+      if (nodes >= kFewestRows && nodes <= kMostRows && nodes * stride <= s.max_bytes) to.push_back({"rows", nodes, stride});
+  for (const int64_t nodes : kCrowded)
+    if (nodes * kCrowdedStride <= s.max_bytes) to.push_back({"pages", nodes, kCrowdedStride});
+}
+
+// Loads that nothing waits for, of pages that are not found again, or as many close together.
+void add_passes(const Session& s, std::vector<Point>& to) {
+  for (const int64_t nodes : kPassed)
+    for (const int64_t stride : {kRowBytes, kRowBytes - kPageBytes})
+      if (nodes * stride <= s.max_bytes) to.push_back({"passing", nodes, stride});
+}
+
+Job pass_of(const Session& s, const Point& p, int from) {
+  Job job;
+  job.kernel = access_name(p.stride == kRowBytes ? "pages_read" : "lines_read", s.lanes.back());
+  job.arguments = {{from, 0}};
+  job.groups = 1;
+  job.parameters = [rows = static_cast<double>(p.nodes)](int64_t passes) { return std::vector<double>{static_cast<double>(passes), rows, 0}; };
+  job.work = static_cast<double>(p.nodes);
+  job.most = kMaxPasses;
+  job.target_s = kTarget;
+  return job;
+}
+
+Cycle cycle_of(const Session& s, const Point& p) {
+  Cycle cycle = dense_cycle(p.nodes * p.stride, p.stride);
+  cycle.block = 0;
+  cycle.spread = p.stride % kPage == 0 ? static_cast<int64_t>(s.known.line) : 0;
+  return cycle;
+}
+
+}  // namespace
+
+void run_tlb(Session& s) {
+  std::vector<Point> points;
+  add_pages(s, points);
+  if (!s.device.threads) {
+    add_rows(s, points);
+    add_passes(s, points);
+  }
+  int64_t most = 0;
+  for (const Point& p : points) most = std::max(most, p.nodes * p.stride + kPage);
+  const ChaseArea area = ChaseArea::make(s.bench, most);
+  s.rounds(points.size(), [&](size_t i) {
+    const Point& p = points[i];
+    const bool chases = p.what != "passing";
+    if (chases) area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, cycle_of(s, p), s.random));
+    const Job job = chases ? chase_job(area, 1, kTarget) : pass_of(s, p, area.nodes);
+    s.emit(s.bench.measure("tlb", p.what, {{"nodes", static_cast<double>(p.nodes)}, {"stride", static_cast<double>(p.stride)}}, job));
+  });
+}
+
+}  // namespace assay::probe

@@ -1,0 +1,28 @@
+// Whether all units share a cache: measured, or else what the system declares, or else a guess (the first two private).
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "probe/inference/knee.h"
+#include "probe/observation.h"
+
+namespace assay::probe {
+
+struct Sharing {
+  bool shared = false;
+  std::string why;
+  bool told = true;  // false: a guess
+};
+
+inline constexpr double kElsewhere = 1.8;  // times as long as its own bytes, what another unit has read: it lies in another cache
+
+// What a unit reads in the last cache that another one has read there before, over its own, of samples that nobody disturbed: a unit that has to
+// wait is slow, too. nullopt: too few of them.
+std::optional<double> times_as_long_elsewhere(std::span<const Observation> own, std::span<const Observation> other);
+
+// Of the i-th cache. `may_hold`: bytes of one such cache at most; `chase`: the latency curve.
+Sharing sharing_of(const Observations& all, size_t i, double may_hold, std::span<const CurvePoint> chase);
+
+}  // namespace assay::probe

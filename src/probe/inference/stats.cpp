@@ -1,0 +1,174 @@
+#include "probe/inference/stats.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <numeric>
+
+#include "base/check.h"
+
+namespace assay::probe {
+namespace {
+
+constexpr int kResamples = 200;
+constexpr size_t kEnough = 5;  // trusted samples that suffice to leave the others out
+
+using Blocks = std::vector<std::vector<double>>;
+
+constexpr size_t kShape = 8;         // samples that show how they are spread
+constexpr double kClose = 0.15;      // of the median: four times a noise of a few per cent
+constexpr double kLopsided = 1.7;    // times as far above as below
+constexpr double kHeap = 0.7;        // of the spread holds half of the samples at most; 0.53 where they are normal
+
+bool symmetric(const std::vector<double>& v) {
+  if (v.size() < kShape) return false;
+  const double low = quantile(v, 0.1), middle = quantile(v, 0.5), high = quantile(v, 0.9);
+  const bool one_heap = quantile(v, 0.75) - quantile(v, 0.25) < kHeap * (high - low);  // not two states of the machine
+  return one_heap && high - low < kClose * middle && high - middle < kLopsided * (middle - low);
+}
+
+double level_of(Estimator e, const std::vector<double>& times) {
+  if (symmetric(times)) return 0.5;
+  return e == Estimator::latency ? 0.10 : 0.25;
+}
+
+// splitmix64: Steele, Lea and Flood, OOPSLA 2014.
+struct Random {
+  uint64_t state = 0x9e3779b97f4a7c15ULL;
+  uint64_t next() {
+    uint64_t z = (state += 0x9e3779b97f4a7c15ULL);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+  }
+  size_t below(size_t n) { return static_cast<size_t>(next() % n); }
+};
+
+bool is_trusted(const Observation& o, size_t i, Trust trust) {
+  if (trust == Trust::all) return true;
+  if (trust == Trust::quiet && o.foreign > kDisturbed) return false;
+  return i >= o.disturbed.size() || o.disturbed[i] <= kDisturbed;
+}
+
+Blocks gather(std::span<const Observation> blocks, Trust trust) {
+  Blocks out;
+  for (const Observation& o : blocks) {
+    std::vector<double> kept;
+    for (size_t i = 0; i < o.samples.size(); ++i)
+      if (std::isfinite(o.samples[i]) && is_trusted(o, i, trust)) kept.push_back(o.samples[i]);
+    if (!kept.empty()) out.push_back(std::move(kept));
+  }
+  return out;
+}
+
+size_t samples_of(const Blocks& blocks) {
+  return std::accumulate(blocks.begin(), blocks.end(), size_t{0}, [](size_t n, const auto& b) { return n + b.size(); });
+}
+
+// Those that ran at the fastest clock, if they have enough trusted samples; else all.
+std::vector<Observation> at_one_clock(std::span<const Observation> blocks) {
+  double fastest = 0, slowest = std::numeric_limits<double>::infinity();
+  for (const Observation& o : blocks)
+    if (o.clock_hz) fastest = std::max(fastest, *o.clock_hz), slowest = std::min(slowest, *o.clock_hz);
+  std::vector<Observation> all(blocks.begin(), blocks.end());
+  if (slowest >= kOneClock * fastest) return all;
+  std::vector<Observation> fast;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(fast), [&](const Observation& o) { return o.clock_hz && *o.clock_hz >= kOneClock * fastest; });
+  return samples_of(gather(fast, Trust::undisturbed)) >= kEnough ? fast : all;
+}
+
+std::vector<double> pooled(const Blocks& blocks) {
+  std::vector<double> all;
+  for (const auto& b : blocks) all.insert(all.end(), b.begin(), b.end());
+  return all;
+}
+
+double resample(const Blocks& blocks, double level, Random& random) {
+  std::vector<double> drawn;
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    const auto& b = blocks[random.below(blocks.size())];
+    for (size_t j = 0; j < b.size(); ++j) drawn.push_back(b[random.below(b.size())]);
+  }
+  return quantile(std::move(drawn), level);
+}
+
+}  // namespace
+
+double quantile(std::vector<double> v, double q) {
+  ASSAY_CHECK(!v.empty());
+  std::sort(v.begin(), v.end());
+  const double at = q * static_cast<double>(v.size() - 1);
+  const auto below = static_cast<size_t>(at);
+  const size_t above = std::min(below + 1, v.size() - 1);
+  return v[below] + (at - static_cast<double>(below)) * (v[above] - v[below]);
+}
+
+std::vector<Observation> at_common_clock(std::span<const Observation> blocks) {
+  std::vector<Observation> out(blocks.begin(), blocks.end());
+  const double common = clock_of(blocks);
+  for (Observation& o : out) {
+    if (!o.clock_hz || *o.clock_hz <= 0) continue;
+    for (double& seconds : o.samples) seconds *= *o.clock_hz / common;
+    o.clock_hz = common;
+  }
+  return out;
+}
+
+std::optional<Summary> summarize(std::span<const Observation> taken, Estimator estimator) {
+  const std::vector<Observation> blocks = at_one_clock(taken);
+  Blocks used;
+  Summary s;
+  for (const Trust trust : {Trust::quiet, Trust::undisturbed, Trust::all}) {
+    used = gather(blocks, trust);
+    s.trust = trust;
+    if (samples_of(used) >= kEnough) break;
+  }
+  if (samples_of(used) == samples_of(gather(blocks, Trust::quiet))) s.trust = Trust::quiet;
+  const std::vector<double> all = pooled(used);
+  if (all.empty()) return std::nullopt;
+  const bool alone = std::all_of(blocks.begin(), blocks.end(), [](const Observation& o) { return o.foreign == kNobody; });
+  const double level = alone ? 0.5 : level_of(estimator, all);
+  Random random;
+  std::vector<double> estimates;
+  for (int i = 0; i < kResamples; ++i) estimates.push_back(resample(used, level, random));
+  s.value = quantile(all, level);
+  s.low = std::min(s.value, quantile(estimates, 0.05));
+  s.high = std::max(s.value, quantile(estimates, 0.95));
+  s.n = static_cast<int64_t>(all.size());
+  s.clock_hz = clock_of(blocks);
+  return s;
+}
+
+std::vector<Observation> select(const Observations& all, const std::string& experiment,
+                                const std::string& what, const Conditions& at) {
+  std::vector<Observation> out;
+  for (const Observation& o : all.points) {
+    if (o.experiment != experiment || o.what != what) continue;
+    const bool same = std::all_of(at.begin(), at.end(), [&](const auto& c) {
+      const auto it = o.at.find(c.first);
+      return it != o.at.end() && it->second == c.second;
+    });
+    if (same) out.push_back(o);
+  }
+  return out;
+}
+
+std::vector<double> values_of(std::span<const Observation> blocks, const std::string& name) {
+  std::vector<double> out;
+  for (const Observation& o : blocks)
+    if (const auto it = o.at.find(name); it != o.at.end()) out.push_back(it->second);
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+double clock_of(std::span<const Observation> blocks) {
+  std::vector<double> clocks;
+  for (const Observation& o : blocks)
+    if (o.clock_hz) clocks.push_back(*o.clock_hz);
+  return clocks.empty() ? 0 : quantile(clocks, symmetric(clocks) ? 0.5 : 0.75);
+}
+
+}  // namespace assay::probe

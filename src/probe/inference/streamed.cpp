@@ -1,0 +1,242 @@
+#include "probe/inference/streamed.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "probe/inference/segment.h"
+#include "probe/inference/sharing.h"
+#include "probe/inference/values.h"
+
+namespace assay::probe {
+namespace {
+
+using namespace hwdesc;
+
+constexpr double kNearly = 0.9, kHalf = 0.5, kHardly = 0.1;  // of what is still held, at `from`, `middle`, `to`
+constexpr double kGap = 3;        // between neighbouring footprints: over a wider one nothing is told
+constexpr size_t kFewest = 3;     // points of a sweep
+constexpr double kAround = 1e-6;  // footprints are equal within this
+
+// The middle of the flattest octave between two footprints; of all there is between them where that is less.
+double plateau_time(std::span<const CurvePoint> curve, double from, double to) {
+  const double wide = std::min(2.0, to / from);
+  double best = std::numeric_limits<double>::infinity(), middle = std::sqrt(from * to);
+  for (const CurvePoint& p : curve) {
+    const double end = p.bytes * wide;
+    if (p.bytes < from || end > to * (1 + kAround)) continue;
+    const double rise = time_at(curve, end) / p.seconds;
+    if (rise >= best * (1 - kAround)) continue;
+    best = rise;
+    middle = p.bytes * std::sqrt(wide);
+  }
+  return time_at(curve, middle);
+}
+
+struct Edge {
+  double here = 0, next = 0;   // seconds per byte
+  double parts = 1;            // of the sweep in one instance of the cache
+};
+
+// Where `part` of the data is still held, in bytes of one instance; the interval is that of the neighbouring
+// footprints.
+Value<Bytes> held_at(std::span<const CurvePoint> curve, const Edge& e, double part, const std::string& method) {
+  const auto held = [&](const CurvePoint& p) { return std::clamp((e.next - p.seconds) / (e.next - e.here), 0.0, 1.0); };
+  size_t i = 0;
+  while (i < curve.size() && held(curve[i]) > part) ++i;
+  if (i == 0) return unknown_value<Bytes>("less is held of even the smallest footprint");
+  if (i == curve.size() || curve[i].bytes > kGap * curve[i - 1].bytes)
+    return unknown_value<Bytes>(fmt::format("{:.1f} MiB still hold {:.0f} %, and the sweep has no larger footprint near",
+                                            curve[i - 1].bytes * e.parts / (1 << 20), 100 * held(curve[i - 1])));
+  const double a = held(curve[i - 1]), b = held(curve[i]);
+  const double way = (a - part) / (a - b);
+  Value<Bytes> v = known_value(Bytes{std::round(e.parts * curve[i - 1].bytes * std::pow(curve[i].bytes / curve[i - 1].bytes, way))},
+                               Origin::measured, fmt::format("{}: {:.0f} % are as fast as the level", method, 100 * part));
+  v.low = Bytes{std::round(e.parts * curve[i - 1].bytes)};
+  v.high = Bytes{std::round(e.parts * curve[i].bytes)};
+  return v;
+}
+
+Streamed held_on(std::span<const CurvePoint> curve, const Edge& e, const std::string& method) {
+  return {held_at(curve, e, kNearly, method), held_at(curve, e, kHalf, method), held_at(curve, e, kHardly, method)};
+}
+
+Streamed streamed_of(std::span<const CurvePoint> curve, const Edge& e, const char* way) {
+  if (e.here <= 0 || e.next <= 0) {
+    const auto why = unknown_value<Bytes>("the sweep does not reach beyond it");
+    return {why, why, why};
+  }
+  if (e.next < kShows * e.here) {
+    const auto why = unknown_value<Bytes>(fmt::format("all units streaming from behind it take only {:.2f} times as long", e.next / e.here));
+    return {why, why, why};
+  }
+  return held_on(curve, e, way);
+}
+
+// Bytes of which `part` is held, kNearly to kHardly, on lines in the logarithm of bytes between the points.
+double bytes_held(const Streamed& s, double part) {
+  const double from = s.from.value->v, middle = s.middle.value->v;
+  const double to = s.to.known() ? s.to.value->v : middle * middle / from;
+  return part > kHalf ? from * std::pow(middle / from, (kNearly - part) / (kNearly - kHalf))
+                      : middle * std::pow(to / middle, (kHalf - part) / (kHalf - kHardly));
+}
+
+bool is_cache(const MemoryLevel& l) { return l.managed == Managed::automatic && l.capacity.known(); }
+
+double parts_in(const MemoryLevel& l, const Sweep& sweep) { return l.per == "unit" || sweep.apart ? 1 : sweep.units; }
+
+}  // namespace
+
+double time_at(std::span<const CurvePoint> curve, double bytes) {
+  size_t i = 0;
+  while (i < curve.size() && curve[i].bytes < bytes) ++i;
+  if (i == 0 || i == curve.size()) return i == 0 ? curve.front().seconds : curve.back().seconds;
+  const double part = std::log(bytes / curve[i - 1].bytes) / std::log(curve[i].bytes / curve[i - 1].bytes);
+  return curve[i - 1].seconds * std::pow(curve[i].seconds / curve[i - 1].seconds, part);
+}
+
+std::vector<CurvePoint> rising(std::span<const CurvePoint> curve) {
+  std::vector<double> logs;
+  for (const CurvePoint& p : curve) logs.push_back(std::log(p.seconds));
+  logs = isotonic(logs);
+  std::vector<CurvePoint> out(curve.begin(), curve.end());
+  for (size_t i = 0; i < out.size(); ++i) out[i].seconds = std::exp(logs[i]);
+  return out;
+}
+
+Sweep sweep_of(const Observations& all) {
+  const std::vector<Observation> blocks = select(all, "streamed", "read");
+  const std::vector<double> units = values_of(blocks, "units");
+  const bool apart = times_as_long_elsewhere(select(all, "streamed", "own"), select(all, "streamed", "other")).value_or(1) >= kElsewhere;
+  return {curve_of(blocks, Estimator::throughput), units.empty() ? 1 : units.back(), apart};
+}
+
+std::vector<Sweep> sweeps_of(const Observations& all) {
+  std::vector<Observations> times;
+  bool within = false;
+  for (const Observation& o : all.points) {
+    const bool one = o.experiment == "streamed";
+    if (one && !within) times.emplace_back();
+    if (one) times.back().points.push_back(o);
+    within = one;
+  }
+  // One that was cut off has no far memory to compare with.
+  const Sweep whole = sweep_of(all);
+  std::vector<Sweep> out;
+  for (const Observations& t : times)
+    if (Sweep s = sweep_of(t); !s.curve.empty() && s.curve.back().bytes >= whole.curve.back().bytes / 2) out.push_back(std::move(s));
+  return out;
+}
+
+std::vector<double> plateau_times(std::span<const MemoryLevel> memory, const Sweep& sweep) {
+  std::vector<double> out(memory.size(), 0);
+  if (sweep.curve.size() < kFewest) return out;
+  const std::vector<CurvePoint> curve = rising(sweep.curve);
+  double before = curve.front().bytes;
+  for (size_t i = 0; i < memory.size(); ++i) {
+    if (!is_cache(memory[i])) continue;
+    const double end = std::max(before, memory[i].capacity.value->v / parts_in(memory[i], sweep));
+    if (end < curve.back().bytes) out[i] = plateau_time(curve, before, end);
+    before = end;
+  }
+  if (!memory.empty() && !is_cache(memory.back())) out.back() = curve.back().seconds;
+  return out;
+}
+
+namespace {
+
+// Of each of `memory`, as one sweep tells it; of what is no cache, or where there is no sweep, nothing.
+std::vector<Streamed> streamed_by(const std::vector<MemoryLevel>& memory, const Sweep& sweep) {
+  std::vector<Streamed> out(memory.size());
+  const std::vector<double> times = plateau_times(memory, sweep);
+  const std::vector<CurvePoint> curve = rising(sweep.curve);
+  if (curve.size() < kFewest) return out;
+  const char* way = sweep.apart ? "both units reading through their parts again and again, each in a cache of its own at the time" : "all units reading through their parts again and again";
+  for (size_t i = 0; i + 1 < memory.size(); ++i) {
+    if (!is_cache(memory[i])) continue;
+    size_t next = i + 1;
+    while (next + 1 < memory.size() && !is_cache(memory[next])) ++next;
+    out[i] = streamed_of(curve, {times[i], times[next], parts_in(memory[i], sweep)}, way);
+  }
+  return out;
+}
+
+constexpr double kBefore = 1.2;  // a sweep begins so far before what a cache holds, or on its edge
+constexpr double kSteady = 0.2;  // of neighbouring footprints' ratio: one in which far memory, or who is near whom, changed again and again shows no edge
+
+bool is_steady(const Sweep& sweep) {
+  std::vector<double> logs;
+  for (const CurvePoint& p : sweep.curve) logs.push_back(std::log(p.seconds));
+  return noise_of(logs) < kSteady;
+}
+
+bool tells_of(const Sweep& sweep, const MemoryLevel& l, const Streamed& s) {
+  return s.middle.known() && s.from.known() && s.from.value->v >= kBefore * sweep.curve.front().bytes * parts_in(l, sweep);
+}
+
+}  // namespace
+
+void add_streamed(std::vector<MemoryLevel>& memory, std::span<const Sweep> sweeps) {
+  std::vector<std::vector<Streamed>> told;
+  for (const Sweep& s : sweeps) told.push_back(streamed_by(memory, s));
+  for (size_t i = 0; i < memory.size() && !told.empty(); ++i) {
+    memory[i].streamed = told.front()[i];
+    std::vector<Streamed> known;
+    const auto take = [&](bool steady, bool whole) {
+      for (size_t k = 0; k < told.size(); ++k)
+        if (told[k][i].middle.known() && (!whole || tells_of(sweeps[k], memory[i], told[k][i])) && (!steady || is_steady(sweeps[k]))) known.push_back(told[k][i]);
+      return !known.empty();
+    };
+    if (!take(true, true) && !take(false, true) && !take(false, false)) continue;
+    std::sort(known.begin(), known.end(), [](const Streamed& a, const Streamed& b) { return a.middle.value->v < b.middle.value->v; });
+    memory[i].streamed = known[(known.size() - 1) / 2];
+  }
+}
+
+void add_passed(const Observations& all, double units, MemoryLevel& to) {
+  const std::vector<double> pauses = values_of(select(all, "untouched", "pause"), "idle"), sizes = values_of(select(all, "untouched", "passed"), "bytes");
+  if (pauses.size() < 2 || sizes.size() < kFewest) return;
+  const auto behind = [&](const char* what, const char* condition, double value) { return summarize(select(all, "untouched", what, {{condition, value}}), Estimator::throughput); };
+  const double near = behind("pause", "idle", pauses.front())->value;
+  std::vector<CurvePoint> curve = {{sizes.front() / 2, near}};  // as good as nothing
+  for (const double bytes : sizes) curve.push_back({bytes, behind("passed", "bytes", bytes)->value});
+  curve = rising(curve);
+  const double far = curve.back().seconds;
+  if (far < kShows * near) {
+    to.passed.from = to.passed.middle = to.passed.to = unknown_value<Bytes>("what it loses can not be told from what it holds");
+    to.foreign_fill = unknown_value<Bandwidth>(to.passed.from.note);
+    return;
+  }
+  to.passed = held_on(curve, {near, far, to.per == "unit" ? 1 / units : 1}, "all units reading what each wrote once, behind so much other data");
+  if (!to.passed.from.known() || !to.passed.middle.known()) return;
+  const auto part_held = [&](double seconds) { return std::clamp((far - seconds) / (far - near), 0.0, 1.0); };
+  const auto rate = [&](double pause, double part) { return bytes_held(to.passed, std::clamp(part, kHardly, kNearly)) / pause; };
+  std::vector<double> rates;
+  Measured m;
+  double last = 1;  // held behind the longest pause
+  for (const double pause : pauses) {
+    const Summary s = *behind("pause", "idle", pause);
+    m.n += s.n;
+    last = part_held(s.value);
+    if (last > kNearly || last < kHardly) continue;
+    const double low = rate(pause, part_held(s.low)), high = rate(pause, part_held(s.high));
+    m.low = rates.empty() ? low : std::min(m.low, low);
+    m.high = std::max(m.high, high);
+    rates.push_back(rate(pause, last));
+  }
+  if (!rates.empty()) {
+    m.value = quantile(std::move(rates), 0.5);
+  } else if (last > kNearly) {
+    m.high = rate(pauses.back(), kNearly);
+    m.note = fmt::format("a pause of {:.0f} ms drives out next to nothing", 1e3 * pauses.back());
+  } else {
+    to.foreign_fill = unknown_value<Bandwidth>("one pause drives out next to nothing, the next one all");
+    return;
+  }
+  to.foreign_fill = bandwidth_value(m, "", "all units reading what each wrote once behind pauses in which they only add: what takes as long as far memory was driven out, as by so many bytes");
+}
+
+}  // namespace assay::probe

@@ -1,0 +1,56 @@
+// How much of data that is read from end to end again and again each cache still holds, from a sweep: all units
+// reading, each its own part, seconds per byte by the bytes of one part.
+//
+// A chase gives other sizes: it waits for every hop, so that translation and whoever shares a cache show in it long
+// before lines are lost, while a walk that a prefetcher follows slows down only as lines come from farther out.
+// With t the isotonic curve, here a level's own plateau and next that of the level behind it, the part still held is
+//     h(W) = (t_next - t(W)) / (t_next - t_here)
+// A plateau is the flattest octave between the level before's capacity and the level's own; behind the last cache it
+// is the last point of the sweep, far beyond all of them.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "hwdesc/profile.h"
+#include "probe/inference/knee.h"
+
+namespace assay::probe {
+
+inline constexpr double kShows = 1.25;   // t_next / t_here of a level whose edge the sweep can tell
+
+struct Sweep {
+  std::vector<CurvePoint> curve;  // seconds per byte of all units together by bytes of one part, ascending
+  double units = 1;               // parts
+  bool apart = false;             // of two units, neither found the other's bytes in the last cache meanwhile: each part had one of its own
+};
+
+// Of the experiment `streamed`, all of it as one; without points where it did not run.
+Sweep sweep_of(const Observations& all);
+
+// Each time that it ran by itself: others come and go between them, and far memory is faster in one than in another.
+std::vector<Sweep> sweeps_of(const Observations& all);
+
+// The curve as it would be without noise that lets it fall.
+std::vector<CurvePoint> rising(std::span<const CurvePoint> curve);
+
+// Seconds at a footprint, between samples on a line in logarithms of both; beyond either end as at that end.
+double time_at(std::span<const CurvePoint> curve, double bytes);
+
+// Seconds per byte on the plateau of each of `memory` (near to far, capacities known; what is behind the last cache is
+// far memory); 0 for what is neither a cache nor far memory, and for caches that the sweep does not reach beyond.
+std::vector<double> plateau_times(std::span<const hwdesc::MemoryLevel> memory, const Sweep& sweep);
+
+// Fills `streamed` of the caches among `memory`: of the sweeps that tell how much one holds, of the steady ones where there are any, the
+// one in their middle counts. What none can tell becomes unknown, with why.
+void add_streamed(std::vector<hwdesc::MemoryLevel>& memory, std::span<const Sweep> sweeps);
+
+// What the last cache keeps of data that was used once, and how fast others than the device fill it. Some caches keep what was used again
+// before what comes in for the first time, as intermediate values and weights do; a sweep uses all of it again. All units write some
+// data and read it behind X other bytes, or behind a pause T: with h the part still held, by the times of that, of the shortest pause and of the most other bytes,
+//     X(0.9), X(0.5), X(0.1)                         are `passed`,
+//     X(h) / T                                       came in meanwhile, the median of the pauses that show it:
+// 0 where the longest drives out next to nothing.
+void add_passed(const Observations& all, double units, hwdesc::MemoryLevel& to);
+
+}  // namespace assay::probe

@@ -1,0 +1,95 @@
+#include "probe/inference/ways.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <fmt/format.h>
+
+#include "probe/inference/values.h"
+
+namespace assay::probe {
+namespace {
+
+using namespace hwdesc;
+
+// Of the step from the level's latency to the next one's.
+constexpr double kHits = 0.12, kMisses = 0.3, kSharp = 0.6;
+constexpr double kMostWays = 64;
+constexpr int kAgree = 3;              // distances that show the same number
+constexpr double kDisturbedStrides = 4; // the smallest strides may have shown less: somebody disturbed them
+constexpr double kFlat = 0.06;         // of the level's latency: no miss
+constexpr double kNearCapacity = 1.5;  // times: a knee is a range
+
+struct Limit {        // at one stride
+  double stride = 0;
+  double most = 0;    // lines that all hit
+  double few = 0;     // lines of which some surely miss
+  bool sharp = false; // one line more, and most miss
+  bool power() const { return std::has_single_bit(static_cast<uint64_t>(stride)); }
+};
+
+// nullopt: all numbers of lines hit, or none does.
+std::optional<Limit> limit_at(const Observations& all, const Known& known, size_t level, double stride) {
+  const double here = known.levels.plateaus[level].seconds, next = known.levels.plateaus[level + 1].seconds;
+  const std::vector<Observation> blocks = select(all, "ways", "lines", {{"stride", stride}});
+  Limit out{stride, 0, 0, false};
+  for (const double n : values_of(blocks, "lines")) {
+    const auto s = summarize(select(all, "ways", "lines", {{"stride", stride}, {"lines", n}}), Estimator::latency);
+    if (!s) continue;
+    const double part = (s->value - here) / (next - here);
+    if (part < kHits || s->value < here * (1 + kFlat)) {
+      out.most = n;
+    } else if (part > kMisses) {
+      out.few = n;
+      out.sharp = n == out.most + 1 && part > kSharp;
+      break;
+    }
+  }
+  if (out.most == 0 || out.few == 0) return std::nullopt;
+  return out;
+}
+
+}  // namespace
+
+Value<Count> ways_of(const Observations& all, const Known& known, size_t level) {
+  const KneePoint& knee = known.levels.knees[level];
+  std::vector<Limit> limits;  // of distances that should meet in one set
+  std::map<double, int> votes;
+  for (const double stride : values_of(select(all, "ways", "lines"), "stride")) {
+    if (stride < knee.capacity / kMostWays || stride > 4 * knee.to) continue;
+    const auto limit = limit_at(all, known, level, stride);
+    if (!limit || (!limit->power() && stride < 0.6 * knee.capacity)) continue;
+    limits.push_back(*limit);
+    ++votes[limit->most];
+  }
+  double ways = 0, high = 0, smallest = std::numeric_limits<double>::infinity();
+  int most = 0;
+  for (const auto& [n, count] : votes)
+    if (count >= most) ways = n, most = count;
+  bool odd = false, sharp = true, more = false;
+  for (const Limit& l : limits) {
+    if (l.most == ways) {
+      odd |= !l.power();
+      if (l.power()) smallest = std::min(smallest, l.stride);
+      high = std::max(high, l.few - 1);
+      sharp &= l.sharp;
+    }
+  }
+  int asked = 0;
+  for (const Limit& l : limits)
+    if (l.stride >= smallest) ++asked, more |= l.most > ways;  // who disturbs makes lines miss, and none hit
+  if (most < kAgree || 2 * most < asked) return unknown_value<Count>("no number of lines at distances of a power of two falls out of it again and again: pages lie scattered, or its sets are chosen by a hash");
+  const double whole = ways * smallest;
+  if (!odd || more || whole < knee.from / kNearCapacity || whole > knee.to * kNearCapacity * kDisturbedStrides)
+    return unknown_value<Count>(fmt::format("lines a power of two apart do not meet in one set: {:.0f} of them fit, {:.0f} KiB apart and more", ways, smallest / 1024));
+  auto v = known_value(Count{ways}, Origin::measured, "lines at distances of a power of two that still hit");
+  v.low = Count{ways};
+  v.high = Count{std::max(ways, high)};
+  v.note = sharp ? "" : "one line more misses sometimes only: the oldest line is not always the one that goes, or others disturbed it";
+  return v;
+}
+
+}  // namespace assay::probe

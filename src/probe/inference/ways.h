@@ -1,0 +1,21 @@
+// How many ways a cache has, from chases through n lines a stride apart.
+//
+// Lines a multiple of a way's size apart meet in one set: the chase is as fast as the level up to n = ways, and as slow as
+// the next one beyond. At strides below a way's size the lines spread over several sets, and n grows as the stride
+// shrinks. So it is told only if
+//   - n is the same for most strides from some power of two on, three at least, odd multiples among them (a number of
+//     sets that is no power of two would tell itself from those), and none of them shows more,
+//   - n times the smallest such stride is the capacity, or up to four times as much.
+// Where sets are chosen by a hash, or pages lie scattered and a way is larger than one, this does not hold: nothing is told.
+#pragma once
+
+#include "hwdesc/value.h"
+#include "probe/inference/known.h"
+#include "probe/observation.h"
+
+namespace assay::probe {
+
+// `level`: position in known.levels. Unknown says why.
+hwdesc::Value<hwdesc::Count> ways_of(const Observations& all, const Known& known, size_t level);
+
+}  // namespace assay::probe

@@ -1,0 +1,97 @@
+// Kernels of matrix instructions, and which of them a device has.
+#include "probe/kernels/matrix.h"
+
+#include <algorithm>
+#include <iterator>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "codegen/isa.h"
+#include "ir/element.h"
+#include "probe/kernels/code.h"
+#include "runtime/source.h"
+
+namespace assay::probe {
+namespace {
+
+constexpr int kIteration = 48;  // instructions, about
+constexpr double kBytesOfOne = 0x01010101;
+
+std::vector<std::string> words_of(const runtime::DeviceInfo& info, const std::string& wanted) {
+  std::istringstream in(info.fact(wanted));
+  return {std::istream_iterator<std::string>(in), {}};
+}
+
+// A simulated chip has those that it says; of others the dialect and what the text needs decide.
+bool has(const runtime::DeviceInfo& info, const codegen::Instruction& i) {
+  if (info.simulated) {
+    const auto all = words_of(info, "matrix");
+    return std::find(all.begin(), all.end(), i.computes.name) != all.end();
+  }
+  const auto spelling = i.spellings.find(runtime::dialect_of(info));
+  return spelling != i.spellings.end() && codegen::has_needs(spelling->second.needs, info.facts);
+}
+
+// Registers of an operand that begin with a number no compiler knows.
+std::vector<int> operand(ir::Kernel& k, const std::string& name, const ir::Fragment& f, double number) {
+  std::vector<int> regs;
+  const double one = f.per_register() > 1 && f.element == ir::DType::i32 ? number * kBytesOfOne : number;
+  for (int r = 0; r < f.registers(); ++r) {
+    regs.push_back(code::add_register(k, fmt::format("{}{}", name, r), f.element, f.mapping.workers()));
+    k.body.push_back(code::declare(regs.back(), 1));
+    k.body.push_back(code::set(regs.back(), code::opaque(code::number(one, f.element, f.mapping.workers()))));
+  }
+  return regs;
+}
+
+ir::Kernel kernel_of(const ir::MatrixInstruction& i, int chains) {
+  ir::Kernel k = code::empty(matrix_kernel(i.name, chains));
+  const int out = code::add_buffer(k, "out", i.c.element, true);
+  k.instructions.push_back(i);
+  const std::vector<int> a = operand(k, "a", i.a, 1), b = operand(k, "b", i.b, 1);
+  std::vector<std::vector<int>> sums;
+  for (int c = 0; c < chains; ++c) sums.push_back(operand(k, fmt::format("c{}_", c), i.c, c));
+  ir::Block body;
+  for (int n = 0; n < matrix_steps(chains) / chains; ++n)
+    for (const std::vector<int>& c : sums) body.push_back({ir::MatrixMultiply{0, c, a, b, c}});
+  code::counted_loop(k, std::move(body));
+  for (const std::vector<int>& c : sums)
+    for (const int r : c)
+      if (r != sums[0][0]) k.body.push_back(code::keep(r));
+  k.body.push_back(code::store(out, ir::variable(0, kSlotFloats), code::reg(k, sums[0][0])));
+  return k;
+}
+
+}  // namespace
+
+std::string matrix_kernel(const std::string& instruction, int chains) {
+  std::string out = fmt::format("matrix_{}_{}", instruction, chains);
+  std::replace(out.begin(), out.end(), '.', '_');
+  return out;
+}
+
+int matrix_steps(int chains) { return chains * std::max(1, kIteration / chains); }
+
+double matrix_result(const ir::MatrixInstruction& i, int64_t steps) {
+  const ir::DType t = i.c.number;
+  double x = 0;
+  for (int64_t n = 0; n < steps; ++n) x = ir::is_integer(t) ? x + i.k : ir::rounded(t, x + i.k);
+  return x;
+}
+
+void add_abilities(const runtime::DeviceInfo& info, KernelShape& shape) {
+  shape.types = words_of(info, "types");
+  for (const std::string& name : codegen::instruction_names()) {
+    const auto i = codegen::find_instruction(name);
+    if (!i.ok() || !has(info, *i)) continue;
+    if (std::find(shape.lanes.begin(), shape.lanes.end(), i->computes.workers()) != shape.lanes.end()) shape.matrix.push_back(i->computes);
+  }
+}
+
+void add_matrix_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) {
+  for (const ir::MatrixInstruction& i : shape.matrix)
+    for (const int chains : kMatrixChains) to.push_back(kernel_of(i, chains));
+}
+
+}  // namespace assay::probe

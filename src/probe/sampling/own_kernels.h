@@ -1,0 +1,47 @@
+// Kernels of one experiment alone: drivers that build kernels anew in every process would build them for all experiments.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "probe/sampling/session.h"
+
+namespace assay::probe {
+
+struct OwnKernels {
+  // In groups of `threads`; with what every bench needs.
+  OwnKernels(Session& s, std::vector<ir::Kernel> own, int threads)
+      : kernels(with_bench(s, std::move(own))), module(s.in_groups_of(kernels, threads)), bench(*module, kernels, s.device) {
+    bench.limit_loops(s.known.most_iterations);
+  }
+
+  // Each launch on its own; where lanes are threads, in groups of one wave.
+  OwnKernels(Session& s, std::vector<ir::Kernel> own)
+      : kernels(with_bench(s, std::move(own))), module(s.device.threads ? s.in_groups_of(kernels, s.known.lanes) : s.one_by_one(kernels)),
+        bench(*module, kernels, s.device) {
+    bench.limit_loops(s.known.most_iterations);
+  }
+
+  // With an operation written in this form ("fma.f32", mad).
+  OwnKernels(Session& s, std::vector<ir::Kernel> own, const hwdesc::NamedText& form)
+      : kernels(with_bench(s, std::move(own))), module(s.in_form(kernels, form)), bench(*module, kernels, s.device) {
+    bench.limit_loops(s.known.most_iterations);
+  }
+
+  std::vector<ir::Kernel> kernels;
+  std::unique_ptr<runtime::Module> module;
+  Bench bench;
+
+ private:
+  static std::vector<ir::Kernel> with_bench(const Session& s, std::vector<ir::Kernel> own) {
+    for (const ir::Kernel& k : s.kernels)
+      if (k.name == "sentinel" || k.name == "nothing") own.push_back(k);
+    return own;
+  }
+};
+
+// Building took what there was: no further kernels. A quarter of what a worker may overrun.
+inline bool out_of_time(const Session& s) { return now_seconds() - s.started > s.seconds + 4; }
+
+}  // namespace assay::probe

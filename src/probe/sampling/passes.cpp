@@ -1,0 +1,42 @@
+#include "probe/sampling/passes.h"
+
+#include <cmath>
+
+#include "probe/kernels/code.h"
+#include "probe/kernels/kernels.h"
+
+namespace assay::probe {
+namespace {
+
+// Places spread evenly over a block, whatever parts of it groups take in step: multiples of the golden ratio.
+int64_t place_of(int64_t group) {
+  constexpr double kGolden = 0.6180339887498949;
+  const double at = static_cast<double>(group) * kGolden;
+  return static_cast<int64_t>((at - std::floor(at)) * static_cast<double>(kPlaces));
+}
+
+}  // namespace
+
+std::vector<double> pass_parameters(int64_t passes, int64_t blocks, int64_t part, int64_t first, int groups, bool apart) {
+  std::vector<double> out = {static_cast<double>(passes), static_cast<double>(blocks)};
+  for (int64_t g = 0; g < groups; ++g) out.push_back(static_cast<double>((first + part * g) * kPlaces + (apart ? place_of(g) : 0)));
+  return out;
+}
+
+Job pass_of(const Session& s, int unit, const char* access, int buffer, int64_t blocks) {
+  Job job;
+  job.kernel = access_name(access, s.known.lanes);
+  job.arguments = {{buffer, 0}};
+  job.first_unit = unit;
+  job.parameters = [blocks](int64_t passes) { return pass_parameters(passes, blocks, 0, 0, 1); };
+  return job;
+}
+
+Job pass_over(const Session& s, const char* access, int buffer, int64_t blocks, int64_t first) {
+  Job job = pass_of(s, 0, access, buffer, blocks);
+  job.groups = s.device.units;
+  job.parameters = [blocks, first, units = s.device.units](int64_t passes) { return pass_parameters(passes, blocks, blocks, first, units); };
+  return job;
+}
+
+}  // namespace assay::probe

@@ -1,0 +1,58 @@
+#include "probe/sampling/session.h"
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+
+#include "probe/journal.h"
+
+namespace assay::probe {
+
+double now_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+bool Session::goes_on() const { return turns > 0 || now_seconds() - started < seconds; }
+
+bool Session::another(int round) const { return round == 0 || (turns > 0 ? round < turns : goes_on()); }
+
+void Session::rounds(size_t points, const std::function<void(size_t)>& measure) {
+  std::vector<size_t> order(points);
+  std::iota(order.begin(), order.end(), size_t{0});
+  for (int round = 0; another(round); ++round) {
+    std::shuffle(order.begin(), order.end(), random);
+    for (const size_t i : order) {
+      if (round > 0 && !goes_on()) return;
+      measure(i);
+    }
+  }
+}
+
+namespace {
+
+constexpr double kSettled = 0.97, kPart = 0.02;  // of the pass before; of the experiment's time
+constexpr int64_t kWarmWork = 2'000'000;         // operations, of simulated devices: what settles at all settles in a few passes
+
+}  // namespace
+
+void Session::warm_up(const runtime::Launch& pass) {
+  const int patience = bench.simulated() ? 2 : 1;  // where only launches are noisy, and waiting costs no time of the device's
+  const int64_t executed = bench.executed();
+  double best = bench.run({&pass, 1}).at(0);
+  const auto affordable = [&](double spent) { return bench.simulated() ? bench.executed() - executed < kWarmWork : spent < kPart * seconds; };
+  int still = 0;
+  for (double spent = best; still < patience && affordable(spent);) {
+    const double now = bench.run({&pass, 1}).at(0);
+    still = now > kSettled * best ? still + 1 : 0;
+    if (still == 0) best = now;
+    spent += now;
+  }
+}
+
+void Session::emit(const Observation& o) {
+  send(to_line(o));
+  if (behind) behind(o);
+}
+void Session::fact(const std::string& name, const std::string& text) { send(to_line(name, text)); }
+
+}  // namespace assay::probe
