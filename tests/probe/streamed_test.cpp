@@ -313,6 +313,43 @@ TEST(Streamed, OfSweepsThatChangedAllAlongCountsNoneBesideASteadyOne) {
   EXPECT_EQ(middle_of({changing, changing}), middle_of({changing}));
 }
 
+// Now near each other, where far memory is slow, now apart, where it is fast and each has a cache of its own: one sweep that ran across
+// such changes is two, each with the footprints of one state. What was read beyond all caches behind each footprint tells which.
+TEST(Streamed, ASweepDuringWhichAHostMovedUnitsIsTwo) {
+  const double end = 16 * kMiB;
+  const auto made = [&](bool moves, bool shows) {
+    Observations all;
+    std::vector<double> sizes = test::footprints(12 * kKiB, 64 * kMiB, 4);
+    sizes.push_back(128 * kMiB);
+    const auto stretch = [&](bool apart, const std::vector<Observation>& points) {
+      all.points.insert(all.points.end(), points.begin(), points.end());
+      if (shows) all.points.push_back(test::block("streamed", "beyond", {}, 1 / (apart ? 80e9 : 40e9)));
+    };
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      const bool apart = moves && i % 3 != 0;
+      std::vector<MadeCache> caches = kCaches;
+      caches.back() = {end / 8 * (apart ? 2 : 1), end * (apart ? 2 : 1), 150e9};
+      const double far = apart ? 80e9 : 40e9;
+      stretch(apart, {test::block("streamed", "read", {{"bytes", sizes[i]}, {"units", kUnits}}, i + 1 == sizes.size() ? 1 / far : stream_time_at(caches, far, sizes[i]))});
+      if (i % 6 < 2) stretch(apart, {test::block("streamed", "own", {{"level", 2}}, 1e-11), test::block("streamed", "other", {{"level", 2}}, apart ? 4e-11 : 1.1e-11)});
+    }
+    return sweeps_of(all);
+  };
+  const auto middle_of = [](std::span<const Sweep> sweeps) {
+    std::vector<MemoryLevel> m = {cache("l1", "unit", 48 * kKiB), cache("l2", "unit", 1.2 * kMiB), cache("l3", "device", 16 * kMiB), {}};
+    add_streamed(m, sweeps);
+    return m[2].streamed.middle.known() ? m[2].streamed.middle.value->v : 0;
+  };
+  const std::vector<Sweep> still = made(false, true), moved = made(true, true), hidden = made(true, false);
+  ASSERT_EQ(still.size(), 1U);
+  EXPECT_EQ(hidden.size(), 1U);
+  ASSERT_EQ(moved.size(), 2U);
+  EXPECT_NE(moved[0].apart, moved[1].apart);
+  const double truth = middle_of(still);
+  for (const Sweep& s : moved) EXPECT_NEAR(middle_of({&s, 1}) / truth, 1, 0.15) << s.apart;
+  EXPECT_GT(std::abs(middle_of(hidden) / truth - 1), 0.15) << "mixed, it shows another edge";
+}
+
 // A host that runs both units on one die gives them one cache, on two dies one each, though it declares one of both: what a sweep shows is
 // of one cache either way, if it says which.
 TEST(Streamed, OfUnitsThatAHostRunsApartIsWhatOneOfTheirCachesHolds) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <optional>
 
@@ -84,6 +85,62 @@ double bytes_held(const Streamed& s, double part) {
                       : middle * std::pow(to / middle, (kHalf - part) / (kHalf - kHardly));
 }
 
+constexpr double kTwoStates = 1.4;  // times that far memory takes in one state of the host as in another
+constexpr double kNeither = 1.1;    // what lies so near the middle was taken across a change
+constexpr double kMinority = 0.25;  // of the footprints: too few to show an edge
+
+// Some footprints, or looks whether units are apart, and seconds per byte of far memory right behind them.
+struct Stretch {
+  std::vector<Observation> points;
+  double beyond = 0;
+};
+
+std::vector<Stretch> stretches_of(const Observations& sweep) {
+  std::vector<Stretch> out(1);
+  for (const Observation& o : sweep.points) {
+    if (o.what != "beyond") {
+      out.back().points.push_back(o);
+      continue;
+    }
+    out.back().beyond = quantile(o.samples, 0.5);
+    out.emplace_back();
+  }
+  std::erase_if(out, [](const Stretch& s) { return s.points.empty() || s.beyond == 0; });
+  return out;
+}
+
+bool looked(const Observations& sweep) { return !select(sweep, "streamed", "own").empty(); }
+
+std::optional<double> told_elsewhere(const Observations& sweep) {
+  return times_as_long_elsewhere(select(sweep, "streamed", "own"), select(sweep, "streamed", "other"));
+}
+
+// What was taken while far memory was fast, and while it was slow; nothing where it was neither, most of the time.
+std::vector<Sweep> by_state(const Observations& sweep, double largest) {
+  const std::vector<Stretch> stretches = stretches_of(sweep);
+  std::vector<double> times;
+  for (const Stretch& s : stretches) times.push_back(s.beyond);
+  if (times.size() < kFewest) return {};
+  const double fast = quantile(times, 0.1), slow = quantile(times, 0.9), middle = std::sqrt(fast * slow);
+  if (slow < kTwoStates * fast) return {};
+  std::vector<Sweep> out;
+  for (const bool is_slow : {false, true}) {
+    Observations taken;
+    std::vector<double> beyond;
+    for (const Stretch& s : stretches) {
+      if (is_slow ? s.beyond < middle * kNeither : s.beyond > middle / kNeither) continue;
+      taken.points.insert(taken.points.end(), s.points.begin(), s.points.end());
+      beyond.push_back(s.beyond);
+    }
+    Sweep s = sweep_of(taken);
+    const bool few = s.curve.size() < kFewest || static_cast<double>(beyond.size()) < kMinority * static_cast<double>(stretches.size());
+    if (few || (looked(sweep) && !told_elsewhere(taken))) continue;
+    if (s.curve.back().bytes < largest) s.curve.push_back({largest, quantile(beyond, 0.5)});
+    out.push_back(std::move(s));
+  }
+  return out;
+}
+
 bool is_cache(const MemoryLevel& l) { return l.managed == Managed::automatic && l.capacity.known(); }
 
 double parts_in(const MemoryLevel& l, const Sweep& sweep) { return l.per == "unit" || sweep.apart ? 1 : sweep.units; }
@@ -110,8 +167,7 @@ std::vector<CurvePoint> rising(std::span<const CurvePoint> curve) {
 Sweep sweep_of(const Observations& all) {
   const std::vector<Observation> blocks = select(all, "streamed", "read");
   const std::vector<double> units = values_of(blocks, "units");
-  const bool apart = times_as_long_elsewhere(select(all, "streamed", "own"), select(all, "streamed", "other")).value_or(1) >= kElsewhere;
-  return {curve_of(blocks, Estimator::throughput), units.empty() ? 1 : units.back(), apart};
+  return {curve_of(blocks, Estimator::throughput), units.empty() ? 1 : units.back(), told_elsewhere(all).value_or(1) >= kElsewhere};
 }
 
 std::vector<Sweep> sweeps_of(const Observations& all) {
@@ -127,7 +183,11 @@ std::vector<Sweep> sweeps_of(const Observations& all) {
   const Sweep whole = sweep_of(all);
   std::vector<Sweep> out;
   for (const Observations& t : times)
-    if (Sweep s = sweep_of(t); !s.curve.empty() && s.curve.back().bytes >= whole.curve.back().bytes / 2) out.push_back(std::move(s));
+    if (Sweep s = sweep_of(t); !s.curve.empty() && s.curve.back().bytes >= whole.curve.back().bytes / 2) {
+      std::vector<Sweep> states = by_state(t, whole.curve.back().bytes);
+      if (states.empty()) states.push_back(std::move(s));
+      std::move(states.begin(), states.end(), std::back_inserter(out));
+    }
   return out;
 }
 

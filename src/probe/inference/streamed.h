@@ -28,7 +28,8 @@ struct Sweep {
 // Of the experiment `streamed`, all of it as one; without points where it did not run.
 Sweep sweep_of(const Observations& all);
 
-// Each time that it ran by itself: others come and go between them, and far memory is faster in one than in another.
+// Each time that it ran by itself: others come and go between them, and far memory is faster in one than in another. Where it became
+// faster or slower while one ran, as what was read beyond all caches behind each footprint tells, that one is two: what was taken in either state.
 std::vector<Sweep> sweeps_of(const Observations& all);
 
 // The curve as it would be without noise that lets it fall.
