@@ -2,6 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "base/hash.h"
 #include "compiler/compile.h"
@@ -67,65 +73,101 @@ size_t fastest(const std::vector<Trial>& trials) {
                              trials.begin());
 }
 
+constexpr int kVisits = 3;       // of each operator
+constexpr size_t kApart = 4;     // operators begun between two visits of one: half a minute and more
+
+struct UnderWay {  // an operator that is visited again
+  OperatorRows rows;
+  Expected expected;
+  std::vector<Trial> trials, near;
+  std::vector<TrialBench> benches;
+  int visits = 0;
+};
+
 class Validator {  // invariant: refers to the parts of one validation, which outlive it
  public:
   Validator(runtime::Device& device, const hwdesc::Target& target, const model::Machine& machine,
             const ValidateOptions& options, Pace* pace, ValidationJournal& journal)
-      : device_(device), target_(target), machine_(machine), options_(options), pace_(pace), journal_(journal) {}
+      : device_(device), target_(target), machine_(machine), options_(options), pace_(pace), journal_(journal),
+        visits_(device.info().simulated ? 1 : kVisits) {}
 
-  Result<OperatorRows> run(const Case& c, int64_t done, int64_t total) {
-    name_ = c.name;
+  // Draws, builds, and visits for the first time.
+  Result<std::unique_ptr<UnderWay>> begin(const Case& c, int64_t done, int64_t total) {
     done_ = done;
     total_ = total;
-    OperatorRows out;
-    out.name = c.name;
+    auto out = std::make_unique<UnderWay>();
+    out->rows.name = c.name;
     Stopwatch watch;
-    tell("drawing programs");
+    tell(*out, "drawing programs");
     TrialDrawer drawer(c.tile_graph, target_, machine_, seed_of(c.name, options_.seed));
-    std::vector<Trial> trials = drawer.draw(c.first_choice, options_.programs);
-    if (trials.empty()) return error(c.name + ": no program can be drawn");
-    out.spent.choose = watch.lap();
-    tell("reference");
-    const Result<Expected> expected = expect(c.tile_graph.problem.graph, options_.seed);
+    out->trials = drawer.draw(c.first_choice, options_.programs);
+    if (out->trials.empty()) return error(c.name + ": no program can be drawn");
+    out->rows.spent.choose = watch.lap();
+    tell(*out, "reference");
+    Result<Expected> expected = expect(c.tile_graph.problem.graph, options_.seed);
     if (!expected) return expected.diags();
-    out.spent.reference = watch.lap();
-    if (Diags failed = measure(trials, *expected, out.spent); !failed.empty()) return failed;
+    out->expected = std::move(*expected);
+    out->rows.spent.reference = watch.lap();
+    if (Diags failed = add(*out, out->trials); !failed.empty()) return failed;
     watch.lap();
-    std::vector<Trial> near = drawer.neighbours(trials[fastest(trials)].program);
-    out.spent.choose += watch.lap();
-    if (Diags failed = measure(near, *expected, out.spent); !failed.empty()) return failed;
-    for (std::vector<Trial>* part : {&trials, &near})
-      for (Trial& t : *part) {
-        journal_.measured(c.name, t.row);
-        out.rows.push_back(std::move(t.row));
-      }
-    journal_.done(out);
+    out->near = drawer.neighbours(out->trials[fastest(out->trials)].program);
+    out->rows.spent.choose += watch.lap();
+    if (Diags failed = add(*out, out->near); !failed.empty()) return failed;
+    out->visits = 1;
     return out;
   }
 
- private:
-  void tell(const std::string& what) const {
-    report(options_.progress, done_, total_, name_ + ": " + what);
+  Diags visit(UnderWay& op) {
+    Stopwatch watch;
+    for (TrialBench& b : op.benches)
+      if (Diags failed = b.visit(visits_); !failed.empty()) return failed;
+    ++op.visits;
+    op.rows.spent.run += watch.lap();
+    return {};
   }
 
-  Diags measure(std::vector<Trial>& trials, const Expected& expected, Spent& spent) {
+  bool is_done(const UnderWay& op) const { return op.visits >= visits_; }
+
+  // One that was cut short comes back, and is measured anew by who resumes.
+  OperatorRows conclude(UnderWay& op) {
+    for (TrialBench& b : op.benches) b.conclude();
+    for (std::vector<Trial>* part : {&op.trials, &op.near})
+      for (Trial& t : *part) {
+        if (is_done(op)) journal_.measured(op.rows.name, t.row);
+        op.rows.rows.push_back(std::move(t.row));
+      }
+    if (is_done(op)) journal_.done(op.rows);
+    return std::move(op.rows);
+  }
+
+ private:
+  void tell(const UnderWay& op, const std::string& what) const {
+    report(options_.progress, done_, total_, op.rows.name + ": " + what);
+  }
+
+  Diags add(UnderWay& op, std::vector<Trial>& trials) {
     if (trials.empty()) return {};
-    for (const Trial& t : trials) journal_.predicted(name_, t.row);
+    for (const Trial& t : trials) journal_.predicted(op.rows.name, t.row);
     BenchOptions bench;
     bench.repeat = options_.repeat;
     bench.cache_dir = options_.cache_dir;
     bench.cancel = options_.cancel;
     bench.pace = pace_;
-    bench.progress = [this](int64_t done, int64_t total, const std::string& what) {
-      tell(what + " (" + std::to_string(done) + " of " + std::to_string(total) + ")");
+    bench.progress = [this, &op](int64_t done, int64_t total, const std::string& what) {
+      const std::string visit = op.visits == 0 ? "" : fmt::format(", visit {} of {}", op.visits + 1, visits_);
+      tell(op, fmt::format("{}{} ({} of {})", what, visit, done, total));
     };
     Stopwatch watch;
-    Result<TrialBench> loaded = TrialBench::load(device_, target_, trials, expected, bench);
+    Result<TrialBench> loaded = TrialBench::load(device_, target_, trials, op.expected, bench);
     if (!loaded) return loaded.diags();
-    spent.build += watch.lap();
-    Diags failed = loaded->measure();
-    spent.run += watch.lap();
-    return failed;
+    op.rows.spent.build += watch.lap();
+    op.benches.push_back(std::move(*loaded));
+    TrialBench& added = op.benches.back();
+    if (Diags failed = added.look(); !failed.empty()) return failed;
+    if (Diags failed = added.visit(visits_); !failed.empty()) return failed;
+    added.conclude();  // so far: who is fastest
+    op.rows.spent.run += watch.lap();
+    return {};
   }
 
   runtime::Device& device_;
@@ -134,7 +176,7 @@ class Validator {  // invariant: refers to the parts of one validation, which ou
   const ValidateOptions& options_;
   Pace* pace_;
   ValidationJournal& journal_;
-  std::string name_;
+  const int visits_;
   int64_t done_ = 0, total_ = 0;
 };
 
@@ -197,20 +239,37 @@ Result<Validation> validate(const hwdesc::Profile& profile, const Suite& suite,
   const Result<std::unique_ptr<Pace>> pace = Pace::load(**device, *target, options.cache_dir);
   if (!pace) return pace.diags();
   Validator validator(**device, *target, *machine, options, pace->get(), *journal);
-  for (size_t i = 0; i < cases->size(); ++i) {
-    if (cancelled(options.cancel)) break;
+  std::vector<std::optional<OperatorRows>> rows(cases->size());
+  std::deque<std::pair<size_t, std::unique_ptr<UnderWay>>> under_way;  // by case
+  const auto visit_again = [&](size_t begun) -> Diags {  // those whose turn it is, when so many have begun
+    for (auto& [i, op] : under_way)
+      if (!cancelled(options.cancel) && !validator.is_done(*op) && begun >= i + kApart * static_cast<size_t>(op->visits))
+        if (Diags failed = validator.visit(*op); !failed.empty() && !cancelled(options.cancel)) return failed;
+    while (!under_way.empty() && (validator.is_done(*under_way.front().second) || cancelled(options.cancel))) {
+      rows[under_way.front().first] = validator.conclude(*under_way.front().second);
+      under_way.pop_front();
+    }
+    return {};
+  };
+  for (size_t i = 0; i < cases->size() && !cancelled(options.cancel); ++i) {
     const Case& c = (*cases)[i];
     const auto known = std::find_if(kept.begin(), kept.end(),
                                     [&](const OperatorRows& o) { return o.name == c.name; });
     if (known != kept.end()) {
-      out.operators.push_back(*known);
+      rows[i] = *known;
       continue;
     }
-    Result<OperatorRows> rows = validator.run(c, static_cast<int64_t>(i), out.total);
+    Result<std::unique_ptr<UnderWay>> begun = validator.begin(c, static_cast<int64_t>(i), out.total);
     if (cancelled(options.cancel)) break;
-    if (!rows) return rows.diags();
-    out.operators.push_back(std::move(*rows));
+    if (!begun) return begun.diags();
+    under_way.emplace_back(i, std::move(*begun));
+    if (Diags failed = visit_again(i); !failed.empty()) return failed;
   }
+  // What is still to be visited; of a run that was cancelled, what there is.
+  for (size_t begun = cases->size(); !under_way.empty(); begun += kApart)
+    if (Diags failed = visit_again(begun); !failed.empty()) return failed;
+  for (std::optional<OperatorRows>& r : rows)
+    if (r) out.operators.push_back(std::move(*r));
   return out;
 }
 

@@ -155,8 +155,8 @@ Diags TrialBench::sample(size_t i) {
 
 // Noise on a machine only ever slows a program down: samples without others count when there are
 // enough, and of those the faster half.
-void TrialBench::conclude(size_t i) {
-  Samples& s = samples_[i];
+void TrialBench::conclude(size_t i) const {
+  const Samples& s = samples_[i];
   ProgramRow& row = trials_[i].row;
   const size_t all = s.quiet.size() + s.disturbed.size();
   row.disturbed = static_cast<double>(s.disturbed.size()) / static_cast<double>(all);
@@ -176,23 +176,43 @@ void TrialBench::conclude(size_t i) {
   row.slow = quantile_of(used, 1);
 }
 
-Diags TrialBench::measure() {
+Diags TrialBench::look() {
   for (size_t i = 0; i < trials_.size(); ++i)
     if (Diags failed = check(i); !failed.empty()) return failed;
   plan_samples();
-  for (int round = 0; round < 2 * options_.repeat; ++round) {
-    report(options_.progress, round, 2 * options_.repeat, "running");
+  return {};
+}
+
+Diags TrialBench::visit(int of) {
+  const auto part = [&](int rounds) { return rounds > 1 ? (rounds + of - 1) / of : visits_ == 0 ? rounds : 0; };
+  const int most = part(options_.repeat);
+  std::vector<size_t> before;
+  for (const Samples& s : samples_) before.push_back(s.quiet.size());
+  for (int round = 0; round < 2 * most; ++round) {
+    report(options_.progress, round, 2 * most, "running");
     if (options_.pace != nullptr)
       if (Diags failed = options_.pace->wait(options_.cancel); !failed.empty()) return failed;
     for (size_t i = 0; i < trials_.size(); ++i) {
       const Samples& s = samples_[i];
+      const int rounds = part(s.rounds);
       // A second series for those that others disturbed too often.
-      const bool again = s.rounds > 1 && static_cast<int>(s.quiet.size()) < (s.rounds + 1) / 2;
-      if (round >= s.rounds && (round < options_.repeat || !again)) continue;
+      const bool again = s.rounds > 1 && static_cast<int>(s.quiet.size() - before[i]) < (rounds + 1) / 2;
+      if (round >= rounds && (round < most || !again)) continue;
       if (Diags failed = sample(i); !failed.empty()) return failed;
     }
   }
+  ++visits_;
+  return {};
+}
+
+void TrialBench::conclude() {
   for (size_t i = 0; i < trials_.size(); ++i) conclude(i);
+}
+
+Diags TrialBench::measure() {
+  if (Diags failed = look(); !failed.empty()) return failed;
+  if (Diags failed = visit(1); !failed.empty()) return failed;
+  conclude();
   return {};
 }
 

@@ -1,6 +1,7 @@
 // Running the trials of one operator on a device: all kernels in one module, operands shared by
 // those that store them alike, every result looked at, then samples in rounds over the programs, so
-// that a clock that drifts drifts for all.
+// that a clock that drifts drifts for all. The rounds come in visits: a host changes what neighbours leave of caches, and how near
+// units are, within seconds to minutes, and visits with other operators in between meet more of it than one stretch of time.
 #pragma once
 
 #include <map>
@@ -38,7 +39,16 @@ class TrialBench {  // invariant: a module with the trials' kernels, and a launc
                                  std::span<Trial> trials, const Expected& expected,
                                  const BenchOptions& options);
 
-  // Fills each row's `wrong`, times and samples. Errors: cancelled, a run that fails.
+  // Runs every program once and fills each row's `wrong`. Errors, here and below: cancelled, a run that fails.
+  Diags look();
+
+  // An `of`-th of each program's samples, at least one; of those that take very long all, in the first visit.
+  Diags visit(int of);
+
+  // Fills each row's times and samples by all visits so far.
+  void conclude();
+
+  // All of it in one visit.
   Diags measure();
 
   double build_seconds() const { return module_->build_seconds(); }
@@ -60,7 +70,7 @@ class TrialBench {  // invariant: a module with the trials' kernels, and a launc
   Diags check(size_t trial);
   void plan_samples();
   Diags sample(size_t trial);
-  void conclude(size_t trial);
+  void conclude(size_t trial) const;
 
   std::span<Trial> trials_;
   const Expected* expected_ = nullptr;
@@ -70,6 +80,7 @@ class TrialBench {  // invariant: a module with the trials' kernels, and a launc
   std::map<std::pair<int, std::string>, int> buffers_;  // (tensor, layout)
   std::vector<runtime::Launch> launches_;
   std::vector<Samples> samples_;
+  int visits_ = 0;
 };
 
 }  // namespace assay::toolkit

@@ -25,9 +25,9 @@ struct Made {  // what the device does with kernel i
 
 class MadeModule final : public runtime::Module {  // invariant: made_[i] belongs to kernels_[i]
  public:
-  MadeModule(std::vector<ir::Kernel> kernels, std::vector<Made> made,
+  MadeModule(std::vector<ir::Kernel> kernels, const std::vector<Made>& made,
              std::vector<int64_t>& launches)
-      : kernels_(std::move(kernels)), made_(std::move(made)), launches_(launches) {
+      : kernels_(std::move(kernels)), made_(made), launches_(launches) {
     launches_.assign(kernels_.size(), 0);
   }
 
@@ -75,7 +75,7 @@ class MadeModule final : public runtime::Module {  // invariant: made_[i] belong
 
  private:
   std::vector<ir::Kernel> kernels_;
-  std::vector<Made> made_;
+  const std::vector<Made>& made_;  // the device's, which a test may change
   std::vector<int64_t>& launches_;
   std::vector<std::vector<float>> buffers_;
   std::vector<runtime::KernelReport> reports_;
@@ -178,6 +178,35 @@ TEST(TrialBench, MeasuresWhatTheDeviceTakesAndFindsWrongValues) {
   }
   EXPECT_EQ(device.launches[7], 2) << "one to look at the values, one sample: it is awfully slow";
   EXPECT_GE(device.launches[0], 3 * 50) << "samples of a millisecond";
+}
+
+TEST(TrialBench, VisitsMeetMoreThanOneStateOfAHost) {
+  const Prepared p = prepared("relu n=100");
+  TrialDrawer drawer(p.tile_graph, p.target, p.machine, 1);
+  std::vector<Trial> trials = drawer.draw(some_choice(p), 2);
+  ASSERT_EQ(trials.size(), 2U);
+  const Expected expected = *expect(p.tile_graph.problem.graph, 1);
+  MadeDevice device;
+  device.made.resize(2);
+  device.made[1].seconds = 0.3;
+  BenchOptions options;
+  options.repeat = 3;
+  Result<TrialBench> bench = TrialBench::load(device, p.target, trials, expected, options);
+  ASSERT_TRUE(bench.ok());
+  ASSERT_EQ(bench->look(), Diags{});
+  for (const double seconds : {20e-6, 40e-6, 10e-6}) {
+    device.made[0].seconds = seconds;
+    ASSERT_EQ(bench->visit(3), Diags{});
+    bench->conclude();
+    if (seconds == 20e-6) {
+      EXPECT_DOUBLE_EQ(trials[0].row.measured, 20e-6) << "so far";
+    }
+  }
+  EXPECT_EQ(trials[0].row.samples, 3);
+  EXPECT_DOUBLE_EQ(trials[0].row.quick, 10e-6);
+  EXPECT_DOUBLE_EQ(trials[0].row.measured, 15e-6) << "a quarter of the way from the fastest";
+  EXPECT_DOUBLE_EQ(trials[0].row.slow, 40e-6);
+  EXPECT_EQ(trials[1].row.samples, 1) << "awfully slow: in the first visit alone";
 }
 
 // A burst goes ahead of each round, another of each sample.
