@@ -123,6 +123,7 @@ void run_untouched(Session& s) {
   s.rounds(std::size(kIdle) + std::size(kPassing), [&](size_t turn) {
     const bool pause = turn < std::size(kIdle);
     const auto passing = pause ? 0 : std::max<int64_t>(1, static_cast<int64_t>(kPassing[turn - std::size(kIdle)] * held / units) / kBlockBytes);
+    if (units * (part + passing) > way.blocks()) return;  // what passes by would be what is waited for
     const runtime::Launch idle = pause ? adding(kIdle[turn]) : runtime::Launch{};
     Observation o{"untouched", pause ? "pause" : "passed", {{"part", double(part * kBlockBytes)}, {"units", double(units)}}, "s", {}, {}, 0, {}};
     pause ? o.at["idle"] = kIdle[turn] : o.at["bytes"] = static_cast<double>(units * passing * kBlockBytes);

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "probe/kernels/code.h"
 #include "probe/sampling/session.h"
 
@@ -24,7 +25,8 @@ class Way {
  public:
   explicit Way(int64_t bytes) : blocks_(bytes / kBlockBytes) {}
   int64_t blocks() const { return blocks_; }
-  int64_t next(int64_t blocks) {  // the first of so many
+  int64_t next(int64_t blocks) {  // the first of so many, at most all
+    ASSAY_CHECK(blocks <= blocks_);
     if (at_ + blocks > blocks_) at_ = std::max<int64_t>(0, std::min(++rounds_ % kRounds, blocks_ - blocks));
     return std::exchange(at_, at_ + blocks);
   }

@@ -64,6 +64,7 @@ TEST(Probe, AShortOneIsPlausible) {
   ASSERT_TRUE(result.ok()) << render(result.diags());
   expect_plausible(result->profile);
   EXPECT_TRUE(result->observations.finished("streamed"));
+  for (const Ending& e : result->observations.endings) EXPECT_NE(e.outcome, Outcome::crashed) << e.experiment << ": " << e.reason;
   EXPECT_EQ(result->observations.fact(kVectorLanes), std::to_string(int(result->profile.execution.lanes.modes.back().width.value->v)));
   EXPECT_EQ(result->observations.times_done("mixes"), 2) << "rates are taken at two times";
   EXPECT_EQ(result->observations.times_done("sharing"), 1);
