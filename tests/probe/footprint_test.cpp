@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <vector>
+
+#include "probe/kernels/code.h"
 
 namespace assay::probe {
 namespace {
@@ -17,6 +20,25 @@ TEST(Footprint, GroupsOfAUnitReadWindowsOfTheirOwn) {
           EXPECT_EQ(of_unit.size(), each) << units << " units, unit " << unit << ", " << windows << " windows";
           EXPECT_LT(*of_unit.rbegin(), windows);
         }
+}
+
+// A last cache that looks larger than the buffer allows for led reads out of it.
+TEST(Footprint, WhatPassesByLiesBesideWhatIsReadAgain) {
+  for (const int units : {1, 2, 7, 64})
+    for (const double cached : {1e6, 33e6, 190e6, 450e6, 3e9})
+      for (const int64_t room : {16384, 65536, 262144}) {
+        Known known;
+        known.cached = cached;
+        constexpr int64_t kPart = 100;
+        const std::vector<int64_t> blocks = passing_blocks(known, units, kPart, room);
+        for (size_t i = 0; i < blocks.size(); ++i) {
+          EXPECT_LE(units * (kPart + blocks[i]), room) << units << " units, " << cached << " B held";
+          EXPECT_GT(blocks[i], i == 0 ? 0 : blocks[i - 1]);
+        }
+        const double most = blocks.empty() ? 0 : static_cast<double>(units * blocks.back() * kBlockBytes);
+        EXPECT_LT(most, 3 * cached);
+        if (static_cast<double>(room * kBlockBytes) > 4 * cached) { EXPECT_GT(most, cached / 2) << units; }
+      }
 }
 
 }  // namespace

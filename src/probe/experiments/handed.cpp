@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "probe/experiments/experiments.h"
+#include "probe/inference/footprint.h"
 #include "probe/kernels/code.h"
 #include "probe/kernels/kernels.h"
 #include "probe/sampling/passes.h"
@@ -15,7 +16,6 @@ namespace {
 constexpr double kHeld = 0.5;  // of a capacity: the writer still has all of it
 constexpr int kPairs = 4;      // of a launch that writes and one that reads, in a sample
 constexpr double kIdle[] = {0.03e-3, 0.3e-3, 1e-3, 3e-3, 10e-3, 30e-3};  // s; the first one is none
-constexpr double kPassing[] = {1.0 / 32, 1.0 / 16, 1.0 / 8, 1.0 / 4, 1.0 / 2, 1, 2};  // times what all caches may hold, to a power of two
 constexpr double kBeyondCached = 8;  // times that, what is fresh again when it comes round
 
 // The largest cache of a unit's own; none: nullptr.
@@ -112,7 +112,7 @@ void run_untouched(Session& s) {
   Way way(room);  // so long that no cache knows what comes next
   const auto pass = [&](const char* access, int64_t blocks, int64_t first) { return s.bench.launch(pass_over(s, access, buffer, blocks, first), 1); };
   const runtime::Launch drives_out = s.bench.launch(pass_over(s, "read", s.bench.allocate(units * hot * kBlockBytes), hot), 1);
-  const double held = std::exp2(std::round(std::log2(s.known.cached)));  // what is known of it changes from turn to turn; sizes do not
+  const std::vector<int64_t> between = passing_blocks(s.known, units, part, way.blocks());
   // Of as long a time each, whatever the clock did when the others were measured.
   const auto adding = [&](double seconds) {
     const Job job = s.bench.sentinel_job(units, kIdle[1]);
@@ -120,10 +120,9 @@ void run_untouched(Session& s) {
     const runtime::Launch measured = s.bench.launch(job, some);
     return s.bench.launch(job, std::min(job.most, static_cast<int64_t>(static_cast<double>(some) * seconds / s.bench.run({&measured, 1}).at(0)) + 1));
   };
-  s.rounds(std::size(kIdle) + std::size(kPassing), [&](size_t turn) {
+  s.rounds(std::size(kIdle) + between.size(), [&](size_t turn) {
     const bool pause = turn < std::size(kIdle);
-    const auto passing = pause ? 0 : std::max<int64_t>(1, static_cast<int64_t>(kPassing[turn - std::size(kIdle)] * held / units) / kBlockBytes);
-    if (units * (part + passing) > way.blocks()) return;  // what passes by would be what is waited for
+    const int64_t passing = pause ? 0 : between[turn - std::size(kIdle)];
     const runtime::Launch idle = pause ? adding(kIdle[turn]) : runtime::Launch{};
     Observation o{"untouched", pause ? "pause" : "passed", {{"part", double(part * kBlockBytes)}, {"units", double(units)}}, "s", {}, {}, 0, {}};
     pause ? o.at["idle"] = kIdle[turn] : o.at["bytes"] = static_cast<double>(units * passing * kBlockBytes);

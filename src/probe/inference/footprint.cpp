@@ -64,6 +64,17 @@ std::optional<int64_t> footprint_streamed(const Known& known, int units) {
   return least > 0 && least < most ? std::optional(in_blocks(std::sqrt(least * most))) : std::nullopt;
 }
 
+std::vector<int64_t> passing_blocks(const Known& known, int units, int64_t part, int64_t room) {
+  constexpr double kLeast = 1.0 / 32, kMost = 2;  // of what caches may hold, to a power of two: what is known of it changes from turn to turn, sizes do not
+  const double held = std::exp2(std::round(std::log2(known.cached)));
+  std::vector<int64_t> out;
+  for (double times = kLeast; times <= kMost; times *= 2)
+    if (const int64_t blocks = std::max<int64_t>(1, static_cast<int64_t>(times * held / units) / kBlockBytes);
+        units * (part + blocks) <= room && (out.empty() || blocks > out.back()))
+      out.push_back(blocks);
+  return out;
+}
+
 std::vector<int64_t> streamed_footprints(const Known& known, int units, int64_t most) {
   if (known.levels.knees.empty()) return {};
   const double last = std::max(known.levels.knees.back().to * (known.sharing.back().shared ? 1 : units), known.cached);

@@ -53,6 +53,10 @@ int64_t far_bytes_of_a_sample(const Observation& far);  // of the block's groups
 // The smallest buffer of which that is so many.
 int64_t buffer_for_far_bytes(int64_t bytes);
 
+// Blocks that each unit reads between writing a part of so many blocks and reading that again, ascending: a 32nd to twice of what all caches may
+// hold, as far as `room`, in blocks, has all units' parts beside them.
+std::vector<int64_t> passing_blocks(const Known& known, int units, int64_t part, int64_t room);
+
 // Bytes per unit, ascending, for a sweep by all units that shows where each cache stops holding what is streamed: from
 // a quarter of the first one to four times what the last one may hold, at least 64 MiB in total, a quarter of an octave apart;
 // then one beyond all of them. In total at most `most`. Empty: no knees.
