@@ -110,13 +110,21 @@ TEST(Measured, LibrariesTakeAsLongAsPredicted) {
   }
 }
 
-// Programs of ours on a real GPU, whose times nothing was fitted to: others of other draws were. Of thirteen operators.
-TEST(Measured, AnH200RunsProgramsAsFastAsPredicted) {
-  const auto judged = judge_again(*load_profile("nvidia/h200"), std::string(ASSAY_SOURCE_DIR) + "/tests/data/measured/h200.journal", "");
-  ASSERT_TRUE(judged.ok()) << render(judged.diags());
+// What a journal of ours says of the model: errors of the first choices and of the model's best tenth, per operator how programs are
+// ordered and what its choice costs.
+struct Judged {
+  size_t operators = 0;
   std::vector<double> first, best, ranks, regrets;
-  int covered = 0, all = 0;
-  for (const OperatorRows& o : judged->operators) {
+  int covered = 0, all = 0, best_covered = 0;
+};
+
+Judged judged(const std::string& profile, const std::string& journal) {
+  Judged out;
+  const auto again = judge_again(*load_profile(profile), std::string(ASSAY_SOURCE_DIR) + "/tests/data/measured/" + journal, "");
+  EXPECT_TRUE(again.ok()) << render(again.diags());
+  if (!again) return out;
+  out.operators = again->operators.size();
+  for (const OperatorRows& o : again->operators) {
     std::vector<double> predicted, measured;
     double chosen = 0, quickest = std::numeric_limits<double>::infinity();
     for (const ProgramRow& r : o.rows) {
@@ -125,22 +133,45 @@ TEST(Measured, AnH200RunsProgramsAsFastAsPredicted) {
       if (r.first) chosen = r.measured;
       if (r.drawn == Drawn::neighbour) continue;
       const double error = std::abs(r.estimate.seconds / r.measured - 1);
-      if (r.first) first.push_back(error);
-      if (r.drawn == Drawn::best_tenth) best.push_back(error);
+      const bool within = r.estimate.low <= r.measured && r.measured <= r.estimate.high;
+      if (r.first) out.first.push_back(error);
+      if (r.drawn == Drawn::best_tenth) {
+        out.best.push_back(error);
+        out.best_covered += within ? 1 : 0;
+      }
       predicted.push_back(r.estimate.seconds);
       measured.push_back(r.measured);
-      ++all;
-      if (r.estimate.low <= r.measured && r.measured <= r.estimate.high) ++covered;
+      ++out.all;
+      out.covered += within ? 1 : 0;
     }
-    ranks.push_back(*spearman(predicted, measured));
-    regrets.push_back(chosen / quickest);
+    out.ranks.push_back(*spearman(predicted, measured));
+    out.regrets.push_back(chosen / quickest);
   }
-  ASSERT_EQ(judged->operators.size(), 13u);
-  EXPECT_LT(*mean(first), 0.25);
-  EXPECT_LT(*mean(best), 0.3);
-  EXPECT_GT(*median(ranks), 0.9);
-  EXPECT_LT(*geometric_mean(regrets), 1.15);
-  EXPECT_GE(covered, 0.85 * all);
+  return out;
+}
+
+// Programs of ours on a real GPU, whose times nothing was fitted to: others of other draws were. Of thirteen operators.
+TEST(Measured, AnH200RunsProgramsAsFastAsPredicted) {
+  const Judged j = judged("nvidia/h200", "h200.journal");
+  ASSERT_EQ(j.operators, 13u);
+  EXPECT_LT(*mean(j.first), 0.25);
+  EXPECT_LT(*mean(j.best), 0.3);
+  EXPECT_GT(*median(j.ranks), 0.9);
+  EXPECT_LT(*geometric_mean(j.regrets), 1.15);
+  EXPECT_GE(j.covered, 0.85 * j.all);
+}
+
+// And on a processor, in an hour without neighbours. Nothing was fitted to these times. Of all that is drawn 84 in a hundred lie within their
+// intervals, since what issue bounds is predicted a sixth too slow.
+TEST(Measured, AZen4RunsProgramsAsFastAsPredicted) {
+  const Judged j = judged(std::string(ASSAY_SOURCE_DIR) + "/tests/data/measured/zen4.yaml", "zen4.journal");
+  ASSERT_EQ(j.operators, 14u);
+  EXPECT_LT(*mean(j.first), 0.08);
+  EXPECT_LT(*mean(j.best), 0.15);
+  EXPECT_GT(*median(j.ranks), 0.9);
+  EXPECT_LT(*geometric_mean(j.regrets), 1.1);
+  EXPECT_GE(j.best_covered, 0.85 * static_cast<double>(j.best.size()));
+  EXPECT_GE(j.covered, 0.8 * j.all);
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include <optional>
 #include <set>
 
-#include "probe/inference/segment.h"
 #include "probe/inference/streamed.h"
 
 namespace assay::probe {
@@ -168,13 +167,11 @@ double held_streaming(const Observations& all) {
   return most;
 }
 
-constexpr double kQuiet = 0.1;  // of neighbouring points' ratio: a sweep that others disturbed shows steps of its own
+constexpr double kQuiet = 0.1;  // noise in a sweep
 
 size_t levels_streamed(const Observations& all) {
   const Sweep sweep = sweep_of(all);
-  std::vector<double> logs;
-  for (const CurvePoint& p : sweep.curve) logs.push_back(std::log(p.seconds));
-  return noise_of(logs) < kQuiet ? find_levels(sweep.curve).plateaus.size() : 0;
+  return noise_in(sweep) < kQuiet ? find_levels(sweep.curve).plateaus.size() : 0;
 }
 
 // The latency curve's levels, as many as the system declares, or at least as many as streaming shows: others who crowd a

@@ -147,6 +147,12 @@ double parts_in(const MemoryLevel& l, const Sweep& sweep) { return l.per == "uni
 
 }  // namespace
 
+double noise_in(const Sweep& sweep) {
+  std::vector<double> logs;
+  for (const CurvePoint& p : sweep.curve) logs.push_back(std::log(p.seconds));
+  return noise_of(logs);
+}
+
 double time_at(std::span<const CurvePoint> curve, double bytes) {
   size_t i = 0;
   while (i < curve.size() && curve[i].bytes < bytes) ++i;
@@ -227,12 +233,6 @@ std::vector<Streamed> streamed_by(const std::vector<MemoryLevel>& memory, const 
 constexpr double kBefore = 1.2;  // a sweep begins so far before what a cache holds, or on its edge
 constexpr double kSteady = 0.2;  // of neighbouring footprints' ratio: one in which far memory, or who is near whom, changed again and again shows no edge
 
-bool is_steady(const Sweep& sweep) {
-  std::vector<double> logs;
-  for (const CurvePoint& p : sweep.curve) logs.push_back(std::log(p.seconds));
-  return noise_of(logs) < kSteady;
-}
-
 bool tells_of(const Sweep& sweep, const MemoryLevel& l, const Streamed& s) {
   return s.middle.known() && s.from.known() && s.from.value->v >= kBefore * sweep.curve.front().bytes * parts_in(l, sweep);
 }
@@ -247,7 +247,7 @@ void add_streamed(std::vector<MemoryLevel>& memory, std::span<const Sweep> sweep
     std::vector<Streamed> known;
     const auto take = [&](bool steady, bool whole) {
       for (size_t k = 0; k < told.size(); ++k)
-        if (told[k][i].middle.known() && (!whole || tells_of(sweeps[k], memory[i], told[k][i])) && (!steady || is_steady(sweeps[k]))) known.push_back(told[k][i]);
+        if (told[k][i].middle.known() && (!whole || tells_of(sweeps[k], memory[i], told[k][i])) && (!steady || noise_in(sweeps[k]) < kSteady)) known.push_back(told[k][i]);
       return !known.empty();
     };
     if (!take(true, true) && !take(false, true) && !take(false, false)) continue;

@@ -32,6 +32,9 @@ Sweep sweep_of(const Observations& all);
 // faster or slower while one ran, as what was read beyond all caches behind each footprint tells, that one is two: what was taken in either state.
 std::vector<Sweep> sweeps_of(const Observations& all);
 
+// Of neighbouring footprints' ratio (segment.h): a sweep that others disturbed shows steps of its own.
+double noise_in(const Sweep& sweep);
+
 // The curve as it would be without noise that lets it fall.
 std::vector<CurvePoint> rising(std::span<const CurvePoint> curve);
 
