@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kFunction = 36;  // instructions: range, polynomial and scaling as the dialects write it, and half as many that compilers add
 
-constexpr double kBeside = 1.8;  // slots of an instruction: ports taken, values late
+constexpr double kBeside = 1.5;  // slots of an instruction: ports taken, values late
 constexpr double kLoad = 0.7;    // that no operation takes from memory
 constexpr double kStore = 2.7, kGathered = 1.35, kScattered = 5, kIteration = 1.45, kPrefetch = 0.3, kCondition = 1.55;
 constexpr double kCopiedLoad = 0.3, kCopiedStore = 2, kCopiedGathered = 0.6, kCopiedScattered = 2.5;
