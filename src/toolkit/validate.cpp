@@ -128,15 +128,15 @@ class Validator {  // invariant: refers to the parts of one validation, which ou
 
   bool is_done(const UnderWay& op) const { return op.visits >= visits_; }
 
-  // One that was cut short comes back, and is measured anew by who resumes.
+  // One that was cut short keeps the visits it had: nothing that was measured is lost.
   OperatorRows conclude(UnderWay& op) {
     for (TrialBench& b : op.benches) b.conclude();
     for (std::vector<Trial>* part : {&op.trials, &op.near})
       for (Trial& t : *part) {
-        if (is_done(op)) journal_.measured(op.rows.name, t.row);
+        journal_.measured(op.rows.name, t.row);
         op.rows.rows.push_back(std::move(t.row));
       }
-    if (is_done(op)) journal_.done(op.rows);
+    journal_.done(op.rows);
     return std::move(op.rows);
   }
 
