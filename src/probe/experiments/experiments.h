@@ -62,7 +62,7 @@ void run_barrier(Session& s);
 // Scalar operations on neighbours (joined.cpp).
 void run_joined(Session& s);
 
-// Straight-line code; power (straight.cpp, experiments/power.cpp).
+// Straight-line code; power (straight.cpp, power.cpp).
 void run_code(Session& s);
 void run_cold(Session& s);  // cold.cpp
 void run_power(Session& s);
@@ -80,7 +80,7 @@ void run_outstanding(Session& s);
 void run_border(Session& s);    // border.cpp
 void run_constant(Session& s);  // constant.cpp
 void run_handed(Session& s);    // handed.cpp
-void run_found(Session& s);
+void run_found(Session& s);     // found.cpp
 void run_ends(Session& s);
 void run_untouched(Session& s);
 void run_instances(Session& s);  // instances.cpp
