@@ -9,6 +9,11 @@ namespace {
 
 constexpr int64_t kAlignment = 64;
 
+int64_t aligned(int64_t bytes, int64_t to = kAlignment) { return (bytes + to - 1) / to * to; }
+
+// With what keeps the next one off its place in a page.
+int64_t spaced(int64_t bytes) { return bytes < kPage ? bytes : aligned(bytes, kPage) + kApart; }
+
 struct Life {
   int tensor = -1;
   int first = 0, last = 0;   // steps
@@ -21,7 +26,7 @@ std::vector<Life> lives_of(const ir::Plan& plan) {
   for (int t = 0; t < static_cast<int>(plan.tensors.size()); ++t) {
     const ir::PlanTensor& tensor = plan.tensors[static_cast<size_t>(t)];
     if (tensor.kind == ir::TensorKind::constant) continue;
-    Life life{t, steps, -1, tensor.bytes};
+    Life life{t, steps, -1, spaced(tensor.bytes)};
     for (int s = 0; s < steps; ++s) {
       const std::vector<int>& args = plan.steps[static_cast<size_t>(s)].arguments;
       if (std::find(args.begin(), args.end(), t) == args.end()) continue;
@@ -72,8 +77,6 @@ int64_t find_offset(const ir::Plan& plan, const Life& life, const std::vector<Pl
   return best >= 0 ? best : end;
 }
 
-int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
 }  // namespace
 
 void place(ir::Plan& plan) {
@@ -82,7 +85,7 @@ void place(ir::Plan& plan) {
     t.bytes = aligned(ir::physical_elements(t.layout, t.shape) * ir::bytes_of(t.dtype));
     if (t.kind != ir::TensorKind::constant) continue;
     t.offset = weights;
-    weights += t.bytes;
+    weights += spaced(t.bytes);
   }
   plan.weights_bytes = weights;
   std::vector<Life> lives = lives_of(plan);

@@ -155,6 +155,7 @@ template <class V> void fields(V& v, Is<MemoryLevel> auto& x) {
   v("passed", x.passed, "where it falls for data that was used once, by the bytes of other such data that came in since; without it, as streamed data that misses as much", Need::optional);
   v("latency", x.latency, "load to use; far memory in ns", Need::optional);
   v("loaded", x.loaded, "the same while others keep it busy", Need::optional);
+  v("set_turn", x.set_turn, "of a cache: how long a line takes that comes into a set which has too many, where nothing waits for it but the next one there", Need::optional);
   v("false_sharing", x.false_sharing, "of a cache per unit: how long each end of a run of 1 KiB takes behind which another unit writes, all at once; prefetchers take lines that it is about to write", Need::optional);
   v("foreign_fill", x.foreign_fill, "of a cache that others than this device's programs use (guests of one host, engines of one chip): how fast what they bring into it drives out data that lies untouched", Need::optional);
   v("bandwidth", x.bandwidth, "of one instance", Need::optional);

@@ -172,6 +172,7 @@ struct MemoryLevel {          // near to far in Profile::memory
   MemoryBandwidth bandwidth;  // per instance
   Value<Latency> latency;     // load to use
   Loaded loaded;
+  Value<Latency> set_turn;    // of a cache: between two lines that come into one of its sets
   Value<Latency> false_sharing;  // of a cache per unit: for each end of a written run behind which another unit writes
   Value<Bandwidth> foreign_fill;  // of a cache that others use, too: what they bring into it meanwhile
   Value<Bytes> line, transaction;

@@ -202,6 +202,13 @@ bool has_partial_sums(const Nest& nest) {
                      [](const Loop& l) { return l.reduce; });
 }
 
+double visits(const Nest& nest) {
+  double times = 1;
+  for (size_t i = 0; i < nest.first_inner; ++i)
+    if (nest.loops[i].reduce) times *= static_cast<double>(nest.loops[i].trips);
+  return times;
+}
+
 bool adds_late(const ir::Program& p, const Nest& nest) { return p.prefetch > 0 && has_partial_sums(nest); }
 
 }  // namespace assay::lower

@@ -41,4 +41,14 @@ double straddling(const ir::Program& p, const ir::Layout& layout, const ir::Tens
   return aligned ? 0 : std::min(1.0, (bytes - ir::bytes_of(tensor.dtype)) / line);
 }
 
+bool inside_blocks(const ir::Program& p, const ir::Layout& layout, const std::vector<ir::Index>& index) {
+  const std::vector<int64_t>& tile = p.tiles.back().extent;
+  return std::any_of(layout.dims.begin(), layout.dims.end(), [&](const ir::PhysicalDim& d) {
+    if (d.mod == 0) return false;
+    for (size_t a = 0; a < tile.size(); ++a)
+      if (tile[a] % d.mod != 0 && ir::depends_on(index[static_cast<size_t>(d.dim)], static_cast<int>(a))) return true;
+    return false;
+  });
+}
+
 }  // namespace assay::model

@@ -23,6 +23,7 @@ Copies copies_of(const ir::Program& p, const lower::Counts& counts) {
     const double elements = static_cast<double>(ir::physical_elements(s.layout, lower::staged_shape(p, s)));
     const double n = into.vector_stores + into.scattered_lanes, at_once = std::max(1.0, elements / p.vector_width);
     out.all += n;
+    if (lower::copy_vector_dim(p, s) < 0) out.single += n;
     // Half a window of loads and stores goes on beside the arithmetic before them, and as many beside that behind them.
     out.alone += n * std::max(0.0, 1 - kReorderWindow / at_once);
   }

@@ -9,10 +9,11 @@
 
 namespace assay::model {
 
-// Loads, and as many stores, as wide as the program's vectors: the kernel languages' compilers are told, or fail, to join them.
+// Loads, and as many stores: the kernel languages' compilers are told, or fail, to join them.
 struct Copies {
   Copying parts;
-  double all = 0;    // stores: whole vectors, and lanes that are taken apart
+  double all = 0;    // stores: whole vectors, single elements, and lanes that are taken apart
+  double single = 0; // of those, elements that are copied one by one, whatever the program's vectors
   double alone = 0;  // of those: too many at once for a core to look past them to arithmetic
 };
 Copies copies_of(const ir::Program& p, const lower::Counts& counts);

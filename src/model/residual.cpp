@@ -8,12 +8,12 @@ namespace assay::model {
 namespace {
 
 struct Line {
-  double one, inefficiency, near, far, otherwise, issue, halving, contended, several;
+  double one, inefficiency, near, far, otherwise, issue, halving, contended, sets, blocks;
 };
 
-constexpr Line kLow = {0.111, 0.03, 0, 0, 0.173, 0.056, 0.028, 0.2, 0};
-constexpr Line kHigh = {-0.272, 0.004, 0.9, 0.079, 0.178, 0.612, 0.062, 1, 0.17};
-constexpr double kLeast = 0.05;
+constexpr Line kLow = {-2.619, 0.395, 0.026, 1.898, 0.374, 0, 0.02, 1.105, 0.502, 0.149};
+constexpr Line kHigh = {-3.275, 0.076, 0.487, 0, 0.645, 1.7, 0.042, 1.627, 1.614, 0.551};
+constexpr double kLeast = 0.05, kMost = 1.5;  // kMost: of the exponent
 constexpr double kLeastEfficiency = 0.02;  // below, programs are as bad as each other
 
 }  // namespace
@@ -30,8 +30,9 @@ Residual residual_of(const Certainty& c) {
   const double inefficiency = std::log(1 / std::clamp(c.efficiency, kLeastEfficiency, 1.0));
   const auto part = [](double x) { return std::clamp(x, 0.0, 1.0); };
   const auto at = [&](const Line& l) {
-    return std::max(kLeast, l.one + l.inefficiency * inefficiency + l.near * part(c.near) + l.far * part(c.far) + l.otherwise * part(1 - c.vector) +
-                                l.issue * part(c.issue) + l.halving * c.halvings + l.contended * part(c.contended) + (c.several ? l.several : 0));
+    const double exponent = l.one + l.inefficiency * inefficiency + l.near * part(c.near) + l.far * part(c.far) + l.otherwise * part(1 - c.vector) + l.issue * part(c.issue) +
+                            l.halving * c.halvings + l.contended * part(c.contended) + l.sets * part(c.sets) + (c.blocks ? l.blocks : 0);
+    return std::max(kLeast, std::exp(std::min(kMost, exponent)));
   };
   return {std::exp(-at(kLow)), std::exp(at(kHigh))};
 }

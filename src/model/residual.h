@@ -1,13 +1,12 @@
 // How far the model has been from the clock, by what it knows of its own certainty: the part of an
 // estimate's interval that no profile can explain. Not fitted per chip.
 //
-//   -ln(measured / predicted) <= a + b ln(1 / efficiency) + c near + d far + e (1 - vector) + f issue + g halvings + h contended + i several    92.5 times in a hundred
-//    ln(measured / predicted) <= the same with numbers of its own                                                     the same
+//   ln(-ln(measured / predicted)) <= a + b ln(1 / efficiency) + c near + d far + e (1 - vector) + f issue + g halvings + h contended + i sets + j blocks    94.5 times in a hundred
+//   ln( ln(measured / predicted)) <= the same with numbers of its own                                                     91.5 times
 //
-// Quantile regression (Koenker, Bassett 1978) over 12500 programs of 40 operators, most of them the model's best tenth or drawn uniformly
-// from the legal ones, on one x86 machine with 512-bit vectors, through two kernel languages. With coefficients from seven of
-// eight operators, 87 % of the programs of the others lie within; what the profile is uncertain of comes on top. h is by the 200 programs of
-// kContendedSharpness; i and a larger c by 4000 programs on another machine, whose pages and neighbours decide more of what its caches keep.
+// since what the model is unsure of makes each other worse. Quantile regression (Koenker, Bassett 1978), none but a below 0, over 6000 programs of 40 operators, the model's best
+// tenth or drawn uniformly from the legal ones, on one x86 machine with 512-bit vectors (C of docs/RESULTS.md), through two kernel languages and in three hours. With coefficients from
+// five of six operators, 86 % of the programs of the others lie within; what the profile is uncertain of comes on top. With sums for products intervals that hold as many are an eighth wider.
 #pragma once
 
 #include <span>
@@ -16,23 +15,28 @@ namespace assay::model {
 
 // kOverlapSharpness, kInTurn, kHiddenCycles and the issue slots (model/control) are assumed: fitted together to the times of 12500 programs of 40 operators on one machine with a last
 // cache 93 cycles away, in five hours and through two kernel languages, each hour's clock by what nothing but multiply-adds bounds. Fitted to three
-// quarters of the operators they leave half a hundredth more in those of the rest. kOverlapSharpness and the slots again to 8000 programs, with the kernels'
-// text of now, on a machine whose last cache is 51 cycles away, but kept near to what they had been: a free fit leaves a seventieth less; slots of copies to these alone.
+// quarters of the operators they leave half a hundredth more in those of the rest. kOverlapSharpness, kPortSharpness, kInTurn and the slots again to 4000 programs of a quiet hour
+// on a machine whose last cache is 51 cycles away; kInTurn between both, since that one alone says 0.15.
 
 // p of the p-norm that joins what a core does side by side: operations, slots, chains, loads and stores, translations; 3 is the field's
-// usual value, larger means closer to max(). And of its pipes for operations.
-inline constexpr double kOverlapSharpness = 5.7;
+// usual value, larger means closer to max(). Of operations beside the loads and stores that they need, which hardly hold each other up. And of its pipes for operations.
+inline constexpr double kOverlapSharpness = 6.4;
+inline constexpr double kPortSharpness = 16;
 inline constexpr double kPipeSharpness = 4.5;
 
 // The part of what transfers take beyond the loads and stores of the same lines that goes on in turn with everything else, where a core can look past
 // it: 1 all of it, as on the cores of the ECM papers, 0 none, as on one that overlaps everything. The same of far lines that stores wait for, by
 // convolutions of a plan whose results go to far memory.
-inline constexpr double kInTurn = 0.36;
+inline constexpr double kInTurn = 0.25;
 
 // p of the norm that joins all of that with the time for which units keep lines from each other. Assumed: stores leave a core in order, so
 // one that waits for its line holds up the next, yet a core goes on meanwhile as far as it can keep them; between both, by the times of 200 programs
 // on a machine where such lines cost up to 28 ns each, or next to nothing, as the units happen to run in step or not.
 inline constexpr double kContendedSharpness = 1.25;
+
+// The part of what units cost each other at the ends of their runs, were they all in step there: assumed, since that is by chance, half of it. Of 70 programs
+// that do little else most took a quarter to a half of all, some three times as much.
+inline constexpr double kInStep = 0.5;
 
 // Of waves of threads: p of the norm that joins what a unit's pipes, its memories, and its groups one after the other take, the field's usual
 // value; instructions that a wave has under way alone, in the latency of a multiply-add, and the part of lanes apart that meet another one in its
@@ -59,13 +63,13 @@ constexpr double hidden_part(double cycles) { return cycles <= kHiddenCycles ? 1
 struct Certainty {
   double efficiency = 0;     // what the chip could do at best / the estimate
   double halvings = 0;       // of the unit's vectors, to the width of the program's
+  bool blocks = false;       // a register tile covers parts of blocks of a layout (model/alignment)
   double near = 0, far = 0;  // parts of the time that lines take on their way between a unit's own caches, and from memories that units share
-  double vector = 0, issue = 0;  // parts of the time in which the vector pipes are busy, and in which slots are
-  bool several = false;      // operands are copied, which share what caches keep
+  double vector = 0, issue = 0, sets = 0;  // parts of the time in which the vector pipes are busy, in which slots are, and lines wait for their set
   double contended = 0;      // the part of the time for which units keep lines from each other, were nothing else to do
 };
 
-struct Residual {            // measured / predicted lies within, nine times in ten
+struct Residual {            // measured / predicted lies within, 86 times in a hundred
   double low = 0.55, high = 1.45;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <ranges>
 
 #include "model/retention.h"
 
@@ -14,6 +15,7 @@ constexpr double kCrowdedEnd = 2;        // times the capacity
 constexpr double kLongRun = 8192;        // bytes: prefetchers of units' own caches have caught up; two pages, as seen on one machine
 constexpr double kCloseLines = 4;        // between rows that are walked as one
 constexpr double kNothing = 1e-6;       // a part that does not count
+constexpr double kLinesAhead = 48;       // that a core brings while it works on others; assumed, by the same loops as kUpdatedTurns
 constexpr double kStreamsFollowed = 16;  // by a core's prefetchers; assumed, designs have 16 to 32
 
 // Footprints per stream and depth, and trips per loop, seen by one unit or by the whole device.
@@ -157,24 +159,16 @@ class Traffic {
     return std::min(different, v.at_once);
   }
 
-  // Capacity that a stream needs in a cache beside the others inside a depth. Rows that meet in a few sets stand in each
-  // other's way: its own, and those of streams that go along with it, since arrays begin at the same place of a page. What else passes
+  // Capacity that a stream needs in a cache beside the others inside a depth. Its rows that meet in a few sets stand in each
+  // other's way; arrays begin at different places of their pages, so that those of others lie elsewhere. What else passes
   // through these sets takes a way.
   double needed(const View& v, size_t i, size_t depth, const Level& cache) const {
-    double sum = touched(v, depth), crowding = 0;
-    if (depth > s_.streams[i].until) return sum;
-    bool others = false;
-    for (size_t k = 0; k < s_.streams.size(); ++k) {
-      if (depth > s_.streams[k].until || lies_in_own_memory(k)) continue;
-      const Footprint &own = rows_at(v, i, depth), &other = rows_at(v, k, depth);
-      if (goes_along(other, k, own, i)) crowding += tiles_at_once(v, k, depth) * std::max(0.0, other.occupied(line_, cache.sets) - other.bytes(line_));
-      else others = true;
-    }
+    const double sum = touched(v, depth);
+    if (depth > s_.streams[i].until || lies_in_own_memory(i)) return sum;
+    const Footprint& rows = rows_at(v, i, depth);
+    const double crowding = tiles_at_once(v, i, depth) * std::max(0.0, rows.occupied(line_, cache.sets) - rows.bytes(line_));
+    const bool others = std::ranges::any_of(std::views::iota(size_t{0}, s_.streams.size()), [&](size_t k) { return k != i && depth <= s_.streams[k].until && !lies_in_own_memory(k); });
     return sum + crowding + (crowding > 0 && others ? cache.sets * line_ : 0);
-  }
-
-  bool goes_along(const Footprint& other, size_t k, const Footprint& own, size_t i) const {
-    return k == i || (s_.streams[k].moves == s_.streams[i].moves && other.stride == own.stride);
   }
 
   const Footprint& rows_at(const View& v, size_t i, size_t depth) const { return depth == 0 ? v.whole[i] : shapes_[i][depth]; }
@@ -244,23 +238,32 @@ class Traffic {
   }
 
   // The part of what prefetchers bring of rows that are walked side by side which has gone before its turn, since more of
-  // them, and of those that go along, meet in a set than it has ways.
+  // them meet in a set than it has ways.
   double followed_in_vain(size_t i, const Level& cache) const {
     if (m_.simt || s_.streams[i].written || prefetched(i) || straight_run(i) <= line_) return 0;
-    double taken = 0;
-    for (size_t k = 0; k < s_.streams.size(); ++k)
-      if (goes_along(shapes_[k].back(), k, shapes_[i].back(), i)) taken += shapes_[k].back().occupied(line_, cache.sets);
-    return 1 - held(cache, taken, kCrowdedEnd * cache.capacity.value);
+    return 1 - held(cache, shapes_[i].back().occupied(line_, cache.sets), kCrowdedEnd * cache.capacity.value);
   }
 
-  // Lines that are fetched to be updated, `bytes` of them, since others of theirs have driven them out: one after the other in
-  // each set. In latencies.
-  double updates_held(size_t i, double bytes, const Level& cache) const {
-    const Stream& st = s_.streams[i];
-    if (bytes <= kNothing * line_ || !st.written || !st.read || cache.shared) return 0;
-    size_t d = st.until;  // the innermost depth at which they are too many
-    while (d > 0 && shapes_[i][d].occupied(line_, cache.sets) <= cache.capacity.value) --d;
-    return kUpdateCrowded * bytes / line_ / shapes_[i][d].sets_touched(line_, cache.sets);
+  // Rows that the nest walks side by side before it goes on along them, by a line or more.
+  const Footprint& side_by_side(size_t i) const {
+    const Footprint* rows = &shapes_[i].back();
+    for (size_t d = s_.streams[i].until; d-- > 0;) {
+      if (!s_.streams[i].moves[static_cast<size_t>(s_.nest.loops[d].axis)]) continue;
+      const Footprint& outer = shapes_[i][d];
+      if (outer.run > std::max(rows->run, line_)) break;
+      rows = &outer;
+    }
+    return *rows;
+  }
+
+  // Of `bytes` that come into a cache or leave it, in lines of rows that share a few of its sets: each set takes one after the other. A core
+  // that looks ahead has several columns of few rows under way, which lie in sets of their own. In turns.
+  double in_turn(size_t i, double bytes, const Level& cache) const {
+    const Footprint& f = side_by_side(i);
+    const double lines = f.near_rows * std::ceil(f.run / line_), sets = f.sets_touched(line_, cache.sets);
+    if (m_.simt || cache.shared || f.near_rows <= 1 || lines <= sets) return 0;
+    const double at_once = std::min(cache.sets, sets * std::max(1.0, kLinesAhead / lines));
+    return (s_.streams[i].written && s_.streams[i].read ? kUpdatedTurns : 1) * bytes / line_ / at_once;
   }
 
   bool crowds(size_t i, const Level& cache) const {
@@ -312,7 +315,6 @@ class Traffic {
     const double turns = s_.nest.loops.empty() || !s_.nest.loops[0].group ? 1 : static_cast<double>(s_.nest.loops[0].trips);
     const double units = shared ? 1 : std::min({m_.units, static_cast<double>(ir::group_count(p_)), turns});
     std::vector<double> left(bytes.size(), 1);  // weight of the cases in which no outer depth fitted
-    std::vector<double> spread = bytes, spread_left = left;  // the same, if rows did not meet in sets
     for (size_t j = 0; j < depths; ++j) {
       const double size = touched(v, j) / instances, end = crowded_end(v, j, cache, instances);
       if (held(cache, size, end) > 0 && out.working_set == 0) out.working_set = size;
@@ -320,22 +322,16 @@ class Traffic {
         const double h = left[i] > kNothing ? held(cache, needed(v, i, j, cache) / instances, end) : 0;
         bytes[i] += left[i] * h * (h > 0 ? reused(v, i, j) : 0);
         left[i] *= 1 - h;
-        const double room = held(cache, size, end);
-        spread[i] += spread_left[i] * room * (room > 0 ? reused(v, i, j) : 0);
-        spread_left[i] *= 1 - room;
       }
     }
     // Not even one register tile's rows stay, since they crowd a few sets: each access fetches its line.
     for (size_t i = 0; i < bytes.size(); ++i) {
       if (lies_in_own_memory(i)) continue;
       const double all = crowds(i, cache) && i < most_.size() ? most_[i] * v.shrink : 0;
-      const double crowded_out = bytes[i] - spread[i] - spread_left[i] * unreused(v, i) + left[i] * unreused(v, i);
       bytes[i] += left[i] * std::max(all, unreused(v, i));
       if (shared && side_by_side_ > 1) bytes[i] = std::min(bytes[i], std::max(v.footprint[i][0], together(i)));
       if (l == 0 && prefetched(i)) bytes[i] *= 1 + in_vain(i, cache);
       if (l == 0 && crowds(i, cache)) bytes[i] += followed_in_vain(i, cache) * unreused(v, i);
-      if (s_.streams[i].written) out.stores_held += kStoreCrowded * left[i] * all / line_ * units;
-      out.stores_held += updates_held(i, crowded_out, cache) * units;
     }
     // What was written is written back once the program's other operands have driven it out; it stays where all fit.
     for (size_t i = 0; i < bytes.size(); ++i) {
@@ -353,6 +349,8 @@ class Traffic {
       out.streams.push_back(split(i, bytes[i] * units, l, v.footprint[i][0] * units, stays));
     }
     total(out);
+    for (size_t i = 0; l == 0 && i < bytes.size(); ++i)
+      if (!lies_in_own_memory(i)) out.in_turn += in_turn(i, out.streams[i].read + out.streams[i].written, cache);
     for (size_t i = 0; i < bytes.size(); ++i) {
       if (!lies_apart(i)) continue;
       out.read_apart += out.streams[i].read;

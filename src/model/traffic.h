@@ -30,17 +30,17 @@ struct StreamTraffic {
   double read = 0, written = 0;   // bytes, of all units together
 };
 
-// Latencies that a line takes to come into a set full of lines which are updated as it will be, one of which has to be written back, and
-// that a store takes whose line has been driven out: several are under way at a time. Assumed: with two and one, a program that does
-// little else took 1.3 times what was predicted on one machine (D of docs/RESULTS.md), and a hundred programs half of it on another (E).
-inline constexpr double kUpdateCrowded = 0.5, kStoreCrowded = 0.25;
+// Turns of a set (memory.*.set_turn) that a line takes which is loaded, changed and stored, when it comes and when it leaves; others take one each time. Assumed:
+// loops over 16 to 768 rows 2 to 12 KiB apart took 9 to 10 cycles a line that is loaded, 7 to 10 that is written whole, 18 to 29 in part
+// (it comes, and leaves), and 28 to 32 that is updated, on one core (C of docs/RESULTS.md), where all rows share a set; a half and a quarter of that with two and four.
+inline constexpr double kUpdatedTurns = 1.5;
 
 struct LevelTraffic {             // into (read) and out of (written) level i, from and to level i+1
   double read = 0, written = 0;
   double read_apart = 0, written_apart = 0;  // of these, in short runs that lie apart
   double working_set = 0;         // of the depth that fits, bytes
   double unforeseen = 0;          // of all units: lines read at the start of a run, which no prefetcher knew of
-  double stores_held = 0;         // of all units: stores that wait for a line other rows of theirs have driven out, as latencies
+  double in_turn = 0;             // of all units: turns of lines that come into one set, or leave it, one after the other
   std::vector<StreamTraffic> streams;
 };
 

@@ -38,6 +38,7 @@ using model::Term;
 struct UnitCost {
   double vector = 0, load = 0, store = 0, issue = 0, chain = 0;
   double translation = 0;     // of pages that left the nearest buffer
+  double sets = 0;            // of lines that meet in a set
   double streaming = 0;       // all transfers behind the nearest cache, and what is waited for there
   double near = 0, far = 0;   // of these, what takes time of its own: between private caches, and from shared memories
   double copied_load = 0, copied_store = 0, copied_issue = 0;  // the parts of loads, stores and slots that copy staged operands
@@ -71,6 +72,7 @@ class Estimator {
     out_.balance = 1 / (share_ * active_);
     in_core();
     data();
+    meeting_in_sets();
     handing_over();
     taking_over();
     translating();
@@ -125,10 +127,11 @@ class Estimator {
     const double loads = counts_.loads() - gathered * (1 - together) + split_loads;
     const double stores = counts_.stores() - scattered * (1 - together) + split_stores;
     cost_.vector = pipes_.busiest(counts_, moved_lanes);
-    const double in_order = loads - gathered * together, elements = m_.splat_rate.value > 0 ? std::min(splats, in_order) : 0;
+    const double in_order = loads - gathered * together - copied.single, elements = m_.splat_rate.value > 0 ? std::clamp(splats - copied.single, 0.0, in_order) : 0;
     cost_.load = pipes_.moving(in_order - elements, m_.load_rate, m_.narrow_loads) + pipes_.moving(elements, m_.splat_rate, m_.narrow_splats) +
+                 pipes_.moving_single(copied.single, m_.load_rate, m_.narrow_loads) +
                  apart(gathered - own_gathered, m_.gather_rate, m_.narrow_gathers, m_.load_rate) + conflicting(own_gathered, m_.load_rate);
-    cost_.store = pipes_.moving(stores - scattered * together, m_.store_rate, m_.narrow_stores) + apart(scattered - own_scattered, m_.scatter_rate, m_.narrow_scatters, m_.store_rate) +
+    cost_.store = pipes_.moving(stores - scattered * together - copied.single, m_.store_rate, m_.narrow_stores) + pipes_.moving_single(copied.single, m_.store_rate, m_.narrow_stores) + apart(scattered - own_scattered, m_.scatter_rate, m_.narrow_scatters, m_.store_rate) +
                   conflicting(own_scattered, m_.store_rate);
     if (m_.simt) {
       const Ports ports = through_ports(p_, m_, counts_, share_);
@@ -238,8 +241,7 @@ class Estimator {
       const double hidden = hidden_part(m_, l + 1), near = hidden * all;
       const double far = (1 - hidden) * (m_.simt ? streaming : reading + model::kInTurn * (all - reading));
       const double copied = model::copied_part(streams_, t) * copied_alone_, in_turn = m_.simt ? 1 : copied + (1 - copied) * model::kInTurn;
-      const double held = m_.simt ? 0 : t.stores_held * moved_ * m_.levels[l + 1].latency.value;
-      const double late = held + waited(l, in, 1), apart = held + waited(l, in, in_turn * (shared ? 1 - hidden : 1));
+      const double late = waited(l, in, 1), apart = waited(l, in, in_turn * (shared ? 1 - hidden : 1));
       cost_.streaming += streaming + late;
       cost_.near += in_turn * near + (shared ? 0 : apart);
       cost_.far += far + (shared ? apart : 0);
@@ -250,6 +252,15 @@ class Estimator {
       add_term(name, seconds, [&] { return fmt::format("{:.4g} B in, {:.4g} B out", t.read, t.written); }, m_.levels[l + 1].read.spread);
       out_.levels.push_back({name, t.read, t.written, seconds, t.working_set});
     }
+  }
+
+  // Lines of rows that share a few sets of the nearest cache, which takes them one after the other there; a core goes on meanwhile.
+  void meeting_in_sets() {
+    if (traffic_.empty()) return;
+    cost_.sets = traffic_[0].in_turn * moved_ * m_.set_turn.value;
+    if (cost_.sets <= 0) return;
+    note_assumed(m_.set_turn, cost_.sets);
+    add_term("sets", cost_.sets, [&] { return fmt::format("{:.4g} turns of lines that meet in a set", traffic_[0].in_turn); }, m_.set_turn.spread);
   }
 
   // Pages whose translation is no longer at hand; a core waits for it, though not with its arithmetic. Those that no buffer
@@ -275,9 +286,11 @@ class Estimator {
     const model::SharedEnds ends = model::shared_ends(p_, streams_, active_);
     if (ends.count <= 0) return;
     const model::Level& last = m_.levels[m_.levels.size() - 2];
-    const bool measured = m_.false_sharing.value > 0;
+    const bool measured = m_.false_sharing.value > 0, torn = std::fmod(ends.run, m_.levels[0].line) != 0;
     const double passing = 2 * ends.count * last.latency.value / last.misses_in_flight;
-    const double waiting = ends.count * m_.false_sharing.value * std::min(1.0, ends.run / model::kSharedRun) * model::held(last, held_bytes(last), last.end);
+    const double taken = m_.false_sharing.value * std::min(1.0, ends.run / model::kSharedRun) * model::held(last, held_bytes(last), last.end);
+    const double torn_apart = torn ? lower::visits(streams_.nest) * last.latency.value : 0;
+    const double waiting = model::kInStep * ends.count * (taken + torn_apart);
     (measured ? contended_ : cost_.far) += measured ? waiting : passing;
     if (!measured) cost_.streaming += passing;
     add_term("sharing", measured ? waiting : passing, [&] { return fmt::format("{:.0f} runs of the output end in another unit's", ends.count); },
@@ -320,7 +333,8 @@ class Estimator {
     out_.rounds = std::ceil(groups_ / m_.units);
     const double loads = cost_.load - cost_.copied_load, stores = cost_.store - cost_.copied_store;
     const double moving = std::max({loads, stores, m_.together * (loads + stores)});
-    const std::array<double, 5> computing = {cost_.vector, cost_.issue - cost_.copied_issue, cost_.chain, moving, cost_.translation};
+    const std::array<double, 2> operating = {cost_.vector, moving};
+    const std::array<double, 5> computing = {model::joined(operating, model::kPortSharpness), cost_.issue - cost_.copied_issue, cost_.chain, cost_.translation, cost_.sets};
     const std::array<double, 3> copying = {cost_.copied_load, cost_.copied_store, cost_.copied_issue};
     const double in_core = model::joined(computing, model::kOverlapSharpness) + model::joined(copying, model::kOverlapSharpness);
     return std::max(cost_.streaming, in_core + cost_.near + cost_.far);
@@ -390,8 +404,10 @@ class Estimator {
 
   model::Certainty certainty() const {
     const double all = std::max(out_.seconds, 1e-15);
-    return {out_.efficiency, std::log2(std::max(1.0, static_cast<double>(m_.native_width) / width_)), cost_.near / all, cost_.far / all, cost_.vector / all, cost_.issue / all,
-            p_.staging.size() > 1, contended_ / all};
+    const std::vector<int> arguments = ir::arguments_of(p_);
+    return {.efficiency = out_.efficiency, .halvings = std::log2(std::max(1.0, static_cast<double>(m_.native_width) / width_)),
+            .blocks = std::ranges::any_of(arguments, [&](int t) { return model::inside_blocks(p_, p_.layouts[static_cast<size_t>(t)], index_of(t)); }),
+            .near = cost_.near / all, .far = cost_.far / all, .vector = cost_.vector / all, .issue = cost_.issue / all, .sets = cost_.sets / all, .contended = contended_ / all};
   }
 
   const ir::Program& p_;

@@ -33,6 +33,10 @@ double Pipes::moving(double instructions, const Quantity& whole, std::span<const
   return at_rate(instructions, rate);
 }
 
+double Pipes::moving_single(double elements, const Quantity& whole, std::span<const model::NarrowRate> narrow) const {
+  return elements * share_ / of_width(narrow, 1, {m_.native_width, whole.value}).rate;
+}
+
 // A core's vector has its first lane loaded or stored as it is, all others are put in or taken out: narrower ones than were measured
 // take the part of that which is theirs, though no less than so many loads or stores. A wave's threads are not put together.
 double Pipes::moving_apart(double lanes, const Quantity& apart, std::span<const model::NarrowRate> narrow, const Quantity& otherwise) const {

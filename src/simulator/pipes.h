@@ -18,6 +18,7 @@ class Pipes {  // invariant: refers to a machine that outlives it
 
   // Loads or stores: those of narrower vectors may have a rate of their own, lanes that lie apart do.
   double moving(double instructions, const model::Quantity& whole, std::span<const model::NarrowRate> narrow) const;
+  double moving_single(double elements, const model::Quantity& whole, std::span<const model::NarrowRate> narrow) const;
   double moving_apart(double lanes, const model::Quantity& apart, std::span<const model::NarrowRate> narrow, const model::Quantity& otherwise) const;
 
   // Operations of one pipe wait for each other, pipes work side by side; of a core as far as it looks ahead. Functions that have no pipe of their own

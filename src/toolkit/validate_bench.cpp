@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "compiler/place.h"
 #include "probe/inference/stats.h"
 #include "probe/sampling/system.h"
 #include "toolkit/packing.h"
@@ -48,28 +49,30 @@ Result<Expected> expect(const ir::Graph& graph, uint64_t seed) {
   return out;
 }
 
-Result<int> TrialBench::buffer_of(const ir::Program& p, int tensor) {
+// Each begins at a place of its own in its page, as plans place them.
+Result<runtime::BufferRange> TrialBench::buffer_of(const ir::Program& p, int tensor) {
   const auto t = static_cast<size_t>(tensor);
-  const auto [it, fresh] = buffers_.emplace(std::pair{tensor, ir::print(p.layouts[t])}, -1);
+  const int64_t begin = static_cast<int64_t>(buffers_.size()) * compiler::kApart % compiler::kPage;
+  const auto [it, fresh] = buffers_.try_emplace({tensor, ir::print(p.layouts[t])});
   if (!fresh) return it->second;
-  const Result<int> buffer = module_->allocate(static_cast<int64_t>(storage_bytes(p, tensor)));
-  if (!buffer) return buffer;
-  it->second = *buffer;
+  const Result<int> buffer = module_->allocate(begin + static_cast<int64_t>(storage_bytes(p, tensor)));
+  if (!buffer) return buffer.diags();
+  it->second = {*buffer, begin};
   const std::vector<int>& inputs = p.graph.inputs;
   for (size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i] == tensor)
-      module_->write({*buffer, 0}, pack(std::as_bytes(std::span(expected_->inputs[i])),
-                                        sizeof(float), p.graph.tensors[t].shape, p.layouts[t]));
-  return buffer;
+      module_->write(it->second, pack(std::as_bytes(std::span(expected_->inputs[i])),
+                                      sizeof(float), p.graph.tensors[t].shape, p.layouts[t]));
+  return it->second;
 }
 
 Diags TrialBench::add_operands(const Trial& trial) {
   runtime::Launch launch;
   launch.kernel = static_cast<int>(launches_.size());
   for (int t : ir::arguments_of(trial.program)) {
-    const Result<int> buffer = buffer_of(trial.program, t);
+    const Result<runtime::BufferRange> buffer = buffer_of(trial.program, t);
     if (!buffer) return buffer.diags();
-    launch.arguments.push_back({*buffer, 0});
+    launch.arguments.push_back(*buffer);
   }
   launches_.push_back(std::move(launch));
   return {};

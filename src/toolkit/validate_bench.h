@@ -66,7 +66,7 @@ class TrialBench {  // invariant: a module with the trials' kernels, and a launc
   };
 
   Diags add_operands(const Trial& trial);
-  Result<int> buffer_of(const ir::Program& p, int tensor);
+  Result<runtime::BufferRange> buffer_of(const ir::Program& p, int tensor);
   Diags check(size_t trial);
   void plan_samples();
   Diags sample(size_t trial);
@@ -77,7 +77,7 @@ class TrialBench {  // invariant: a module with the trials' kernels, and a launc
   BenchOptions options_;
   bool in_one_kernel_ = false;  // the device runs a sample's launches so
   std::unique_ptr<runtime::Module> module_;
-  std::map<std::pair<int, std::string>, int> buffers_;  // (tensor, layout)
+  std::map<std::pair<int, std::string>, runtime::BufferRange> buffers_;  // (tensor, layout)
   std::vector<runtime::Launch> launches_;
   std::vector<Samples> samples_;
   int visits_ = 0;

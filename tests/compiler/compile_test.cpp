@@ -204,6 +204,25 @@ TEST(Place, TensorsAliveTogetherNeverOverlapAndPaddingStaysUntouched) {
     }
 }
 
+// 16 KiB each, which would begin at the same place of a page one after the other.
+TEST(Place, ArraysBeginAtDifferentPlacesOfTheirPages) {
+  const auto c = compiler::compile(residual_block(64, 8), small_cpu(8, 2), {});
+  ASSERT_TRUE(c.ok());
+  const ir::Plan& p = c->plan;
+  int compared = 0;
+  for (const ir::Step& s : p.steps)
+    for (size_t i = 0; i < s.arguments.size(); ++i)
+      for (size_t j = 0; j < i; ++j) {
+        const ir::PlanTensor &a = p.tensors[static_cast<size_t>(s.arguments[i])], &b = p.tensors[static_cast<size_t>(s.arguments[j])];
+        const bool constants = a.kind == ir::TensorKind::constant, other = b.kind == ir::TensorKind::constant;
+        if (constants != other || s.arguments[i] == s.arguments[j] || std::min(a.bytes, b.bytes) < compiler::kPage) continue;
+        const int64_t apart = std::abs(a.offset - b.offset) % compiler::kPage;
+        EXPECT_GE(std::min(apart, compiler::kPage - apart), 256) << a.name << " and " << b.name;
+        ++compared;
+      }
+  EXPECT_GE(compared, 2);
+}
+
 TEST(Schedule, EveryGroupOnceAndEvenly) {
   for (int units : {1, 2, 3, 7})
     for (int64_t groups : {int64_t{1}, int64_t{2}, int64_t{13}, int64_t{64}}) {

@@ -104,7 +104,8 @@ TEST(Handed, AMemoryWithNothingBehindItHandsNothingOver) {
 
 // Rows whose halves are two units', or which are one unit's each.
 TEST(Handed, EndsInFrontOfAnotherUnitsRunCostWhatWasMeasured) {
-  constexpr double kEach = 1e-6;
+  constexpr double kEach = 2e-6;
+  constexpr double kMet = model::kInStep * kEach;  // of runs of 1 KiB
   hwdesc::Target t = small_cpu(8, 2);
   const model::Machine silent = machine(t);
   for (hwdesc::MemoryLevel& l : t.profile.memory)
@@ -116,13 +117,23 @@ TEST(Handed, EndsInFrontOfAnotherUnitsRunCostWhatWasMeasured) {
     return 0.0;
   };
   const ir::Program columns = product(8, 64, 128, 32), whole = product(8, 64, 128, 64), far = product(4096, 4096, 16, 2048);
-  EXPECT_NEAR(sharing(m, columns), 8 * kEach / 8, 1e-9) << "runs of 128 of 1024 bytes";
-  EXPECT_LT(sharing(silent, columns), 0.1 * kEach) << "one line each";
+  EXPECT_NEAR(sharing(m, columns), 8 * kMet / 8, 1e-9) << "runs of 128 of 1024 bytes";
+  EXPECT_LT(sharing(silent, columns), 0.1 * kMet) << "one line each";
   EXPECT_EQ(sharing(m, whole), 0) << "one group";
   EXPECT_EQ(sharing(m, far), 0) << "no cache holds it";
   const double rest = simulator::estimate(columns, silent, {}, {}).seconds, with = simulator::estimate(columns, m, {}, {}).seconds;
-  EXPECT_GT(with, 1.1 * std::max(rest, kEach)) << "stores leave in order";
-  EXPECT_LT(with, 0.95 * (rest + kEach)) << "a unit goes on as far as it can keep them";
+  EXPECT_GT(with, 1.1 * std::max(rest, kMet)) << "stores leave in order";
+  EXPECT_LT(with, 0.95 * (rest + kMet)) << "a unit goes on as far as it can keep them";
+
+  // Runs of 96 bytes: every other one ends in the middle of a line, which goes over each time that both units take it up.
+  ir::Program torn = product(8, 48, 128, 48);
+  torn.tiles[0].extent[1] = 24;
+  torn.tiles[1].extent[1] = 8;
+  const double line = m.levels[1].latency.value;
+  EXPECT_NEAR(sharing(m, torn), 8 * (kMet * 96 / 1024 + model::kInStep * line), 1e-12);
+  torn.tiles[0].extent[2] = 32;
+  torn.tiles[0].order = {1, 2};
+  EXPECT_NEAR(sharing(m, torn), 8 * (kMet * 96 / 1024 + 4 * model::kInStep * line), 1e-12) << "four parts of the reduction";
 }
 
 // Units that each have a last cache of their own find none of what the others left in theirs, though it holds all of it.

@@ -104,34 +104,37 @@ TEST(Traffic, IsNeverMoreThanTheLinesItsAccessesTouch) {
   EXPECT_GT(bounded, 10) << "rows of a tile that share lines are counted apart without it";
 }
 
-// 64 rows written a column at a time. Rows 1 KiB apart fall into one of the two sets of this cache, rows 1 KiB
-// and a line apart into both.
-TEST(Traffic, StoresToRowsThatCrowdASetWaitForTheirLines) {
-  const hwdesc::Target target = small_cpu(4, 1);
-  const model::Machine m = machine(target);
-  const auto held = [&](int64_t columns, int64_t rows) {
-    const ir::Program p = walk(columns, rows, 4, "j");
+// 64 rows read and written a column of vectors at a time, in a cache of two sets that holds none of them. Rows 1 KiB apart fall into one of its
+// sets, rows 1 KiB and a line apart into both.
+TEST(Traffic, LinesOfRowsThatShareASetComeOneAfterTheOther) {
+  const model::Machine m = machine(small_cpu(4, 1));
+  const auto turns = [&](int64_t columns, int64_t rows, const char* order = "j, i") {
+    const ir::Program p = walk(columns, rows, 4, "j", "i, j", order);
     const model::Streams s = model::streams_of(p);
-    return model::traffic(p, s, m, {}, model::accessed_bytes(p, s, model::closed_form(p), 64))[0].stores_held;
+    return model::traffic(p, s, m, {}, model::accessed_bytes(p, s, model::closed_form(p), 64))[0].in_turn;
   };
-  EXPECT_EQ(held(256, 4), 0) << "few rows fit";
-  EXPECT_EQ(held(256 + 16, 32), 0) << "they drift over the sets";
-  EXPECT_GT(held(256, 16), 0);
-  EXPECT_GE(held(256, 32), held(256, 16)) << "they go little by little";
-  EXPECT_DOUBLE_EQ(held(256, 64), model::kStoreCrowded * 64 * 64) << "each store";
+  // Each vector brings its line to be read, another to be written, unless it is there for the first time, and that one leaves.
+  const auto lines = [](int64_t columns) { return 3.0 * 64 * static_cast<double>(columns) / 4 - 64 * static_cast<double>(columns) / 16; };
+  EXPECT_DOUBLE_EQ(turns(256, 8), lines(256));
+  EXPECT_DOUBLE_EQ(turns(256 + 16, 8), lines(256 + 16) / 2) << "two at a time";
+  EXPECT_DOUBLE_EQ(turns(256, 4, "i, j"), 2.0 * 64 * 256 / 16 / 2) << "once each, and while a column of four rows comes so does the next one, in the other set";
+  EXPECT_EQ(turns(256, 1, "i, j"), 0) << "along rows";
 
-  hwdesc::Target slow = target;
-  slow.profile.memory[1].latency.value = hwdesc::Latency{15, "core"};
-  const ir::Program crowded = walk(256, 64, 4, "j");
-  const model::Machine s = machine(slow);
-  EXPECT_NEAR(term(simulator::estimate(crowded, s, {}, {}), "l1<-l2") - term(simulator::estimate(crowded, m, {}, {}), "l1<-l2"),
-              model::kStoreCrowded * 64 * 64 * s.levels[1].latency.value, 1e-3 * 64 * 64 * s.levels[1].latency.value);
+  const ir::Program p = walk(256, 8, 4, "j");
+  hwdesc::Target told = small_cpu(4, 1), untold = told;
+  told.profile.memory[0].set_turn.value = hwdesc::Latency{5e-9, ""};
+  untold.profile.memory[1].latency.value = hwdesc::Latency{5e-9, ""};
+  EXPECT_NEAR(term(simulator::estimate(p, machine(told), {}, {}), "sets"), 5e-9 * lines(256), 1e-15);
+  const model::Estimate assumed = simulator::estimate(p, machine(untold), {}, {});
+  EXPECT_GT(term(assumed, "sets"), 0.3 * 5e-9 * lines(256));
+  EXPECT_LT(term(assumed, "sets"), 5e-9 * lines(256));
+  EXPECT_NE(std::ranges::find(assumed.assumed, "memory.l1.set_turn"), assumed.assumed.end());
 }
 
 // Sums of `rows` rows, a line of each at a time, which are in memory while the reduction goes on: `columns` of 4 bytes apart.
 TEST(Traffic, UpdatesOfRowsThatCrowdASetComeOneAfterTheOther) {
   const model::Machine m = machine(small_cpu(4, 1));
-  const auto held = [&](int64_t columns, int64_t rows, const char* order = "n, k, m") {
+  const auto of = [&](int64_t columns, int64_t rows, const char* order = "n, k, m") {
     const ir::Program p = parsed(fmt::format(R"yaml(schema: assay/program/1
 name: sums
 graph:
@@ -148,30 +151,30 @@ tiles:
 vector: {{axis: n, width: 4}}
 )yaml", rows, columns, order));
     const model::Streams s = model::streams_of(p);
-    return model::traffic(p, s, m, {}, model::accessed_bytes(p, s, model::closed_form(p), 64))[0].stores_held;
+    return model::traffic(p, s, m, {}, model::accessed_bytes(p, s, model::closed_form(p), 64))[0];
   };
   const double lines = 3 * 12 * 16;  // steps after the first, rows, strips of columns
-  EXPECT_GT(held(256, 12), 0.75 * model::kUpdateCrowded * lines) << "in one of two sets, but what is still there";
-  EXPECT_LE(held(256, 12), model::kUpdateCrowded * lines);
-  EXPECT_EQ(held(256 + 16, 12), 0) << "they fall into both sets";
-  EXPECT_EQ(held(256, 4), 0) << "few rows fit";
-  EXPECT_EQ(held(256, 12, "n, m, k"), 0) << "sums stay in registers";
+  const model::LevelTraffic one_set = of(256, 12), both = of(256 + 16, 12);
+  EXPECT_GT(one_set.in_turn, 0.7 * 2 * model::kUpdatedTurns * lines / (48 / 12)) << "they come and leave, in one of two sets, but what is still there";
+  EXPECT_GT(one_set.in_turn, 2 * both.in_turn) << "they fall into both sets, and stay";
+  EXPECT_GT(one_set.in_turn, 2 * of(256, 4).in_turn) << "few rows fit";
+  EXPECT_GT(one_set.in_turn, 2 * of(256, 12, "n, m, k").in_turn) << "sums stay in registers";
 }
 
-// Twelve rows in one of two sets of eight lines each, read where they are written: the ones push the others out. What all rows
-// read from a row of its own lies elsewhere.
-TEST(Traffic, RowsThatCrowdASetStandInTheWayOfThoseThatGoAlongWithThem) {
+// Rows in one of two sets of eight lines each: arrays that are walked side by side begin at different places of their pages, but what all rows read
+// passes through the set.
+TEST(Traffic, WhatPassesThroughACrowdedSetTakesAWay) {
   const model::Machine m = machine(small_cpu(4, 1));
-  const auto held = [&](const char* read, int64_t rows = 12) {
-    const ir::Program p = walk(256, rows, 4, "j", read);
+  const auto written = [&](const char* read, int64_t rows) {
+    const ir::Program p = walk(256, rows, 4, "j", read, "i, j");
     const model::Streams s = model::streams_of(p);
-    return model::traffic(p, s, m, {}, model::accessed_bytes(p, s, model::closed_form(p), 64))[0].stores_held;
+    return model::traffic(p, s, m, {}, model::accessed_bytes(p, s, model::closed_form(p), 64))[0].streams.back().written;
   };
-  EXPECT_DOUBLE_EQ(held("i, j"), model::kStoreCrowded * 64 * 64) << "each store";
-  EXPECT_GT(held("0, j"), 0);
-  EXPECT_LT(held("0, j"), 0.7 * model::kStoreCrowded * 64 * 64);
-  EXPECT_GT(held("0, j", 8), 0) << "which passes through their set, and takes a way";
-  EXPECT_EQ(held("0, j", 6), 0);
+  const double once = 64 * 256 * 4;
+  EXPECT_DOUBLE_EQ(written("0, j", 6), once);
+  EXPECT_GT(written("0, j", 8), once);
+  EXPECT_LT(written("0, j", 8), written("0, j", 12));
+  EXPECT_DOUBLE_EQ(written("i, j", 4), once) << "eight rows, four of each array, and something passes";
 }
 
 TEST(Traffic, ALineThatIsWrittenAgainLaterIsReadAgain) {
@@ -233,8 +236,8 @@ TEST(Traffic, WhatIsPrefetchedOfRowsThatCrowdASetComesTwice) {
   };
   const double all = 64 * 1024 * 4;
   EXPECT_DOUBLE_EQ(read(2, "i, j"), all);
-  EXPECT_DOUBLE_EQ(read(4, "i, j"), all) << "with the rows that are written as many as ways";
-  EXPECT_GT(read(8, "i, j"), 1.5 * all) << "which do not hold those beside";
+  EXPECT_DOUBLE_EQ(read(8, "i, j"), all) << "as many as ways; the rows that are written lie elsewhere";
+  EXPECT_GT(read(12, "i, j"), 1.2 * all) << "which do not hold those beside";
   EXPECT_NEAR(read(16, "i, j"), 2 * all, 0.1 * all) << "nearly all of them";
   EXPECT_DOUBLE_EQ(read(16, "j, i"), all) << "down a column: nobody walks on along the rows";
 }

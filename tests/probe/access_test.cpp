@@ -125,6 +125,35 @@ TEST(Access, ways_are_told_where_distances_agree) {
   EXPECT_FALSE(ways_of(lines(40, 13, false), two_caches(), 0).known());
 }
 
+// Lines that meet in a set of the nearest cache, 32 KiB in 8 ways or in 2, and as many side by side; a clock of 2 GHz.
+TEST(Access, HowFastASetTakesLines) {
+  const auto told = [](double meeting, double beside, double ways) {
+    const Known known = two_caches();
+    Observations o;
+    for (const Turns& t : turns_of(known)) {
+      o.points.push_back(block("ways", "turns", {{"apart", double(t.apart)}, {"lines", double(t.lines)}}, t.in_one_set ? meeting : beside));
+      o.points.back().clock_hz = 2e9;
+    }
+    hwdesc::MemoryLevel l;
+    l.capacity.value = hwdesc::Bytes{32768};
+    if (ways > 0) l.ways.value = hwdesc::Count{ways};
+    add_set_turn(o, known, l);
+    return l.set_turn;
+  };
+  ASSERT_TRUE(told(5e-9, 1e-9, 8).known());
+  EXPECT_NEAR(told(5e-9, 1e-9, 8).value->v, 10, 1e-6) << "ticks";
+  EXPECT_EQ(told(5e-9, 1e-9, 8).value->clock, "core");
+  EXPECT_NEAR(told(5e-9, 1e-9, 2).value->v, 40, 1e-6) << "four pages begin in four sets";
+  for (const auto& none : {told(1.2e-9, 1e-9, 8), told(5e-9, 1e-9, 0)}) {
+    EXPECT_FALSE(none.known());
+    EXPECT_NE(none.note, "");
+  }
+  hwdesc::MemoryLevel l;
+  add_set_turn({}, two_caches(), l);
+  EXPECT_FALSE(l.set_turn.known());
+  EXPECT_EQ(l.set_turn.note, "") << "never measured";
+}
+
 Observations transfers(double unit) {
   Observations o;
   for (const double level : {1, 2})

@@ -6,9 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <set>
 
 #include "codegen/interpret.h"
 #include "compiler/compile.h"
+#include "compiler/place.h"
 #include "lower/legal.h"
 #include "scripted_device.h"
 #include "toolkit/profiles.h"
@@ -44,7 +46,7 @@ class MadeModule final : public runtime::Module {  // invariant: made_[i] belong
       write({buffer, w.offset}, std::as_bytes(std::span(&w.value, 1)));
   }
   void read(runtime::BufferRange from, std::span<std::byte> data) const override {
-    std::memcpy(data.data(), buffers_[static_cast<size_t>(from.buffer)].data(), data.size());
+    std::memcpy(data.data(), reinterpret_cast<const std::byte*>(buffers_[static_cast<size_t>(from.buffer)].data()) + from.offset, data.size());
   }
 
   Result<runtime::RunTimes> run(std::span<const runtime::Launch> launches,
@@ -53,13 +55,18 @@ class MadeModule final : public runtime::Module {  // invariant: made_[i] belong
     const auto in_list = static_cast<int64_t>(launches.size());
     launches_[k] += in_list * (options.repeat + options.warm_up);
     std::vector<std::vector<float>> arguments;
-    for (const runtime::BufferRange& b : launches[0].arguments)
-      arguments.push_back(buffers_[static_cast<size_t>(b.buffer)]);
+    std::set<int64_t> places;
+    for (const runtime::BufferRange& b : launches[0].arguments) {
+      const std::vector<float>& whole = buffers_[static_cast<size_t>(b.buffer)];
+      arguments.emplace_back(whole.begin() + b.offset / int64_t{sizeof(float)}, whole.end());
+      places.insert(b.offset % compiler::kPage);
+    }
+    EXPECT_EQ(places.size(), arguments.size()) << "they begin at places of their own in their pages";
     const auto ran = codegen::interpret(kernels_[k], arguments);
     if (!ran) return ran.diags();
     if (made_[k].wrong) arguments.back()[arguments.back().size() / 2] += 0.5F;
-    if (!made_[k].silent)
-      buffers_[static_cast<size_t>(launches[0].arguments.back().buffer)] = arguments.back();
+    const runtime::BufferRange& to = launches[0].arguments.back();
+    if (!made_[k].silent) write(to, std::as_bytes(std::span(arguments.back())));
     runtime::RunTimes times;
     times.steps.assign(static_cast<size_t>(options.repeat),
                        std::vector<double>(launches.size(), made_[k].seconds));

@@ -1,10 +1,11 @@
-// Lines that compete for one set: how many ways a cache has.
+// Lines that compete for one set: how many ways a cache has, and how fast it takes them.
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <set>
 
 #include "probe/experiments/experiments.h"
+#include "probe/inference/ways.h"
 #include "probe/kernels/code.h"
 #include "probe/kernels/kernels.h"
 #include "probe/sampling/cycle.h"
@@ -41,9 +42,34 @@ std::vector<Lines> points_of(const Session& s) {
   return out;
 }
 
+// Loads that nothing waits for, of pages' first lines over and over, or of as many lines as no set has too many of.
+void measure_turns(Session& s, int from, const Turns& t) {
+  Job job;
+  job.kernel = access_name(t.in_one_set ? "sets_read" : "lines_read", s.lanes.back());
+  job.arguments = {{from, 0}};
+  job.groups = 1;
+  job.parameters = [lines = static_cast<double>(t.lines)](int64_t passes) { return std::vector<double>{static_cast<double>(passes), lines, 0}; };
+  job.work = static_cast<double>(t.lines);
+  job.most = kMaxPasses;
+  job.target_s = 0.2e-3;
+  s.emit(s.bench.measure("ways", "turns", {{"lines", static_cast<double>(t.lines)}, {"apart", static_cast<double>(t.apart)}}, job));
+}
+
+// How fast a set takes lines.
+void run_turns(Session& s) {
+  if (s.device.threads || s.known.levels.knees.empty()) return;
+  const std::vector<Turns> points = turns_of(s.known);
+  int64_t most = 0;
+  for (const Turns& t : points) most = std::max(most, t.bytes());
+  if (most > s.max_bytes) return;
+  const int from = s.bench.allocate(most);
+  s.rounds(points.size(), [&](size_t i) { measure_turns(s, from, points[i]); });
+}
+
 }  // namespace
 
 void run_ways(Session& s) {
+  run_turns(s);
   const std::vector<Lines> points = points_of(s);
   if (points.empty()) return;
   int64_t most = 0;

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "probe/inference/values.h"
+#include "probe/kernels/kernels.h"
 
 namespace assay::probe {
 namespace {
@@ -90,6 +91,34 @@ Value<Count> ways_of(const Observations& all, const Known& known, size_t level) 
   v.high = Count{std::max(ways, high)};
   v.note = sharp ? "" : "one line more misses sometimes only: the oldest line is not always the one that goes, or others disturbed it";
   return v;
+}
+
+std::vector<Turns> turns_of(const Known& known) {
+  constexpr int64_t kPages = 48;        // fewer than the nearest buffer of translations has entries
+  constexpr double kBeyond = 2;         // times what the cache holds
+  constexpr int64_t kSideBySide = kRowBytes - kPageBytes;
+  const double end = known.levels.knees.empty() ? 0 : known.levels.knees.front().to;
+  return {{true, kPages, kPageBytes}, {false, static_cast<int64_t>(kBeyond * end) / kSideBySide, kSideBySide}};
+}
+
+void add_set_turn(const Observations& all, const Known& known, MemoryLevel& to) {
+  constexpr double kSlower = 1.5;  // than lines side by side
+  const std::vector<Turns> kinds = turns_of(known);
+  const auto time_of = [&](const Turns& t) { return summarize(select(all, "ways", "turns", {{"apart", double(t.apart)}}), Estimator::latency); };
+  const auto meeting = time_of(kinds[0]), beside = time_of(kinds[1]);
+  if (!meeting || !beside || meeting->clock_hz <= 0) return;
+  if (meeting->value < kSlower * beside->value) {
+    to.set_turn = unknown_value<Latency>("lines that meet in a set come as fast as others");
+    return;
+  }
+  if (!to.capacity.known() || !to.ways.known()) {
+    to.set_turn = unknown_value<Latency>("how many sets pages begin in is not known, as its ways are not");
+    return;
+  }
+  const double way = to.capacity.value->v / to.ways.value->v, sets = std::max(1.0, std::round(way / kPageBytes)), hz = meeting->clock_hz;
+  to.set_turn = latency_value({meeting->value * sets * hz, meeting->low * sets * hz, meeting->high * sets * hz, meeting->n, ""}, kCore,
+                              fmt::format("vector loads of {} pages' first lines, over and over", kinds[0].lines));
+  to.set_turn.note = fmt::format("lines side by side that the cache does not hold take {:.1f}", beside->value * hz);
 }
 
 }  // namespace assay::probe

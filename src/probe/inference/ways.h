@@ -1,4 +1,4 @@
-// How many ways a cache has, from chases through n lines a stride apart.
+// How many ways a cache has, from chases through n lines a stride apart, and how fast a set of the nearest one takes lines.
 //
 // Lines a multiple of a way's size apart meet in one set: the chase is as fast as the level up to n = ways, and as slow as
 // the next one beyond. At strides below a way's size the lines spread over several sets, and n grows as the stride
@@ -9,7 +9,9 @@
 // Where sets are chosen by a hash, or pages lie scattered and a way is larger than one, this does not hold: nothing is told.
 #pragma once
 
-#include "hwdesc/value.h"
+#include <vector>
+
+#include "hwdesc/profile.h"
 #include "probe/inference/known.h"
 #include "probe/observation.h"
 
@@ -17,5 +19,18 @@ namespace assay::probe {
 
 // `level`: position in known.levels. Unknown says why.
 hwdesc::Value<hwdesc::Count> ways_of(const Observations& all, const Known& known, size_t level);
+
+// Loads that nothing waits for: the first lines of more pages than a set has ways, which lie in one set where a way is a page, or lines side by side,
+// more than the cache holds. `apart`: bytes.
+struct Turns {
+  bool in_one_set = false;
+  int64_t lines = 0, apart = 0;
+  int64_t bytes() const { return lines * apart; }
+};
+std::vector<Turns> turns_of(const Known& known);
+
+// What a line takes there, in all sets that pages begin in: those of the level's capacity and ways, which `to` has already. Unknown where they come as fast
+// as lines side by side. Without such observations nothing is changed.
+void add_set_turn(const Observations& all, const Known& known, hwdesc::MemoryLevel& to);
 
 }  // namespace assay::probe

@@ -13,6 +13,7 @@
 //   apart_read_<w>, apart_write_<w>   runs of a few lines, one in each row of a range, then the next one in each row
 //   pages_read_<w>    one vector of each row of kRowBytes
 //   lines_read_<w>    as many vectors close together
+//   sets_read_<w>     one vector of each page
 //   ends_write_<w>    runs of kEndBytes, in every other stretch of so many
 //   neighbours_<n>    scalar multiply-adds of elements, n of them side by side in memory
 //   mix_<kind>        independent operations of several kinds: how many issue per tick

@@ -165,10 +165,11 @@ struct Rows {
   bool row_by_row;
   int64_t run = kRunBytes;  // 0: one vector
 };
-constexpr std::array<Rows, 5> kRows = {{{"apart_read", true, kRowBytes, kBlockBytes / kRunBytes, false},
+constexpr std::array<Rows, 6> kRows = {{{"apart_read", true, kRowBytes, kBlockBytes / kRunBytes, false},
                                         {"apart_write", false, kRowBytes, kBlockBytes / kRunBytes, false},
                                         {"ends_write", false, 2 * kEndBytes, kEndBytes / kRunBytes, true},
                                         {"pages_read", true, kRowBytes, 1, true, 0},
+                                        {"sets_read", true, kPageBytes, 1, true, 0},
                                         {"lines_read", true, kRowBytes - kPageBytes, 1, true, 0}}};
 
 ir::Kernel in_rows(const Rows& shape, int lanes) {
