@@ -2,7 +2,7 @@
 // estimate's interval that no profile can explain. Not fitted per chip.
 //
 //   ln(-ln(measured / predicted)) <= a + b ln(1 / efficiency) + c near + d far + e (1 - vector) + f issue + g halvings + h contended + i sets + j blocks    95 times in a hundred
-//   ln( ln(measured / predicted)) <= the same with numbers of its own                                                     90.5 times
+//   ln( ln(measured / predicted)) <= the same with numbers of its own                                                     91 times
 //
 // since what the model is unsure of makes each other worse. Quantile regression (Koenker, Bassett 1978), none but a below 0, over 8000 programs of 40 operators, the model's best
 // tenth or drawn uniformly from the legal ones, on one x86 machine with 512-bit vectors (C of docs/RESULTS.md), through two kernel languages and in two hours each. With coefficients from
