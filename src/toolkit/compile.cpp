@@ -138,7 +138,7 @@ Diags room_for(const ir::Plan& plan, const hwdesc::Profile& profile) {
     if (m.per == "device" && m.managed == hwdesc::Managed::explicit_ && m.capacity.known() && (largest == nullptr || m.capacity.value->v > largest->capacity.value->v)) largest = &m;
   const auto needed = static_cast<double>(plan.arena_bytes + plan.weights_bytes);
   if (largest == nullptr || needed <= largest->capacity.value->v) return {};
-  const auto text = [](double bytes) { return print_quantity(bytes, "", Dimension::bytes); };
+  const auto text = [](double bytes) { return print_quantity(std::ceil(bytes / 1024) * 1024, "", Dimension::bytes); };
   return {error(fmt::format("intermediate values and weights take {}, memory.{} of {} has {}", text(needed), largest->name, profile.name, text(largest->capacity.value->v)))};
 }
 

@@ -129,7 +129,7 @@ TEST(BadInput, WrongOptions) {
   const Outcome one = run_assay({"compile", "--op", "matmul m=0 n=2 k=2", "--profile", kProfile, "-o", out});
   EXPECT_EQ(one.err, "error: 'm=0' is not m=<whole number from 1 to 2^31>\n") << "and not missing, too";
   expect_bad(run_assay({"compile", "--op", "matmul m=512 n=512 k=512", "--profile", kProfile, "--set", "memory.dram.capacity=1 MiB", "-o", out}),
-             "intermediate values and weights take 3 MiB, memory.dram of generic-x86-avx512-2core has 1 MiB");
+             "intermediate values and weights take 3076 KiB, memory.dram of generic-x86-avx512-2core has 1 MiB");
   expect_bad(run_assay({"validate", "--profile", kProfile, "-o", dir.at("t.svg")}), "its .svg goes beside it");
 }
 
