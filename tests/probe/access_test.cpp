@@ -131,7 +131,7 @@ TEST(Access, HowFastASetTakesLines) {
     const Known known = two_caches();
     Observations o;
     for (const Turns& t : turns_of(known)) {
-      o.points.push_back(block("ways", "turns", {{"apart", double(t.apart)}, {"lines", double(t.lines)}}, t.in_one_set ? meeting : beside));
+      o.points.push_back(block("ways", "turns", {{"stride", double(t.apart)}, {"lines", double(t.lines)}}, t.in_one_set ? meeting : beside));
       o.points.back().clock_hz = 2e9;
     }
     hwdesc::MemoryLevel l;

@@ -52,7 +52,7 @@ void measure_turns(Session& s, int from, const Turns& t) {
   job.work = static_cast<double>(t.lines);
   job.most = kMaxPasses;
   job.target_s = 0.2e-3;
-  s.emit(s.bench.measure("ways", "turns", {{"lines", static_cast<double>(t.lines)}, {"apart", static_cast<double>(t.apart)}}, job));
+  s.emit(s.bench.measure("ways", "turns", {{"lines", static_cast<double>(t.lines)}, {"stride", static_cast<double>(t.apart)}}, job));
 }
 
 // How fast a set takes lines.

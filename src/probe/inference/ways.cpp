@@ -104,7 +104,7 @@ std::vector<Turns> turns_of(const Known& known) {
 void add_set_turn(const Observations& all, const Known& known, MemoryLevel& to) {
   constexpr double kSlower = 1.5;  // than lines side by side
   const std::vector<Turns> kinds = turns_of(known);
-  const auto time_of = [&](const Turns& t) { return summarize(select(all, "ways", "turns", {{"apart", double(t.apart)}}), Estimator::latency); };
+  const auto time_of = [&](const Turns& t) { return summarize(select(all, "ways", "turns", {{"stride", double(t.apart)}}), Estimator::latency); };
   const auto meeting = time_of(kinds[0]), beside = time_of(kinds[1]);
   if (!meeting || !beside || meeting->clock_hz <= 0) return;
   if (meeting->value < kSlower * beside->value) {

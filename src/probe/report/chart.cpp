@@ -78,7 +78,7 @@ const std::vector<Row>& table() {
       {"Latency of memory", "Lines of one set", "ways", "lines", "lines", "stride",
        {"lines", Kind::count, true}, {"time of one load", Kind::seconds, true}, Show::time, kLatency, nullptr,
        "Chases through a few lines at distances of a power of two, which meet in one set of a cache. One more than it has ways, and they miss."},
-      {"Latency of memory", "Lines that meet in a set", "ways", "turns", "lines", "apart",
+      {"Latency of memory", "Lines that meet in a set", "ways", "turns", "lines", "stride",
        {"loads", Kind::count, true}, {"time of one load", Kind::seconds, true}, Show::time, kLatency, nullptr,
        "Vector loads that nothing waits for, of pages' first lines, which share the sets that pages begin in, and of lines side by side.", false, true},
       {"Latency of memory", "Misses side by side", "outstanding", "chases", "chains", "level groups",
