@@ -202,10 +202,14 @@ bool has_partial_sums(const Nest& nest) {
                      [](const Loop& l) { return l.reduce; });
 }
 
-double visits(const Nest& nest) {
+double visits(const ir::Program& p, const Nest& nest) {
   double times = 1;
-  for (size_t i = 0; i < nest.first_inner; ++i)
-    if (nest.loops[i].reduce) times *= static_cast<double>(nest.loops[i].trips);
+  for (size_t a = 0; a < p.tiles.back().extent.size(); ++a) {
+    int level = -1;
+    for (size_t i = 0; i < nest.first_inner; ++i)
+      if (nest.loops[i].reduce && nest.loops[i].axis == static_cast<int>(a)) level = nest.loops[i].level;
+    if (level >= 0) times *= static_cast<double>(ir::tile_count(p, level, static_cast<int>(a)));
+  }
   return times;
 }
 

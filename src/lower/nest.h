@@ -87,8 +87,8 @@ int unrolled_steps(const ir::Program& p);
 // Reduce loops outside the accumulators' life: partial sums go through the output buffer.
 bool has_partial_sums(const Nest& nest);
 
-// Times that each tile of the output is taken up: trips of those loops, 1 where there are none.
-double visits(const Nest& nest);
+// Times that each tile of the output is taken up: tiles that those loops walk, 1 where there are none.
+double visits(const ir::Program& p, const Nest& nest);
 
 // Are partial sums asked for when a tile begins and added when it ends? Else they begin the accumulators, and
 // nothing is multiplied before they have arrived.

@@ -98,17 +98,6 @@ class ClosedForm {
     for (size_t a = static_cast<size_t>(spatial_); a < steps_.size(); ++a) n *= steps_[a].elements;
     return n;
   }
-  // Tiles of the reduce axes that loops outside the accumulators walk: passes over the output.
-  double output_passes() const {
-    double n = 1;
-    for (size_t a = static_cast<size_t>(spatial_); a < steps_.size(); ++a) {
-      int level = -1;
-      for (size_t i = 0; i < nest_.first_inner; ++i)
-        if (nest_.loops[i].axis == static_cast<int>(a)) level = nest_.loops[i].level;
-      if (level >= 0) n *= static_cast<double>(ir::tile_count(p_, level, static_cast<int>(a)));
-    }
-    return n;
-  }
 
   // `n` vector loads of `index` from a buffer; `lanes` elements when they must be gathered.
   void add_loads(int buffer, const ir::Layout& layout, std::span<const int64_t> shape,
@@ -345,7 +334,7 @@ class ClosedForm {
   void count_output() {
     const auto t = static_cast<size_t>(p_.graph.outputs[0]);
     AccessCount& a = out_.buffers[static_cast<size_t>(buffer_of_[t])];
-    const double n = spatial_points(ends_), passes = output_passes();
+    const double n = spatial_points(ends_), passes = lower::visits(p_, nest_);
     double lanes = 1;
     for (int i = 0; i < spatial_; ++i) lanes *= ends_[static_cast<size_t>(i)].elements;
     std::optional<int64_t> stride = 1;

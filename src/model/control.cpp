@@ -10,7 +10,7 @@ constexpr double kFunction = 42;  // instructions: range, polynomial and scaling
 
 constexpr double kBeside = 1.6;  // slots of an instruction: ports taken, values late
 constexpr double kLoad = 1;      // that no operation takes from memory
-constexpr double kStore = 2.1, kGathered = 1.5, kScattered = 5, kIteration = 0.8, kPrefetch = 0.3, kCondition = 1.2;
+constexpr double kStore = 2.1, kGathered = 1.5, kScattered = 5, kIteration = 0.8, kPrefetch = 0.3, kCondition = 1.6;
 constexpr double kCopiedLoad = 0.3, kCopiedStore = 2.2, kCopiedGathered = 0.6, kCopiedScattered = 2.9;
 
 constexpr double kWaveBeside = 1.4, kWavePartialSums = 1.8;

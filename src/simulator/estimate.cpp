@@ -289,7 +289,7 @@ class Estimator {
     const bool measured = m_.false_sharing.value > 0, torn = std::fmod(ends.run, m_.levels[0].line) != 0;
     const double passing = 2 * ends.count * last.latency.value / last.misses_in_flight;
     const double taken = m_.false_sharing.value * std::min(1.0, ends.run / model::kSharedRun) * model::held(last, held_bytes(last), last.end);
-    const double torn_apart = torn ? lower::visits(streams_.nest) * last.latency.value : 0;
+    const double torn_apart = torn ? lower::visits(p_, streams_.nest) * last.latency.value : 0;
     const double waiting = model::kInStep * ends.count * (taken + torn_apart);
     (measured ? contended_ : cost_.far) += measured ? waiting : passing;
     if (!measured) cost_.streaming += passing;

@@ -64,5 +64,22 @@ TEST(Copies, OfNarrowProgramsAreAsNarrow) {
   EXPECT_DOUBLE_EQ(turned.parts.scattered + turned.parts.gathered, 64 * 128);
 }
 
+// Tiles of 20 columns begin at no multiple of the vectors: their elements are copied one by one, and stored as fast as single elements are.
+TEST(Copies, ByElementsAreNoVectors) {
+  ir::Program p = product(64, 80, 128, 80, 8, "[0, 1]");
+  EXPECT_EQ(model::copies_of(p, model::closed_form(p)).single, 0);
+  p.tiles[0].extent[1] = p.tiles[1].extent[1] = 20;
+  const model::Copies copies = model::copies_of(p, model::closed_form(p));
+  EXPECT_DOUBLE_EQ(copies.single, 80 * 128);
+  EXPECT_DOUBLE_EQ(copies.single, copies.all);
+  const model::Machine whole = machine(small_cpu(8, 1));
+  model::Machine quick = whole;
+  quick.narrow_stores = {{1, 4 * whole.store_rate.value}};
+  quick.narrow_loads = {{1, 4 * whole.load_rate.value}};
+  const auto saved = [&](const char* what) { return term(simulator::estimate(p, whole, {}, {}), what) - term(simulator::estimate(p, quick, {}, {}), what); };
+  EXPECT_NEAR(saved("store"), 0.75 * copies.all / whole.store_rate.value, 1e-12);
+  EXPECT_NEAR(saved("load"), 0.75 * copies.all / whole.load_rate.value, 1e-12);
+}
+
 }  // namespace
 }  // namespace assay::test

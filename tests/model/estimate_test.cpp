@@ -57,7 +57,7 @@ TEST(Estimate, ConditionsCost) {
   const ir::Program p = walk(64, 1, 4, "j");
   lower::Counts counts = model::closed_form(p);
   const double without = simulator::estimate(p, machine(target), {}, {}, &counts).seconds;
-  counts.branches = 30 * counts.stores();
+  counts.branches = 20 * counts.stores();
   EXPECT_GT(simulator::estimate(p, machine(target), {}, {}, &counts).seconds, 1.5 * without);
 }
 

@@ -155,7 +155,12 @@ vector: {{axis: n, width: 4}}
   };
   const double lines = 3 * 12 * 16;  // steps after the first, rows, strips of columns
   const model::LevelTraffic one_set = of(256, 12), both = of(256 + 16, 12);
-  EXPECT_GT(one_set.in_turn, 0.7 * 2 * model::kUpdatedTurns * lines / (48 / 12)) << "they come and leave, in one of two sets, but what is still there";
+  const model::StreamTraffic& sums = one_set.streams.back();
+  EXPECT_GT(sums.read, 0.75 * lines * 64) << "in one of two sets, but what is still there";
+  EXPECT_LE(sums.read, lines * 64);
+  const double turns = model::kUpdatedTurns * (sums.read + sums.written) / 64 / 2;
+  EXPECT_GE(one_set.in_turn, turns) << "as they come and as they leave; the next columns' lie in the other set";
+  EXPECT_LE(one_set.in_turn, 1.1 * turns) << "with the four rows of an operand";
   EXPECT_GT(one_set.in_turn, 2 * both.in_turn) << "they fall into both sets, and stay";
   EXPECT_GT(one_set.in_turn, 2 * of(256, 4).in_turn) << "few rows fit";
   EXPECT_GT(one_set.in_turn, 2 * of(256, 12, "n, m, k").in_turn) << "sums stay in registers";

@@ -9,6 +9,7 @@
 #include "probe/kernels/code.h"
 #include "probe/kernels/kernels.h"
 #include "probe/sampling/cycle.h"
+#include "probe/sampling/passes.h"
 
 namespace assay::probe {
 namespace {
@@ -42,19 +43,6 @@ std::vector<Lines> points_of(const Session& s) {
   return out;
 }
 
-// Loads that nothing waits for, of pages' first lines over and over, or of as many lines as no set has too many of.
-void measure_turns(Session& s, int from, const Turns& t) {
-  Job job;
-  job.kernel = access_name(t.in_one_set ? "sets_read" : "lines_read", s.lanes.back());
-  job.arguments = {{from, 0}};
-  job.groups = 1;
-  job.parameters = [lines = static_cast<double>(t.lines)](int64_t passes) { return std::vector<double>{static_cast<double>(passes), lines, 0}; };
-  job.work = static_cast<double>(t.lines);
-  job.most = kMaxPasses;
-  job.target_s = 0.2e-3;
-  s.emit(s.bench.measure("ways", "turns", {{"lines", static_cast<double>(t.lines)}, {"stride", static_cast<double>(t.apart)}}, job));
-}
-
 // How fast a set takes lines.
 void run_turns(Session& s) {
   if (s.device.threads || s.known.levels.knees.empty()) return;
@@ -63,7 +51,11 @@ void run_turns(Session& s) {
   for (const Turns& t : points) most = std::max(most, t.bytes());
   if (most > s.max_bytes) return;
   const int from = s.bench.allocate(most);
-  s.rounds(points.size(), [&](size_t i) { measure_turns(s, from, points[i]); });
+  s.rounds(points.size(), [&](size_t i) {
+    const Turns& t = points[i];
+    const Job job = vectors_of_rows(s, t.in_one_set ? "sets_read" : "lines_read", from, t.lines, 0.2e-3);
+    s.emit(s.bench.measure("ways", "turns", {{"lines", static_cast<double>(t.lines)}, {"stride", static_cast<double>(t.apart)}}, job));
+  });
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "probe/kernels/code.h"
 #include "probe/kernels/kernels.h"
 #include "probe/sampling/cycle.h"
+#include "probe/sampling/passes.h"
 
 namespace assay::probe {
 namespace {
@@ -52,18 +53,6 @@ void add_passes(const Session& s, std::vector<Point>& to) {
       if (nodes * stride <= s.max_bytes) to.push_back({"passing", nodes, stride});
 }
 
-Job pass_of(const Session& s, const Point& p, int from) {
-  Job job;
-  job.kernel = access_name(p.stride == kRowBytes ? "pages_read" : "lines_read", s.lanes.back());
-  job.arguments = {{from, 0}};
-  job.groups = 1;
-  job.parameters = [rows = static_cast<double>(p.nodes)](int64_t passes) { return std::vector<double>{static_cast<double>(passes), rows, 0}; };
-  job.work = static_cast<double>(p.nodes);
-  job.most = kMaxPasses;
-  job.target_s = kTarget;
-  return job;
-}
-
 Cycle cycle_of(const Session& s, const Point& p) {
   Cycle cycle = dense_cycle(p.nodes * p.stride, p.stride);
   cycle.block = 0;
@@ -87,7 +76,7 @@ void run_tlb(Session& s) {
     const Point& p = points[i];
     const bool chases = p.what != "passing";
     if (chases) area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, cycle_of(s, p), s.random));
-    const Job job = chases ? chase_job(area, 1, kTarget) : pass_of(s, p, area.nodes);
+    const Job job = chases ? chase_job(area, 1, kTarget) : vectors_of_rows(s, p.stride == kRowBytes ? "pages_read" : "lines_read", area.nodes, p.nodes, kTarget);
     s.emit(s.bench.measure("tlb", p.what, {{"nodes", static_cast<double>(p.nodes)}, {"stride", static_cast<double>(p.stride)}}, job));
   });
 }
