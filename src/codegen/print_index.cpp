@@ -12,6 +12,8 @@ namespace {
 
 constexpr int kUnary = 15, kProduct = 13, kSum = 12;
 constexpr const char* kConstantElement = "constant_element";
+constexpr const char* kBase = "base";
+constexpr const char* kElementApart = "element_apart";
 
 Text parenthesised(Text t, int level) {
   return t.level < level ? Text{"(" + t.text + ")", kCallLevel} : t;
@@ -95,11 +97,15 @@ struct Way {  // to an element
   ir::Index index;
 };
 
-// From the walked pointer from which only a constant leads to it, or from the beginning of its buffer.
-Way way_to(const Printer& p, int buffer, const ir::Index& index) {
+// From the walked pointer from which only a constant leads to it, or from the beginning of its buffer; by way of what
+// the constant is added to, where the dialect spells that on its own.
+Way way_to(Printer& p, int buffer, const ir::Index& index) {
   for (const auto& [pointer, name] : p.walked)
     if (pointer.buffer == buffer && pointer.place.terms == index.terms) return {name, ir::constant(index.offset - pointer.place.offset)};
-  return {p.buffer_name(buffer), index};
+  const std::string& name = p.buffer_name(buffer);
+  if (index.offset == 0 || index.terms.empty() || !p.has(kBase)) return {name, index};
+  const Text base = p.spell(kBase, {{"buffer", {name}}, {"index", print_index(p, index + -index.offset)}});
+  return {parenthesised(base, kCallLevel).text, ir::constant(index.offset)};
 }
 
 }  // namespace
@@ -118,6 +124,12 @@ Text print_element(Printer& p, int buffer, const ir::Index& index) {
   if (is_single(p, buffer)) return print_element_at(p, buffer, print_index(p, index));
   const Way way = way_to(p, buffer, index);
   return p.spell("element", {{"buffer", {way.from}}, {"index", print_index(p, way.index)}});
+}
+
+Text print_element_apart(Printer& p, int buffer, const ir::Index& index) {
+  if (!p.has(kElementApart) || p.buffer(buffer).space != ir::Space::plain) return print_element(p, buffer, index);
+  const Way way = way_to(p, buffer, index);
+  return p.spell(kElementApart, {{"buffer", {way.from}}, {"index", print_index(p, way.index)}});
 }
 
 Text print_element_at(Printer& p, int buffer, const Text& index) {

@@ -84,13 +84,9 @@ Text print_load(Printer& p, const Value& v) {
 
 Text print_gather(Printer& p, const Value& v, int64_t stride) {
   if (v.lanes == 1) return print_element(p, v.id, v.index);
-  const bool own = p.has("element_apart") && p.buffer(v.id).space == ir::Space::plain;
-  const auto element = [&](const ir::Index& at) {
-    return own ? p.spell("element_apart", {{"buffer", {p.buffer_name(v.id)}}, {"index", print_index(p, at)}}) : print_element(p, v.id, at);
-  };
   std::vector<std::string> items;
   for (int l = 0; l < v.lanes; ++l)
-    items.push_back(l < v.count ? element(v.index + l * stride).text
+    items.push_back(l < v.count ? print_element_apart(p, v.id, v.index + l * stride).text
                                 : print_number(p, v.dtype, v.number).text);
   return list(p, v, items);
 }

@@ -56,6 +56,7 @@ std::string print_conditions(Printer& p, const std::vector<ir::Condition>& condi
 // The address of an element of a buffer, and the element itself.
 Text print_address(Printer& p, int buffer, const ir::Index& index);
 Text print_element(Printer& p, int buffer, const ir::Index& index);
+Text print_element_apart(Printer& p, int buffer, const ir::Index& index);  // one of a vector's, where they lie apart
 Text print_element_at(Printer& p, int buffer, const Text& index);
 Text print_texel(Printer& p, int buffer, const Text& column, const Text& row);  // of an image, by place
 // Elements have no addresses in the language: each is read on its own.

@@ -82,5 +82,17 @@ __kernel void copy(__global const float* restrict p0_x, __global float* restrict
             "copy_body(p0_x, p1_y, first + get_group_id(0)); }\n");
 }
 
+// What a constant is added to stands on its own where the dialect spells that, and only where a constant is.
+TEST(OpenclLike, a_constant_of_an_address_apart) {
+  std::string text_of_dialect = kDialect;
+  text_of_dialect.insert(text_of_dialect.find("  address:"), "  base: {text: \"{buffer} + {index:13}\", level: 12}\n");
+  const auto d = parse_dialect(text_of_dialect, "opencl.yaml");
+  ASSERT_TRUE(d.ok()) << assay::render(d.diags());
+  const auto text = codegen::render(std::vector{copy(50)}, *d);
+  ASSERT_TRUE(text.ok()) << assay::render(text.diags());
+  EXPECT_THAT(*text, ::testing::HasSubstr("(float16)(p0_x[i0_group * 64 + i1_i * 16], (p0_x + (i0_group * 64 + i1_i * 16))[1], 0.0f,"));
+  EXPECT_THAT(*text, ::testing::HasSubstr("(p1_y + (i0_group * 64 + i1_i * 16))[1] = t0.s1;"));
+}
+
 }  // namespace
 }  // namespace assay::codegen

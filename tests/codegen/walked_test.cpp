@@ -75,7 +75,7 @@ TEST(Walked, HasANameWhereTheDialectHasAWordForIt) {
 // A pointer names what the loop does load: none lies before its array, as at a border that other iterations leave out.
 TEST(Walked, BeginsAtThePlaceItLoadsFirst) {
   const std::string opencl = printed_in(sums({added(0, row(700)), added(1, row(100))}), "opencl");
-  EXPECT_THAT(opencl, HasSubstr("w0 = p0_x + (i1_i + 100); WALKED(w0);"));
+  EXPECT_THAT(opencl, HasSubstr("w0 = (p0_x + i1_i) + 100; WALKED(w0);"));
   EXPECT_THAT(opencl, HasSubstr("w0[0]"));
   EXPECT_THAT(opencl, HasSubstr("w0[600]"));
 }
@@ -97,7 +97,7 @@ TEST(Walked, EachLoopHasItsOwn) {
   };
   k.body.insert(k.body.begin() + 4, loop(2, 90, {other(300), other(500)}));
   const std::string opencl = printed_in(k, "opencl");
-  EXPECT_THAT(opencl, HasSubstr("w1 = p0_x + (i2_j + 300); WALKED(w1);"));
+  EXPECT_THAT(opencl, HasSubstr("w1 = (p0_x + i2_j) + 300; WALKED(w1);"));
   EXPECT_THAT(opencl, HasSubstr("w1[200]"));
 }
 
