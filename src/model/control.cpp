@@ -6,7 +6,7 @@ namespace assay::model {
 
 namespace {
 
-constexpr double kFunction = 48;  // instructions: range, polynomial and scaling as the dialects write it, and half as many that compilers add
+constexpr double kFunction = 48;  // instructions: range, polynomial and scaling as the dialects write it, and two thirds as many that compilers add
 
 constexpr double kBeside = 1.5;  // slots of an instruction: ports taken, values late
 constexpr double kLoad = 1;      // that no operation takes from memory
