@@ -43,13 +43,14 @@ hwdesc::DialectCapabilities Reader::capabilities(const Node& n) {
 }
 
 Structure Reader::structure(const Node& n) {
-  only_keys(n, {"parameters", "group_memory", "ids", "mixed_operands"});
+  only_keys(n, {"parameters", "group_memory", "ids", "mixed_operands", "constants_apart"});
   Structure s;
   s.parameters =
       static_cast<Parameters>(word(n, "parameters", {"pointers", "blocks", "attributes"}));
   s.group_memory = static_cast<GroupMemory>(word(n, "group_memory", {"body", "file"}));
   s.ids = static_cast<Ids>(word(n, "ids", {"call", "variable"}));
   s.mixed_operands = flag(n, "mixed_operands");
+  s.constants_apart = n.find("constants_apart") != nullptr && flag(n, "constants_apart");
   return s;
 }
 

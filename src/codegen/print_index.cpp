@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kUnary = 15, kProduct = 13, kSum = 12;
 constexpr const char* kConstantElement = "constant_element";
-constexpr const char* kBase = "base";
+constexpr const char* kAddress = "address";
 constexpr const char* kElementApart = "element_apart";
 
 Text parenthesised(Text t, int level) {
@@ -97,23 +97,26 @@ struct Way {  // to an element
   ir::Index index;
 };
 
-// From the walked pointer from which only a constant leads to it, or from the beginning of its buffer; by way of what
-// the constant is added to, where the dialect spells that on its own.
+// From the walked pointer from which only a constant leads to it, or from the beginning of its buffer; where constants stand apart, from
+// an address that lies between that and the element.
 Way way_to(Printer& p, int buffer, const ir::Index& index) {
   for (const auto& [pointer, name] : p.walked)
     if (pointer.buffer == buffer && pointer.place.terms == index.terms) return {name, ir::constant(index.offset - pointer.place.offset)};
   const std::string& name = p.buffer_name(buffer);
-  if (index.offset == 0 || index.terms.empty() || !p.has(kBase)) return {name, index};
-  const Text base = p.spell(kBase, {{"buffer", {name}}, {"index", print_index(p, index + -index.offset)}});
-  return {parenthesised(base, kCallLevel).text, ir::constant(index.offset)};
+  const ir::Index rest = index + -index.offset;
+  if (!p.dialect.structure.constants_apart || index.offset <= 0 || index.terms.empty() || ir::range_of(rest, p.ranges).low < 0) return {name, index};
+  const Text between = p.spell(kAddress, {{"buffer", {name}}, {"index", print_index(p, rest)}});
+  return {parenthesised(between, kCallLevel).text, ir::constant(index.offset)};
+}
+
+Text print_way(Printer& p, const char* spelling, int buffer, const ir::Index& index) {
+  const Way way = way_to(p, buffer, index);
+  return p.spell(spelling, {{"buffer", {way.from}}, {"index", print_index(p, way.index)}});
 }
 
 }  // namespace
 
-Text print_address(Printer& p, int buffer, const ir::Index& index) {
-  const Way way = way_to(p, buffer, index);
-  return p.spell("address", {{"buffer", {way.from}}, {"index", print_index(p, way.index)}});
-}
+Text print_address(Printer& p, int buffer, const ir::Index& index) { return print_way(p, kAddress, buffer, index); }
 
 bool is_single(const Printer& p, int buffer) {
   const ir::Space space = p.buffer(buffer).space;
@@ -121,15 +124,12 @@ bool is_single(const Printer& p, int buffer) {
 }
 
 Text print_element(Printer& p, int buffer, const ir::Index& index) {
-  if (is_single(p, buffer)) return print_element_at(p, buffer, print_index(p, index));
-  const Way way = way_to(p, buffer, index);
-  return p.spell("element", {{"buffer", {way.from}}, {"index", print_index(p, way.index)}});
+  return is_single(p, buffer) ? print_element_at(p, buffer, print_index(p, index)) : print_way(p, "element", buffer, index);
 }
 
 Text print_element_apart(Printer& p, int buffer, const ir::Index& index) {
-  if (!p.has(kElementApart) || p.buffer(buffer).space != ir::Space::plain) return print_element(p, buffer, index);
-  const Way way = way_to(p, buffer, index);
-  return p.spell(kElementApart, {{"buffer", {way.from}}, {"index", print_index(p, way.index)}});
+  const bool own = p.has(kElementApart) && p.buffer(buffer).space == ir::Space::plain;
+  return own ? print_way(p, kElementApart, buffer, index) : print_element(p, buffer, index);
 }
 
 Text print_element_at(Printer& p, int buffer, const Text& index) {

@@ -22,7 +22,6 @@ constexpr SpellingRow kRows[] = {
     {"broadcast", {"a", "type"}}, {"list", {"items", "type"}}, {"lane", {"a", "lane", "hex"}},
     // Memory.
     {"element", {"buffer", "index"}}, {"address", {"buffer", "index"}},
-    {"base", {"buffer", "index"}, kOptional},  // what a constant is added to in an address, where compilers do better with it on its own
     {"element_apart", {"buffer", "index"}, kOptional},  // one of a vector's, where they lie apart; without it as any
     {"walked_in", {"name", "scalar", "pointer"}, kOptional},       // a name for a pointer that a loop walks, of which compilers do not know how it
     {"walked_scratch", {"name", "scalar", "pointer"}, kOptional},  // came about; without them addresses begin at the buffer
