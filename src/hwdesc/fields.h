@@ -156,12 +156,14 @@ template <class V> void fields(V& v, Is<MemoryLevel> auto& x) {
   v("latency", x.latency, "load to use; far memory in ns", Need::optional);
   v("loaded", x.loaded, "the same while others keep it busy", Need::optional);
   v("set_turn", x.set_turn, "of a cache: how long a line takes that comes into a set which has too many, where nothing waits for it but the next one there", Need::optional);
+  v("set_turn_changed", x.set_turn_changed, "the same for a line that is changed in part there, and leaves again; without it, as a multiple of `set_turn`", Need::optional);
   v("false_sharing", x.false_sharing, "of a cache per unit: how long each end of a run of 1 KiB takes behind which another unit writes, all at once; prefetchers take lines that it is about to write", Need::optional);
   v("foreign_fill", x.foreign_fill, "of a cache that others than this device's programs use (guests of one host, engines of one chip): how fast what they bring into it drives out data that lies untouched", Need::optional);
   v("bandwidth", x.bandwidth, "of one instance", Need::optional);
   v("line", x.line, "unit of allocation", Need::optional);
   v("transaction", x.transaction, "unit of transfer", Need::optional);
   v("ways", x.ways, "associativity", Need::optional);
+  v("page_lines", x.page_lines, "lines 4 KiB apart that a cache holds: sets are chosen by places within pages, or by more, so that fewer of them fit than of lines side by side; rows of arrays lie so", Need::optional);
   v("banks", x.banks, "of a banked scratchpad", Need::optional);
   v("write", x.write, "what a store that misses does", Need::optional);
   v("role", x.role, "its relation to the levels before it", Need::optional);

@@ -173,10 +173,12 @@ struct MemoryLevel {          // near to far in Profile::memory
   Value<Latency> latency;     // load to use
   Loaded loaded;
   Value<Latency> set_turn;    // of a cache: between two lines that come into one of its sets
+  Value<Latency> set_turn_changed;  // the same where each is changed in part, and leaves again
   Value<Latency> false_sharing;  // of a cache per unit: for each end of a written run behind which another unit writes
   Value<Bandwidth> foreign_fill;  // of a cache that others use, too: what they bring into it meanwhile
   Value<Bytes> line, transaction;
   Value<Count> ways;
+  Value<Count> page_lines;    // of a cache: lines a page apart that it holds
   Banks banks;
   WritePolicy write = WritePolicy::unknown;
   CacheRole role = CacheRole::unknown;

@@ -85,7 +85,7 @@ struct Machine {
   Quantity fma_latency, add_latency;  // s
   Quantity update_latency;        // s: from a multiply-add on a vector in memory to the next one on the same
   double together = 0.5;          // of the sum of the times of loads and stores, what both take side by side at least
-  Quantity set_turn;             // s between two lines that come into one set of the nearest cache
+  Quantity set_turn, set_turn_changed;  // s between two lines that come into one set of the nearest cache; that are changed in part there, and leave
   Quantity false_sharing;        // s, of a run's end behind which another unit writes; 0: not known
   // Bytes/s a unit reaches in lines that another one's own cache holds; 0: not known.
   Quantity handed, taken;        // reading and writing what it has modified

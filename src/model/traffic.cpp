@@ -256,14 +256,14 @@ class Traffic {
     return *rows;
   }
 
-  // Of `bytes` that come into a cache or leave it, in lines of rows that share a few of its sets: each set takes one after the other. A core
-  // that looks ahead has several columns of few rows under way, which lie in sets of their own. In turns.
+  // Of `bytes` that come into a cache or leave it, lines of rows that share a few of its sets: each set takes one after the other. A core
+  // that looks ahead has several columns of few rows under way, which lie in sets of their own.
   double in_turn(size_t i, double bytes, const Level& cache) const {
     const Footprint& f = side_by_side(i);
     const double lines = f.near_rows * std::ceil(f.run / line_), sets = f.sets_touched(line_, cache.sets);
     if (m_.simt || cache.shared || f.near_rows <= 1 || lines <= sets) return 0;
     const double at_once = std::min(cache.sets, sets * std::max(1.0, kLinesAhead / lines));
-    return (s_.streams[i].written && s_.streams[i].read ? kUpdatedTurns : 1) * bytes / line_ / at_once;
+    return bytes / line_ / at_once;
   }
 
   bool crowds(size_t i, const Level& cache) const {
@@ -349,8 +349,13 @@ class Traffic {
       out.streams.push_back(split(i, bytes[i] * units, l, v.footprint[i][0] * units, stays));
     }
     total(out);
-    for (size_t i = 0; l == 0 && i < bytes.size(); ++i)
-      if (!lies_in_own_memory(i)) out.in_turn += in_turn(i, out.streams[i].read + out.streams[i].written, cache);
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      if (lies_in_own_memory(i)) continue;
+      const double lines = in_turn(i, out.streams[i].read + out.streams[i].written, m_.levels[0]);
+      const Stream& s = s_.streams[i];
+      if (s.written) out.changed_in_turn += (s.read ? kUpdatedTurns : 1) * lines / 2;  // they come, and leave
+      else out.in_turn += lines, out.begun_in_turn += lines * line_ / std::max(line_, straight_run(i));
+    }
     for (size_t i = 0; i < bytes.size(); ++i) {
       if (!lies_apart(i)) continue;
       out.read_apart += out.streams[i].read;

@@ -74,7 +74,29 @@ bool known_place(std::span<const Range> where, size_t tensor) { return tensor < 
 struct Walk {         // the last one of a unit through its own part of an operand
   double beside = 0;  // bytes of its parts of others that it touches meanwhile: of the innermost loops that go through all of that part
   double part = 1;    // of what the program does, by those bytes
+  Places first{}, last{};
 };
+
+struct Turns {  // of a loop
+  double trips = 1;
+  bool moves = false;  // to other bytes of the operand
+};
+
+// When a walk comes to each of the places for the first time or the last one: loops that stay with the same bytes come back to them in each of their trips.
+Places reached(std::span<const Turns> loops, bool last) {
+  Places out{};
+  for (size_t i = 0; i < out.size(); ++i) {
+    double rest = (static_cast<double>(i) + 0.5) / static_cast<double>(out.size()), width = 1;
+    for (const Turns& l : loops) {
+      const double at = l.moves ? std::floor(rest * l.trips) : last ? l.trips - 1 : 0;
+      if (l.moves) rest = rest * l.trips - at;
+      width /= l.trips;
+      out[i] += width * at;
+    }
+    out[i] += width * rest;
+  }
+  return out;
+}
 
 // By tensor.
 std::vector<Walk> walks_of(const ir::Program& p, const model::Streams& streams, const model::Machine& m) {
@@ -84,6 +106,13 @@ std::vector<Walk> walks_of(const ir::Program& p, const model::Streams& streams, 
     double part = 0;
     std::vector<double> within;  // a depth of the nest, at most the part
   };
+  std::vector<double> trips;  // of a unit
+  double others = units;      // that the groups are dealt out to
+  for (const lower::Loop& l : streams.nest.loops) {
+    const double all = static_cast<double>(l.trips);
+    trips.push_back(l.group ? std::max(1.0, all / others) : all);
+    if (l.group) others = std::max(1.0, others / all);
+  }
   std::vector<Walked> all;
   for (const model::Stream& s : streams.streams) {
     if (s.staging >= 0) continue;
@@ -101,7 +130,10 @@ std::vector<Walk> walks_of(const ir::Program& p, const model::Streams& streams, 
       beside += depth == 0 ? o.part : o.within[std::min(depth, o.within.size() - 1)];
       whole += o.part;
     }
-    if (beside >= out[w.tensor].beside) out[w.tensor] = {beside, whole > 0 ? beside / whole : 1};
+    if (beside < out[w.tensor].beside) continue;
+    std::vector<Turns> loops;
+    for (size_t d = depth; d + 1 < w.within.size(); ++d) loops.push_back({trips[d], w.within[d + 1] < w.within[d]});
+    out[w.tensor] = {beside, whole > 0 ? beside / whole : 1, reached(loops, false), reached(loops, true)};
   }
   return out;
 }
@@ -160,29 +192,29 @@ const model::Level* last_cache(const model::Machine& m) { return m.levels.size()
 // that is left of data that was used once.
 constexpr double kUsedAgain = 0.5;
 
-// The part that a cache of a unit's own, or the last one, still holds when a program comes to it that has touched as much as `beside` of others
-// by the end of its own walk, and brings in as much of it anew as the last one did. Whoever walked it before touched others beside it, too,
-// and brought in what it missed: behind what came first the more, and the longer ago.
-double stays(const model::Machine& m, const model::Level& cache, const CacheState& state, const CacheState::Entry& e, const Since& since, double beside) {
-  constexpr double kPlaces[] = {0.25, 0.75};  // on the walk
+// The part that a cache of a unit's own, or the last one, still holds when a program comes to it that touches others on its own walk, and brings
+// in as much of it anew as the last one did. Whoever walked it before touched others beside it, too, and brought in what it missed: behind what
+// it had done with first the more, and the longer ago.
+double stays(const model::Machine& m, const model::Level& cache, const CacheState& state, const CacheState::Entry& e, const Since& since, const Walk& walk) {
   const bool last = &cache == last_cache(m);
   double sum = 0;
-  for (const double at : kPlaces) {
-    const double mine = since.mine + e.mine + (1 - at) * e.beside + at * beside;
+  for (size_t i = 0; i < walk.first.size(); ++i) {
+    const double left = 1 - e.last[i];  // of the walk before
+    const double mine = since.mine + e.mine + left * e.beside + walk.first[i] * walk.beside;
     if (!last) {
       sum += held(cache, mine, cache.end);
       continue;
     }
     const double touched = cache.shared ? (since.all + size_of(e.range)) / cache.instances : mine;
-    const double missed = (since.missed + (1 - at) * e.part * e.came + at * e.missed) / cache.instances;
-    const double seconds = state.now - e.ended + (1 - at) * e.part * (e.ended - e.began);
+    const double missed = (since.missed + left * e.part * e.came + walk.first[i] * e.missed) / cache.instances;
+    const double seconds = state.now - e.ended + left * e.part * (e.ended - e.began);
     const double foreign = seconds * cache.foreign_fill.value;
     if (cache.passed.to > 0 && e.run != state.runs)
       sum += std::pow(held(cache.passed, missed + foreign), e.made ? 1 : kUsedAgain);
     else
       sum += left_behind(cache, missed, touched, foreign, cache.end);
   }
-  return sum / std::size(kPlaces);
+  return sum / static_cast<double>(walk.first.size());
 }
 
 constexpr int64_t kCodeBytes = 4096;  // of a kernel; assumed. What is lost depends on what ran since, hardly on this
@@ -206,7 +238,7 @@ model::Residency residency_of(const ir::Program& p, const model::Streams& stream
       for (size_t l = 0; l < m.levels.size(); ++l) {
         const model::Level& level = m.levels[l];
         const bool shared = level.shared || level.instances <= 1;
-        const double stay = shared && &level != last_cache(m) ? held(level, (since.all + size_of(e.range)) / level.instances, level.end) : stays(m, level, before, e, since, walks[t].beside);
+        const double stay = shared && &level != last_cache(m) ? held(level, (since.all + size_of(e.range)) / level.instances, level.end) : stays(m, level, before, e, since, walks[t]);
         out[t][l] += part * (shared ? 1 : own) * stay;
       }
     });
@@ -227,7 +259,7 @@ HeldByOthers held_by_others(const ir::Program& p, const model::Streams& streams,
     const Dealt mine = dealt(p, static_cast<int>(t), nest, where[t], units);
     const bool writes = is_written(p, static_cast<int>(t));
     for_each_on(before, where[t], [&](const CacheState::Entry& e, const Range& both, const Since& since) {
-      const double bytes = needed[t] * size_of(both) / size_of(where[t]) * stays(m, *cache, before, e, since, walks[t].beside);
+      const double bytes = needed[t] * size_of(both) / size_of(where[t]) * stays(m, *cache, before, e, since, walks[t]);
       if (e.written)
         (writes ? out.taken : out.handed) += bytes * (1 - mine_again(both, mine, e.touched));
       else if (writes)
@@ -241,7 +273,7 @@ void remember_code(CacheState& state, int program, const model::Machine& m) {
   const Range code = code_of(program);
   const Dealt to_all{code.begin, 0, std::max(1, static_cast<int>(m.units))};
   cut(state.recent, code);
-  state.recent.insert(state.recent.begin(), {code, static_cast<double>(kCodeBytes), to_all, to_all, false, false, 0, state.now, state.now, 0, 1, 0, ++state.runs});
+  state.recent.insert(state.recent.begin(), {code, static_cast<double>(kCodeBytes), to_all, to_all, false, false, 0, state.now, state.now, 0, 1, {}, 0, ++state.runs});
 }
 
 CodeLost code_lost(const CacheState& before, int program, const model::Machine& m) {
@@ -249,8 +281,8 @@ CodeLost code_lost(const CacheState& before, int program, const model::Machine& 
   CodeLost out{1, 1};
   for_each_on(before, code_of(program), [&](const CacheState::Entry& e, const Range& both, const Since& since) {
     const double part = size_of(both) / kCodeBytes;
-    if (own != nullptr) out.own -= part * stays(m, *own, before, e, since, 0);
-    if (last != nullptr && last != own) out.all -= part * stays(m, *last, before, e, since, 0);
+    if (own != nullptr) out.own -= part * stays(m, *own, before, e, since, {});
+    if (last != nullptr && last != own) out.all -= part * stays(m, *last, before, e, since, {});
   });
   out.all = std::min(out.all, out.own);
   return out;
@@ -287,6 +319,7 @@ CacheState after(const ir::Program& p, const model::Machine& m, CacheState befor
     now.began = now.ended = before.now;
     now.beside = walks[i].beside;
     now.part = walks[i].part;
+    now.last = walks[i].last;
     now.run = run;
     now.touched = now.wrote = dealt(p, t, nest, where[i], units);
     // Lookups touch a part of their table.
@@ -294,7 +327,7 @@ CacheState after(const ir::Program& p, const model::Machine& m, CacheState befor
     now.mine = own[i];
     double most = 0, found = 0;
     for_each_on(before, where[i], [&](const CacheState::Entry& e, const Range& both, const Since& since) {
-      if (last != nullptr) found += size_of(both) * (last->shared ? 1 : mine_again(both, now.touched, e.touched)) * stays(m, *last, before, e, since, walks[i].beside);
+      if (last != nullptr) found += size_of(both) * (last->shared ? 1 : mine_again(both, now.touched, e.touched)) * stays(m, *last, before, e, since, walks[i]);
       if (!now.written && size_of(both) > most) now.wrote = e.wrote, most = size_of(both);
       now.made = now.made || e.made;
     });

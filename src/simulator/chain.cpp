@@ -38,12 +38,15 @@ double tiles_in_flight(const lower::Counts& counts, const Tiles& tiles) {
 }
 
 // Accumulators that loops outside them store and load again: those of one tile wait for its last visit, and the tiles
-// in between pass the time, as far as a core looks ahead. Where a visit begins with nothing and adds what memory holds at its end,
+// in between pass the time, as far as a core looks ahead, or those that follow once the tile has been visited `again` times. Where a visit begins with nothing and adds what memory holds at its end,
 // only that addition waits for the visit before; its own sums are chains like those of a tile that is visited once.
 double taken_up_again(const ir::Program& p, const lower::Nest& nest, const Tiles& tiles, double latency, double update, double ahead) {
-  double between = 1;
-  for (size_t i = nest.first_inner; i-- > 0 && !nest.loops[i].reduce;) between *= static_cast<double>(nest.loops[i].trips);
-  const double inside = tiles.steps / tiles.passes, apart = std::min(between, ahead);
+  double between = 1, again = 1;
+  size_t i = nest.first_inner;
+  for (; i > 0 && !nest.loops[i - 1].reduce; --i) between *= static_cast<double>(nest.loops[i - 1].trips);
+  for (; i > 0 && nest.loops[i - 1].reduce; --i) again *= static_cast<double>(nest.loops[i - 1].trips);
+  const bool others = std::any_of(nest.loops.begin(), nest.loops.begin() + static_cast<std::ptrdiff_t>(i), [](const lower::Loop& l) { return !l.reduce && l.trips > 1; });
+  const double inside = tiles.steps / tiles.passes, apart = std::min(ahead, others ? std::max(between, ahead / again) : between);
   const double visit = lower::adds_late(p, nest) ? std::max(update / apart, inside * latency / ahead) : (update + (inside - 1) * latency) / apart;
   return tiles.count * tiles.passes * visit;
 }

@@ -257,10 +257,16 @@ class Estimator {
   // Lines of rows that share a few sets of the nearest cache, which takes them one after the other there; a core goes on meanwhile.
   void meeting_in_sets() {
     if (traffic_.empty()) return;
-    cost_.sets = traffic_[0].in_turn * moved_ * m_.set_turn.value;
+    // A set waits for few lines at once, so the longer for those from behind the next cache.
+    const bool farther = m_.levels.size() > 3 && !m_.levels[2].last && m_.levels[1].latency.value > 0;
+    const double longer = farther ? std::max(0.0, m_.levels[2].latency.value / m_.levels[1].latency.value - 1) : 0;
+    const double loaded = (traffic_[0].in_turn + longer * std::min(traffic_[0].in_turn, traffic_[1].begun_in_turn)) * moved_ * m_.set_turn.value, changed = traffic_[0].changed_in_turn * moved_ * m_.set_turn_changed.value;
+    cost_.sets = loaded + changed;
     if (cost_.sets <= 0) return;
-    note_assumed(m_.set_turn, cost_.sets);
-    add_term("sets", cost_.sets, [&] { return fmt::format("{:.4g} turns of lines that meet in a set", traffic_[0].in_turn); }, m_.set_turn.spread);
+    note_assumed(m_.set_turn, loaded);
+    note_assumed(m_.set_turn_changed, changed);
+    add_term("sets", cost_.sets, [&] { return fmt::format("{:.4g} lines meet in a set, {:.4g} are changed there", traffic_[0].in_turn, traffic_[0].changed_in_turn); },
+             (loaded * m_.set_turn.spread + changed * m_.set_turn_changed.spread) / cost_.sets);
   }
 
   // Pages whose translation is no longer at hand; a core waits for it, though not with its arithmetic. Those that no buffer

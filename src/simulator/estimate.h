@@ -1,6 +1,7 @@
 // Composes the physics over a program and over a plan.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,6 +13,9 @@
 #include "simulator/range.h"
 
 namespace assay::simulator {
+
+// On a walk through an operand, in its order: when, in parts of the walk.
+using Places = std::array<double, 4>;
 
 // What the caches hold: storage, most recently used first.
 struct CacheState {
@@ -26,6 +30,7 @@ struct CacheState {
     double began = 0, ended = 0;  // when the program that touched it last did
     double beside = 0;     // bytes of others that a unit touched there from one walk through it to the next
     double part = 1;       // of what it did, the last such walk
+    Places last{};         // when that walk came to each place for the last time
     double came = 0;       // bytes that came into the caches there
     int run = 0;           // which of the programs that was
   };

@@ -121,38 +121,48 @@ TEST(Estimate, NarrowVectorsHaveTheRateOfTheirWidth) {
 }
 
 // One row and 16 columns at a time, their sums in memory while `depth` of 64 are added; the columns are walked in between.
-ir::Program partial_sums(int64_t columns, int64_t depth, int prefetch = 0) {
+struct Partial {
+  int64_t columns = 32, depth = 1;
+  int prefetch = 0;
+  int64_t rows = 1, steps = 64;
+  const char* order = "k, n";
+};
+ir::Program partial_sums(const Partial& x) {
   return parsed(fmt::format(R"yaml(schema: assay/program/1
 name: product
 graph:
   name: product
-  tensors: {{t0: "f32 1x64", t1: "f32 64x{0}", t2: "f32 1x{0}"}}
+  tensors: {{t0: "f32 {3}x{4}", t1: "f32 {4}x{0}", t2: "f32 {3}x{0}"}}
   inputs: [t0, t1]
   outputs: [t2]
   nodes:
-    - {{name: product, op: matmul, out: "t2[m, n]", axes: {{m: 1, n: {0}, k: 64}}, combine: sum, body: "t0[m, k] * t1[k, n]"}}
+    - {{name: product, op: matmul, out: "t2[m, n]", axes: {{m: {3}, n: {0}, k: {4}}}, combine: sum, body: "t0[m, k] * t1[k, n]"}}
 layouts: {{t0: "[0, 1]", t1: "[0, 1]", t2: "[0, 1]"}}
 tiles:
-  - {{memory: l1, extent: {{m: 1, n: {0}, k: 64}}, order: [n]}}
-  - {{memory: registers, extent: {{m: 1, n: 16, k: {1}}}, order: [k, n]}}
+  - {{memory: l1, extent: {{m: {3}, n: {0}, k: {4}}}, order: [n]}}
+  - {{memory: registers, extent: {{m: 1, n: 16, k: {1}}}, order: [{5}]}}
 vector: {{axis: n, width: 8}}
 prefetch: {2}
-)yaml", columns, depth, prefetch));
+)yaml", x.columns, x.depth, x.prefetch, x.rows, x.steps, x.order));
 }
 
 TEST(Estimate, SumsInMemoryWaitForTheirLastUpdate) {
   model::Machine m = machine(small_cpu(8, 1));
   m.update_latency.value = 1e-6;  // so long that nothing else counts
   const auto chain = [&](const ir::Program& p) { return term(simulator::estimate(p, m, {}, {}), "chain"); };
-  EXPECT_NEAR(chain(partial_sums(32, 1)), 64e-6, 1e-9) << "two tiles a step, which wait for their own last ones side by side";
-  EXPECT_NEAR(chain(partial_sums(32, 4)), 16 * (1e-6 + 3 * m.fma_latency.value), 1e-9);
-  EXPECT_NEAR(chain(partial_sums(32, 4, 16)), 16e-6, 1e-9) << "added at the end";
-  EXPECT_NEAR(chain(partial_sums(64, 1)), 64e-6, 1e-9);
-  EXPECT_GT(chain(partial_sums(4096, 1)), 2 * 64e-6) << "no core looks so far ahead";
+  EXPECT_NEAR(chain(partial_sums({32, 1})), 64e-6, 1e-9) << "two tiles a step, which wait for their own last ones side by side";
+  EXPECT_NEAR(chain(partial_sums({32, 4})), 16 * (1e-6 + 3 * m.fma_latency.value), 1e-9);
+  EXPECT_NEAR(chain(partial_sums({32, 4, 16})), 16e-6, 1e-9) << "added at the end";
+  EXPECT_NEAR(chain(partial_sums({64, 1})), 64e-6, 1e-9);
+  EXPECT_GT(chain(partial_sums({4096, 1})), 2 * 64e-6) << "no core looks so far ahead";
+  const auto of_rows = [&](int64_t rows, const char* order) { return chain(partial_sums({.columns = 32, .depth = 4, .rows = rows, .steps = 8, .order = order})); };
+  EXPECT_NEAR(of_rows(1, "m, k, n"), 2e-6, 1e-8);
+  EXPECT_LT(of_rows(32, "m, k, n"), 0.75 * 64e-6) << "the next row's begin before this one's have ended";
+  EXPECT_NEAR(of_rows(32, "m, k, n"), 2 * of_rows(32, "k, m, n"), 0.02 * 64e-6) << "of two visits in a row one waits for the other";
   m.update_latency.value = 0;
   m.fma_latency.value = 1e-6;
-  const double once = chain(partial_sums(32, 64));
-  EXPECT_GT(chain(partial_sums(32, 32, 16)), once / 2) << "what is added to memory late has been a chain before";
+  const double once = chain(partial_sums({32, 64}));
+  EXPECT_GT(chain(partial_sums({32, 32, 16})), once / 2) << "what is added to memory late has been a chain before";
 }
 
 TEST(Estimate, NarrowVectorsMayGoThroughPipesInLessTime) {

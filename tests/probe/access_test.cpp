@@ -125,32 +125,62 @@ TEST(Access, ways_are_told_where_distances_agree) {
   EXPECT_FALSE(ways_of(lines(40, 13, false), two_caches(), 0).known());
 }
 
+// Chases through lines a page apart, which the second cache holds up to `held`.
+TEST(Access, LinesAPageApartThatTheSecondCacheHolds) {
+  const Known known = two_caches();
+  const double here = known.levels.plateaus[1].seconds, next = known.levels.plateaus[2].seconds;
+  const auto told = [&](double held, double most, double disturbed = 0) {
+    Observations o;
+    for (double n = 32; n <= most; n *= 2) {
+      const double missing = std::clamp(std::log2(n / held) + 0.5, 0.0, 1.0);
+      o.points.push_back(block("ways", "pages", {{"stride", 4096}, {"lines", n}}, here + (n == disturbed ? 1 : missing) * (next - here)));
+    }
+    return page_lines_of(o, known, 1);
+  };
+  for (const double held : {100.0, 181.0, 700.0}) {
+    const auto v = told(held, 4096);
+    ASSERT_TRUE(v.known()) << held;
+    EXPECT_EQ(told(held, 4096, 32).value->v, v.value->v) << "somebody disturbed one of them";
+    EXPECT_NEAR(v.value->v, held, 0.25 * held);
+    EXPECT_LE(v.low->v, v.value->v);
+    EXPECT_GE(v.high->v, v.value->v);
+  }
+  EXPECT_FALSE(told(10000, 4096).known()) << "more than anybody asked for";
+  EXPECT_NE(told(10000, 4096).note, "");
+}
+
 // Lines that meet in a set of the nearest cache, 32 KiB in 8 ways or in 2, and as many side by side; a clock of 2 GHz.
 TEST(Access, HowFastASetTakesLines) {
-  const auto told = [](double meeting, double beside, double ways) {
+  const auto told_both = [](double meeting, double beside, double changed, double ways) {
     const Known known = two_caches();
     Observations o;
     for (const Turns& t : turns_of(known)) {
-      o.points.push_back(block("ways", "turns", {{"stride", double(t.apart)}, {"lines", double(t.lines)}}, t.in_one_set ? meeting : beside));
+      o.points.push_back(block("ways", t.what(), {{"stride", double(t.apart)}, {"lines", double(t.lines)}}, t.changed ? changed : t.in_one_set ? meeting : beside));
       o.points.back().clock_hz = 2e9;
     }
     hwdesc::MemoryLevel l;
     l.capacity.value = hwdesc::Bytes{32768};
     if (ways > 0) l.ways.value = hwdesc::Count{ways};
-    add_set_turn(o, known, l);
-    return l.set_turn;
+    add_set_turns(o, known, l);
+    return l;
   };
+  const auto told = [&](double meeting, double beside, double ways) { return told_both(meeting, beside, 1e-8, ways).set_turn; };
   ASSERT_TRUE(told(5e-9, 1e-9, 8).known());
   EXPECT_NEAR(told(5e-9, 1e-9, 8).value->v, 10, 1e-6) << "ticks";
   EXPECT_EQ(told(5e-9, 1e-9, 8).value->clock, "core");
   EXPECT_NEAR(told(5e-9, 1e-9, 2).value->v, 40, 1e-6) << "four pages begin in four sets";
-  for (const auto& none : {told(1.2e-9, 1e-9, 8), told(5e-9, 1e-9, 0)}) {
+  const auto changed = [&](double seconds, double ways) { return told_both(5e-9, 1e-9, seconds, ways).set_turn_changed; };
+  ASSERT_TRUE(changed(15e-9, 8).known());
+  EXPECT_NEAR(changed(15e-9, 8).value->v, 30, 1e-6);
+  EXPECT_NEAR(changed(15e-9, 2).value->v, 120, 1e-6);
+  for (const auto& none : {told(1.2e-9, 1e-9, 8), told(5e-9, 1e-9, 0), changed(1.2e-9, 8), changed(15e-9, 0)}) {
     EXPECT_FALSE(none.known());
     EXPECT_NE(none.note, "");
   }
   hwdesc::MemoryLevel l;
-  add_set_turn({}, two_caches(), l);
+  add_set_turns({}, two_caches(), l);
   EXPECT_FALSE(l.set_turn.known());
+  EXPECT_FALSE(l.set_turn_changed.known());
   EXPECT_EQ(l.set_turn.note, "") << "never measured";
 }
 

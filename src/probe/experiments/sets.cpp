@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numbers>
 #include <set>
 
 #include "probe/experiments/experiments.h"
@@ -43,6 +44,17 @@ std::vector<Lines> points_of(const Session& s) {
   return out;
 }
 
+// Numbers of lines a page apart, up to all that the second cache could hold, or more than buffers of translations have.
+std::vector<Lines> points_of_pages(const Session& s) {
+  constexpr double kFewest = 32, kMostPages = 4096;
+  std::vector<Lines> out;
+  if (s.device.threads || s.known.levels.knees.size() < 2) return out;
+  const double most = std::min(kMostPages, s.known.levels.knees[1].capacity / s.known.line / 2);
+  for (double n = kFewest; n <= most; n *= std::numbers::sqrt2)
+    if (const auto lines = static_cast<int64_t>(std::round(n)); lines * kPageBytes + kAside <= s.max_bytes) out.push_back({lines, kPageBytes});
+  return out;
+}
+
 // How fast a set takes lines.
 void run_turns(Session& s) {
   if (s.device.threads || s.known.levels.knees.empty()) return;
@@ -53,8 +65,8 @@ void run_turns(Session& s) {
   const int from = s.bench.allocate(most);
   s.rounds(points.size(), [&](size_t i) {
     const Turns& t = points[i];
-    const Job job = vectors_of_rows(s, t.in_one_set ? "sets_read" : "lines_read", from, t.lines, 0.2e-3);
-    s.emit(s.bench.measure("ways", "turns", {{"lines", static_cast<double>(t.lines)}, {"stride", static_cast<double>(t.apart)}}, job));
+    const Job job = vectors_of_rows(s, t.changed ? "sets_write" : t.in_one_set ? "sets_read" : "lines_read", from, t.lines, 0.2e-3);
+    s.emit(s.bench.measure("ways", t.what(), {{"lines", static_cast<double>(t.lines)}, {"stride", static_cast<double>(t.apart)}}, job));
   });
 }
 
@@ -62,7 +74,9 @@ void run_turns(Session& s) {
 
 void run_ways(Session& s) {
   run_turns(s);
-  const std::vector<Lines> points = points_of(s);
+  std::vector<Lines> points = points_of(s);
+  const size_t in_sets = points.size();
+  for (const Lines& p : points_of_pages(s)) points.push_back(p);
   if (points.empty()) return;
   int64_t most = 0;
   for (const Lines& p : points) most = std::max(most, p.lines * p.stride + kAside);
@@ -74,9 +88,9 @@ void run_ways(Session& s) {
     cycle.stride = points[i].stride;
     area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, cycle, s.random));
     const Job job = chase_job(area, 1, s.device.simulated ? 20e-6 : 0.1e-3);
-    const runtime::Launch pass = s.bench.launch(job, kMostLines / kChaseSteps);
+    const runtime::Launch pass = s.bench.launch(job, (points[i].lines + kChaseSteps - 1) / kChaseSteps);
     s.bench.run({&pass, 1});
-    s.emit(s.bench.measure("ways", "lines", {{"lines", double(points[i].lines)}, {"stride", double(points[i].stride)}}, job));
+    s.emit(s.bench.measure("ways", i < in_sets ? "lines" : "pages", {{"lines", double(points[i].lines)}, {"stride", double(points[i].stride)}}, job));
   });
 }
 

@@ -343,7 +343,8 @@ MemoryLevel level_of(Context c, const Profile& p) {
   add_loaded(c.all, c.known, c.index, l);
   l.line = line_of(c);
   if (!c.far && !select(c.all, "ways", "lines").empty()) l.ways = ways_of(c.all, c.known, c.index);
-  if (!c.far && c.index == 0) add_set_turn(c.all, c.known, l);
+  if (!c.far && c.index > 0 && !c.shared && !select(c.all, "ways", "pages").empty()) l.page_lines = page_lines_of(c.all, c.known, c.index);
+  if (!c.far && c.index == 0) add_set_turns(c.all, c.known, l);
   if (const auto line = line_told(c.all, c.known, c.index); c.known.threads && line.known()) l.line = line;  // caches of sectors: pairs show those
   add_outstanding(c, l);
   l.transaction = transaction_of(c.all, c.known, c.index);

@@ -93,32 +93,61 @@ Value<Count> ways_of(const Observations& all, const Known& known, size_t level) 
   return v;
 }
 
+Value<Count> page_lines_of(const Observations& all, const Known& known, size_t level) {
+  constexpr double kFirst = 0.3, kHalf = 0.5, kLast = 0.7;  // of the step to the next level
+  const double here = known.levels.plateaus[level].seconds, next = known.levels.plateaus[level + 1].seconds;
+  std::vector<CurvePoint> curve;  // by lines
+  for (const double n : values_of(select(all, "ways", "pages"), "lines"))
+    if (const auto s = summarize(select(all, "ways", "pages", {{"lines", n}}), Estimator::latency)) curve.push_back({n, s->value});
+  for (size_t i = curve.size(); i-- > 1;) curve[i - 1].seconds = std::min(curve[i - 1].seconds, curve[i].seconds);  // more lines take no less: who disturbs makes them slow
+  const auto crossed = [&](double part) -> std::optional<double> {
+    const double at = here + part * (next - here);
+    for (size_t i = 1; i < curve.size(); ++i)
+      if (curve[i].seconds >= at && curve[i - 1].seconds < at) {
+        const double way = std::log(at / curve[i - 1].seconds) / std::log(curve[i].seconds / curve[i - 1].seconds);
+        return std::exp(std::lerp(std::log(curve[i - 1].bytes), std::log(curve[i].bytes), way));
+      }
+    return std::nullopt;
+  };
+  const auto half = crossed(kHalf);
+  if (!half) return unknown_value<Count>("lines a page apart never take as long as half of the way to the next level");
+  auto v = known_value(Count{std::round(*half)}, Origin::measured, "chases through so many lines 4 KiB apart: half of the way to the next level's latency");
+  v.low = Count{std::round(crossed(kFirst).value_or(*half))};
+  v.high = Count{std::round(crossed(kLast).value_or(*half))};
+  return v;
+}
+
 std::vector<Turns> turns_of(const Known& known) {
-  constexpr int64_t kPages = 48;        // fewer than the nearest buffer of translations has entries
+  constexpr int64_t kPages = 64;        // so many more than a set has ways that none is still there; no more than most nearest buffers of translations have entries
   constexpr double kBeyond = 2;         // times what the cache holds
   constexpr int64_t kSideBySide = kRowBytes - kPageBytes;
   const double end = known.levels.knees.empty() ? 0 : known.levels.knees.front().to;
-  return {{true, kPages, kPageBytes}, {false, static_cast<int64_t>(kBeyond * end) / kSideBySide, kSideBySide}};
+  return {{true, false, kPages, kPageBytes}, {false, false, static_cast<int64_t>(kBeyond * end) / kSideBySide, kSideBySide}, {true, true, kPages, kPageBytes}};
 }
 
-void add_set_turn(const Observations& all, const Known& known, MemoryLevel& to) {
+void add_set_turns(const Observations& all, const Known& known, MemoryLevel& to) {
   constexpr double kSlower = 1.5;  // than lines side by side
   const std::vector<Turns> kinds = turns_of(known);
-  const auto time_of = [&](const Turns& t) { return summarize(select(all, "ways", "turns", {{"stride", double(t.apart)}}), Estimator::latency); };
-  const auto meeting = time_of(kinds[0]), beside = time_of(kinds[1]);
-  if (!meeting || !beside || meeting->clock_hz <= 0) return;
-  if (meeting->value < kSlower * beside->value) {
-    to.set_turn = unknown_value<Latency>("lines that meet in a set come as fast as others");
-    return;
-  }
-  if (!to.capacity.known() || !to.ways.known()) {
-    to.set_turn = unknown_value<Latency>("how many sets pages begin in is not known, as its ways are not");
-    return;
-  }
-  const double way = to.capacity.value->v / to.ways.value->v, sets = std::max(1.0, std::round(way / kPageBytes)), hz = meeting->clock_hz;
-  to.set_turn = latency_value({meeting->value * sets * hz, meeting->low * sets * hz, meeting->high * sets * hz, meeting->n, ""}, kCore,
-                              fmt::format("vector loads of {} pages' first lines, over and over", kinds[0].lines));
-  to.set_turn.note = fmt::format("lines side by side that the cache does not hold take {:.1f}", beside->value * hz);
+  const auto time_of = [&](const Turns& t) { return summarize(select(all, "ways", t.what(), {{"stride", double(t.apart)}}), Estimator::latency); };
+  const auto beside = time_of(kinds[1]);
+  const auto told = [&](const Turns& t, hwdesc::Value<Latency>& turn) {
+    const auto meeting = time_of(t);
+    if (!meeting || !beside || meeting->clock_hz <= 0) return;
+    if (meeting->value < kSlower * beside->value) {
+      turn = unknown_value<Latency>("lines that meet in a set come as fast as others");
+      return;
+    }
+    if (!to.capacity.known() || !to.ways.known()) {
+      turn = unknown_value<Latency>("how many sets pages begin in is not known, as its ways are not");
+      return;
+    }
+    const double way = to.capacity.value->v / to.ways.value->v, sets = std::max(1.0, std::round(way / kPageBytes)), hz = meeting->clock_hz;
+    turn = latency_value({meeting->value * sets * hz, meeting->low * sets * hz, meeting->high * sets * hz, meeting->n, ""}, kCore,
+                         fmt::format("vector {} of {} pages' first lines, over and over", t.changed ? "stores to parts" : "loads", t.lines));
+    turn.note = fmt::format("lines side by side that the cache does not hold take {:.1f}", beside->value * hz);
+  };
+  told(kinds[0], to.set_turn);
+  told(kinds[2], to.set_turn_changed);
 }
 
 }  // namespace assay::probe

@@ -20,17 +20,21 @@ namespace assay::probe {
 // `level`: position in known.levels. Unknown says why.
 hwdesc::Value<hwdesc::Count> ways_of(const Observations& all, const Known& known, size_t level);
 
+// Lines a page apart that the level holds: where a chase through so many takes as long as half the way to the next level. Unknown says why.
+hwdesc::Value<hwdesc::Count> page_lines_of(const Observations& all, const Known& known, size_t level);
+
 // Loads that nothing waits for: the first lines of more pages than a set has ways, which lie in one set where a way is a page, or lines side by side,
-// more than the cache holds. `apart`: bytes.
+// more than the cache holds. `changed`: parts of those are stored instead. `apart`: bytes.
 struct Turns {
-  bool in_one_set = false;
+  bool in_one_set = false, changed = false;
   int64_t lines = 0, apart = 0;
   int64_t bytes() const { return lines * apart; }
+  const char* what() const { return changed ? "turns_changed" : "turns"; }
 };
 std::vector<Turns> turns_of(const Known& known);
 
-// What a line takes there, in all sets that pages begin in: those of the level's capacity and ways, which `to` has already. Unknown where they come as fast
-// as lines side by side. Without such observations nothing is changed.
-void add_set_turn(const Observations& all, const Known& known, hwdesc::MemoryLevel& to);
+// What a line takes there, and one that is changed in part, in all sets that pages begin in: those of the level's capacity and ways, which `to` has already.
+// Unknown where they come as fast as lines side by side. Without such observations nothing is changed.
+void add_set_turns(const Observations& all, const Known& known, hwdesc::MemoryLevel& to);
 
 }  // namespace assay::probe

@@ -14,6 +14,7 @@
 //   pages_read_<w>    one vector of each row of kRowBytes
 //   lines_read_<w>    as many vectors close together
 //   sets_read_<w>     one vector of each page
+//   sets_write_<w>    a part of a line of each page
 //   ends_write_<w>    runs of kEndBytes, in every other stretch of so many
 //   neighbours_<n>    scalar multiply-adds of elements, n of them side by side in memory
 //   mix_<kind>        independent operations of several kinds: how many issue per tick
@@ -81,6 +82,7 @@ int op_steps(const std::string& op, int chains, bool threads);
 std::string op_name(const std::string& op, int lanes, int chains);
 std::string tick_name(const std::string& load, int lanes);
 std::string access_name(const std::string& access, int lanes);
+int row_lanes(const std::string& access, std::span<const int> lanes);  // that kernels of rows have: the widest, where they store a part of a line at most half of one
 std::string chases_name(int chains);
 std::string group_write_name(int lanes);  // where lanes are threads and groups have as much memory
 std::string strided_name(int lanes, int64_t stride);

@@ -165,11 +165,12 @@ struct Rows {
   bool row_by_row;
   int64_t run = kRunBytes;  // 0: one vector
 };
-constexpr std::array<Rows, 6> kRows = {{{"apart_read", true, kRowBytes, kBlockBytes / kRunBytes, false},
+constexpr std::array<Rows, 7> kRows = {{{"apart_read", true, kRowBytes, kBlockBytes / kRunBytes, false},
                                         {"apart_write", false, kRowBytes, kBlockBytes / kRunBytes, false},
                                         {"ends_write", false, 2 * kEndBytes, kEndBytes / kRunBytes, true},
                                         {"pages_read", true, kRowBytes, 1, true, 0},
                                         {"sets_read", true, kPageBytes, 1, true, 0},
+                                        {"sets_write", false, kPageBytes, 1, true, 0},
                                         {"lines_read", true, kRowBytes - kPageBytes, 1, true, 0}}};
 
 ir::Kernel in_rows(const Rows& shape, int lanes) {
@@ -271,6 +272,12 @@ std::string access_name(const std::string& access, int lanes) { return fmt::form
 
 std::span<const std::string> access_names() { return kAccesses; }
 
+int row_lanes(const std::string& access, std::span<const int> lanes) {
+  constexpr int kHalfALine = 8;  // of 64 bytes; few have shorter ones
+  if (access != "sets_write") return lanes.back();
+  return *std::find_if(lanes.rbegin(), std::prev(lanes.rend()), [](int n) { return n <= kHalfALine; });
+}
+
 void add_memory_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) {
   to.push_back(chase("chase", false, 1));
   to.push_back(chase("group_chase", true, shape.threads ? shape.lanes.front() : 1));
@@ -281,7 +288,7 @@ void add_memory_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) {
   for (const std::string& access : kAccesses)
     for (const int lanes : shape.lanes) to.push_back(streaming(access, lanes, shape.threads));
   if (shape.threads) return;  // who goes where when is the device's choice
-  for (const Rows& rows : kRows) to.push_back(in_rows(rows, shape.lanes.back()));
+  for (const Rows& rows : kRows) to.push_back(in_rows(rows, row_lanes(rows.access, shape.lanes)));
 }
 
 KernelShape shape_of(const runtime::DeviceInfo& info) {

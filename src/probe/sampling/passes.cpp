@@ -41,7 +41,7 @@ Job pass_over(const Session& s, const char* access, int buffer, int64_t blocks, 
 
 Job vectors_of_rows(const Session& s, const char* access, int buffer, int64_t rows, double target_s) {
   Job job;
-  job.kernel = access_name(access, s.lanes.back());
+  job.kernel = access_name(access, row_lanes(access, s.lanes));
   job.arguments = {{buffer, 0}};
   job.groups = 1;
   job.parameters = [rows](int64_t passes) { return std::vector<double>{static_cast<double>(passes), static_cast<double>(rows), 0}; };

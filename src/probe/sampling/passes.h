@@ -48,7 +48,7 @@ Job pass_of(const Session& s, int unit, const char* access, int buffer, int64_t 
 // One pass of every unit over its own blocks, side by side from the first one on.
 Job pass_over(const Session& s, const char* access, int buffer, int64_t blocks, int64_t first = 0);
 
-// Passes of one group over `rows` rows, a vector of each (pages_read, lines_read, sets_read): loads that nothing waits for.
+// Passes of one group over `rows` rows, a vector of each (pages_read, lines_read, sets_read, sets_write): loads and stores that nothing waits for.
 Job vectors_of_rows(const Session& s, const char* access, int buffer, int64_t rows, double target_s);
 
 }  // namespace assay::probe
