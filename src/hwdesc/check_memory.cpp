@@ -65,6 +65,7 @@ void check_level(Findings& out, const MemoryLevel& m, Origin otherwise) {
     fault(out, path + ".knee", "from is above to");
   check_streamed(out, path + ".streamed", m.streamed);
   check_streamed(out, path + ".passed", m.passed);
+  check_streamed(out, path + ".kept", m.kept);
   if (m.line.known() && m.transaction.known() && m.transaction.value->v > m.line.value->v)
     warn(out, path + ".transaction", "a transaction larger than a line");
   for (const auto& [key, size] : {std::pair{".line", &m.line}, {".transaction", &m.transaction}})

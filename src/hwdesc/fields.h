@@ -153,6 +153,7 @@ template <class V> void fields(V& v, Is<MemoryLevel> auto& x) {
   v("knee", x.knee, "where the hit rate falls", Need::optional);
   v("streamed", x.streamed, "where it falls for data streamed through again and again, by the bytes of these; without it, as the knee", Need::optional);
   v("passed", x.passed, "where it falls for data that was used once, by the bytes of other such data that came in since; without it, as streamed data that misses as much", Need::optional);
+  v("kept", x.kept, "the same for data that was used again and again before, whose place some caches keep before what comes in for the first time", Need::optional);
   v("latency", x.latency, "load to use; far memory in ns", Need::optional);
   v("loaded", x.loaded, "the same while others keep it busy", Need::optional);
   v("set_turn", x.set_turn, "of a cache: how long a line takes that comes into a set which has too many, where nothing waits for it but the next one there", Need::optional);

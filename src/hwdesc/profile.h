@@ -169,6 +169,7 @@ struct MemoryLevel {          // near to far in Profile::memory
   Knee knee;
   Streamed streamed;
   Streamed passed;            // by the bytes of other data that came in since, of data that was used once
+  Streamed kept;              // the same, of data that was used again and again before
   MemoryBandwidth bandwidth;  // per instance
   Value<Latency> latency;     // load to use
   Loaded loaded;

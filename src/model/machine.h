@@ -45,7 +45,7 @@ struct Level {              // one memory, near to far
   double sharpness = 32;    // p of the bandwidth law; where it is not known, `read` is what all units reach
   double together = 1;      // of the sum of the times of reading and writing, what both take side by side at least
   double apart_read = 1, apart_write = 1;  // times as long per byte, in runs of a few lines that lie apart
-  Falling passed;           // of data used once, by the bytes of other such data that came in since
+  Falling passed, kept;     // of data used once, and of data used again and again before, by the bytes of other data that came in since; `to` 0: not known
   Quantity foreign_fill;    // bytes/s that others bring into an instance meanwhile; 0: not known, or nobody does
   std::optional<double> run_start;         // s beyond streaming that a unit pays for the first line of a run, as those runs showed; nullopt: not measured
   Quantity latency;         // s

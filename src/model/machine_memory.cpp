@@ -106,7 +106,8 @@ class Memories : Resolving {
     if (l.latency.known()) out.latency = {seconds(*l.latency.value), spread_of(l.latency), false, base + ".latency"};
     else if (m_.simt) out.latency = usual_latency(l, out, base + ".latency");
     if (l.outstanding.lines.known()) out.misses_in_flight = l.outstanding.lines.value->v * per_unit(l.outstanding.per);
-    resolve_passed(l.passed, out);
+    resolve_falling(l.passed, out.passed);
+    resolve_falling(l.kept, out.kept);
     out.foreign_fill = bandwidth(l.foreign_fill, base + ".foreign_fill");
     out.write_allocates = l.write == hwdesc::WritePolicy::allocate || l.write == hwdesc::WritePolicy::unknown;
     if (!out.shared) resolve_others(l.bandwidth, base + ".bandwidth.");
@@ -162,10 +163,10 @@ class Memories : Resolving {
     out.end = to * std::pow(to / out.middle, 0.25);
   }
 
-  static void resolve_passed(const hwdesc::Streamed& s, Level& out) {
+  static void resolve_falling(const hwdesc::Streamed& s, Falling& out) {
     if (!s.from.known() || !s.middle.known()) return;
     const double from = s.from.value->v, middle = s.middle.value->v, to = s.to.known() ? s.to.value->v : middle / from * middle;
-    out.passed = {from * std::pow(from / middle, 0.25), middle, 0.5, to * std::pow(to / middle, 0.25)};
+    out = {from * std::pow(from / middle, 0.25), middle, 0.5, to * std::pow(to / middle, 0.25)};
   }
 
   // A probe's capacity is where the latency crosses the geometric middle of two levels: so much of it hits there.

@@ -188,8 +188,8 @@ const model::Level* own_cache(const model::Machine& m) {
 
 const model::Level* last_cache(const model::Machine& m) { return m.levels.size() < 2 ? nullptr : &m.levels[m.levels.size() - 2]; }
 
-// Caches keep what was used again before what comes in for the first time. Assumed: of data that each run reads again this power of the part
-// that is left of data that was used once.
+// Caches keep what was used again before what comes in for the first time. Assumed where nobody has measured how much: of data that each run
+// reads again this power of the part that is left of data that was used once.
 constexpr double kUsedAgain = 0.5;
 
 // The part that a cache of a unit's own, or the last one, still holds when a program comes to it that touches others on its own walk, and brings
@@ -210,7 +210,7 @@ double stays(const model::Machine& m, const model::Level& cache, const CacheStat
     const double seconds = state.now - e.ended + left * e.part * (e.ended - e.began);
     const double foreign = seconds * cache.foreign_fill.value;
     if (cache.passed.to > 0 && e.run != state.runs)
-      sum += std::pow(held(cache.passed, missed + foreign), e.made ? 1 : kUsedAgain);
+      sum += cache.kept.to > 0 ? held(e.made ? cache.kept : cache.passed, missed + foreign) : std::pow(held(cache.passed, missed + foreign), e.made ? 1 : kUsedAgain);
     else
       sum += left_behind(cache, missed, touched, foreign, cache.end);
   }
@@ -269,13 +269,6 @@ HeldByOthers held_by_others(const ir::Program& p, const model::Streams& streams,
   return out;
 }
 
-void remember_code(CacheState& state, int program, const model::Machine& m) {
-  const Range code = code_of(program);
-  const Dealt to_all{code.begin, 0, std::max(1, static_cast<int>(m.units))};
-  cut(state.recent, code);
-  state.recent.insert(state.recent.begin(), {code, static_cast<double>(kCodeBytes), to_all, to_all, false, false, 0, state.now, state.now, 0, 1, {}, 0, ++state.runs});
-}
-
 CodeLost code_lost(const CacheState& before, int program, const model::Machine& m) {
   const model::Level *own = own_cache(m), *last = last_cache(m);
   CodeLost out{1, 1};
@@ -286,6 +279,13 @@ CodeLost code_lost(const CacheState& before, int program, const model::Machine& 
   });
   out.all = std::min(out.all, out.own);
   return out;
+}
+
+void remember_code(CacheState& state, int program, bool several, const model::Machine& m) {
+  const Range code = code_of(program);
+  const Dealt to_all{code.begin, 0, std::max(1, static_cast<int>(m.units))};
+  cut(state.recent, code);
+  state.recent.insert(state.recent.begin(), {code, static_cast<double>(kCodeBytes), to_all, to_all, false, several, 0, state.now, state.now, 0, 1, {}, 0, ++state.runs});
 }
 
 void pass_time(CacheState& state, double seconds) {

@@ -71,7 +71,7 @@ model::Estimate estimate_of(const ir::Plan& plan, const ir::Step& s, const model
 CacheState leave(const ir::Plan& plan, const ir::Step& s, const model::Machine& m, CacheState state, double seconds) {
   state = after(plan.programs[static_cast<size_t>(s.program)], m, std::move(state), where_of(plan, s));
   pass_time(state, seconds);
-  remember_code(state, s.program, m);
+  remember_code(state, s.program, std::ranges::count(plan.steps, s.program, &ir::Step::program) > 1, m);
   return state;
 }
 

@@ -19,8 +19,8 @@ struct HeldByOthers {
 HeldByOthers held_by_others(const ir::Program& p, const model::Streams& streams, const model::Machine& m, const CacheState& before, std::span<const Range> where);
 
 // A step's code lies in the caches like other bytes, behind none of a plan's tensors: what takes longer where a unit's own have
-// lost it, and longer still where all have. Those of one program are one.
-void remember_code(CacheState& state, int program, const model::Machine& m);
+// lost it, and longer still where all have. Those of one program are one; several of them use it again and again.
+void remember_code(CacheState& state, int program, bool several, const model::Machine& m);
 struct CodeLost {
   double own = 0, all = 0;  // parts of it, 0 to 1, that a unit's own caches have lost, and all caches; all <= own
 };

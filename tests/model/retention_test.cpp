@@ -90,6 +90,31 @@ TEST(Retention, OfWhatWasMadeGoesByWhatCameInSince) {
   EXPECT_LT(far(false, 40 * kKiB), far(true, 40 * kKiB)) << "what is used again is kept before";
 }
 
+// What programs wrote lies where others have been again and again, which a cache may keep longer.
+TEST(Retention, OfWhatWasMadeIsWhatIsKeptOfDataThatWasUsedBefore) {
+  hwdesc::Target t = with_streamed({kib(128), kib(256), kib(768)});
+  t.profile.memory[2].passed = {kib(16), kib(64), kib(160)};
+  t.profile.memory[2].kept = {kib(64), kib(256), kib(640)};
+  const model::Machine m = machine(t);
+  const ir::Program p = product(8, 64, 128, 32);
+  const std::vector<simulator::Range> where = simulator::ranges_apart(p);
+  const auto far = [&](bool made, double missed) {
+    simulator::CacheState state = simulator::after(p, m, {}, where);
+    for (simulator::CacheState::Entry& e : state.recent) e.made = made;
+    const auto bytes = static_cast<int64_t>(40 * kKiB);
+    const simulator::Dealt whole{-bytes, bytes, 1};
+    state.recent.insert(state.recent.begin(), {{-bytes, 0}, 40 * kKiB, whole, whole, false, false, missed});
+    state.recent.front().run = ++state.runs;
+    for (const model::Term& term : simulator::estimate(p, m, state, where).terms)
+      if (term.name == "l3<-dram") return term.seconds;
+    return -1.0;
+  };
+  EXPECT_EQ(far(false, 0), 0);
+  EXPECT_EQ(far(true, 0), 0);
+  EXPECT_GT(far(true, 64 * kKiB), 0);
+  EXPECT_NEAR(far(true, 64 * kKiB), 0.2 * far(false, 64 * kKiB), 0.05 * far(false, 64 * kKiB)) << "a tenth is lost, or half";
+}
+
 // A step finds in the last cache what those before it have not driven out: what they found there themselves drives out nothing.
 TEST(Retention, OfAPlansDataGoesByWhatItsOtherStepsMiss) {
   const model::Machine m = machine(with_streamed({kib(128), kib(256), kib(768)}));

@@ -201,6 +201,7 @@ double once_behind(double bytes) {
   return held / kOnce.bandwidth + (1 - held) / kFarBandwidth;
 }
 
+constexpr double kKeptLonger = 2;  // what was used before, behind so many times as much
 const std::vector<double> kPauses = {0.03e-3, 0.3e-3, 1e-3, 3e-3, 10e-3, 30e-3};
 
 // Others bring in `foreign` bytes a second.
@@ -208,6 +209,8 @@ Observations used_once(double foreign, const std::vector<double>& pauses = kPaus
   Observations out;
   for (const double pause : pauses) out.points.push_back(test::block("untouched", "pause", {{"units", kUnits}, {"idle", pause}}, once_behind(foreign * pause)));
   for (double bytes = kMiB; bytes <= 64 * kMiB; bytes *= 2) out.points.push_back(test::block("untouched", "passed", {{"units", kUnits}, {"bytes", bytes}}, once_behind(bytes)));
+  for (double bytes = kMiB; bytes <= 64 * kMiB; bytes *= 2)
+    out.points.push_back(test::block("untouched", "kept", {{"units", kUnits}, {"bytes", bytes}}, once_behind(bytes / kKeptLonger)));
   return out;
 }
 
@@ -223,6 +226,9 @@ TEST(Passed, IsWhereDataThatWasUsedOnceIsGivenUp) {
   EXPECT_LT(octaves_apart(l.passed.from, footprint_of(kOnce, 0.9)), 0.3);
   EXPECT_LT(octaves_apart(l.passed.middle, footprint_of(kOnce, 0.5)), 0.1);
   EXPECT_LT(octaves_apart(l.passed.to, footprint_of(kOnce, 0.1)), 0.1);
+  EXPECT_LT(octaves_apart(l.kept.from, kKeptLonger * footprint_of(kOnce, 0.9)), 0.3);
+  EXPECT_LT(octaves_apart(l.kept.middle, kKeptLonger * footprint_of(kOnce, 0.5)), 0.1);
+  EXPECT_LT(octaves_apart(l.kept.to, kKeptLonger * footprint_of(kOnce, 0.1)), 0.1);
   EXPECT_LT(octaves_apart(last_cache(used_once(0), "unit").passed.middle, footprint_of(kOnce, 0.5) / kUnits), 0.1) << "each unit's own";
   EXPECT_FALSE(last_cache({}).passed.middle.known());
 }

@@ -100,7 +100,8 @@ void run_ends(Session& s) {
 
 // Every unit writes what only the last cache will hold, reads other bytes that drive it out of the caches before that one, and reads it for
 // the first time behind so many bytes that all units read, or behind so many seconds in which they only add: what was driven out of the
-// last cache meanwhile takes as long as far memory. Seconds per byte of all.
+// last cache meanwhile takes as long as far memory. The same of bytes that it has read and written from there a few times before: some caches
+// keep their places. Seconds per byte of all.
 void run_untouched(Session& s) {
   const size_t n = s.known.levels.knees.size();
   if (s.device.threads || s.device.simulated || n < 2) return;  // nobody knows which unit a group is on; nobody else uses simulated ones
@@ -111,6 +112,8 @@ void run_untouched(Session& s) {
   const int buffer = s.bench.allocate(room);
   Way way(room);  // so long that no cache knows what comes next
   const auto pass = [&](const char* access, int64_t blocks, int64_t first) { return s.bench.launch(pass_over(s, access, buffer, blocks, first), 1); };
+  const int again = s.bench.allocate(units * part * kBlockBytes);
+  const auto own = [&](const char* access) { return s.bench.launch(pass_over(s, access, again, part), 1); };
   const runtime::Launch drives_out = s.bench.launch(pass_over(s, "read", s.bench.allocate(units * hot * kBlockBytes), hot), 1);
   const std::vector<int64_t> between = passing_blocks(s.known, units, part, way.blocks());
   // Of as long a time each, whatever the clock did when the others were measured.
@@ -120,14 +123,20 @@ void run_untouched(Session& s) {
     const runtime::Launch measured = s.bench.launch(job, some);
     return s.bench.launch(job, std::min(job.most, static_cast<int64_t>(static_cast<double>(some) * seconds / s.bench.run({&measured, 1}).at(0)) + 1));
   };
-  s.rounds(std::size(kIdle) + between.size(), [&](size_t turn) {
-    const bool pause = turn < std::size(kIdle);
-    const int64_t passing = pause ? 0 : between[turn - std::size(kIdle)];
+  const size_t once = std::size(kIdle) + between.size();  // then those that were used before
+  s.rounds(once + between.size(), [&](size_t turn) {
+    const bool pause = turn < std::size(kIdle), used = turn >= once;
+    const int64_t passing = pause ? 0 : between[turn - (used ? once : std::size(kIdle))];
     const runtime::Launch idle = pause ? adding(kIdle[turn]) : runtime::Launch{};
-    Observation o{"untouched", pause ? "pause" : "passed", {{"part", double(part * kBlockBytes)}, {"units", double(units)}}, "s", {}, {}, 0, {}};
+    Observation o{"untouched", pause ? "pause" : used ? "kept" : "passed", {{"part", double(part * kBlockBytes)}, {"units", double(units)}}, "s", {}, {}, 0, {}};
     pause ? o.at["idle"] = kIdle[turn] : o.at["bytes"] = static_cast<double>(units * passing * kBlockBytes);
     for (int i = 0; i < 3; ++i)
       s.bench.sample(o, [&] {
+        if (used) {
+          const runtime::Launch others = pass("read", passing, way.next(units * passing));
+          const std::vector<runtime::Launch> list = {own("write"), drives_out, own("read"), drives_out, own("write"), drives_out, others, own("read")};
+          return s.bench.run(list).back() / static_cast<double>(units * part * kBlockBytes);
+        }
         const int64_t mine = way.next(units * part);
         const std::vector<runtime::Launch> list = {pass("write", part, mine), drives_out, pause ? idle : pass("read", passing, way.next(units * passing)), pass("read", part, mine)};
         return s.bench.run(list).back() / static_cast<double>(units * part * kBlockBytes);

@@ -256,21 +256,41 @@ void add_streamed(std::vector<MemoryLevel>& memory, std::span<const Sweep> sweep
   }
 }
 
+namespace {
+
+// By the bytes of others; empty without enough of them.
+std::vector<CurvePoint> behind_others(const Observations& all, const char* what) {
+  std::vector<CurvePoint> out;
+  for (const double bytes : values_of(select(all, "untouched", what), "bytes"))
+    out.push_back({bytes, summarize(select(all, "untouched", what, {{"bytes", bytes}}), Estimator::throughput)->value});
+  if (out.size() < kFewest) out.clear();
+  return out;
+}
+
+// The first point stands for one behind as good as nothing, which takes `near`.
+Streamed held_behind(std::vector<CurvePoint> curve, double near, double far, double parts, const char* method) {
+  curve.insert(curve.begin(), {curve.front().bytes / 2, near});
+  return held_on(rising(curve), {near, far, parts}, method);
+}
+
+}  // namespace
+
 void add_passed(const Observations& all, double units, MemoryLevel& to) {
-  const std::vector<double> pauses = values_of(select(all, "untouched", "pause"), "idle"), sizes = values_of(select(all, "untouched", "passed"), "bytes");
-  if (pauses.size() < 2 || sizes.size() < kFewest) return;
-  const auto behind = [&](const char* what, const char* condition, double value) { return summarize(select(all, "untouched", what, {{condition, value}}), Estimator::throughput); };
-  const double near = behind("pause", "idle", pauses.front())->value;
-  std::vector<CurvePoint> curve = {{sizes.front() / 2, near}};  // as good as nothing
-  for (const double bytes : sizes) curve.push_back({bytes, behind("passed", "bytes", bytes)->value});
-  curve = rising(curve);
-  const double far = curve.back().seconds;
+  const std::vector<double> pauses = values_of(select(all, "untouched", "pause"), "idle");
+  const std::vector<CurvePoint> once = behind_others(all, "passed"), again = behind_others(all, "kept");
+  if (pauses.size() < 2 || once.empty()) return;
+  const auto behind = [&](double pause) { return *summarize(select(all, "untouched", "pause", {{"idle", pause}}), Estimator::throughput); };
+  const double near = behind(pauses.front()).value, far = rising(once).back().seconds;
   if (far < kShows * near) {
     to.passed.from = to.passed.middle = to.passed.to = unknown_value<Bytes>("what it loses can not be told from what it holds");
     to.foreign_fill = unknown_value<Bandwidth>(to.passed.from.note);
     return;
   }
-  to.passed = held_on(curve, {near, far, to.per == "unit" ? 1 / units : 1}, "all units reading what each wrote once, behind so much other data");
+  // Behind a few others' lines that are in no other cache a read takes longer though nothing is lost: they have to go there first.
+  const double held = again.empty() ? near : again.front().seconds, parts = to.per == "unit" ? 1 / units : 1;
+  to.passed = held_behind(once, std::max(near, std::min(held, once.front().seconds)), far, parts, "all units reading what each wrote once, behind so much other data");
+  if (const double last = again.empty() ? 0 : rising(again).back().seconds; last > kShows * held)
+    to.kept = held_behind(again, held, last, parts, "all units reading what each has used a few times, behind so much other data");
   if (!to.passed.from.known() || !to.passed.middle.known()) return;
   const auto part_held = [&](double seconds) { return std::clamp((far - seconds) / (far - near), 0.0, 1.0); };
   const auto rate = [&](double pause, double part) { return bytes_held(to.passed, std::clamp(part, kHardly, kNearly)) / pause; };
@@ -278,7 +298,7 @@ void add_passed(const Observations& all, double units, MemoryLevel& to) {
   Measured m;
   double last = 1;  // held behind the longest pause
   for (const double pause : pauses) {
-    const Summary s = *behind("pause", "idle", pause);
+    const Summary s = behind(pause);
     m.n += s.n;
     last = part_held(s.value);
     if (last > kNearly || last < kHardly) continue;

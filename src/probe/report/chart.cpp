@@ -118,6 +118,9 @@ const std::vector<Row>& table() {
       {"Bandwidth", "Read for the first time behind other data, all units", "untouched", "passed", "bytes", "",
        {"bytes of other data", Kind::bytes, true}, {"read, all units together", Kind::bytes_per_second, true}, Show::rate, kThroughput, nullptr,
        "The same behind other data that all units read meanwhile, for the first time too: some caches keep what was used again and give this up first."},
+      {"Bandwidth", "Read again behind other data, all units", "untouched", "kept", "bytes", "",
+       {"bytes of other data", Kind::bytes, true}, {"read, all units together", Kind::bytes_per_second, true}, Show::rate, kThroughput, nullptr,
+       "The same, of what all units have read and written a few times before."},
       {"Bandwidth", "Bandwidth of the caches", "bandwidth", "", "bytes", "units",
        {"bytes of each unit", Kind::bytes, true}, {"all units together", Kind::bytes_per_second, true}, Show::rate, kThroughput, nullptr,
        "Streams inside each level, with one unit and with all. Copies count bytes read plus bytes written. "
