@@ -25,8 +25,9 @@ struct CacheState {
     Dealt touched;         // by the program that touched it last
     Dealt wrote;           // by the one that wrote it last
     bool written = false;  // they are one: what a unit has of it nobody else has
-    bool made = false;     // some program wrote it: values that are used a few times at once before others take their place, again and again
+    bool made = false;     // some program wrote it: values that are used once, or a few times at once, before others take their place
     double missed = 0;     // bytes of it that no cache held when it was touched last
+    double again = 0;      // the part of it whose place had been used again and again just before
     double began = 0, ended = 0;  // when the program that touched it last did
     double beside = 0;     // bytes of others that a unit touched there from one walk through it to the next
     double part = 1;       // of what it did, the last such walk

@@ -245,6 +245,19 @@ TEST(Infer, AStepInOneKernelIsABarrierAndALaunchAStep) {
   EXPECT_NEAR(api.device_barrier.value->v, 2e-7, 1e-9);
 }
 
+// A host had the units near each other for so many blocks, and apart for ten.
+TEST(Infer, StepsAreOfUnitsNearEachOtherWhereEnoughBlocksShowThem) {
+  const auto step = [](int near) {
+    Observations o = made_machine();
+    for (int i = 0; i < near + 10; ++i) o.points.push_back(block("launch", "step", {{"units", 4}}, i < near ? 80e-9 : 400e-9));
+    return inferred(o).apis.at(0).launch.stream.value->v;
+  };
+  EXPECT_NEAR(step(0), 400e-9, 1e-9);
+  EXPECT_NEAR(step(1), 400e-9, 40e-9) << "by chance";
+  EXPECT_NEAR(step(3), 80e-9, 1e-9);
+  EXPECT_NEAR(step(10), 80e-9, 1e-9);
+}
+
 TEST(Infer, CodeThatIsNotAtHandCostsWhatItTakesLongerAndNothingWhereTheTimesMeet) {
   Observations o = made_machine();
   const auto cold = [&] { return inferred(o).apis.at(0).launch.cold; };

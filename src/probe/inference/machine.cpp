@@ -1,5 +1,6 @@
 // Identity, clocks, units, costs of launching.
 #include <algorithm>
+#include <limits>
 #include <fmt/format.h>
 
 #include "probe/inference/doubts.h"
@@ -91,6 +92,20 @@ std::optional<Summary> launch_time(const Observations& all, const std::string& w
   return summarize(select(all, "launch", what), Estimator::throughput);
 }
 
+// A host that runs units now near each other, now apart: blocks of steps between units are of the one or of the other. What else is measured of units
+// is the best they reach, so it is of those near each other where enough blocks show them.
+std::vector<Observation> with_units_near(std::vector<Observation> blocks) {
+  constexpr double kLonger = 2;  // times as long as the quickest block's
+  constexpr size_t kEnough = 3;
+  std::vector<Observation> near;
+  double least = std::numeric_limits<double>::infinity();
+  for (const Observation& o : blocks)
+    if (!o.samples.empty()) least = std::min(least, quantile(o.samples, 0.5));
+  for (const Observation& o : blocks)
+    if (!o.samples.empty() && quantile(o.samples, 0.5) < kLonger * least) near.push_back(o);
+  return near.size() >= kEnough ? near : blocks;
+}
+
 // The difference of two long steps is a cost where it nearly never is nothing; else it is their noise.
 bool is_a_cost(const std::vector<Observation>& blocks) {
   std::vector<double> samples;
@@ -155,7 +170,7 @@ void add_api(const Observations& all, const Known& known, Profile& to) {
   add_limits(all, api);
   if (const auto s = launch_time(all, "eager"))
     api.launch.eager = seconds_value(scaled(*s, 1), "one launch on all units, waited for, seen from outside");
-  if (const auto s = launch_time(all, "step")) {
+  if (const auto s = summarize(with_units_near(select(all, "launch", "step")), Estimator::throughput)) {
     api.launch.stream = seconds_value(scaled(*s, 1), "200 steps of one empty group per unit in one run, per step");
     if (all.fact("threads") == "own")
       api.device_barrier = seconds_value(scaled(*s, 1), "the same steps: an empty step is its barrier");
