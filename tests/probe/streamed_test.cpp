@@ -226,6 +226,10 @@ TEST(Passed, IsWhereDataThatWasUsedOnceIsGivenUp) {
   EXPECT_LT(octaves_apart(l.passed.from, footprint_of(kOnce, 0.9)), 0.3);
   EXPECT_LT(octaves_apart(l.passed.middle, footprint_of(kOnce, 0.5)), 0.1);
   EXPECT_LT(octaves_apart(l.passed.to, footprint_of(kOnce, 0.1)), 0.1);
+  for (const Value<hwdesc::Bytes>* v : {&l.passed.middle, &l.kept.middle}) {
+    EXPECT_LE(v->low->v, v->value->v / 4 + 1) << "others come and go";
+    EXPECT_GE(v->high->v, v->value->v * 4 - 1);
+  }
   EXPECT_LT(octaves_apart(l.kept.from, kKeptLonger * footprint_of(kOnce, 0.9)), 0.3);
   EXPECT_LT(octaves_apart(l.kept.middle, kKeptLonger * footprint_of(kOnce, 0.5)), 0.1);
   EXPECT_LT(octaves_apart(l.kept.to, kKeptLonger * footprint_of(kOnce, 0.1)), 0.1);

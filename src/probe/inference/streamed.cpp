@@ -267,10 +267,19 @@ std::vector<CurvePoint> behind_others(const Observations& all, const char* what)
   return out;
 }
 
-// The first point stands for one behind as good as nothing, which takes `near`.
+// The first point stands for one behind as good as nothing, which takes `near`. Who else fills the cache comes and goes: probes of one night had up to
+// kOtherHours times as much or as little.
 Streamed held_behind(std::vector<CurvePoint> curve, double near, double far, double parts, const char* method) {
+  constexpr double kOtherHours = 4;
   curve.insert(curve.begin(), {curve.front().bytes / 2, near});
-  return held_on(rising(curve), {near, far, parts}, method);
+  Streamed out = held_on(rising(curve), {near, far, parts}, method);
+  for (Value<Bytes>* v : {&out.from, &out.middle, &out.to}) {
+    if (!v->known()) continue;
+    v->low = Bytes{std::min(v->low->v, std::round(v->value->v / kOtherHours))};
+    v->high = Bytes{std::max(v->high->v, std::round(v->value->v * kOtherHours))};
+    v->note = "while the probe ran: others fill the cache more or less in other hours";
+  }
+  return out;
 }
 
 }  // namespace
