@@ -120,6 +120,27 @@ TEST(Retention, OfWhatWasMadeIsPartlyAsOfWhatWasUsedBefore) {
   EXPECT_EQ(made, 1) << "the product";
 }
 
+// Two halves of the columns one after the other, each for four pairs of rows: the right operand's are done with at the end of their half, the
+// output's at the end of their rows in it.
+TEST(Retention, KnowsWhenAWalkCameToAPlaceForTheLastTime) {
+  const model::Machine m = machine(small_cpu(4, 1));
+  const ir::Program p = product(8, 64, 128, 32);
+  const std::vector<simulator::Range> where = simulator::ranges_apart(p);
+  int seen = 0;
+  for (const simulator::CacheState::Entry& e : simulator::after(p, m, {}, where).recent) {
+    if (e.range == where[1]) {
+      for (const size_t i : {size_t{0}, size_t{1}}) EXPECT_TRUE(e.last[i] >= 0.375 && e.last[i] <= 0.5) << e.last[i];
+      for (const size_t i : {size_t{2}, size_t{3}}) EXPECT_TRUE(e.last[i] >= 0.875 && e.last[i] <= 1) << e.last[i];
+      ++seen;
+    }
+    if (e.range == where[2]) {
+      for (size_t i = 0; i < e.last.size(); ++i) EXPECT_NEAR(e.last[i], (static_cast<double>(i) + 0.5) / 4, 0.13);
+      ++seen;
+    }
+  }
+  EXPECT_EQ(seen, 2);
+}
+
 // A step finds in the last cache what those before it have not driven out: what they found there themselves drives out nothing.
 TEST(Retention, OfAPlansDataGoesByWhatItsOtherStepsMiss) {
   const model::Machine m = machine(with_streamed({kib(128), kib(256), kib(768)}));

@@ -128,10 +128,31 @@ TEST(Traffic, LinesOfRowsThatShareASetComeOneAfterTheOther) {
   told.profile.memory[0].set_turn_changed.value = hwdesc::Latency{30e-9, ""};
   untold.profile.memory[1].latency.value = hwdesc::Latency{5e-9, ""};
   EXPECT_NEAR(term(simulator::estimate(p, machine(told), {}, {}), "sets"), 5e-9 * (lines(256) - changed(256)) + 15e-9 * changed(256), 1e-15);
+  const double near = term(simulator::estimate(p, machine(told), {}, {}), "sets"), read = 5e-9 * (lines(256) - changed(256));
+  told.profile.memory[1].latency.value = hwdesc::Latency{4e-9, ""};
+  told.profile.memory[2].latency.value = hwdesc::Latency{4e-9, ""};
+  EXPECT_DOUBLE_EQ(term(simulator::estimate(p, machine(told), {}, {}), "sets"), near);
+  told.profile.memory[2].latency.value = hwdesc::Latency{12e-9, ""};
+  const double far = term(simulator::estimate(p, machine(told), {}, {}), "sets");
+  EXPECT_GT(far, near + 0.05 * read) << "lines from behind the second cache hold it up longer";
+  EXPECT_LE(far, near + read);
   const model::Estimate assumed = simulator::estimate(p, machine(untold), {}, {});
   EXPECT_GT(term(assumed, "sets"), 0.3 * 5e-9 * lines(256));
   EXPECT_LT(term(assumed, "sets"), 5e-9 * lines(256));
   for (const char* path : {"memory.l1.set_turn", "memory.l1.set_turn_changed"}) EXPECT_NE(std::ranges::find(assumed.assumed, path), assumed.assumed.end()) << path;
+}
+
+// As many sets as lines a page apart say that there are, where no ways are told.
+TEST(Traffic, LinesAPageApartSayHowRowsCrowd) {
+  hwdesc::Target t = small_cpu(4, 1);
+  hwdesc::MemoryLevel& l2 = t.profile.memory[1];
+  l2.capacity.value = hwdesc::Bytes{65536};
+  l2.line.value = hwdesc::Bytes{64};
+  l2.ways.value.reset();
+  l2.page_lines.value = hwdesc::Count{60};
+  EXPECT_EQ(machine(t).levels[1].sets, 16);
+  l2.ways.value = hwdesc::Count{4};
+  EXPECT_EQ(machine(t).levels[1].sets, 256);
 }
 
 // Sums of `rows` rows, a line of each at a time, which are in memory while the reduction goes on: `columns` of 4 bytes apart.

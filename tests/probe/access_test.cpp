@@ -149,6 +149,14 @@ TEST(Access, LinesAPageApartThatTheSecondCacheHolds) {
   EXPECT_NE(told(10000, 4096).note, "");
 }
 
+TEST(Access, PartsOfLinesAreStoredByVectorsOfHalfOneAtMost) {
+  const std::vector<int> all = {4, 8, 16}, narrow = {4}, wide = {16};
+  EXPECT_EQ(row_lanes("sets_write", all), 8);
+  EXPECT_EQ(row_lanes("sets_read", all), 16);
+  EXPECT_EQ(row_lanes("sets_write", narrow), 4);
+  EXPECT_EQ(row_lanes("sets_write", wide), 16) << "there are no others";
+}
+
 // Lines that meet in a set of the nearest cache, 32 KiB in 8 ways or in 2, and as many side by side; a clock of 2 GHz.
 TEST(Access, HowFastASetTakesLines) {
   const auto told_both = [](double meeting, double beside, double changed, double ways) {
