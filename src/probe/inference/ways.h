@@ -29,7 +29,7 @@ struct Turns {
   bool in_one_set = false, changed = false;
   int64_t lines = 0, apart = 0;
   int64_t bytes() const { return lines * apart; }
-  const char* what() const { return changed ? "turns_changed" : "turns"; }
+  const char* what() const { return changed ? "changed" : "turns"; }
 };
 std::vector<Turns> turns_of(const Known& known);
 

@@ -81,7 +81,7 @@ const std::vector<Row>& table() {
       {"Latency of memory", "Lines a page apart", "ways", "pages", "lines", "stride",
        {"lines", Kind::count, true}, {"time of one load", Kind::seconds, true}, Show::time, kLatency, nullptr,
        "Chases through lines 4 KiB apart, which meet in few sets: the time rises where one level holds no more of them."},
-      {"Latency of memory", "Lines that meet in a set", "ways", "turns turns_changed", "lines", "stride",
+      {"Latency of memory", "Lines that meet in a set", "ways", "turns changed", "lines", "stride",
        {"lines", Kind::count, true}, {"time of each", Kind::seconds, true}, Show::time, kLatency, nullptr,
        "Vector loads that nothing waits for, of pages' first lines, which share the sets that pages begin in, and of lines side by side; stores to parts of those first lines.", false, true},
       {"Latency of memory", "Misses side by side", "outstanding", "chases", "chains", "level groups",
