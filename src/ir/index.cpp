@@ -202,6 +202,25 @@ Range range_of(const Index& a, Ranges ranges) {
   return r;
 }
 
+Reach reach_of(const Index& a, Ranges ranges) {
+  std::vector<std::pair<int64_t, int64_t>> progressions;  // distance, number
+  for (const Term& t : a.terms) {
+    const Range r = range_of_term(t, ranges);
+    const int64_t distance = std::abs(t.coeff);
+    if (r.high > r.low) progressions.emplace_back(distance, (r.high - r.low) / distance + 1);
+  }
+  std::ranges::sort(progressions);
+  Reach out;
+  for (const auto& [distance, number] : progressions) {
+    const bool even = out.count == 1 || (distance % out.step == 0 && distance <= out.span - 1 + out.step && (out.count - 1) * out.step == out.span - 1);
+    if (out.count == 1) out.step = distance;
+    out.span += (number - 1) * distance;
+    out.count = even ? (out.span - 1) / out.step + 1 : std::min(out.count * number, out.span);
+    if (!even) out.step = 1;
+  }
+  return out;
+}
+
 int64_t evaluate(const Index& a, std::span<const int64_t> values) {
   int64_t sum = a.offset;
   for (const Term& t : a.terms) {

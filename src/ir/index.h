@@ -60,6 +60,14 @@ Index simplify(const Index& a, Ranges ranges);
 // The tightest interval that interval arithmetic gives; exact for affine expressions.
 Range range_of(const Index& a, Ranges ranges);
 
+// The different values over the ranges: from the first to the last one `span` integers, of which `count` at most are taken on, `step` apart (1 where
+// distances differ). Exact for affine expressions whose strides are multiples of each other, or lie further apart than what smaller ones cover.
+struct Reach {
+  int64_t span = 1, count = 1, step = 1;
+  bool operator==(const Reach&) const = default;
+};
+Reach reach_of(const Index& a, Ranges ranges);
+
 int64_t evaluate(const Index& a, std::span<const int64_t> values);
 
 // Every variable replaced by the expression `with(var)` (nested ones too), unsimplified.

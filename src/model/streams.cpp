@@ -38,31 +38,35 @@ std::vector<ir::Index> index_of(const ir::Program& p, const Stream& s) {
   return own;
 }
 
-// Extents per logical dimension over a tile of the anchor's axes, clipped to the tensor.
-std::vector<int64_t> region(const ir::Program& p, const Stream& s, const std::vector<int64_t>& tile) {
+// Within a dimension; what is left of positions apart begins with the first.
+ir::Reach clipped(ir::Reach v, int64_t extent) {
+  if (v.span <= extent) return v;
+  return {extent, std::min(v.count, (extent - 1) / v.step + 1), v.step};
+}
+
+// Positions per logical dimension that a tile of the anchor's axes touches, clipped to the tensor.
+std::vector<ir::Reach> region(const ir::Program& p, const Stream& s, const std::vector<int64_t>& tile) {
   const ir::Tensor& t = p.graph.tensors[static_cast<size_t>(s.tensor)];
+  const auto all_of = [](int64_t n) { return ir::Reach{n, n, 1}; };
+  std::vector<ir::Reach> out;
+  const ir::Read* r = s.written ? nullptr : read_of(p, s);
+  if (r == nullptr) {
+    for (size_t d = 0; d < t.shape.size(); ++d) out.push_back(all_of(tile[d]));
+    return out;
+  }
   std::vector<ir::Range> ranges;
   for (int64_t e : tile) ranges.push_back({0, e - 1});
-  std::vector<int64_t> out;
-  if (const ir::Read* r = read_of(p, s); r != nullptr && !s.written) {
-    const ir::Node& n = p.graph.nodes[static_cast<size_t>(s.node)];
-    for (size_t d = 0; d < r->index.size(); ++d) {
-      if (r->lookup && r->lookup->dim == static_cast<int>(d)) {
-        out.push_back(std::min(positions(n, *r->lookup, tile), t.shape[d]));
-        continue;
-      }
-      const ir::Range range = ir::range_of(r->index[d], ranges);
-      out.push_back(std::min(range.high - range.low + 1, t.shape[d]));
-    }
-  } else {
-    for (size_t d = 0; d < t.shape.size(); ++d) out.push_back(tile[d]);
+  const ir::Node& n = p.graph.nodes[static_cast<size_t>(s.node)];
+  for (size_t d = 0; d < r->index.size(); ++d) {
+    const bool looked_up = r->lookup && r->lookup->dim == static_cast<int>(d);
+    out.push_back(clipped(looked_up ? all_of(positions(n, *r->lookup, tile)) : ir::reach_of(r->index[d], ranges), t.shape[d]));
   }
   return out;
 }
 
 // Physical dimensions that are wholly covered from the inside are one run.
-Footprint shape_of(const ir::Layout& layout, const std::vector<int64_t>& full, const std::vector<int64_t>& extent,
-                   double element) {
+Footprint shape_of(const ir::Layout& layout, const std::vector<int64_t>& full, const std::vector<ir::Reach>& extent,
+                   double element, double line) {
   Footprint f;
   f.rows = 1;
   f.run = f.span = element;
@@ -70,20 +74,24 @@ Footprint shape_of(const ir::Layout& layout, const std::vector<int64_t>& full, c
   bool contiguous = true;
   for (size_t p = layout.dims.size(); p-- > 0;) {
     const ir::PhysicalDim& d = layout.dims[p];
-    const int64_t e = extent[static_cast<size_t>(d.dim)];
-    int64_t n = (e + d.div - 1) / d.div;
+    const ir::Reach& e = extent[static_cast<size_t>(d.dim)];
+    const double next = stride * static_cast<double>(e.step);
+    const bool apart = e.step > 1 && next > line && d.div == 1 && d.mod == 0;
+    int64_t n = (e.span + d.div - 1) / d.div;
     if (d.mod > 0) n = std::min(n, d.mod);
     n = std::min(n, full[p]);
     f.span += static_cast<double>(n - 1) * stride;
-    if (contiguous) {
+    const int64_t touched = next > line ? std::min(n, e.count) : n;
+    if (contiguous && !apart) {
       f.run *= static_cast<double>(n);
       contiguous = n == full[p];
     } else {
-      if (n > 1 && f.stride == 0) {
-        f.stride = stride;
-        f.near_rows = static_cast<double>(n);
+      contiguous = false;
+      if (touched > 1 && f.stride == 0) {
+        f.stride = apart ? next : stride;
+        f.near_rows = static_cast<double>(touched);
       }
-      f.rows *= static_cast<double>(n);
+      f.rows *= static_cast<double>(touched);
     }
     stride *= static_cast<double>(full[p]);
   }
@@ -114,6 +122,7 @@ Streams streams_of(const ir::Program& p) {
       if (p.staging[static_cast<size_t>(i)].read != r) continue;
       Stream copy = s;
       copy.staging = i;
+      copy.whole = s.whole = true;
       out.streams.push_back(copy);
       s.until = static_cast<size_t>(lower::staging_place(p, out.nest, p.staging[static_cast<size_t>(i)]) + 1);
     }
@@ -143,6 +152,11 @@ Streams streams_of(const ir::Program& p) {
   output.until = out.nest.first_inner;
   out.streams.push_back(std::move(output));
   return out;
+}
+
+bool leaves_out(const ir::Program& p, const Stream& s) {
+  const ir::Read* r = s.written || s.whole ? nullptr : read_of(p, s);
+  return r != nullptr && std::ranges::any_of(r->index, [](const ir::Index& i) { return std::ranges::any_of(i.terms, [](const ir::Term& t) { return std::abs(t.coeff) > 1; }); });
 }
 
 double Footprint::bytes(double line) const {
@@ -183,10 +197,13 @@ struct Stored {
         shape(of.staging >= 0 ? lower::staged_shape(p, p.staging[static_cast<size_t>(of.staging)]) : t.shape),
         full(ir::physical_shape(layout, shape)) {}
 
-  Footprint within(const std::vector<int64_t>& tile) const {
-    std::vector<int64_t> extent = region(p, stream, tile);
-    for (size_t d = 0; d < extent.size(); ++d) extent[d] = std::min(extent[d], shape[d]);
-    return shape_of(layout, full, extent, ir::bytes_of(t.dtype));
+  Footprint within(const std::vector<int64_t>& tile, double line) const {
+    std::vector<ir::Reach> extent = region(p, stream, tile);
+    for (size_t d = 0; d < extent.size(); ++d) {
+      extent[d] = clipped(extent[d], shape[d]);
+      if (stream.whole) extent[d] = {extent[d].span, extent[d].span, 1};
+    }
+    return shape_of(layout, full, extent, ir::bytes_of(t.dtype), line);
   }
 
   const ir::Program& p;
@@ -208,11 +225,11 @@ std::vector<int64_t> covered_by_unit(const ir::Program& p, const lower::Nest& ne
 
 }  // namespace
 
-Footprint part_of_unit(const ir::Program& p, const Streams& s, const Stream& stream, double units) {
-  return Stored(p, stream).within(covered_by_unit(p, s.nest, units));
+Footprint part_of_unit(const ir::Program& p, const Streams& s, const Stream& stream, double units, double line) {
+  return Stored(p, stream).within(covered_by_unit(p, s.nest, units), line);
 }
 
-std::vector<Footprint> footprints(const ir::Program& p, const Streams& s, const Stream& stream) {
+std::vector<Footprint> footprints(const ir::Program& p, const Streams& s, const Stream& stream, double line) {
   const Stored stored(p, stream);
   std::vector<int64_t> tile = covered(p, s.nest, 0);
   std::vector<Footprint> out;
@@ -225,7 +242,7 @@ std::vector<Footprint> footprints(const ir::Program& p, const Streams& s, const 
         continue;
       }
     }
-    out.push_back(stored.within(tile));
+    out.push_back(stored.within(tile, line));
   }
   return out;
 }
@@ -246,7 +263,7 @@ std::vector<double> accessed_bytes(const ir::Program& p, const Streams& s, const
 
 SharedEnds shared_ends(const ir::Program& p, const Streams& s, double units) {
   if (s.nest.loops.empty() || !s.nest.loops[0].group || units <= 1) return {};
-  const Footprint f = part_of_unit(p, s, s.streams.back(), units);
+  const Footprint f = part_of_unit(p, s, s.streams.back(), units, 0);
   return f.rows > 1 ? SharedEnds{f.rows, f.run} : SharedEnds{};
 }
 

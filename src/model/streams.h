@@ -19,6 +19,7 @@ struct Stream {
   bool read = true;
   int node = 0;                 // node that touches it
   std::vector<char> moves;      // per anchor axis: does the address change with it
+  bool whole = false;           // what lies between the positions that are read, too: copies are whole regions
   bool once = false;            // every element is touched exactly once, whatever the loops
   size_t until = 0;             // loops from this depth on do not touch it (copies); nest size: all do
 };
@@ -30,6 +31,9 @@ struct Streams {
 
 // Streams of the register tile's code, and of the copies of staged operands.
 Streams streams_of(const ir::Program& p);
+
+// May there be positions between those that it reads, as strides leave them?
+bool leaves_out(const ir::Program& p, const Stream& s);
 
 // What one run of the loops inside a depth touches of a stream: its operand's region over the
 // tile those loops cover, in the stream's layout, as rows of contiguous bytes.
@@ -50,11 +54,11 @@ struct Footprint {
   double crowding(double line) const;
 };
 
-// At every depth 0..stream.until.
-std::vector<Footprint> footprints(const ir::Program& p, const Streams& s, const Stream& stream);
+// At every depth 0..stream.until. Positions further apart than `line` bytes, as strides leave them, are rows of their own.
+std::vector<Footprint> footprints(const ir::Program& p, const Streams& s, const Stream& stream, double line);
 
 // Of the whole program, the part of the first one of `units` units, which deal the outermost loop's trips out.
-Footprint part_of_unit(const ir::Program& p, const Streams& s, const Stream& stream, double units);
+Footprint part_of_unit(const ir::Program& p, const Streams& s, const Stream& stream, double units, double line);
 
 // Per stream the bytes of lines that its loads and stores touch, one access after the other: what a
 // cache that keeps nothing would fetch. A vector touches the lines it is long, or a second one where it

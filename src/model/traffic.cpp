@@ -27,11 +27,19 @@ struct View {
   std::vector<Footprint> whole;                // [stream]: depth 0
 };
 
+Stream spanned(Stream s) {
+  s.whole = true;
+  return s;
+}
+
 class Traffic {
  public:
   Traffic(const ir::Program& p, const Streams& s, const Machine& m, const Residency& r, const std::vector<double>& most, double line, double at_once)
       : p_(p), s_(s), m_(m), resident_(r), most_(most), line_(line) {
-    for (const Stream& st : s.streams) shapes_.push_back(footprints(p, s, st));
+    for (const Stream& st : s.streams) {
+      shapes_.push_back(footprints(p, s, st, line));
+      spans_.push_back(leaves_out(p, st) ? footprints(p, s, spanned(st), line) : std::vector<Footprint>{});
+    }
     const double groups = static_cast<double>(ir::group_count(p)), units = std::min(m.units, groups);
     side_by_side_ = m.simt ? std::min(groups, at_once * units) : 1;
     device_ = view(1, 1);  // what several groups read at about the same time is there for all of them
@@ -90,7 +98,7 @@ class Traffic {
       const double all = static_cast<double>(s_.nest.loops[0].trips);
       v.shrink = m_.simt ? std::ceil(all / share) / all : 1 / std::min(all, share);
     }
-    for (const Stream& st : s_.streams) v.whole.push_back(part_of_unit(p_, s_, st, share));
+    for (const Stream& st : s_.streams) v.whole.push_back(part_of_unit(p_, s_, st, share, line_));
     for (size_t i = 0; i < s_.streams.size(); ++i) {
       std::vector<double> f(depths, 0);
       for (size_t d = 0; d < shapes_[i].size(); ++d) f[d] = shapes_[i][d].bytes(line_) * part(v, s_.streams[i], d);
@@ -179,15 +187,18 @@ class Traffic {
     return touched(v, depth) / instances <= cache.capacity.value ? std::max(cache.end, kCrowdedEnd * cache.capacity.value) : cache.end;
   }
 
+  // As a core's prefetchers take them: they follow strides as they do what lies side by side.
+  const std::vector<Footprint>& walked(size_t i) const { return spans_[i].empty() ? shapes_[i] : spans_[i]; }
+
   // Bytes that a stream touches one behind the other as the nest walks, before it jumps. Rows that are
   // walked side by side, each a line or more, end where their neighbours began, and prefetchers follow
   // only so many of them.
   double straight_run(size_t i) const {
     const Stream& st = s_.streams[i];
-    double run = shapes_[i].back().run, rows = shapes_[i].back().rows;
+    double run = walked(i).back().run, rows = walked(i).back().rows;
     if (run >= line_ && rows > kStreamsFollowed) return run;
     for (size_t d = st.until; d-- > 0;) {
-      const Footprint& outer = shapes_[i][d];
+      const Footprint& outer = walked(i)[d];
       if (!st.moves[static_cast<size_t>(s_.nest.loops[d].axis)]) continue;
       if (outer.run <= run) break;
       if (run >= line_ && outer.rows != rows) return std::max(run, outer.run * outer.rows / rows);
@@ -209,15 +220,15 @@ class Traffic {
   // As a unit's own caches see it: does the nest walk a row, or several side by side, only a short way before it turns to others?
   bool lies_apart(size_t i) const {
     const Stream& st = s_.streams[i];
-    Rows walked = rows_of(shapes_[i].back());
-    for (size_t d = st.until; d-- > 0 && walked.n <= kStreamsFollowed && walked.run < kLongRun;) {
+    Rows rows = rows_of(walked(i).back());
+    for (size_t d = st.until; d-- > 0 && rows.n <= kStreamsFollowed && rows.run < kLongRun;) {
       if (!st.moves[static_cast<size_t>(s_.nest.loops[d].axis)]) continue;
-      const Rows outer = rows_of(shapes_[i][d]);
-      if (outer.n < walked.n) walked.run = outer.run * outer.n / walked.n;  // wholly covered, rows that follow each other are one
-      if (outer.n < walked.n || outer.run <= walked.run || (walked.n > 1 && outer.n > walked.n)) break;
-      walked = outer;
+      const Rows outer = rows_of(walked(i)[d]);
+      if (outer.n < rows.n) rows.run = outer.run * outer.n / rows.n;  // wholly covered, rows that follow each other are one
+      if (outer.n < rows.n || outer.run <= rows.run || (rows.n > 1 && outer.n > rows.n)) break;
+      rows = outer;
     }
-    return walked.run < kLongRun;
+    return rows.run < kLongRun;
   }
 
   // Does the code prefetch the stream (lower's TileBody::emit_prefetch)?
@@ -246,14 +257,14 @@ class Traffic {
 
   // Rows that the nest walks side by side before it goes on along them, by a line or more.
   const Footprint& side_by_side(size_t i) const {
-    const Footprint* rows = &shapes_[i].back();
+    const std::vector<Footprint>& walk = walked(i);
+    size_t rows = walk.size() - 1;
     for (size_t d = s_.streams[i].until; d-- > 0;) {
       if (!s_.streams[i].moves[static_cast<size_t>(s_.nest.loops[d].axis)]) continue;
-      const Footprint& outer = shapes_[i][d];
-      if (outer.run > std::max(rows->run, line_)) break;
-      rows = &outer;
+      if (walk[d].run > std::max(walk[rows].run, line_)) break;
+      rows = d;
     }
-    return *rows;
+    return shapes_[i][rows];
   }
 
   // Of `bytes` that come into a cache or leave it, lines of rows that share a few of its sets: each set takes one after the other. A core
@@ -436,6 +447,7 @@ class Traffic {
   const std::vector<double>& most_;
   const double line_;
   std::vector<std::vector<Footprint>> shapes_;  // [stream][depth]
+  std::vector<std::vector<Footprint>> spans_;   // the same with what lies between the positions that are read; empty: nothing
   View device_, unit_;
 };
 

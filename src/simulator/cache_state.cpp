@@ -36,7 +36,7 @@ std::vector<double> part_sizes(const ir::Program& p, const model::Machine& m, co
   std::vector<double> out(p.graph.tensors.size(), 0);
   const model::Streams streams = model::streams_of(p);
   for (const model::Stream& s : streams.streams)
-    if (s.staging < 0) out[static_cast<size_t>(s.tensor)] = size(model::part_of_unit(p, streams, s, units_of(p, m)));
+    if (s.staging < 0) out[static_cast<size_t>(s.tensor)] = size(model::part_of_unit(p, streams, s, units_of(p, m), m.levels[0].line));
   return out;
 }
 
@@ -116,8 +116,8 @@ std::vector<Walk> walks_of(const ir::Program& p, const model::Streams& streams, 
   std::vector<Walked> all;
   for (const model::Stream& s : streams.streams) {
     if (s.staging >= 0) continue;
-    Walked w{static_cast<size_t>(s.tensor), model::part_of_unit(p, streams, s, units).bytes(line), {}};
-    for (const model::Footprint& f : model::footprints(p, streams, s)) w.within.push_back(std::min(w.part, f.bytes(line)));
+    Walked w{static_cast<size_t>(s.tensor), model::part_of_unit(p, streams, s, units, line).bytes(line), {}};
+    for (const model::Footprint& f : model::footprints(p, streams, s, line)) w.within.push_back(std::min(w.part, f.bytes(line)));
     all.push_back(std::move(w));
   }
   std::vector<Walk> out(p.graph.tensors.size());

@@ -310,7 +310,7 @@ class Estimator {
   double held_bytes(const model::Level& level) const {
     double bytes = 0;
     for (const model::Stream& s : streams_.streams)
-      if (s.staging < 0) bytes += model::part_of_unit(p_, streams_, s, active_).bytes(m_.levels[0].line);
+      if (s.staging < 0) bytes += model::part_of_unit(p_, streams_, s, active_, m_.levels[0].line).bytes(m_.levels[0].line);
     return bytes * std::max(1.0, active_ / level.instances);
   }
 

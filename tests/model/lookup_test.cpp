@@ -33,7 +33,7 @@ TEST(Footprint, ALookupTouchesTheRowsThatAreLookedUp) {
   const model::Streams s = model::streams_of(p);
   for (const model::Stream& stream : s.streams) {
     if (stream.tensor != 0) continue;
-    const std::vector<model::Footprint> f = model::footprints(p, s, stream);
+    const std::vector<model::Footprint> f = model::footprints(p, s, stream, 64);
     EXPECT_EQ(f.front().bytes(64), 8 * 256);
     EXPECT_EQ(f.back().bytes(64), 2 * 64) << "two rows, one vector of each";
     return;

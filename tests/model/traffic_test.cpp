@@ -57,6 +57,39 @@ TEST(Footprint, SetsFollowFromCapacityAndWays) {
   EXPECT_EQ(sets(49152, 49152, 0), 64) << "of 8 ways or more";
 }
 
+// A convolution of one position each with a stride of two, over channels in blocks of 16: each position is a line of its own, and three of four are left out.
+// Rows of single channels have several positions in a line, which comes whole.
+TEST(Footprint, StridesLeaveLinesOut) {
+  const auto convolution = [](const char* layout, bool staged) {
+    return parsed(fmt::format(R"yaml(schema: assay/program/1
+name: conv
+graph:
+  name: conv
+  tensors: {{t0: "f32 1x16x32x32", t1: "f32 16x16", t2: "f32 1x16x16x16"}}
+  inputs: [t0, t1]
+  outputs: [t2]
+  nodes:
+    - {{name: conv, op: conv, out: "t2[n, o, y, x]", axes: {{n: 1, o: 16, y: 16, x: 16, c: 16}}, combine: sum, body: "t0[n, c, 2*y, 2*x] * t1[o, c]"}}
+layouts: {{t0: "{}", t1: "[0, 1]", t2: "[0, 1, 2, 3]"}}
+tiles:
+  - {{memory: l2, extent: {{n: 1, o: 16, y: 4, x: 16, c: 16}}, order: [y]}}
+  - {{memory: registers, extent: {{n: 1, o: 1, y: 1, x: 1, c: 1}}, order: [y, x, o, c]}}
+{})yaml", layout, staged ? "staging: [{read: 0, level: 0, layout: \"[0, 1, 2, 3]\"}]\n" : ""));
+  };
+  const auto read = [](const ir::Program& p) {
+    const model::Streams s = model::streams_of(p);
+    const auto at = std::ranges::find_if(s.streams, [](const model::Stream& st) { return st.tensor == 0 && st.staging < 0; });
+    return model::footprints(p, s, *at, 64);
+  };
+  const std::vector<model::Footprint> blocks = read(convolution("[0, 1/16, 2, 3, 1%16]", false)), rows = read(convolution("[0, 1, 2, 3]", false));
+  EXPECT_EQ(blocks.front().bytes(64), 16 * 16 * 64) << "of 32 rows of 32 positions";
+  EXPECT_EQ(blocks[1].bytes(64), 4 * 16 * 64) << "four rows of the output";
+  EXPECT_EQ(blocks[1].stride, 128);
+  EXPECT_EQ(rows.front().bytes(64), 16 * 16 * 128) << "of 16 channels every other row, whole";
+  const std::vector<model::Footprint> copied = read(convolution("[0, 1/16, 2, 3, 1%16]", true));
+  EXPECT_EQ(copied[1].bytes(64), 7 * 31 * 64) << "what lies between is copied, too";
+}
+
 double output_bytes(const ir::Program& p) {
   return static_cast<double>(ir::elements(p.graph.tensors[static_cast<size_t>(p.graph.outputs[0])])) * 4;
 }
@@ -348,7 +381,7 @@ TEST(Footprint, AUnitsPartOfTheColumnsCrowdsItsCache) {
   ir::Program p = walk(256, 1, 16, "j");
   p.tiles[0].extent = {64, 128};
   const model::Streams s = model::streams_of(p);
-  const model::Footprint all = model::part_of_unit(p, s, s.streams[0], 1), part = model::part_of_unit(p, s, s.streams[0], 2);
+  const model::Footprint all = model::part_of_unit(p, s, s.streams[0], 1, 64), part = model::part_of_unit(p, s, s.streams[0], 2, 64);
   EXPECT_EQ(part.bytes(64), all.bytes(64) / 2);
   EXPECT_EQ(all.occupied(64, 64), all.bytes(64));
   EXPECT_GT(part.occupied(64, 64), 1.5 * part.bytes(64));

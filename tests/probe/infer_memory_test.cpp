@@ -76,6 +76,18 @@ TEST(Infer, OfSeveralFootprintsTheFastestCounts) {
   EXPECT_NE(read.method.find("600 KiB"), std::string::npos) << read.method;
 }
 
+// One that cores share is as fast as pages happen to lie in it: for one footprint better than for another, and for programs so or so.
+TEST(Infer, OfSeveralFootprintsInASharedCacheTheMiddleCounts) {
+  Observations o = made_machine();
+  const auto add = [&](double bytes, double rate) { o.points.push_back(block("bandwidth", "copy", {{"level", 2}, {"units", 4}, {"lanes", 16}, {"bytes", bytes}}, 1 / rate)); };
+  add(3 * kMiB, 160e9);
+  add(3.2 * kMiB, 250e9);
+  const auto copy = inferred(o).memory.at(2).bandwidth.copy;
+  EXPECT_NEAR(copy.value->v, 200e9, 1e9);
+  EXPECT_LT(copy.low->v, 161e9);
+  EXPECT_GT(copy.high->v, 249e9);
+}
+
 // Crowding seen only while others used the machine decides nothing: the declared sharing stands in.
 TEST(Infer, OthersDoNotMakeACacheShared) {
   Observations o = made_machine();

@@ -31,6 +31,17 @@ TEST(Summarize, PrefersQuietThenUndisturbedSamples) {
   EXPECT_EQ(summarize(awful, Estimator::throughput)->n, 3);
 }
 
+// Eight loads that waited for nobody's time, while somebody else's lines filled the cache: nothing but a fuller cache makes the others faster.
+TEST(Summarize, AFewQuietSamplesThatAreMuchSlowerAreNotBelieved) {
+  std::vector<Observation> blocks = {block_of({95, 100, 105, 98, 102, 96, 101, 99}, {0, 0, 0, 0, 0, 0, 0, 0})};
+  for (int i = 0; i < 8; ++i) blocks.push_back(block_of({14, 13.5, 15}, {0.5, 0.5, 0.5}));
+  const auto s = summarize(blocks, Estimator::latency);
+  EXPECT_EQ(s->trust, Trust::all);
+  EXPECT_LT(s->value, 14);
+  blocks[0] = block_of({17, 18, 17.5, 18.5, 17, 18, 19, 17}, {0, 0, 0, 0, 0, 0, 0, 0});
+  EXPECT_EQ(summarize(blocks, Estimator::latency)->trust, Trust::quiet);
+}
+
 TEST(Summarize, IntervalHoldsTheValueAndTheSpreadBetweenBlocks) {
   std::mt19937_64 random(7);
   std::vector<Observation> blocks;
