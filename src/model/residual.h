@@ -24,6 +24,10 @@ inline constexpr double kOverlapSharpness = 5.5;
 inline constexpr double kPortSharpness = 16;
 inline constexpr double kPipeSharpness = 4.5;
 
+// The same of a core's loads and stores, which streams of both have side by side: in programs, which load what they stored, and
+// bring lines meanwhile, they hold each other up. By the times of 12500 programs on the second of those machines.
+inline constexpr double kMovingSharpness = 1.4;
+
 // The part of what transfers take beyond the loads and stores of the same lines that goes on in turn with everything else, where a core can look past
 // it: 1 all of it, as on the cores of the ECM papers, 0 none, as on one that overlaps everything. The same of far lines that stores wait for, by
 // convolutions of a plan whose results go to far memory.

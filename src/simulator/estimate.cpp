@@ -20,6 +20,7 @@
 #include "simulator/chain.h"
 #include "simulator/pipes.h"
 #include "simulator/residency.h"
+#include "simulator/unit_cost.h"
 #include "simulator/waits.h"
 #include "simulator/waves.h"
 #include "simulator/way.h"
@@ -33,16 +34,6 @@ using model::Machine;
 using model::Pace;
 using model::Quantity;
 using model::Term;
-
-// Everything that one unit pays, in seconds of the busiest unit.
-struct UnitCost {
-  double vector = 0, load = 0, store = 0, issue = 0, chain = 0;
-  double translation = 0;     // of pages that left the nearest buffer
-  double sets = 0;            // of lines that meet in a set
-  double streaming = 0;       // all transfers behind the nearest cache, and what is waited for there
-  double near = 0, far = 0;   // of these, what takes time of its own: between private caches, and from shared memories
-  double copied_load = 0, copied_store = 0, copied_issue = 0;  // the parts of loads, stores and slots that copy staged operands
-};
 
 // What is left of the operations written once the kernel language's compiler has joined what it can.
 lower::Counts executed(const ir::Program& p, const Machine& m, const lower::Counts& written, int lanes) {
@@ -76,8 +67,8 @@ class Estimator {
     handing_over();
     taking_over();
     translating();
-    const std::array<double, 2> parts = {m_.simt ? compose_simt() : compose_simd(), contended_};
-    const double body = model::joined(parts, model::kContendedSharpness);
+    if (!m_.simt) out_.rounds = std::ceil(groups_ / m_.units);
+    const double body = m_.simt ? compose_simt() : composed(cost_, m_.together);
     overhead(body);
     const double late = joining(body);
     out_.seconds = body + fixed_ + late;
@@ -299,12 +290,15 @@ class Estimator {
     const double passing = 2 * ends.count * last.latency.value / last.misses_in_flight;
     const double taken = m_.false_sharing.value * std::min(1.0, ends.run / model::kSharedRun) * model::held(last, held_bytes(last), last.end);
     const double torn_apart = torn ? lower::visits(p_, streams_.nest) * last.latency.value : 0;
-    const double waiting = model::kInStep * ends.count * (taken + torn_apart);
-    (measured ? contended_ : cost_.far) += measured ? waiting : passing;
+    const double waiting = model::kInStep * pace() * ends.count * (taken + torn_apart);
+    (measured ? cost_.contended : cost_.far) += measured ? waiting : passing;
     if (!measured) cost_.streaming += passing;
     add_term("sharing", measured ? waiting : passing, [&] { return fmt::format("{:.0f} runs of the output end in another unit's", ends.count); },
              measured ? m_.false_sharing.spread : last.latency.spread);
   }
+
+  // Units come to such ends at the same time as far as they have as much to do: of two, the smaller part over the larger.
+  double pace() const { return std::max(0.0, 2 / (share_ * active_) - 1); }
 
   // What an instance of the level is to hold of all arguments.
   double held_bytes(const model::Level& level) const {
@@ -333,20 +327,6 @@ class Estimator {
     cost_.far += seconds;
     cost_.streaming += seconds;
     add_term(name, seconds, [&] { return fmt::format("{:.4g} B {}", bytes, what); }, rate.spread);
-  }
-
-  // ECM: what a core does in its pipes, slots and ports goes on side by side and is joined by a p-norm, since overlap is never perfect near the tie;
-  // a part of what transfers take beyond the loads and stores of the same lines goes on in turn with all of it. So do copies of staged operands, which
-  // stand before the loops that compute, further than a core looks ahead. Nothing is faster than its transfers alone.
-  double compose_simd() {
-    out_.rounds = std::ceil(groups_ / m_.units);
-    const double loads = cost_.load - cost_.copied_load, stores = cost_.store - cost_.copied_store;
-    const double moving = std::max({loads, stores, m_.together * (loads + stores)});
-    const std::array<double, 2> operating = {cost_.vector, moving};
-    const std::array<double, 5> computing = {model::joined(operating, model::kPortSharpness), cost_.issue - cost_.copied_issue, cost_.chain, cost_.translation, cost_.sets};
-    const std::array<double, 3> copying = {cost_.copied_load, cost_.copied_store, cost_.copied_issue};
-    const double in_core = model::joined(computing, model::kOverlapSharpness) + model::joined(copying, model::kOverlapSharpness);
-    return std::max(cost_.streaming, in_core + cost_.near + cost_.far);
   }
 
   // Groups that are on a unit at a time hide what each of them waits for; a unit is as fast as the busiest of its parts, or as
@@ -416,7 +396,7 @@ class Estimator {
     const std::vector<int> arguments = ir::arguments_of(p_);
     return {.efficiency = out_.efficiency, .halvings = std::log2(std::max(1.0, static_cast<double>(m_.native_width) / width_)),
             .blocks = std::ranges::any_of(arguments, [&](int t) { return model::inside_blocks(p_, p_.layouts[static_cast<size_t>(t)], index_of(t)); }),
-            .near = cost_.near / all, .far = cost_.far / all, .vector = cost_.vector / all, .issue = cost_.issue / all, .sets = cost_.sets / all, .contended = contended_ / all};
+            .near = cost_.near / all, .far = cost_.far / all, .vector = cost_.vector / all, .issue = cost_.issue / all, .sets = cost_.sets / all, .contended = cost_.contended / all};
   }
 
   const ir::Program& p_;
@@ -434,7 +414,6 @@ class Estimator {
   double groups_ = 1, active_ = 1, fixed_ = 0;
   double moved_ = 1, moved_by_others_ = 0;  // of what memories move: the busiest unit's part, and each other's while it lasts
   double waited_ = 0;         // s that groups wait for loads, one after the other
-  double contended_ = 0;      // lines that units take from each other in turn
   UnitCost cost_;
   std::vector<double> spreads_;
   Estimate out_;

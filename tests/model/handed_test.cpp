@@ -125,6 +125,7 @@ TEST(Handed, EndsInFrontOfAnotherUnitsRunCostWhatWasMeasured) {
   };
   const ir::Program columns = product(8, 64, 128, 32), whole = product(8, 64, 128, 64), far = product(4096, 4096, 16, 2048);
   EXPECT_NEAR(sharing(m, columns), 8 * kMet / 8, 1e-9) << "runs of 128 of 1024 bytes";
+  EXPECT_NEAR(sharing(m, product(8, 64, 128, 48)), 8 * kMet * 192 / 1024 / 3, 1e-9) << "16 columns beside 48: they seldom meet";
   EXPECT_LT(sharing(silent, columns), 0.1 * kMet) << "one line each";
   EXPECT_EQ(sharing(m, whole), 0) << "one group";
   EXPECT_EQ(sharing(m, far), 0) << "no cache holds it";
