@@ -21,7 +21,7 @@ struct AccessCount {          // per buffer of the kernel, instructions
 
 // What functions cost beside an exponential, by the polynomials of the dialects: tanh and erf hold an
 // exponential and two polynomials; a power is a logarithm and an exponential, lane by lane in libm.
-inline constexpr double kTanhCost = 1.5, kErfCost = 2, kPowCost = 8;
+inline constexpr double kTanhCost = 1.5, kErfCost = 2.2, kPowCost = 8;
 
 // A position from a number: compared, counted from the end, converted.
 inline constexpr double kLocateCost = 3;

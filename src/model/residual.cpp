@@ -11,8 +11,8 @@ struct Line {
   double one, inefficiency, near, far, otherwise, issue, halving, contended, sets, blocks;
 };
 
-constexpr Line kLow = {-2.589, 0.433, 0, 0.878, 0.482, 0, 0.006, 0.798, 0.637, 0.041};
-constexpr Line kHigh = {-3.743, 0.041, 1.305, 0.189, 0.985, 2.116, 0, 2.963, 1.651, 0.65};
+constexpr Line kLow = {-2.794, 0.457, 0.094, 0, 0.553, 0, 0.039, 1.568, 0.723, 0};
+constexpr Line kHigh = {-5.107, 0.011, 2.723, 3, 1.904, 2.666, 0.225, 3, 1.812, 0.556};
 constexpr double kLeast = 0.05, kMost = 1.5;  // kMost: of the exponent
 constexpr double kLeastEfficiency = 0.02;  // below, programs are as bad as each other
 

@@ -2,11 +2,12 @@
 // estimate's interval that no profile can explain. Not fitted per chip.
 //
 //   ln(-ln(measured / predicted)) <= a + b ln(1 / efficiency) + c near + d far + e (1 - vector) + f issue + g halvings + h contended + i sets + j blocks    95 times in a hundred
-//   ln( ln(measured / predicted)) <= the same with numbers of its own                                                     91 times
+//   ln( ln(measured / predicted)) <= the same with numbers of its own                                                     90 times
 //
-// since what the model is unsure of makes each other worse. Quantile regression (Koenker, Bassett 1978), none but a below 0, over 8000 programs of 40 operators, the model's best
-// tenth or drawn uniformly from the legal ones, on one x86 machine with 512-bit vectors (C of docs/RESULTS.md), through two kernel languages and in two hours each. With coefficients from
-// five of six operators, 87 % of the programs of the others lie within; what the profile is uncertain of comes on top. With sums for products intervals that hold as many are an eighth wider.
+// since what the model is unsure of makes each other worse. Quantile regression (Koenker, Bassett 1978), none but a below 0 and none but that above 3, over programs of 40 operators, the model's
+// best tenth or drawn uniformly from the legal ones, on two x86 machines with 512-bit vectors: 10000 in five hours and through two kernel languages on one (B of docs/RESULTS.md),
+// 700 in one hour on the other (C), six times each. Of both machines' 86 % lie within what comes of it and of what the profile is uncertain of, half-widths 25 and 21 % in the median.
+// With sums for products intervals that hold as many are an eighth wider.
 #pragma once
 
 #include <span>
@@ -25,8 +26,8 @@ inline constexpr double kPortSharpness = 16;
 inline constexpr double kPipeSharpness = 4.5;
 
 // The same of a core's loads and stores, which streams of both have side by side: in programs, which load what they stored, and
-// bring lines meanwhile, they hold each other up. By the times of 12500 programs on the second of those machines.
-inline constexpr double kMovingSharpness = 1.4;
+// bring lines meanwhile, they hold each other up. Of 10000 programs on the second of those machines, which alone say 1.4, and 700 on the first, which say 4 or more.
+inline constexpr double kMovingSharpness = 2;
 
 // The part of what transfers take beyond the loads and stores of the same lines that goes on in turn with everything else, where a core can look past
 // it: 1 all of it, as on the cores of the ECM papers, 0 none, as on one that overlaps everything. The same of far lines that stores wait for, by
@@ -73,7 +74,7 @@ struct Certainty {
   double contended = 0;      // the part of the time for which units keep lines from each other, were nothing else to do
 };
 
-struct Residual {            // measured / predicted lies within, 88 times in a hundred
+struct Residual {            // measured / predicted lies within, 86 times in a hundred
   double low = 0.55, high = 1.45;
 };
 

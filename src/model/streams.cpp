@@ -90,6 +90,9 @@ Footprint shape_of(const ir::Layout& layout, const std::vector<int64_t>& full, c
       if (touched > 1 && f.stride == 0) {
         f.stride = apart ? next : stride;
         f.near_rows = static_cast<double>(touched);
+      } else if (touched > 1 && f.far_stride == 0) {
+        f.far_stride = apart ? next : stride;
+        f.far_rows = static_cast<double>(touched);
       }
       f.rows *= static_cast<double>(touched);
     }
@@ -166,18 +169,31 @@ double Footprint::bytes(double line) const {
   return span > 0 ? std::min(apart, whole(span)) : apart;
 }
 
-double Footprint::sets_touched(double line, double sets) const {
+namespace {
+
+// Different sets that places `stride` bytes apart fall into; places that are no whole lines apart drift over all of them.
+double distinct_sets(double stride, double line, double sets) {
   const auto lines_apart = static_cast<int64_t>(stride / line), n = static_cast<int64_t>(sets);
-  const bool drift = static_cast<double>(lines_apart) * line != stride;  // over all of them
-  const double distinct = drift ? sets : static_cast<double>(n / std::gcd(lines_apart, n));
-  return std::min(sets, std::ceil(run / line) * std::min(near_rows, distinct));
+  return static_cast<double>(lines_apart) * line == stride ? static_cast<double>(n / std::gcd(lines_apart, n)) : sets;
+}
+
+}  // namespace
+
+double Footprint::row_lines(double line) const {
+  const bool close = near_rows > 1 && stride > 0 && stride < line;
+  return far_rows * (close ? std::ceil(((near_rows - 1) * stride + run) / line) : near_rows * std::ceil(run / line));
+}
+
+double Footprint::sets_touched(double line, double sets) const {
+  const double near_lines = row_lines(line) / far_rows, run_lines = std::ceil(run / line);
+  const double near_sets = near_lines > run_lines && stride >= line ? run_lines * std::min(near_rows, distinct_sets(stride, line, sets)) : near_lines;
+  return std::min(sets, std::min(sets, near_sets) * (far_rows > 1 ? std::min(far_rows, distinct_sets(far_stride, line, sets)) : 1));
 }
 
 double Footprint::occupied(double line, double sets) const {
   const double all = bytes(line);
   if (near_rows <= 1 || sets <= 1) return all;
-  if (std::floor(stride / line) * line != stride) return all;  // rows drift over the sets
-  const double in_one_set = near_rows * std::ceil(run / line) / sets_touched(line, sets);
+  const double in_one_set = row_lines(line) / sets_touched(line, sets);
   return std::max(all, (in_one_set - 1) * sets * line);
 }
 

@@ -43,12 +43,16 @@ struct Footprint {
   double near_rows = 1;    // runs that lie `stride` bytes apart (the innermost such dimension)
   double stride = 0;
   double span = 0;         // bytes from the first of them to the last one's end; 0: not known
+  double far_rows = 1;     // such rows that lie `far_stride` bytes apart (the next one)
+  double far_stride = 0;
 
   double bytes(double line) const;                 // of whole lines; rows closer than a line share it
   // Capacity it takes in a cache of `sets` sets: rows whose stride maps to few sets crowd them, so k
   // lines in one set take k-1 ways of every set (4 or 8 KiB apart, the classic case).
   double occupied(double line, double sets) const;
-  // Sets that its near rows fall into.
+  // Lines of its near and far rows.
+  double row_lines(double line) const;
+  // Sets that these fall into.
   double sets_touched(double line, double sets) const;
   // What it occupies where the number of sets is not known: rows 2^j lines apart have 2^-j of the capacity.
   double crowding(double line) const;

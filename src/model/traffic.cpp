@@ -244,6 +244,7 @@ class Traffic {
   double in_vain(size_t i, const Level& cache) const {
     Footprint ahead = shapes_[i][s_.nest.loops.size() - 1];
     ahead.near_rows = ahead.rows = std::min(ahead.near_rows, static_cast<double>(p_.prefetch) + 1);
+    ahead.far_rows = 1;
     if (ahead.bytes(line_) > cache.capacity.value) return 0;
     return 1 - held(cache, ahead.occupied(line_, cache.sets), kCrowdedEnd * cache.capacity.value);
   }
@@ -271,7 +272,7 @@ class Traffic {
   // that looks ahead has several columns of few rows under way, which lie in sets of their own.
   double in_turn(size_t i, double bytes, const Level& cache) const {
     const Footprint& f = side_by_side(i);
-    const double lines = f.near_rows * std::ceil(f.run / line_), sets = f.sets_touched(line_, cache.sets);
+    const double lines = f.row_lines(line_), sets = f.sets_touched(line_, cache.sets);
     if (m_.simt || cache.shared || f.near_rows <= 1 || lines <= sets) return 0;
     const double at_once = std::min(cache.sets, sets * std::max(1.0, kLinesAhead / lines));
     return bytes / line_ / at_once;

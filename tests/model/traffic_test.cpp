@@ -41,6 +41,29 @@ TEST(Footprint, SetsThatItsRowsFallInto) {
   EXPECT_EQ(touched(8192), 2);
 }
 
+// Four rows of 24 bytes in each of 12 matrices of 32 KiB: the matrices' rows meet, 12 of them in each of four sets.
+TEST(Footprint, RowsInRowsMeetInSets) {
+  model::Footprint f;
+  f.rows = 48;
+  f.run = 24;
+  f.near_rows = 4;
+  f.stride = 256;
+  f.far_rows = 12;
+  f.far_stride = 32768;
+  EXPECT_EQ(f.row_lines(64), 48);
+  EXPECT_EQ(f.sets_touched(64, 64), 4);
+  EXPECT_EQ(f.occupied(64, 64), 11 * 64 * 64) << "more than a cache of 8 ways has";
+  f.far_stride = 32768 + 1024;
+  EXPECT_EQ(f.sets_touched(64, 64), 16) << "every fourth matrix where the first is";
+  EXPECT_EQ(f.occupied(64, 64), 2 * 64 * 64 + 0.0) << "three in a set";
+  f.far_stride = 32768 + 4;
+  EXPECT_EQ(f.occupied(64, 64), f.bytes(64)) << "they drift";
+  f.stride = 32;
+  f.far_stride = 32768;
+  EXPECT_EQ(f.row_lines(64), 24) << "rows closer than a line share it";
+  EXPECT_EQ(f.sets_touched(64, 64), 2);
+}
+
 // A knee that begins a little before the capacity leaves the sets as they are.
 TEST(Footprint, SetsFollowFromCapacityAndWays) {
   hwdesc::Target t = small_cpu(8, 1);
@@ -85,6 +108,8 @@ tiles:
   EXPECT_EQ(blocks.front().bytes(64), 16 * 16 * 64) << "of 32 rows of 32 positions";
   EXPECT_EQ(blocks[1].bytes(64), 4 * 16 * 64) << "four rows of the output";
   EXPECT_EQ(blocks[1].stride, 128);
+  EXPECT_EQ(blocks[1].far_rows, 4);
+  EXPECT_EQ(blocks[1].far_stride, 2 * 32 * 64);
   EXPECT_EQ(rows.front().bytes(64), 16 * 16 * 128) << "of 16 channels every other row, whole";
   const std::vector<model::Footprint> copied = read(convolution("[0, 1/16, 2, 3, 1%16]", true));
   EXPECT_EQ(copied[1].bytes(64), 7 * 31 * 64) << "what lies between is copied, too";
