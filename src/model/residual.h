@@ -26,7 +26,7 @@ inline constexpr double kPortSharpness = 16;
 inline constexpr double kPipeSharpness = 4.5;
 
 // The same of a core's loads and stores, which streams of both have side by side: in programs, which load what they stored, and
-// bring lines meanwhile, they hold each other up. Of 10000 programs on the second of those machines, which alone say 1.4, and 700 on the first, which say 4 or more.
+// bring lines meanwhile, they hold each other up. Between what the residual's two sets of times say, 1.4 (B) and 4 or more (C).
 inline constexpr double kMovingSharpness = 2;
 
 // The part of what transfers take beyond the loads and stores of the same lines that goes on in turn with everything else, where a core can look past

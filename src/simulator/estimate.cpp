@@ -290,15 +290,13 @@ class Estimator {
     const double passing = 2 * ends.count * last.latency.value / last.misses_in_flight;
     const double taken = m_.false_sharing.value * std::min(1.0, ends.run / model::kSharedRun) * model::held(last, held_bytes(last), last.end);
     const double torn_apart = torn ? lower::visits(p_, streams_.nest) * last.latency.value : 0;
-    const double waiting = model::kInStep * pace() * ends.count * (taken + torn_apart);
+    const double in_pace = moved_by_others_ / moved_;  // they come to their ends at the same time as far as they have as much to do
+    const double waiting = model::kInStep * in_pace * ends.count * (taken + torn_apart);
     (measured ? cost_.contended : cost_.far) += measured ? waiting : passing;
     if (!measured) cost_.streaming += passing;
     add_term("sharing", measured ? waiting : passing, [&] { return fmt::format("{:.0f} runs of the output end in another unit's", ends.count); },
              measured ? m_.false_sharing.spread : last.latency.spread);
   }
-
-  // Units come to such ends at the same time as far as they have as much to do: of two, the smaller part over the larger.
-  double pace() const { return std::max(0.0, 2 / (share_ * active_) - 1); }
 
   // What an instance of the level is to hold of all arguments.
   double held_bytes(const model::Level& level) const {

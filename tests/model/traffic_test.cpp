@@ -55,7 +55,7 @@ TEST(Footprint, RowsInRowsMeetInSets) {
   EXPECT_EQ(f.occupied(64, 64), 11 * 64 * 64) << "more than a cache of 8 ways has";
   f.far_stride = 32768 + 1024;
   EXPECT_EQ(f.sets_touched(64, 64), 16) << "every fourth matrix where the first is";
-  EXPECT_EQ(f.occupied(64, 64), 2 * 64 * 64 + 0.0) << "three in a set";
+  EXPECT_EQ(f.occupied(64, 64), 2 * 64 * 64) << "three in a set";
   f.far_stride = 32768 + 4;
   EXPECT_EQ(f.occupied(64, 64), f.bytes(64)) << "they drift";
   f.stride = 32;

@@ -161,7 +161,7 @@ TEST(Measured, AnH200RunsProgramsAsFastAsPredicted) {
   EXPECT_GE(j.covered, 0.85 * j.all);
 }
 
-// And on a processor, with few neighbours. The model's intervals were fitted to these and three other sets of times, its slots to earlier ones.
+// And on a processor, with few neighbours. The model's intervals were fitted to these and five sets of times of another machine, its slots to earlier ones.
 TEST(Measured, AZen4RunsProgramsAsFastAsPredicted) {
   const Judged j = judged(std::string(ASSAY_SOURCE_DIR) + "/tests/data/measured/zen4.yaml", "zen4.journal");
   ASSERT_EQ(j.operators, 14u);

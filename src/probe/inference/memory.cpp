@@ -161,27 +161,29 @@ void add_knee(const Context& c, MemoryLevel& to) {
 }
 
 struct StreamTime : Summary {
-  double bytes = 0;  // of each unit
+  double bytes = 0;        // of each unit
+  double least_bytes = 0;  // of several footprints; else the same
 };
 
 // Of a cache that cores share, looked at with several footprints: the geometric middle, since pages lie better in it for one than for another,
-// as they will for programs.
-StreamTime middle_of(const std::vector<StreamTime>& seen) {
+// as they will for programs. `seen`: ascending, not empty.
+StreamTime of_all_footprints(const std::vector<StreamTime>& seen) {
   StreamTime out = seen.front();
-  double sum = 0;
+  double logarithms = 0;
+  out.n = 0;
+  out.bytes = seen.back().bytes;
   for (const StreamTime& s : seen) {
-    sum += std::log(s.value);
+    logarithms += std::log(s.value);
     out.low = std::min(out.low, s.low);
     out.high = std::max(out.high, s.high);
-    out.bytes = std::max(out.bytes, s.bytes);
-    out.n += &s == &seen.front() ? 0 : s.n;
+    out.n += s.n;
   }
-  out.value = std::exp(sum / static_cast<double>(seen.size()));
+  out.value = std::exp(logarithms / static_cast<double>(seen.size()));
   return out;
 }
 
-// Seconds per byte of the level over all instances in use, at the footprint that shows it fastest; nullopt: not
-// measured.
+// Seconds per byte of the level over all instances in use, at the footprint that shows it fastest, or of all of them; nullopt:
+// not measured.
 std::optional<StreamTime> stream_time(const Context& c, const std::string& what, double units) {
   const char* experiment = c.far ? "far" : "bandwidth";
   const Conditions at = {{"level", double(c.index)}, {"units", units}};
@@ -191,10 +193,10 @@ std::optional<StreamTime> stream_time(const Context& c, const std::string& what,
     here["bytes"] = bytes;
     const std::vector<Observation> blocks = select(c.all, experiment, what, here);
     const auto s = c.shared || c.far ? summarize(blocks, Estimator::throughput) : by_the_clock(c.known, blocks, Estimator::throughput);
-    if (s) seen.push_back(StreamTime{*s, bytes});
+    if (s) seen.push_back(StreamTime{*s, bytes, bytes});
   }
   if (seen.empty()) return std::nullopt;
-  if (c.shared && !c.far && !c.known.threads) return middle_of(seen);
+  if (c.shared && !c.far && !c.known.threads) return of_all_footprints(seen);
   return *std::ranges::min_element(seen, {}, &StreamTime::value);
 }
 
@@ -215,7 +217,7 @@ std::optional<StreamTime> far_time_of_groups(const Context& c, const std::string
   std::vector<Observation> blocks = far_blocks_of_groups(c, what, most);
   std::erase_if(blocks, [&](const Observation& o) { return !tells_a_rate(c, what, o); });
   const auto s = summarize(blocks, Estimator::throughput);
-  return s ? std::optional(StreamTime{*s, blocks.front().value_at("bytes")}) : std::nullopt;
+  return s ? std::optional(StreamTime{*s, blocks.front().value_at("bytes"), blocks.front().value_at("bytes")}) : std::nullopt;
 }
 
 // Why there is no rate, though there are samples; "": there are none.
@@ -253,8 +255,9 @@ Value<Bandwidth> bandwidth_of(const Context& c, const std::string& what, bool al
   const double under = clock_under(c.all, what.ends_with("write") ? "write" : "read", c.known.lanes, s->clock_hz);
   const double clock = under > 0 ? under : s->clock_hz;
   const bool ticks = !c.shared && clock > 0;
-  const std::string text = fmt::format("{}, {:.0f} {}{}, {:.0f} KiB each", method, units, c.known.threads ? "group" : "unit",
-                                       units > 1 ? "s" : "", s->bytes / 1024);
+  const std::string least = s->least_bytes < s->bytes ? fmt::format("{:.0f} to ", s->least_bytes / 1024) : "";
+  const std::string text = fmt::format("{}, {:.0f} {}{}, {}{:.0f} KiB each", method, units, c.known.threads ? "group" : "unit",
+                                       units > 1 ? "s" : "", least, s->bytes / 1024);
   const double per = c.shared ? 1 : c.known.units;
   Measured m = inverse(*s, (ticks ? 1 / clock : 1) / per);
   const double whole = ticks ? 1 : slowed(c, *s);
