@@ -127,6 +127,10 @@ TEST(Handed, EndsInFrontOfAnotherUnitsRunCostWhatWasMeasured) {
   EXPECT_NEAR(sharing(m, columns), 8 * kMet / 8, 1e-9) << "runs of 128 of 1024 bytes";
   EXPECT_NEAR(sharing(m, product(8, 64, 128, 48)), 8 * kMet * 192 / 1024 / 3, 1e-9) << "16 columns beside 48: they seldom meet";
   EXPECT_LT(sharing(silent, columns), 0.1 * kMet) << "one line each";
+  hwdesc::Target four = small_cpu(8, 4);
+  for (hwdesc::MemoryLevel& l : four.profile.memory)
+    if (l.name == "l2") l.false_sharing.value = hwdesc::Latency{kEach, ""};
+  EXPECT_NEAR(sharing(machine(four), product(8, 160, 16, 32)), 8 * kMet * 256 / 1024 / 2, 1e-9) << "three units have half as much to do as the first";
   EXPECT_EQ(sharing(m, whole), 0) << "one group";
   EXPECT_EQ(sharing(m, far), 0) << "no cache holds it";
   const double rest = simulator::estimate(columns, silent, {}, {}).seconds, with = simulator::estimate(columns, m, {}, {}).seconds;

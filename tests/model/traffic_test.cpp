@@ -115,6 +115,51 @@ tiles:
   EXPECT_EQ(copied[1].bytes(64), 7 * 31 * 64) << "what lies between is copied, too";
 }
 
+// Prefetchers follow positions that lie a stride apart as they do those that lie side by side.
+TEST(Traffic, StridesAreForeseen) {
+  const ir::Program p = parsed(R"yaml(schema: assay/program/1
+name: every_other
+graph:
+  name: every_other
+  tensors: {t0: "f32 32x32x16", t1: "f32 16x16x16"}
+  inputs: [t0]
+  outputs: [t1]
+  nodes:
+    - {name: every_other, op: relu, out: "t1[y, x, c]", axes: {y: 16, x: 16, c: 16}, body: "max(t0[2*y, 2*x, c], 0)"}
+layouts: {t0: "[0, 1, 2]", t1: "[0, 1, 2]"}
+tiles:
+  - {memory: l2, extent: {y: 16, x: 16, c: 16}, order: [y]}
+  - {memory: registers, extent: {y: 1, x: 1, c: 16}, order: [y, x]}
+vector: {axis: c, width: 4}
+)yaml");
+  const model::LevelTraffic t = model::traffic(p, model::streams_of(p), machine(small_cpu(4, 1)), {})[0];
+  EXPECT_EQ(t.streams[0].read, 16 * 16 * 64);
+  EXPECT_LT(t.unforeseen, 0.2 * t.streams[0].read / 64);
+}
+
+// Four rows in each of 12 matrices 32 KiB apart, side by side: 48 lines in four of 64 sets, which each take 12 one after the other.
+TEST(Traffic, LinesOfRowsInRowsComeOneAfterTheOther) {
+  const ir::Program p = parsed(R"yaml(schema: assay/program/1
+name: relu
+graph:
+  name: relu
+  tensors: {t0: "f32 12x128x64", t1: "f32 12x128x64"}
+  inputs: [t0]
+  outputs: [t1]
+  nodes:
+    - {name: relu, op: relu, out: "t1[b, i, j]", axes: {b: 12, i: 128, j: 64}, body: "max(t0[b, i, j], 0)"}
+layouts: {t0: "[0, 1, 2]", t1: "[0, 1, 2]"}
+tiles:
+  - {memory: l2, extent: {b: 12, i: 128, j: 64}, order: [b]}
+  - {memory: registers, extent: {b: 12, i: 4, j: 4}, order: [i, j]}
+vector: {axis: j, width: 4}
+)yaml");
+  model::Machine m = machine(small_cpu(4, 1));
+  m.levels[0].sets = 64;
+  const model::LevelTraffic t = model::traffic(p, model::streams_of(p), m, {})[0];
+  EXPECT_DOUBLE_EQ(t.in_turn, t.streams[0].read / 64 / 4);
+}
+
 double output_bytes(const ir::Program& p) {
   return static_cast<double>(ir::elements(p.graph.tensors[static_cast<size_t>(p.graph.outputs[0])])) * 4;
 }
