@@ -275,6 +275,10 @@ TEST(Infer, CodeThatIsNotAtHandCostsWhatItTakesLongerAndNothingWhereTheTimesMeet
   o.points.push_back(block("cold", "uncached", {{"steps", 512}}, 1e-10 * 512 + 3e-6));
   EXPECT_NEAR(inferred(o).apis.at(0).launch.uncached.value->v, 3e-6, 5e-8);
   EXPECT_NEAR(cold().value->v, 3e-7, 5e-9) << "the other is not meant";
+  o.points.push_back(block("cold", "cold", {{"steps", 512}}, 1e-10 * 512 + 9e-7));
+  EXPECT_NEAR(cold().value->v, 3e-7, 1e-8) << "how far it differs is not what it costs";
+  EXPECT_NEAR(cold().high->v, 9e-7, 1e-8) << "but it is what a step may take";
+  o.points.pop_back();
   o.points.push_back(block("cold", "warm", {{"steps", 2048}}, 5e-7));
   o.points.push_back(block("cold", "cold", {{"steps", 2048}}, 5e-7));
   EXPECT_FALSE(cold().known());

@@ -15,7 +15,6 @@ constexpr double kDrivesOutOfAll = 2;  // times what the last cache may hold: re
 constexpr int64_t kMostBytes = int64_t{1} << 30;
 constexpr int kRuns = 9;               // of the code in a sample; the median counts: one launch is too short for more
 constexpr int kFewRuns = 3;
-constexpr int kUncachedSteps = 512;    // the sizes hardly differ
 
 using Launches = std::vector<runtime::Launch>;
 
@@ -36,7 +35,7 @@ runtime::Launch reading(Session& s, double bytes) {
 }
 
 // Bytes of reading that leave nothing in any cache; 0: a unit's own are all there are, or it would take too many.
-double out_of_all(const Known& known) {
+double bytes_out_of_all(const Known& known) {
   const bool shared = !known.sharing.empty() && known.sharing.back().shared;
   const double bytes = kDrivesOutOfAll * std::max(known.cached, known.levels.knees.back().to);
   return shared && bytes <= static_cast<double>(kMostBytes) ? bytes : 0;
@@ -69,8 +68,10 @@ void run_cold(Session& s) {
   const runtime::Launch drives_out = reading(s, kDrivesOut * own), idle = s.bench.launch(nothing, 1);
   std::vector<Turn> all;
   for (const int steps : cold_steps()) all.insert(all.end(), {{"warm", steps, kRuns, {idle}}, {"cold", steps, kRuns, {drives_out}}});
-  if (const double bytes = out_of_all(s.known); bytes > 0)  // other code brings back what every launch needs, as the steps of a plan do
-    all.push_back({"uncached", kUncachedSteps, kFewRuns, {reading(s, bytes), idle}});
+  if (const double bytes = bytes_out_of_all(s.known); bytes > 0) {  // other code brings back what every launch needs, as the steps of a plan do
+    const runtime::Launch out_of_all = reading(s, bytes);
+    for (const int steps : cold_steps()) all.push_back({"uncached", steps, kFewRuns, {out_of_all, idle}});
+  }
   s.rounds(all.size(), [&](size_t i) {
     const Turn& turn = all[i];
     Job job;

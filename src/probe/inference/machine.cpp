@@ -106,34 +106,34 @@ std::vector<Observation> with_units_near(std::vector<Observation> blocks) {
   return near.size() >= kEnough ? near : blocks;
 }
 
+std::vector<double> samples_of(const std::vector<Observation>& blocks) {
+  std::vector<double> out;
+  for (const Observation& o : blocks) out.insert(out.end(), o.samples.begin(), o.samples.end());
+  return out;
+}
+
 // The difference of two long steps is a cost where it nearly never is nothing; else it is their noise.
 bool is_a_cost(const std::vector<Observation>& blocks) {
-  std::vector<double> samples;
-  for (const Observation& o : blocks) samples.insert(samples.end(), o.samples.begin(), o.samples.end());
+  std::vector<double> samples = samples_of(blocks);
   return !samples.empty() && quantile(std::move(samples), 0.1) > kShortestJoin;
 }
 
 constexpr double kNothing = 1e-6;  // of a difference: what rounding leaves of none
 
-// Of straight-line code of several sizes; they hardly differ, since what follows is fetched along.
+// What code that is not at hand takes longer, of several sizes, all short. It differs from run to run, and that is no noise: eight of ten.
 Value<Seconds> cold_time(const Observations& all, const Known& known, const char* what, const char* method) {
   if (known.threads) return unknown_value<Seconds>("groups are dealt out by the device, and nobody knows which unit ran the code before");
-  Measured most;
   std::vector<double> longer;
   for (const double steps : values_of(select(all, "cold", what), "steps")) {
-    const auto cold = summarize(select(all, "cold", what, {{"steps", steps}}), Estimator::throughput);
-    const auto warm = summarize(select(all, "cold", "warm", {{"steps", steps}}), Estimator::throughput);
-    if (!warm) continue;
-    const double least = cold->low - warm->high, largest = cold->high - warm->low;
-    most.low = longer.empty() ? least : std::min(most.low, least);
-    most.high = std::max(most.high, largest);
-    most.n += cold->n;
-    longer.push_back(cold->value - warm->value);
+    const std::vector<double> cold = samples_of(select(all, "cold", what, {{"steps", steps}}));
+    const std::vector<double> warm = samples_of(select(all, "cold", "warm", {{"steps", steps}}));
+    if (warm.empty()) continue;
+    for (const double s : cold) longer.push_back(s - quantile(warm, 0.5));
   }
   if (longer.empty()) return unknown_value<Seconds>("code that other memory has driven out did not run");
-  most.value = quantile(std::move(longer), 0.5);
-  if (most.low <= kNothing * most.value) return unknown_value<Seconds>("code that other memory has driven out takes no longer, as much as the times differ");
-  return seconds_value(most, method);
+  const Measured middle{quantile(longer, 0.5), quantile(longer, 0.1), quantile(longer, 0.9), static_cast<int64_t>(longer.size()), {}};
+  if (middle.low <= kNothing * middle.value) return unknown_value<Seconds>("code that other memory has driven out takes no longer, as much as the times differ");
+  return seconds_value(middle, method);
 }
 
 Value<Bytes> stated_bytes(const Observations& all, const std::string& fact) {

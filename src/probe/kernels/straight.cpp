@@ -42,7 +42,7 @@ std::vector<int> straight_steps(const KernelShape& shape) {
   return {256, 1024, 4096, 8192, 10240, 12288};
 }
 
-std::vector<int> cold_steps() { return {256, 512, 1024, 2048}; }
+std::vector<int> cold_steps() { return {32, 64, 128, 512}; }
 
 std::string straight_name(int steps) { return fmt::format("straight_{}", steps); }
 

@@ -10,8 +10,8 @@ namespace assay::probe {
 
 std::vector<int> straight_steps(const KernelShape& shape);
 std::string straight_name(int steps);
-std::vector<int> cold_steps();           // sizes of which each runs once, at hand or not (experiments/cold.cpp)
-inline constexpr int kShortCode = 256;  // steps: what runs between, where nothing is to be driven out
+std::vector<int> cold_steps();          // of short steps' sizes, which run once, at hand or not (experiments/cold.cpp)
+inline constexpr int kShortCode = 256;  // steps, none of those: what runs between, where nothing is to be driven out
 ir::Kernel straight_kernel(int steps, bool threads, int lanes);  // of threads: not among all_kernels
 
 }  // namespace assay::probe

@@ -10,6 +10,12 @@ namespace {
 
 std::string where(size_t launch) { return fmt::format("launch {}: ", launch); }
 
+struct Resolved {
+  Entry entry = nullptr;
+  std::vector<void*> arguments;
+  std::vector<std::vector<GroupRange>> of_unit;
+};
+
 struct Resolver {
   std::span<const LoadedKernel> kernels;
   std::span<const Memory> buffers;
@@ -53,8 +59,8 @@ struct Resolver {
     return of_unit;
   }
 
-  ReadyLaunch ready(size_t index, const Launch& launch) {
-    ReadyLaunch out;
+  Resolved resolved(size_t index, const Launch& launch) {
+    Resolved out;
     if (launch.kernel < 0 || static_cast<size_t>(launch.kernel) >= kernels.size()) {
       fail(index,
            fmt::format("there is no kernel {}, there are {}", launch.kernel, kernels.size()));
@@ -75,6 +81,24 @@ struct Resolver {
   }
 };
 
+void write(const Resolved& from, const std::vector<GroupRange>& ranges, Slot* to) {
+  (to++)->entry = from.entry;
+  (to++)->number = static_cast<int64_t>(ranges.size());
+  for (const GroupRange& r : ranges) {
+    (to++)->number = r.begin;
+    (to++)->number = r.end;
+  }
+  for (void* a : from.arguments) (to++)->pointer = a;
+}
+
+Rows rows_of(std::span<const Resolved> launches, size_t unit) {
+  size_t slots = 0;
+  for (const Resolved& l : launches) slots = std::max(slots, 2 + 2 * l.of_unit[unit].size() + l.arguments.size());
+  Rows out(launches.size(), slots);
+  for (size_t i = 0; i < launches.size(); ++i) write(launches[i], launches[i].of_unit[unit], out.slots(i));
+  return out;
+}
+
 // What the units share while they run: written by unit 0 only, before it arrives at a barrier.
 struct Stop {
   std::atomic<size_t> at{
@@ -87,19 +111,22 @@ struct Timeline {
 
 void run_unit(Pool& pool, int unit, const ReadyLaunches& ready, std::byte* scratch,
               const RunOptions& options, Stop& stop, Timeline& timeline) {
-  const size_t count = ready.launches.size();
-  const size_t first_timed = static_cast<size_t>(options.warm_up) * count;
-  const size_t steps = first_timed + static_cast<size_t>(options.repeat) * count;
+  const Rows& rows = ready.of_unit[static_cast<size_t>(unit)];
+  const size_t first_timed = static_cast<size_t>(options.warm_up) * ready.count;
+  const size_t steps = first_timed + static_cast<size_t>(options.repeat) * ready.count;
   for (size_t step = 0;; ++step) {
+    const Row row = rows[step == steps ? 0 : step % ready.count];
+    __builtin_prefetch(row.address());  // comes while the others do
     if (step >= first_timed) timeline.arrived[step - first_timed] = now_seconds();
     if (step == steps) return;
     if (unit == 0 && options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed))
       stop.at.store(step);
     pool.barrier().wait();
     if (stop.at.load(std::memory_order_relaxed) <= step) return;
-    const ReadyLaunch& l = ready.launches[step % count];
-    for (const GroupRange& r : l.of_unit[static_cast<size_t>(unit)])
-      l.entry(l.arguments.data(), scratch, r.begin, r.end);
+    for (size_t i = 0; i < row.ranges(); ++i) {
+      const GroupRange r = row.range(i);
+      row.entry()(row.arguments(), scratch, r.begin, r.end);
+    }
   }
 }
 
@@ -125,12 +152,16 @@ Result<ReadyLaunches> resolve(std::span<const Launch> launches,
                               std::span<const LoadedKernel> kernels,
                               std::span<const Memory> buffers, int units) {
   Resolver r{kernels, buffers, units};
-  ReadyLaunches out;
-  for (size_t i = 0; i < launches.size(); ++i) out.launches.push_back(r.ready(i, launches[i]));
+  std::vector<Resolved> all;
+  for (size_t i = 0; i < launches.size(); ++i) all.push_back(r.resolved(i, launches[i]));
   if (has_error(r.diags)) return std::move(r.diags);
-  for (const ReadyLaunch& l : out.launches)
-    for (int u = 0; u < units; ++u)
-      if (!l.of_unit[static_cast<size_t>(u)].empty()) out.units = std::max(out.units, u + 1);
+  size_t taking_part = 1;
+  for (const Resolved& l : all)
+    for (size_t u = 0; u < l.of_unit.size(); ++u)
+      if (!l.of_unit[u].empty()) taking_part = std::max(taking_part, u + 1);
+  ReadyLaunches out;
+  out.count = all.size();
+  for (size_t u = 0; u < taking_part; ++u) out.of_unit.push_back(rows_of(all, u));
   return out;
 }
 
@@ -138,16 +169,16 @@ Result<RunTimes> run_launches(Pool& pool, const ReadyLaunches& ready,
                               std::span<const Memory> scratch, const RunOptions& options) {
   if (options.repeat < 0 || options.warm_up < 0)
     return error("repeat and warm_up can not be negative");
-  const size_t count = ready.launches.size(), repeats = static_cast<size_t>(options.repeat);
-  std::vector<Timeline> timelines(static_cast<size_t>(ready.units));
-  for (Timeline& t : timelines) t.arrived.assign(count * repeats + 1, 0.0);
+  const size_t repeats = static_cast<size_t>(options.repeat);
+  std::vector<Timeline> timelines(ready.of_unit.size());
+  for (Timeline& t : timelines) t.arrived.assign(ready.count * repeats + 1, 0.0);
   Stop stop;
-  pool.run(ready.units, [&](int unit) {
+  pool.run(static_cast<int>(timelines.size()), [&](int unit) {
     const auto u = static_cast<size_t>(unit);
     run_unit(pool, unit, ready, scratch[u].bytes().data(), options, stop, timelines[u]);
   });
   if (stop.at.load() != std::numeric_limits<size_t>::max()) return error("cancelled");
-  return times_of(timelines, count, repeats);
+  return times_of(timelines, ready.count, repeats);
 }
 
 }  // namespace assay::runtime::cpu

@@ -2,6 +2,7 @@
 // loop that all units run over them.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -22,15 +23,47 @@ struct GroupRange {
   int64_t begin = 0, end = 0;
 };
 
-struct ReadyLaunch {
-  Entry entry = nullptr;
-  std::vector<void*> arguments;
-  std::vector<std::vector<GroupRange>> of_unit;
+union Slot {
+  Entry entry;
+  void* pointer;
+  int64_t number;
+};
+
+// What one unit does in a launch, in one piece: behind a long step it lies in far memory, and the next step waits for
+// it once, not at every pointer from one part to the next.
+class Row {
+ public:
+  explicit Row(const Slot* slots) : slots_(slots) {}
+  Entry entry() const { return slots_[0].entry; }
+  size_t ranges() const { return static_cast<size_t>(slots_[1].number); }
+  GroupRange range(size_t i) const { return {slots_[2 + 2 * i].number, slots_[3 + 2 * i].number}; }
+  void* const* arguments() const { return &slots_[2 + 2 * ranges()].pointer; }
+  const void* address() const { return slots_; }
+
+ private:
+  const Slot* slots_;
+};
+
+// The rows of one unit, one behind the other in whole cache lines.
+class Rows {
+ public:
+  Rows() = default;
+  Rows(size_t count, size_t slots) : lines_of_each_((slots + kSlotsOfLine - 1) / kSlotsOfLine), lines_(std::max<size_t>(count, 1) * lines_of_each_) {}
+  Row operator[](size_t i) const { return Row(lines_[i * lines_of_each_].slots); }
+  Slot* slots(size_t i) { return lines_[i * lines_of_each_].slots; }
+
+ private:
+  static constexpr size_t kSlotsOfLine = 8;
+  struct alignas(kSlotsOfLine * sizeof(Slot)) Line {
+    Slot slots[kSlotsOfLine];
+  };
+  size_t lines_of_each_ = 0;
+  std::vector<Line> lines_;
 };
 
 struct ReadyLaunches {
-  std::vector<ReadyLaunch> launches;
-  int units = 1;  // units 0..units-1 take part
+  size_t count = 0;
+  std::vector<Rows> of_unit;  // that take part, at least one
 };
 
 // Errors, all of them: no such kernel or buffer, an argument that does not lie in its buffer, a
