@@ -44,11 +44,10 @@ class Row {
   const Slot* slots_;
 };
 
-// The rows of one unit, one behind the other in whole cache lines.
+// The rows of one unit, one behind the other in whole cache lines; at least one, which says nothing.
 class Rows {
  public:
-  Rows() = default;
-  Rows(size_t count, size_t slots) : lines_of_each_((slots + kSlotsOfLine - 1) / kSlotsOfLine), lines_(std::max<size_t>(count, 1) * lines_of_each_) {}
+  Rows(size_t count, size_t slots) : lines_of_each_(std::max<size_t>(1, (slots + kSlotsOfLine - 1) / kSlotsOfLine)), lines_(std::max<size_t>(1, count) * lines_of_each_) {}
   Row operator[](size_t i) const { return Row(lines_[i * lines_of_each_].slots); }
   Slot* slots(size_t i) { return lines_[i * lines_of_each_].slots; }
 
@@ -57,7 +56,7 @@ class Rows {
   struct alignas(kSlotsOfLine * sizeof(Slot)) Line {
     Slot slots[kSlotsOfLine];
   };
-  size_t lines_of_each_ = 0;
+  size_t lines_of_each_;
   std::vector<Line> lines_;
 };
 
