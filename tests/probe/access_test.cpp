@@ -88,6 +88,18 @@ TEST(Access, WhatIsHandedOverIsWhatItIsMostOfTheTime) {
   EXPECT_GT(l.bandwidth.handed.high->v, 39e9);
 }
 
+// Empty steps count as they are while units are near each other: transfers of a host that ran them apart most of the time do not go with those.
+TEST(Access, WhatIsHandedOverIsOfUnitsNearEachOtherWhereEnoughBlocksShowThem) {
+  Observations o;
+  o.points = {block("handed", "taken own", {{"level", 1}}, 1 / 200e9)};
+  for (int i = 0; i < 8; ++i) o.points.push_back(block("handed", "taken", {{"level", 1}}, i < 3 ? 1 / 40e9 : 1 / 10e9));
+  hwdesc::MemoryLevel l;
+  add_handed(o, 1, l);
+  ASSERT_TRUE(l.bandwidth.taken.known() && l.bandwidth.taken.low);
+  EXPECT_NEAR(l.bandwidth.taken.value->v, 40e9, 1e9);
+  EXPECT_LT(l.bandwidth.taken.low->v, 11e9);
+}
+
 TEST(Access, WhatAnEndInFrontOfAnotherUnitsRunCosts) {
   Observations o;
   o.points = {block("ends", "own", {{"level", 1}}, 16e-9), block("ends", "between", {{"level", 1}}, 316e-9)};

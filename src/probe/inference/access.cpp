@@ -75,15 +75,14 @@ void add_outstanding(const Observations& all, const Known& known, size_t level, 
 
 namespace {
 
-// As it is most of the time, and where eight samples of ten lie: a host runs two units now on neighbouring cores, now on distant ones, so
-// that neither the fastest samples nor the others are disturbed ones.
+// As it is most of the time while units are near each other, and where eight samples of all ten lie: a host runs two units now on neighbouring cores,
+// now on distant ones, so that neither the fastest samples nor the others are disturbed ones.
 std::optional<Summary> usual(const std::vector<Observation>& blocks) {
-  std::vector<double> times;
-  for (const Observation& o : blocks) times.insert(times.end(), o.samples.begin(), o.samples.end());
+  const std::vector<double> times = all_samples(blocks);
   if (times.empty()) return std::nullopt;
   Summary s;
   s.n = static_cast<int64_t>(times.size());
-  s.value = quantile(times, 0.5);
+  s.value = quantile(all_samples(with_units_near(blocks)), 0.5);
   s.low = quantile(times, 0.1);
   s.high = quantile(times, 0.9);
   return s;

@@ -8,6 +8,7 @@
 #include "probe/inference/infer.h"
 #include "probe/inference/joined.h"
 #include "probe/inference/translation.h"
+#include "probe/inference/sharing.h"
 #include "probe/inference/values.h"
 #include "probe/kernels/joined.h"
 #include "probe/kernels/pages.h"
@@ -92,29 +93,9 @@ std::optional<Summary> launch_time(const Observations& all, const std::string& w
   return summarize(select(all, "launch", what), Estimator::throughput);
 }
 
-// A host that runs units now near each other, now apart: blocks of steps between units are of the one or of the other. What else is measured of units
-// is the best they reach, so it is of those near each other where enough blocks show them.
-std::vector<Observation> with_units_near(std::vector<Observation> blocks) {
-  constexpr double kLonger = 2;  // times as long as the quickest block's
-  constexpr size_t kEnough = 3;
-  std::vector<Observation> near;
-  double least = std::numeric_limits<double>::infinity();
-  for (const Observation& o : blocks)
-    if (!o.samples.empty()) least = std::min(least, quantile(o.samples, 0.5));
-  for (const Observation& o : blocks)
-    if (!o.samples.empty() && quantile(o.samples, 0.5) < kLonger * least) near.push_back(o);
-  return near.size() >= kEnough ? near : blocks;
-}
-
-std::vector<double> samples_of(const std::vector<Observation>& blocks) {
-  std::vector<double> out;
-  for (const Observation& o : blocks) out.insert(out.end(), o.samples.begin(), o.samples.end());
-  return out;
-}
-
 // The difference of two long steps is a cost where it nearly never is nothing; else it is their noise.
 bool is_a_cost(const std::vector<Observation>& blocks) {
-  std::vector<double> samples = samples_of(blocks);
+  std::vector<double> samples = all_samples(blocks);
   return !samples.empty() && quantile(std::move(samples), 0.1) > kShortestJoin;
 }
 
@@ -125,8 +106,8 @@ Value<Seconds> cold_time(const Observations& all, const Known& known, const char
   if (known.threads) return unknown_value<Seconds>("groups are dealt out by the device, and nobody knows which unit ran the code before");
   std::vector<double> longer;
   for (const double steps : values_of(select(all, "cold", what), "steps")) {
-    const std::vector<double> cold = samples_of(select(all, "cold", what, {{"steps", steps}}));
-    const std::vector<double> warm = samples_of(select(all, "cold", "warm", {{"steps", steps}}));
+    const std::vector<double> cold = all_samples(select(all, "cold", what, {{"steps", steps}}));
+    const std::vector<double> warm = all_samples(select(all, "cold", "warm", {{"steps", steps}}));
     if (warm.empty()) continue;
     for (const double s : cold) longer.push_back(s - quantile(warm, 0.5));
   }

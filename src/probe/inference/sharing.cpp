@@ -151,4 +151,16 @@ std::optional<double> times_as_long_elsewhere(std::span<const Observation> own, 
   return quantile(std::move(far), 0.5) / quantile(std::move(near), 0.5);
 }
 
+std::vector<Observation> with_units_near(std::vector<Observation> blocks) {
+  constexpr double kLonger = 2;  // times as long as the quickest block's
+  constexpr size_t kEnough = 3;
+  std::vector<Observation> near;
+  double least = std::numeric_limits<double>::infinity();
+  for (const Observation& o : blocks)
+    if (!o.samples.empty()) least = std::min(least, quantile(o.samples, 0.5));
+  for (const Observation& o : blocks)
+    if (!o.samples.empty() && quantile(o.samples, 0.5) < kLonger * least) near.push_back(o);
+  return near.size() >= kEnough ? near : blocks;
+}
+
 }  // namespace assay::probe

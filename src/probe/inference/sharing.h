@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "probe/inference/knee.h"
 #include "probe/observation.h"
@@ -21,6 +22,10 @@ inline constexpr double kElsewhere = 1.8;  // times as long as its own bytes, wh
 // What a unit reads in the last cache that another one has read there before, over its own, of samples that nobody disturbed: a unit that has to
 // wait is slow, too. nullopt: too few of them.
 std::optional<double> times_as_long_elsewhere(std::span<const Observation> own, std::span<const Observation> other);
+
+// A host that runs units now near each other, now apart: blocks of what passes between units are of the one or of the other. What else is measured of
+// units is the best they reach, so it is of those near each other where enough blocks show them; else all blocks.
+std::vector<Observation> with_units_near(std::vector<Observation> blocks);
 
 // Of the i-th cache. `may_hold`: bytes of one such cache at most; `chase`: the latency curve.
 Sharing sharing_of(const Observations& all, size_t i, double may_hold, std::span<const CurvePoint> chase);

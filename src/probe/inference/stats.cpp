@@ -104,6 +104,12 @@ double resample(const Blocks& blocks, double level, Random& random) {
 
 }  // namespace
 
+std::vector<double> all_samples(std::span<const Observation> blocks) {
+  std::vector<double> out;
+  for (const Observation& o : blocks) out.insert(out.end(), o.samples.begin(), o.samples.end());
+  return out;
+}
+
 double quantile(std::vector<double> v, double q) {
   ASSAY_CHECK(!v.empty());
   std::sort(v.begin(), v.end());

@@ -37,6 +37,9 @@ struct Summary {
   bool operator==(const Summary&) const = default;
 };
 
+// Of all blocks, trusted or not.
+std::vector<double> all_samples(std::span<const Observation> blocks);
+
 // Linear interpolation between order statistics (type 7 of Hyndman and Fan). `v` must not be empty.
 double quantile(std::vector<double> v, double q);
 
