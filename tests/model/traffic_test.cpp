@@ -1,4 +1,4 @@
-// What moves between the levels of a hierarchy, and the footprints that decide it.
+// What moves between the levels of a hierarchy.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,121 +13,25 @@
 namespace assay::test {
 namespace {
 
-TEST(Footprint, RowsInOneSetCrowdIt) {
-  model::Footprint f;
-  f.rows = f.near_rows = 14;
-  f.run = 64;
-  f.stride = 4096;
-  EXPECT_DOUBLE_EQ(f.bytes(64), 14 * 64);
-  EXPECT_DOUBLE_EQ(f.occupied(64, 64), 13 * 4096) << "14 lines in one of 64 sets";
-  f.stride = 4096 + 64;
-  EXPECT_DOUBLE_EQ(f.occupied(64, 64), 14 * 64) << "each row in a set of its own";
-}
-
-TEST(Footprint, SetsThatItsRowsFallInto) {
-  model::Footprint f;
-  f.rows = f.near_rows = 32;
-  f.run = 64;
-  const auto touched = [&](double stride) {
-    f.stride = stride;
-    return f.sets_touched(64, 64);
-  };
-  EXPECT_EQ(touched(8192), 1);
-  EXPECT_EQ(touched(2048), 2);
-  EXPECT_EQ(touched(3072), 4);
-  EXPECT_EQ(touched(4096 + 64), 32) << "each row in a set of its own";
-  EXPECT_EQ(touched(4096 + 4), 32) << "they drift";
-  f.run = 128;
-  EXPECT_EQ(touched(8192), 2);
-}
-
-// Four rows of 24 bytes in each of 12 matrices of 32 KiB: the matrices' rows meet, 12 of them in each of four sets.
-TEST(Footprint, RowsInRowsMeetInSets) {
-  model::Footprint f;
-  f.rows = 48;
-  f.run = 24;
-  f.near_rows = 4;
-  f.stride = 256;
-  f.far_rows = 12;
-  f.far_stride = 32768;
-  EXPECT_EQ(f.row_lines(64), 48);
-  EXPECT_EQ(f.sets_touched(64, 64), 4);
-  EXPECT_EQ(f.occupied(64, 64), 11 * 64 * 64) << "more than a cache of 8 ways has";
-  f.far_stride = 32768 + 1024;
-  EXPECT_EQ(f.sets_touched(64, 64), 16) << "every fourth matrix where the first is";
-  EXPECT_EQ(f.occupied(64, 64), 2 * 64 * 64) << "three in a set";
-  f.far_stride = 32768 + 4;
-  EXPECT_EQ(f.occupied(64, 64), f.bytes(64)) << "they drift";
-  f.stride = 32;
-  f.far_stride = 32768;
-  EXPECT_EQ(f.row_lines(64), 24) << "rows closer than a line share it";
-  EXPECT_EQ(f.sets_touched(64, 64), 2);
-}
-
-// A knee that begins a little before the capacity leaves the sets as they are.
-TEST(Footprint, SetsFollowFromCapacityAndWays) {
-  hwdesc::Target t = small_cpu(8, 1);
-  const auto sets = [&](double capacity, double knee, double ways) {
-    hwdesc::MemoryLevel& l = t.profile.memory[0];
-    l.capacity.value = hwdesc::Bytes{capacity};
-    l.knee.from.value = hwdesc::Bytes{knee};
-    l.knee.to.value = hwdesc::Bytes{2 * capacity};
-    l.ways.value = ways > 0 ? std::optional(hwdesc::Count{ways}) : std::nullopt;
-    return machine(t).levels[0].sets;
-  };
-  EXPECT_EQ(sets(32768, 32256, 8), 64);
-  EXPECT_EQ(sets(49152, 49152, 12), 64);
-  EXPECT_EQ(sets(49152, 49152, 0), 64) << "of 8 ways or more";
-}
-
-// A convolution of one position each with a stride of two, over channels in blocks of 16: each position is a line of its own, and three of four are left out.
-// Rows of single channels have several positions in a line, which comes whole.
-TEST(Footprint, StridesLeaveLinesOut) {
-  const auto convolution = [](const char* layout, bool staged) {
-    return parsed(fmt::format(R"yaml(schema: assay/program/1
-name: conv
+// Of a tensor of three axes at `read`, on vectors of four; shapes, axes and tiles as a program says them.
+ir::Program relu_of(const char* in, const char* out, const char* indices, const char* axes, const char* read, const char* tiles) {
+  return parsed(fmt::format(R"yaml(schema: assay/program/1
+name: relu
 graph:
-  name: conv
-  tensors: {{t0: "f32 1x16x32x32", t1: "f32 16x16", t2: "f32 1x16x16x16"}}
-  inputs: [t0, t1]
-  outputs: [t2]
+  name: relu
+  tensors: {{t0: "f32 {}", t1: "f32 {}"}}
+  inputs: [t0]
+  outputs: [t1]
   nodes:
-    - {{name: conv, op: conv, out: "t2[n, o, y, x]", axes: {{n: 1, o: 16, y: 16, x: 16, c: 16}}, combine: sum, body: "t0[n, c, 2*y, 2*x] * t1[o, c]"}}
-layouts: {{t0: "{}", t1: "[0, 1]", t2: "[0, 1, 2, 3]"}}
+    - {{name: relu, op: relu, out: "t1[{}]", axes: {{{}}}, body: "max(t0[{}], 0)"}}
+layouts: {{t0: "[0, 1, 2]", t1: "[0, 1, 2]"}}
 tiles:
-  - {{memory: l2, extent: {{n: 1, o: 16, y: 4, x: 16, c: 16}}, order: [y]}}
-  - {{memory: registers, extent: {{n: 1, o: 1, y: 1, x: 1, c: 1}}, order: [y, x, o, c]}}
-{})yaml", layout, staged ? "staging: [{read: 0, level: 0, layout: \"[0, 1, 2, 3]\"}]\n" : ""));
-  };
-  const auto read = [](const ir::Program& p) {
-    const model::Streams s = model::streams_of(p);
-    const auto at = std::ranges::find_if(s.streams, [](const model::Stream& st) { return st.tensor == 0 && st.staging < 0; });
-    return model::footprints(p, s, *at, 64);
-  };
-  const std::vector<model::Footprint> blocks = read(convolution("[0, 1/16, 2, 3, 1%16]", false)), rows = read(convolution("[0, 1, 2, 3]", false));
-  EXPECT_EQ(blocks.front().bytes(64), 16 * 16 * 64) << "of 32 rows of 32 positions";
-  EXPECT_EQ(blocks[1].bytes(64), 4 * 16 * 64) << "four rows of the output";
-  EXPECT_EQ(blocks[1].stride, 128);
-  EXPECT_EQ(blocks[1].far_rows, 4);
-  EXPECT_EQ(blocks[1].far_stride, 2 * 32 * 64);
-  EXPECT_EQ(rows.front().bytes(64), 16 * 16 * 128) << "of 16 channels every other row, whole";
-  const std::vector<model::Footprint> copied = read(convolution("[0, 1/16, 2, 3, 1%16]", true));
-  EXPECT_EQ(copied[1].bytes(64), 7 * 31 * 64) << "what lies between is copied, too";
+{})yaml", in, out, indices, axes, read, tiles));
 }
 
 // Prefetchers follow positions that lie a stride apart as they do those that lie side by side.
 TEST(Traffic, StridesAreForeseen) {
-  const ir::Program p = parsed(R"yaml(schema: assay/program/1
-name: every_other
-graph:
-  name: every_other
-  tensors: {t0: "f32 32x32x16", t1: "f32 16x16x16"}
-  inputs: [t0]
-  outputs: [t1]
-  nodes:
-    - {name: every_other, op: relu, out: "t1[y, x, c]", axes: {y: 16, x: 16, c: 16}, body: "max(t0[2*y, 2*x, c], 0)"}
-layouts: {t0: "[0, 1, 2]", t1: "[0, 1, 2]"}
-tiles:
+  const ir::Program p = relu_of("32x32x16", "16x16x16", "y, x, c", "y: 16, x: 16, c: 16", "2*y, 2*x, c", R"yaml(
   - {memory: l2, extent: {y: 16, x: 16, c: 16}, order: [y]}
   - {memory: registers, extent: {y: 1, x: 1, c: 16}, order: [y, x]}
 vector: {axis: c, width: 4}
@@ -139,17 +43,7 @@ vector: {axis: c, width: 4}
 
 // Four rows in each of 12 matrices 32 KiB apart, side by side: 48 lines in four of 64 sets, which each take 12 one after the other.
 TEST(Traffic, LinesOfRowsInRowsComeOneAfterTheOther) {
-  const ir::Program p = parsed(R"yaml(schema: assay/program/1
-name: relu
-graph:
-  name: relu
-  tensors: {t0: "f32 12x128x64", t1: "f32 12x128x64"}
-  inputs: [t0]
-  outputs: [t1]
-  nodes:
-    - {name: relu, op: relu, out: "t1[b, i, j]", axes: {b: 12, i: 128, j: 64}, body: "max(t0[b, i, j], 0)"}
-layouts: {t0: "[0, 1, 2]", t1: "[0, 1, 2]"}
-tiles:
+  const ir::Program p = relu_of("12x128x64", "12x128x64", "b, i, j", "b: 12, i: 128, j: 64", "b, i, j", R"yaml(
   - {memory: l2, extent: {b: 12, i: 128, j: 64}, order: [b]}
   - {memory: registers, extent: {b: 12, i: 4, j: 4}, order: [i, j]}
 vector: {axis: j, width: 4}
@@ -385,17 +279,6 @@ TEST(Sharing, EndsWhereUnitsShareTheColumnsOut) {
   EXPECT_EQ(model::shared_ends(walk(256, 1, 16, "j"), model::streams_of(walk(256, 1, 16, "j")), 2).count, 0) << "one group";
 }
 
-TEST(Footprint, RowsCloserThanALineShareIt) {
-  model::Footprint f;
-  f.rows = f.near_rows = 16;
-  f.run = 256;
-  f.stride = 1024;
-  EXPECT_DOUBLE_EQ(f.bytes(64), 16 * 256) << "lines";
-  EXPECT_DOUBLE_EQ(f.bytes(4096), 4 * 4096) << "pages: four rows in each";
-  f.stride = 8192;
-  EXPECT_DOUBLE_EQ(f.bytes(4096), 16 * 4096);
-}
-
 // Walks of 64 rows, a page each: again and again over all rows, or row by row.
 TEST(Traffic, PagesAreMissedWhereMoreAreWalkedThanTheirTranslationsFit) {
   const ir::Program columns = walk(1024, 1, 4, "j"), rows = walk(1024, 1, 4, "j", "i, j", "i, j");
@@ -409,12 +292,6 @@ TEST(Traffic, PagesAreMissedWhereMoreAreWalkedThanTheirTranslationsFit) {
   EXPECT_LE(missed(rows), 2 * 64 + 2);
   m.translation.value = 1e-6;
   EXPECT_GT(simulator::estimate(columns, m, {}, {}).seconds, missed(columns) * 0.9e-6);
-}
-
-TEST(Footprint, RowsInRowsFillNoMoreThanTheyLieIn) {
-  model::Footprint f{16 * 8, 64, 8, 256, 16 * 8 * 256 - 192};  // 8 rows of 64 bytes in each of 16 planes of 2 KiB
-  EXPECT_DOUBLE_EQ(f.bytes(64), 16 * 8 * 64);
-  EXPECT_DOUBLE_EQ(f.bytes(4096), 8 * 4096) << "two planes in each page";
 }
 
 // A buffer that begins to lose pages at 80 and holds none of 240, walked down 128 rows: two
@@ -444,17 +321,6 @@ TEST(Traffic, PagesAreWalkedWhereTheyCrowdTheSecondBuffer) {
   const double waits = model::pages_walked(p, model::streams_of(p), unknown) * 1e-6;
   EXPECT_NEAR(term(slow, "page walks"), waits, 1e-6 * waits);
   EXPECT_GT(slow.seconds, waits);
-}
-
-// Half of each row of a power of two: one unit's part uses half of the sets.
-TEST(Footprint, AUnitsPartOfTheColumnsCrowdsItsCache) {
-  ir::Program p = walk(256, 1, 16, "j");
-  p.tiles[0].extent = {64, 128};
-  const model::Streams s = model::streams_of(p);
-  const model::Footprint all = model::part_of_unit(p, s, s.streams[0], 1, 64), part = model::part_of_unit(p, s, s.streams[0], 2, 64);
-  EXPECT_EQ(part.bytes(64), all.bytes(64) / 2);
-  EXPECT_EQ(all.occupied(64, 64), all.bytes(64));
-  EXPECT_GT(part.occupied(64, 64), 1.5 * part.bytes(64));
 }
 
 // 80 columns are tiles of 48 and 32, five register tiles and not six: for operand t1, which moves with

@@ -65,6 +65,7 @@ TEST(Access, what_a_unit_reads_of_another_ones_cache) {
   ASSERT_TRUE(l.bandwidth.handed.known());
   EXPECT_NEAR(l.bandwidth.handed.value->v, 20e9, 1e8);
   EXPECT_NE(l.bandwidth.handed.note.find("200"), std::string::npos);
+  EXPECT_EQ(l.bandwidth.handed.note.find("near"), std::string::npos) << "all blocks alike";
   EXPECT_FALSE(nearer.bandwidth.handed.known());
   ASSERT_TRUE(l.bandwidth.reclaimed.known());
   EXPECT_NEAR(l.bandwidth.reclaimed.value->v, 7e9, 1e8);
@@ -98,6 +99,7 @@ TEST(Access, WhatIsHandedOverIsOfUnitsNearEachOtherWhereEnoughBlocksShowThem) {
   ASSERT_TRUE(l.bandwidth.taken.known() && l.bandwidth.taken.low);
   EXPECT_NEAR(l.bandwidth.taken.value->v, 40e9, 1e9);
   EXPECT_LT(l.bandwidth.taken.low->v, 11e9);
+  EXPECT_NE(l.bandwidth.taken.note.find("3 of 8 blocks"), std::string::npos) << l.bandwidth.taken.note;
 }
 
 TEST(Access, WhatAnEndInFrontOfAnotherUnitsRunCosts) {

@@ -22,6 +22,22 @@ TEST(Footprint, GroupsOfAUnitReadWindowsOfTheirOwn) {
         }
 }
 
+// Some caches read faster where more than half of them is walked through: of one whose pages begin to crowd it early that is seen, too. Of one that
+// units share each has its part, and what is left of it is not known so well.
+TEST(Footprint, OfAUnitsOwnCacheOneIsPastItsHalf) {
+  constexpr double kKiB = 1024;
+  Levels levels;
+  levels.knees = {{44 * kKiB, 52 * kKiB, 48 * kKiB}, {600 * kKiB, 1400 * kKiB, 1024 * kKiB}};
+  const std::vector<int64_t> own = footprints_within(levels, 1, 1), part = footprints_within(levels, 1, 2);
+  ASSERT_EQ(own.size(), 2u);
+  EXPECT_LT(own[0], 512 * kKiB);
+  EXPECT_GT(own[1], 1.1 * 512 * kKiB);
+  EXPECT_LT(own[1], 1024 * kKiB);
+  EXPECT_LT(part.back(), 300 * kKiB);
+  levels.knees[1].from = 1000 * kKiB;
+  EXPECT_GT(footprints_within(levels, 1, 1).back(), own[1]) << "what still hits is more";
+}
+
 // A last cache that looks larger than the buffer allows for led reads out of it.
 TEST(Footprint, WhatPassesByLiesBesideWhatIsReadAgain) {
   for (const int units : {1, 2, 7, 64})

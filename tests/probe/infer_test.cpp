@@ -13,6 +13,7 @@
 #include "probe/inference/ticks.h"
 #include "probe/kernels/code.h"
 #include "probe/kernels/kernels.h"
+#include "probe/kernels/straight.h"
 
 namespace assay::probe {
 namespace {
@@ -283,6 +284,11 @@ TEST(Infer, CodeThatIsNotAtHandCostsWhatItTakesLongerAndNothingWhereTheTimesMeet
   o.points.push_back(block("cold", "cold", {{"steps", 2048}}, 5e-7));
   EXPECT_FALSE(cold().known());
   EXPECT_NE(cold().note.find("takes no longer"), std::string::npos);
+}
+
+// What has just run is at hand, whatever was read before.
+TEST(StraightCode, WhatRunsBetweenIsNotWhatIsTimed) {
+  for (const int steps : cold_steps()) EXPECT_NE(steps, kShortCode);
 }
 
 // Of so many groups as met; of those that did not, why nothing is known. No plan is priced by it.

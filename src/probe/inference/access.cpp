@@ -75,7 +75,7 @@ void add_outstanding(const Observations& all, const Known& known, size_t level, 
 
 namespace {
 
-// As it is most of the time while units are near each other, and where eight samples of all ten lie: a host runs two units now on neighbouring cores,
+// As it is most of the time while units are near each other, and where eight of ten of all samples lie: a host runs two units now on neighbouring cores,
 // now on distant ones, so that neither the fastest samples nor the others are disturbed ones.
 std::optional<Summary> usual(const std::vector<Observation>& blocks) {
   const std::vector<double> times = all_samples(blocks);
@@ -92,11 +92,14 @@ std::optional<Summary> usual(const std::vector<Observation>& blocks) {
 
 void add_handed(const Observations& all, size_t level, MemoryLevel& to) {
   const auto add = [&](const char* what, Value<Bandwidth>& value, const char* does, const char* method) {
-    const auto other = usual(select(all, "handed", what, {{"level", double(level)}}));
+    const std::vector<Observation> blocks = select(all, "handed", what, {{"level", double(level)}});
+    const auto other = usual(blocks);
     const auto own = usual(select(all, "handed", std::string(what) + " own", {{"level", double(level)}}));
     if (!other || !own) return;
     value = bandwidth_value(inverse(*other, 1), "", method);
     value.note = fmt::format("its own it {} at {:.1f} GB/s then", does, 1e-9 / own->value);
+    if (const size_t near = with_units_near(blocks).size(); near < blocks.size())
+      value.note += fmt::format("; units were near each other in {} of {} blocks, and those count", near, blocks.size());
   };
   add("handed", to.bandwidth.handed, "reads", "every unit reads once what the next one has just written, half of what a cache holds");
   add("taken", to.bandwidth.taken, "writes", "every unit writes once what the next one has just written, half of what a cache holds");

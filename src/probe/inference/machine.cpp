@@ -1,14 +1,13 @@
 // Identity, clocks, units, costs of launching.
 #include <algorithm>
-#include <limits>
 #include <fmt/format.h>
 
 #include "probe/inference/doubts.h"
 #include "probe/inference/host_memory.h"
 #include "probe/inference/infer.h"
 #include "probe/inference/joined.h"
-#include "probe/inference/translation.h"
 #include "probe/inference/sharing.h"
+#include "probe/inference/translation.h"
 #include "probe/inference/values.h"
 #include "probe/kernels/joined.h"
 #include "probe/kernels/pages.h"

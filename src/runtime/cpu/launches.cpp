@@ -115,7 +115,7 @@ void run_unit(Pool& pool, int unit, const ReadyLaunches& ready, std::byte* scrat
   const size_t first_timed = static_cast<size_t>(options.warm_up) * ready.count;
   const size_t steps = first_timed + static_cast<size_t>(options.repeat) * ready.count;
   for (size_t step = 0;; ++step) {
-    const Row row = rows[step == steps ? 0 : step % ready.count];
+    const Row row = rows[ready.count == 0 ? 0 : step % ready.count];
     __builtin_prefetch(row.address());  // comes while the others do
     if (step >= first_timed) timeline.arrived[step - first_timed] = now_seconds();
     if (step == steps) return;
