@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "made_machine.h"
+#include "probe/inference/footprint.h"
 #include "probe/inference/infer.h"
+#include "probe/inference/known.h"
 
 namespace assay::probe {
 namespace {
@@ -168,6 +170,47 @@ TEST(Infer, ACacheWhoseDataAnotherUnitDoesNotFindIsNotShared) {
   EXPECT_NE(l3_of(4e-11).capacity.note.find("takes 4.0 times as long as its own, whatever the system declares"), std::string::npos);
   EXPECT_EQ(l3_of(4e-11, 0.5).per, "device") << "others used the machine";
   EXPECT_EQ(l3_of(4e-11, 0, 0.3).per, "device") << "it was kept waiting";
+}
+
+// While the host runs the units on two dies, experiments look at what is theirs on one die, too: they come by when it has put them together again.
+TEST(Infer, ACacheDeclaredAsOneIsAUnitsOwnInNoExperiment) {
+  const auto known = [](const std::string& cpus) {
+    Observations o = made_machine();
+    o.facts.emplace_back("class", "cpu");
+    o.facts.emplace_back("declared.l3", "16384K, shared by CPUs " + cpus + ", line 64 B");
+    std::erase_if(o.points, [](const Observation& p) { return p.experiment == "sharing" && p.at.at("level") == 2; });
+    o.points.push_back(block("found", "own", {{"level", 2}}, 1e-11));
+    o.points.push_back(block("found", "other", {{"level", 2}}, 4e-11));
+    return known_from(o);
+  };
+  const Known apart = known("0-3"), alone = known("0");
+  ASSERT_EQ(apart.sharing.size(), 3u);
+  EXPECT_FALSE(apart.sharing[2].shared);
+  EXPECT_FALSE(apart.sharing[2].never());
+  EXPECT_TRUE(apart.sharing[1].never());
+  EXPECT_TRUE(alone.sharing[2].never());
+  const auto past = footprint_past_private(apart, 1);
+  ASSERT_TRUE(past.has_value());
+  EXPECT_NEAR(static_cast<double>(*past), 2.5 * apart.levels.knees[1].capacity, 1e5) << "past the second cache, not the third";
+}
+
+// Passed on by the third cache for as long as it was two.
+TEST(Infer, WhatUnitsHandOverIsOfTheirOwnCaches) {
+  const auto l3_of = [](double other) {
+    Observations o = made_machine();
+    o.facts.emplace_back("class", "cpu");
+    o.facts.emplace_back("declared.l3", "16384K, shared by CPUs 0-3, line 64 B");
+    std::erase_if(o.points, [](const Observation& p) { return p.experiment == "sharing" && p.at.at("level") == 2; });
+    const auto add = [&](const char* experiment, const char* what, double seconds) { o.points.push_back(block(experiment, what, {{"level", 2}}, seconds)); };
+    add("found", "own", 1e-11), add("found", "other", other);
+    add("handed", "handed own", 1e-11), add("handed", "handed", 2e-11);
+    add("ends", "own", 1e-9), add("ends", "between", 9e-9);
+    return inferred(o).memory.at(2);
+  };
+  EXPECT_TRUE(l3_of(4e-11).bandwidth.handed.known());
+  EXPECT_TRUE(l3_of(4e-11).false_sharing.known());
+  EXPECT_FALSE(l3_of(1.2e-11).bandwidth.handed.known()) << "one cache of all";
+  EXPECT_FALSE(l3_of(1.2e-11).false_sharing.known());
 }
 
 // Six waves on a unit of four parts leave two of them with twice as many as the others: four are faster.

@@ -36,7 +36,7 @@ runtime::Launch reading(Session& s, double bytes) {
 
 // Bytes of reading that leave nothing in any cache; 0: a unit's own are all there are, or it would take too many.
 double bytes_out_of_all(const Known& known) {
-  const bool shared = !known.sharing.empty() && known.sharing.back().shared;
+  const bool shared = !known.sharing.empty() && !known.sharing.back().never();
   const double bytes = kDrivesOutOfAll * std::max(known.cached, known.levels.knees.back().to);
   return shared && bytes <= static_cast<double>(kMostBytes) ? bytes : 0;
 }
@@ -56,7 +56,7 @@ void run_cold(Session& s) {
   const std::vector<KneePoint>& knees = s.known.levels.knees;
   double own = 0;
   for (size_t i = 0; i < knees.size() && i < s.known.sharing.size(); ++i)
-    if (!s.known.sharing[i].shared) own = std::max(own, knees[i].to);
+    if (s.known.sharing[i].never()) own = std::max(own, knees[i].to);
   if (own <= 0) return;
   Job nothing;
   nothing.kernel = straight_name(kShortCode);

@@ -18,11 +18,11 @@ constexpr int kPairs = 4;      // of a launch that writes and one that reads, in
 constexpr double kIdle[] = {0.03e-3, 0.3e-3, 1e-3, 3e-3, 10e-3, 30e-3};  // s; the first one is none
 constexpr double kBeyondCached = 8;  // times that, what is fresh again when it comes round
 
-// The largest cache of a unit's own; none: nullptr.
+// The largest cache that is a unit's own whatever the host does; none: nullptr.
 const KneePoint* own_cache(const Known& known, size_t& level) {
   const KneePoint* out = nullptr;
   for (size_t i = 0; i < known.levels.knees.size() && i < known.sharing.size(); ++i)
-    if (!known.sharing[i].shared) {
+    if (known.sharing[i].never()) {
       out = &known.levels.knees[i];
       level = i;
     }

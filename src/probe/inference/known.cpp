@@ -310,7 +310,7 @@ Known known_from(const Observations& all) {
     const double streamed = i + 1 == k.levels.knees.size() ? held_streaming(all) : 0;
     Sharing s = sharing_of(all, i, std::max(k.levels.knees[i].to, streamed), curve);
     // What units share lies beyond what each has for itself.
-    if (!s.shared && i > 0 && k.sharing.back().shared) s = {true, "it lies beyond a shared one; alone: " + s.why};
+    if (!s.shared && i > 0 && k.sharing.back().shared) s = {true, "it lies beyond a shared one; alone: " + s.why, true, s.declared};
     k.sharing.push_back(std::move(s));
   }
   k.held = held_streaming(all);

@@ -359,8 +359,10 @@ MemoryLevel level_of(Context c, const Profile& p) {
   add_knee(c, l);
   l.latency = latency_of(c, p);
   add_bandwidth(c, l);
-  add_handed(c.all, c.index, l);
-  add_false_sharing(c.all, c.index, l);
+  if (!c.shared) {
+    add_handed(c.all, c.index, l);
+    add_false_sharing(c.all, c.index, l);
+  }
   add_loaded(c.all, c.known, c.index, l);
   l.line = line_of(c);
   if (!c.far && !select(c.all, "ways", "lines").empty()) l.ways = ways_of(c.all, c.known, c.index);

@@ -120,23 +120,33 @@ bool kept_from_each_other(const Observations& all) {
   return !units_are_real(all);
 }
 
-}  // namespace
+// nullopt: it does not say who uses that cache.
+std::optional<bool> declared_shared(const std::string& declared) {
+  const size_t at = declared.find("CPUs ");
+  if (at == std::string::npos) return std::nullopt;
+  return declared.substr(at + 5, declared.find(", line") - at - 5).find_first_of(",-") != std::string::npos;
+}
 
-Sharing sharing_of(const Observations& all, size_t i, double may_hold, std::span<const CurvePoint> chase) {
+Sharing told_sharing(const Observations& all, size_t i, double may_hold, std::span<const CurvePoint> chase) {
   if (const auto elsewhere = found_elsewhere(all, i)) return *elsewhere;
   const auto measured = measured_sharing(all, i, may_hold, chase);
-  const std::string declared = declared_cache(all, i);
-  const size_t at = declared.find("CPUs ");
+  const std::optional<bool> declared = declared_shared(declared_cache(all, i));
   // Units that share a core for a while, or wait for each other, seem to share its caches.
-  const bool waited = measured && measured->sharing.shared && at != std::string::npos && kept_from_each_other(all);
+  const bool waited = measured && measured->sharing.shared && declared && kept_from_each_other(all);
   if (measured && measured->sure && !waited) return measured->sharing;
   const std::string why = waited     ? measured->sharing.why + ", but do not add up at multiply-adds either"
                           : measured ? measured->sharing.why + ", and may fit together"
                                      : "sharing could not be told";
-  if (at == std::string::npos) return measured ? Sharing{false, why, false} : Sharing{i >= 2, why + ": a guess", false};
-  const std::string cpus = declared.substr(at + 5, declared.find(", line") - at - 5);
-  const bool shared = cpus.find_first_of(",-") != std::string::npos;
-  return {shared, why + ": as the system declares"};
+  if (!declared) return measured ? Sharing{false, why, false} : Sharing{i >= 2, why + ": a guess", false};
+  return {*declared, why + ": as the system declares"};
+}
+
+}  // namespace
+
+Sharing sharing_of(const Observations& all, size_t i, double may_hold, std::span<const CurvePoint> chase) {
+  Sharing s = told_sharing(all, i, may_hold, chase);
+  s.declared = declared_shared(declared_cache(all, i)).value_or(false);
+  return s;
 }
 
 std::optional<double> times_as_long_elsewhere(std::span<const Observation> own, std::span<const Observation> other) {
