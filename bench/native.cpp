@@ -67,9 +67,11 @@ using Stream = void (*)(const char*, char*, int64_t bytes, int64_t steps);
 constexpr int64_t kStep = 512;
 
 // Places behind the beginning of a page from which a copy is written: on some processors it takes up to three times as long from
-// some of them, others in each run (machine D of docs/RESULTS.md). The reference is the fastest.
-constexpr int64_t kPlaces[] = {0, 64, 512, 1088, 2112, 37 * 4096 + 576};
-constexpr int64_t kRoom = 40 * 4096;
+// some of them, others in each run (machine D of docs/RESULTS.md). And large pages to read from, of which a host may have put together some
+// of small ones that crowd a cache's sets (machine B). The reference is the fastest.
+constexpr int64_t kReadFrom[] = {0, 2 << 20, 4 << 20, 6 << 20};
+constexpr int64_t kWrittenFrom[] = {0, 64, 512, 1088, 2112, 37 * 4096 + 576, 2 << 20, (4 << 20) + 64, (6 << 20) + 576};
+constexpr int64_t kRoom = (6 << 20) + 4096;
 
 struct Huge {  // pages of 2 MiB where the system gives them
   explicit Huge(int64_t size) : bytes(static_cast<size_t>(size)) {
@@ -148,23 +150,23 @@ struct Native::Crew {
     return best / static_cast<double>(times);
   }
 
-  double stream(Stream wide, Stream narrow, int64_t bytes) {
-    bytes = std::min<int64_t>(bytes / kStep * kStep, static_cast<int64_t>(from.bytes));
+  double stream(Stream wide, Stream narrow, int64_t bytes, bool writes) {
     const Stream pass = lanes == 16 ? wide : narrow;
+    bytes = std::min<int64_t>(bytes / kStep * kStep, static_cast<int64_t>(from.bytes) - std::ranges::max(kReadFrom));
     const auto seconds = [&](int64_t place) {
       int64_t times = 0;
-      return per_time(times, [&](int64_t n) { pass(from.data, to.data + place, bytes, n * (bytes / kStep)); });
+      return per_time(times, [&](int64_t n) { pass(from.data + (writes ? 0 : place), to.data + (writes ? place : 0), bytes, n * (bytes / kStep)); });
     };
     const auto [chosen, is_new] = places.try_emplace({pass, bytes}, 0);
     if (is_new) {
       const auto faster = [&](int64_t a, int64_t b) { return seconds(a) < seconds(b); };
-      chosen->second = *std::min_element(std::begin(kPlaces), std::end(kPlaces), faster);
+      chosen->second = writes ? std::ranges::min(kWrittenFrom, faster) : std::ranges::min(kReadFrom, faster);
     }
     return seconds(chosen->second) / static_cast<double>(bytes);
   }
 
   Huge from, to;
-  std::map<std::pair<Stream, int64_t>, int64_t> places;  // by loop and bytes: where it writes
+  std::map<std::pair<Stream, int64_t>, int64_t> places;  // by loop and bytes: where it writes, or reads
   int lanes;
   std::vector<int> cpus;
   int64_t additions_ = 0, multiply_adds_ = 0, turn = 0;
@@ -190,18 +192,17 @@ double Native::multiply_add() {
   return crew_->per_time(crew_->multiply_adds_, wide ? multiply_adds_16 : multiply_adds_8) / (wide ? 24 : 12);
 }
 
-double Native::read(int64_t bytes) { return crew_->stream(read_16, read_8, bytes); }
-double Native::write(int64_t bytes) { return crew_->stream(write_16, write_8, bytes); }
-double Native::copy(int64_t bytes) { return crew_->stream(copy_16, copy_8, bytes) / 2; }
+double Native::read(int64_t bytes) { return crew_->stream(read_16, read_8, bytes, false); }
+double Native::write(int64_t bytes) { return crew_->stream(write_16, write_8, bytes, true); }
+double Native::copy(int64_t bytes) { return crew_->stream(copy_16, copy_8, bytes, true) / 2; }
 
 double Native::read_far() {
-  constexpr int64_t kApart = 37 * 4096;  // or units that go in step meet in the same sets and banks
-  const int64_t part = (static_cast<int64_t>(crew_->from.bytes) / units() - kApart) / kChunk * kChunk;
-  const int64_t at = crew_->turn++ % (part / kChunk) * kChunk;  // behind what was read last, with nothing of it read before, as samples of the probe begin
+  constexpr int64_t kApart = kChunk + 3 * 4096;  // units that go in step meet in no sets and banks of their own
+  const int64_t turns = static_cast<int64_t>(crew_->from.bytes) / (kApart * units());
+  const int64_t at = crew_->turn++ % turns * units();  // behind what was read last, with nothing of it read before, as samples of the probe begin
   const Stream pass = crew_->lanes == 16 ? read_16 : read_8;
-  const auto read = [&](int u, int64_t from) { pass(crew_->from.data + (part + kApart) * u + from, crew_->to.data, kChunk, kChunk / kStep); };
-  const double seconds = crew_->run(units(), [&](int u) { read(u, at); });
-  return seconds / static_cast<double>(kChunk * units());
+  const auto read = [&](int u) { pass(crew_->from.data + (at + u) * kApart, crew_->to.data, kChunk, kChunk / kStep); };
+  return crew_->run(units(), read) / static_cast<double>(kChunk * units());
 }
 
 }  // namespace assay::bench

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "probe/inference/footprint.h"
+#include "probe/inference/passed.h"
 #include "probe/kernels/code.h"
 #include "synthetic.h"
 
@@ -235,6 +236,39 @@ TEST(Passed, IsWhereDataThatWasUsedOnceIsGivenUp) {
   EXPECT_LT(octaves_apart(l.kept.to, kKeptLonger * footprint_of(kOnce, 0.1)), 0.1);
   EXPECT_LT(octaves_apart(last_cache(used_once(0), "unit").passed.middle, footprint_of(kOnce, 0.5) / kUnits), 0.1) << "each unit's own";
   EXPECT_FALSE(last_cache({}).passed.middle.known());
+}
+
+// Far memory is read twice as fast in one of two visits, and the cache keeps four times as much: together, what is far in one would be half held in the other.
+TEST(Passed, OfSeveralVisitsTheMiddleCounts) {
+  Observations all;
+  const auto visit = [&](double times, double faster) {
+    all.points.push_back(test::block("latency", "chase", {{"level", 2}}, 1e-8));
+    for (Observation o : used_once(0).points) {
+      if (o.at.contains("bytes")) o.at["bytes"] *= times;
+      for (double& s : o.samples) s /= faster;
+      all.points.push_back(std::move(o));
+    }
+  };
+  visit(1, 1);
+  visit(4, 2);
+  EXPECT_EQ(visits_of(all, "untouched").size(), 2U);
+  const MemoryLevel l = last_cache(all);
+  EXPECT_LT(octaves_apart(l.passed.middle, 2 * footprint_of(kOnce, 0.5)), 0.15);
+  EXPECT_LT(octaves_apart(l.passed.to, 2 * footprint_of(kOnce, 0.1)), 0.15);
+  EXPECT_LT(octaves_apart(l.kept.middle, 2 * kKeptLonger * footprint_of(kOnce, 0.5)), 0.15);
+}
+
+// Most of the time others have driven it out by then: the few quick samples say nothing of that.
+TEST(Passed, IsWhatMostSamplesTell) {
+  Observations all = used_once(0);
+  for (Observation& o : all.points)
+    if (o.what == "passed") {
+      std::vector<double> samples(4, once_behind(1.0));
+      samples.resize(12, o.samples.front());
+      o.samples = samples;
+      o.disturbed.assign(samples.size(), 0);
+    }
+  EXPECT_LT(octaves_apart(last_cache(all).passed.middle, footprint_of(kOnce, 0.5)), 0.1);
 }
 
 TEST(ForeignFill, IsWhatDrivesOutDataThatLiesUntouched) {

@@ -53,9 +53,9 @@ constexpr auto kExperiments = std::to_array<Experiment>({
     {"joined", "compute", "fma", "operations on neighbours and loops, of which compilers make less", 0.2, run_joined},
     {"update", "memory", "fma", "a vector in memory, updated again and again", 0.2, run_update},
     {"code", "control", "", "straight-line code", 0.4, run_code},
-    {"cold", "control", "knees fma sharing found", "code that is not at hand", 0.4, run_cold},
+    {"cold", "control", "knees fma sharing found", "code that is not at hand", 0.4, run_cold, 2},
     {"power", "compute", "fma", "power and energy", 0.3, run_power},
-    {"launch", "control", "", "cost of a step, of a group, of a barrier", 1.0, run_launch},
+    {"launch", "control", "", "cost of a step, of a group, of a barrier", 1.0, run_launch, 2},
 });
 
 }  // namespace

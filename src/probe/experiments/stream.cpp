@@ -30,7 +30,7 @@ struct StreamPoint {
   bool around = false;       // each from a place of its own on
   int other = -1;            // the second buffer that is read
   int64_t window = 0;        // blocks of `around` that a group reads; 0: all of them
-  int64_t written_from = 0;  // bytes behind the beginning of the buffer
+  int64_t read_from = 0, written_from = 0;  // bytes behind the beginning of the buffer
 };
 
 bool copies(const std::string& access) { return access.starts_with("copy") || access == "triad"; }
@@ -60,7 +60,7 @@ Job window_job(const StreamPoint& p, int units, int from, double target_s) {
 Job stream_job(const StreamPoint& p, int from, int to, double target_s) {
   Job job;
   job.kernel = access_name(p.around ? "around" : p.access, p.lanes);
-  if (reads(p.access)) job.arguments.push_back({from, 0});
+  if (reads(p.access)) job.arguments.push_back({from, p.read_from});
   if (p.access == "triad") job.arguments.push_back({p.other, 0});
   if (copies(p.access) || !reads(p.access)) job.arguments.push_back({to, p.written_from});
   const int64_t blocks = std::max<int64_t>(1, p.bytes / kBlockBytes);
@@ -81,16 +81,19 @@ Conditions conditions_of(const StreamPoint& p) {
   return {{"lanes", p.lanes}, {"units", p.units}, {"bytes", static_cast<double>(p.bytes)}, {"level", p.level}};
 }
 
-// Writing takes up to three times as long from some places behind what is read as from others on some processors, and which those are
-// depends on where pages happen to lie: a quick look at a few.
-constexpr std::array<int64_t, 6> kWrittenFrom = {0, 64, 512, 1088, 2112, 37 * 4096 + 576};
+// Large pages of a guest that its host has put together of small ones crowd some sets of a cache: more than half of one takes a third longer
+// there. And writing takes up to three times as long from some places behind what is read as from others on some processors, and which those
+// are depends on where pages happen to lie: a quick look at a few.
+constexpr std::array<int64_t, 4> kReadFrom = {0, 2 << 20, 4 << 20, 6 << 20};
+constexpr std::array<int64_t, 9> kWrittenFrom = {0, 64, 512, 1088, 2112, 37 * 4096 + 576, 2 << 20, (4 << 20) + 64, (6 << 20) + 576};
 
-int64_t fastest_place(Session& s, StreamPoint p, int from, int to, double target_s) {
+// Sets the place of the point to the one of some from where it takes least.
+void settle_place(Session& s, StreamPoint& p, int64_t StreamPoint::* place, std::span<const int64_t> places, int from, int to, double target_s) {
   const std::string key = fmt::format("places/{}/{}/{}", p.access, p.units, p.bytes);
   double least = 0;
   int64_t fastest = 0;
-  for (const int64_t place : kWrittenFrom) {
-    p.written_from = place;
+  for (const int64_t begin : places) {
+    p.*place = begin;
     const Job job = stream_job(p, from, to, target_s);
     const int64_t passes = s.bench.amount_for(key, job);
     s.warm_up(s.bench.launch(job, 1));
@@ -98,14 +101,17 @@ int64_t fastest_place(Session& s, StreamPoint p, int from, int to, double target
     const std::vector<double> times = s.bench.run(twice);
     if (const double t = std::min(times[0], times[1]); least == 0 || t < least) {
       least = t;
-      fastest = place;
+      fastest = begin;
     }
   }
-  return fastest;
+  p.*place = fastest;
 }
 
 void measure_stream(Session& s, const std::string& experiment, StreamPoint p, int from, int to, double target_s) {
-  if (!s.device.threads && !s.bench.simulated() && (copies(p.access) || p.access == "write")) p.written_from = fastest_place(s, p, from, to, target_s);
+  if (!s.device.threads && !s.bench.simulated()) {
+    if (p.access == "read" && p.level > 0) settle_place(s, p, &StreamPoint::read_from, kReadFrom, from, to, target_s);
+    if (copies(p.access) || p.access == "write") settle_place(s, p, &StreamPoint::written_from, kWrittenFrom, from, to, target_s);
+  }
   Job job = p.window > 0 ? window_job(p, static_cast<int>(s.known.units), from, target_s) : stream_job(p, from, to, target_s);
   if (s.device.threads) job.before = s.bench.time_of_none(job);  // all waves begin at once, and wait for their parameters
   const runtime::Launch pass = s.bench.launch(job, 1);
@@ -151,7 +157,7 @@ void stream_points(Session& s, const std::string& experiment, const std::vector<
   for (const StreamPoint& p : points) most = std::max(most, p.together ? p.bytes : p.bytes * p.units);
   most += (kLanesApart * s.lanes.back() * 4 / kBlockBytes + 1) * kBlockBytes;  // lanes that lie apart reach into blocks behind,
   most += most / (kBlockBytes / (kRowBytes - kBlockBytes)) + s.device.units * kBlockBytes;  // rows further
-  const int from = s.bench.allocate(most), to = s.bench.allocate(most + kWrittenFrom.back());
+  const int from = s.bench.allocate(most + (s.bench.simulated() ? 0 : kReadFrom.back())), to = s.bench.allocate(most + kWrittenFrom.back());
   s.rounds(points.size(), [&](size_t i) { measure_stream(s, experiment, points[i], from, to, target_s); });
 }
 

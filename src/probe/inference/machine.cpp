@@ -92,6 +92,11 @@ std::optional<Summary> launch_time(const Observations& all, const std::string& w
   return summarize(select(all, "launch", what), Estimator::throughput);
 }
 
+// The same of what passes between units.
+std::optional<Summary> time_between_units(const Observations& all, const std::string& what) {
+  return summarize(with_units_near(select(all, "launch", what)), Estimator::throughput);
+}
+
 // The difference of two long steps is a cost where it nearly never is nothing; else it is their noise.
 bool is_a_cost(const std::vector<Observation>& blocks) {
   std::vector<double> samples = all_samples(blocks);
@@ -150,12 +155,12 @@ void add_api(const Observations& all, const Known& known, Profile& to) {
   add_limits(all, api);
   if (const auto s = launch_time(all, "eager"))
     api.launch.eager = seconds_value(scaled(*s, 1), "one launch on all units, waited for, seen from outside");
-  if (const auto s = summarize(with_units_near(select(all, "launch", "step")), Estimator::throughput)) {
+  if (const auto s = time_between_units(all, "step")) {
     api.launch.stream = seconds_value(scaled(*s, 1), "200 steps of one empty group per unit in one run, per step");
     if (all.fact("threads") == "own")
       api.device_barrier = seconds_value(scaled(*s, 1), "the same steps: an empty step is its barrier");
   }
-  if (const auto s = launch_time(all, "barrier"))
+  if (const auto s = time_between_units(all, "barrier"))
     api.device_barrier = seconds_value(scaled(*s, 1), "200 steps of one empty group per unit in one kernel, per step");
   if (const auto s = launch_time(all, "recorded"); s && s->value > 0)
     api.launch.graph = seconds_value(scaled(*s, 1), "200 such steps recorded and handed over as one, less two of them, per step, seen from outside");

@@ -11,6 +11,7 @@
 #include "probe/inference/instances.h"
 #include "probe/inference/join_levels.h"
 #include "probe/inference/loaded.h"
+#include "probe/inference/passed.h"
 #include "probe/inference/power_mean.h"
 #include "probe/inference/rewrite.h"
 #include "probe/inference/scratch.h"

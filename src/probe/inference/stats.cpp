@@ -156,6 +156,18 @@ std::optional<Summary> summarize(std::span<const Observation> taken, Estimator e
   return s;
 }
 
+std::vector<Observations> visits_of(const Observations& all, const std::string& experiment) {
+  std::vector<Observations> out;
+  bool within = false;
+  for (const Observation& o : all.points) {
+    const bool one = o.experiment == experiment;
+    if (one && !within) out.emplace_back();
+    if (one) out.back().points.push_back(o);
+    within = one;
+  }
+  return out;
+}
+
 std::vector<Observation> select(const Observations& all, const std::string& experiment,
                                 const std::string& what, const Conditions& at) {
   std::vector<Observation> out;

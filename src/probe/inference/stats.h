@@ -50,6 +50,9 @@ std::vector<Observation> at_common_clock(std::span<const Observation> blocks);
 // nullopt: no samples at all.
 std::optional<Summary> summarize(std::span<const Observation> blocks, Estimator estimator);
 
+// What an experiment gave each time that it ran by itself: others come and go between them.
+std::vector<Observations> visits_of(const Observations& all, const std::string& experiment);
+
 // The observations of one experiment and quantity whose conditions hold all of `at`.
 std::vector<Observation> select(const Observations& all, const std::string& experiment,
                                 const std::string& what, const Conditions& at = {});

@@ -17,7 +17,6 @@ namespace {
 
 using namespace hwdesc;
 
-constexpr double kNearly = 0.9, kHalf = 0.5, kHardly = 0.1;  // of what is still held, at `from`, `middle`, `to`
 constexpr double kGap = 3;        // between neighbouring footprints: over a wider one nothing is told
 constexpr size_t kFewest = 3;     // points of a sweep
 constexpr double kAround = 1e-6;  // footprints are equal within this
@@ -36,11 +35,6 @@ double plateau_time(std::span<const CurvePoint> curve, double from, double to) {
   }
   return time_at(curve, middle);
 }
-
-struct Edge {
-  double here = 0, next = 0;   // seconds per byte
-  double parts = 1;            // of the sweep in one instance of the cache
-};
 
 // Where `part` of the data is still held, in bytes of one instance; the interval is that of the neighbouring
 // footprints.
@@ -61,10 +55,6 @@ Value<Bytes> held_at(std::span<const CurvePoint> curve, const Edge& e, double pa
   return v;
 }
 
-Streamed held_on(std::span<const CurvePoint> curve, const Edge& e, const std::string& method) {
-  return {held_at(curve, e, kNearly, method), held_at(curve, e, kHalf, method), held_at(curve, e, kHardly, method)};
-}
-
 Streamed streamed_of(std::span<const CurvePoint> curve, const Edge& e, const char* way) {
   if (e.here <= 0 || e.next <= 0) {
     const auto why = unknown_value<Bytes>("the sweep does not reach beyond it");
@@ -75,14 +65,6 @@ Streamed streamed_of(std::span<const CurvePoint> curve, const Edge& e, const cha
     return {why, why, why};
   }
   return held_on(curve, e, way);
-}
-
-// Bytes of which `part` is held, kNearly to kHardly, on lines in the logarithm of bytes between the points.
-double bytes_held(const Streamed& s, double part) {
-  const double from = s.from.value->v, middle = s.middle.value->v;
-  const double to = s.to.known() ? s.to.value->v : middle * middle / from;
-  return part > kHalf ? from * std::pow(middle / from, (kNearly - part) / (kNearly - kHalf))
-                      : middle * std::pow(to / middle, (kHalf - part) / (kHalf - kHardly));
 }
 
 constexpr double kTwoStates = 1.4;  // times that far memory takes in one state of the host as in another
@@ -147,6 +129,10 @@ double parts_in(const MemoryLevel& l, const Sweep& sweep) { return l.per == "uni
 
 }  // namespace
 
+Streamed held_on(std::span<const CurvePoint> curve, const Edge& e, const std::string& method) {
+  return {held_at(curve, e, kNearlyHeld, method), held_at(curve, e, kHalfHeld, method), held_at(curve, e, kHardlyHeld, method)};
+}
+
 double noise_in(const Sweep& sweep) {
   std::vector<double> logs;
   for (const CurvePoint& p : sweep.curve) logs.push_back(std::log(p.seconds));
@@ -177,18 +163,10 @@ Sweep sweep_of(const Observations& all) {
 }
 
 std::vector<Sweep> sweeps_of(const Observations& all) {
-  std::vector<Observations> times;
-  bool within = false;
-  for (const Observation& o : all.points) {
-    const bool one = o.experiment == "streamed";
-    if (one && !within) times.emplace_back();
-    if (one) times.back().points.push_back(o);
-    within = one;
-  }
   // One that was cut off has no far memory to compare with.
   const Sweep whole = sweep_of(all);
   std::vector<Sweep> out;
-  for (const Observations& t : times)
+  for (const Observations& t : visits_of(all, "streamed"))
     if (Sweep s = sweep_of(t); !s.curve.empty() && s.curve.back().bytes >= whole.curve.back().bytes / 2) {
       std::vector<Sweep> states = by_state(t, whole.curve.back().bytes);
       if (states.empty()) states.push_back(std::move(s));
@@ -254,78 +232,6 @@ void add_streamed(std::vector<MemoryLevel>& memory, std::span<const Sweep> sweep
     std::sort(known.begin(), known.end(), [](const Streamed& a, const Streamed& b) { return a.middle.value->v < b.middle.value->v; });
     memory[i].streamed = known[(known.size() - 1) / 2];
   }
-}
-
-namespace {
-
-// By the bytes of others; empty without enough of them.
-std::vector<CurvePoint> behind_others(const Observations& all, const char* what) {
-  std::vector<CurvePoint> out;
-  for (const double bytes : values_of(select(all, "untouched", what), "bytes"))
-    out.push_back({bytes, summarize(select(all, "untouched", what, {{"bytes", bytes}}), Estimator::throughput)->value});
-  if (out.size() < kFewest) out.clear();
-  return out;
-}
-
-// The first point stands for one behind as good as nothing, which takes `near`. Who else fills the cache comes and goes: probes of one night had up to
-// kOtherHours times as much or as little.
-Streamed held_behind(std::vector<CurvePoint> curve, double near, double far, double parts, const char* method) {
-  constexpr double kOtherHours = 4;
-  curve.insert(curve.begin(), {curve.front().bytes / 2, near});
-  Streamed out = held_on(rising(curve), {near, far, parts}, method);
-  for (Value<Bytes>* v : {&out.from, &out.middle, &out.to}) {
-    if (!v->known()) continue;
-    v->low = Bytes{std::min(v->low->v, std::round(v->value->v / kOtherHours))};
-    v->high = Bytes{std::max(v->high->v, std::round(v->value->v * kOtherHours))};
-    v->note = "while the probe ran: others fill the cache more or less in other hours";
-  }
-  return out;
-}
-
-}  // namespace
-
-void add_passed(const Observations& all, double units, MemoryLevel& to) {
-  const std::vector<double> pauses = values_of(select(all, "untouched", "pause"), "idle");
-  const std::vector<CurvePoint> once = behind_others(all, "passed"), again = behind_others(all, "kept");
-  if (pauses.size() < 2 || once.empty()) return;
-  const auto behind = [&](double pause) { return *summarize(select(all, "untouched", "pause", {{"idle", pause}}), Estimator::throughput); };
-  const double near = behind(pauses.front()).value, far = rising(once).back().seconds;
-  if (far < kShows * near) {
-    to.passed.from = to.passed.middle = to.passed.to = unknown_value<Bytes>("what it loses can not be told from what it holds");
-    to.foreign_fill = unknown_value<Bandwidth>(to.passed.from.note);
-    return;
-  }
-  // Behind a few others' lines that are in no other cache a read takes longer though nothing is lost: they have to go there first.
-  const double held = again.empty() ? near : again.front().seconds, parts = to.per == "unit" ? 1 / units : 1;
-  to.passed = held_behind(once, std::max(near, std::min(held, once.front().seconds)), far, parts, "all units reading what each wrote once, behind so much other data");
-  if (const double last = again.empty() ? 0 : rising(again).back().seconds; last > kShows * held)
-    to.kept = held_behind(again, held, last, parts, "all units reading what each has used a few times, behind so much other data");
-  if (!to.passed.from.known() || !to.passed.middle.known()) return;
-  const auto part_held = [&](double seconds) { return std::clamp((far - seconds) / (far - near), 0.0, 1.0); };
-  const auto rate = [&](double pause, double part) { return bytes_held(to.passed, std::clamp(part, kHardly, kNearly)) / pause; };
-  std::vector<double> rates;
-  Measured m;
-  double last = 1;  // held behind the longest pause
-  for (const double pause : pauses) {
-    const Summary s = behind(pause);
-    m.n += s.n;
-    last = part_held(s.value);
-    if (last > kNearly || last < kHardly) continue;
-    const double low = rate(pause, part_held(s.low)), high = rate(pause, part_held(s.high));
-    m.low = rates.empty() ? low : std::min(m.low, low);
-    m.high = std::max(m.high, high);
-    rates.push_back(rate(pause, last));
-  }
-  if (!rates.empty()) {
-    m.value = quantile(std::move(rates), 0.5);
-  } else if (last > kNearly) {
-    m.high = rate(pauses.back(), kNearly);
-    m.note = fmt::format("a pause of {:.0f} ms drives out next to nothing", 1e3 * pauses.back());
-  } else {
-    to.foreign_fill = unknown_value<Bandwidth>("one pause drives out next to nothing, the next one all");
-    return;
-  }
-  to.foreign_fill = bandwidth_value(m, "", "all units reading what each wrote once behind pauses in which they only add: what takes as long as far memory was driven out, as by so many bytes");
 }
 
 }  // namespace assay::probe

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "hwdesc/profile.h"
@@ -49,12 +50,15 @@ std::vector<double> plateau_times(std::span<const hwdesc::MemoryLevel> memory, c
 // one in their middle counts. What none can tell becomes unknown, with why.
 void add_streamed(std::vector<hwdesc::MemoryLevel>& memory, std::span<const Sweep> sweeps);
 
-// What the last cache keeps of data that was used once, and how fast others than the device fill it. Some caches keep what was used again
-// before what comes in for the first time, as intermediate values and weights do; a sweep uses all of it again. All units write some
-// data and read it behind X other bytes, or behind a pause T: with h the part still held, by the times of that, of the shortest pause and of the most other bytes,
-//     X(0.9), X(0.5), X(0.1)                         are `passed`, and of what they have used a few times before `kept`,
-//     X(h) / T                                       came in meanwhile, the median of the pauses that show it:
-// 0 where the longest drives out next to nothing.
-void add_passed(const Observations& all, double units, hwdesc::MemoryLevel& to);
+inline constexpr double kNearlyHeld = 0.9, kHalfHeld = 0.5, kHardlyHeld = 0.1;  // of what is still held, at `from`, `middle`, `to`
+
+struct Edge {
+  double here = 0, next = 0;  // seconds per byte, of the level and of the one behind it
+  double parts = 1;           // of the sweep in one instance of the cache
+};
+
+// Where nine tenths, half and a tenth of the data are still held by a rising curve, in bytes of one instance; intervals are those of the neighbouring
+// footprints. Unknown, with why, what the curve does not reach.
+hwdesc::Streamed held_on(std::span<const CurvePoint> curve, const Edge& e, const std::string& method);
 
 }  // namespace assay::probe
