@@ -164,6 +164,7 @@ void print_calibrated(const toolkit::Score& plain, const toolkit::Score& calibra
 }
 
 Diags show(const toolkit::Validation& v, const toolkit::Score& score, const Ready& ready, Format format) {
+  print_diags(v.notes);
   std::optional<toolkit::Score> calibrated;
   if (ready.calibration) {
     const Diags misfit = toolkit::misfits(*ready.calibration, ready.profile, v.api);

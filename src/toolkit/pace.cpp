@@ -166,9 +166,10 @@ double Pace::rate() const { return latest_ > 0 ? double{kIterations} * probe::op
 
 Diags Pace::wait(const runtime::CancelToken* cancel) {
   for (double here = 0; here < kPatience && waited_ < kAllPatience;) {
-    const Result<bool> s = slow(cancel);
-    if (!s) return s.diags();
-    if (!*s) return {};
+    const Result<bool> is_slow = slow(cancel), is_apart = apart(cancel);
+    if (!is_slow) return is_slow.diags();
+    if (!is_apart) return is_apart.diags();
+    if (!*is_slow && !*is_apart) return {};
     std::this_thread::sleep_for(kNap);
     const double nap = std::chrono::duration<double>(kNap).count();
     here += nap;
@@ -189,15 +190,32 @@ Result<Between> Pace::between(const runtime::CancelToken* cancel) {
   for (size_t i = 2; i < ran->steps[0].size(); i += 2) writing.push_back(ran->steps[0][i]);  // the first one takes nothing back
   out.handed = part_ / quantile_of(std::move(reading), 0.5);
   out.reclaimed = part_ / quantile_of(std::move(writing), 0.5);
+  const Result<double> times = elsewhere(cancel);
+  if (!times) return times.diags();
+  out.elsewhere = *times;
+  return out;
+}
+
+// Between::elsewhere.
+Result<double> Pace::elsewhere(const runtime::CancelToken* cancel) {
+  if (own_.empty()) return 0.0;
   std::vector<double> near, far;
-  for (int i = 0; i < kBursts && !own_.empty(); ++i)
+  for (int i = 0; i < kBursts; ++i)
     for (const bool other : {false, true}) {
       const auto took = module_->run(other ? others_ : own_, {1, 0, cancel});
       if (!took) return took.diags();
       (other ? far : near).push_back(took->steps[0].back());
     }
-  if (!near.empty()) out.elsewhere = quantile_of(std::move(far), 0.5) / quantile_of(std::move(near), 0.5);
-  return out;
+  return quantile_of(std::move(far), 0.5) / quantile_of(std::move(near), 0.5);
+}
+
+Result<bool> Pace::apart(const runtime::CancelToken* cancel) {
+  const Result<double> times = elsewhere(cancel);
+  if (!times) return times.diags();
+  was_apart_ = *times >= probe::kElsewhere;
+  ++looks_;
+  found_apart_ += was_apart_ ? 1 : 0;
+  return was_apart_;
 }
 
 bool was_probed(const hwdesc::Target& target) {

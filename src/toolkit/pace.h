@@ -28,8 +28,16 @@ class Pace {
   // Is a burst slower than the fastest one so far by more than kSlow?
   Result<bool> slow(const runtime::CancelToken* cancel);
 
-  // Until it is not, or the patience for this call or for all of them is at an end.
+  // Does the host run units on dies that have a last cache each just now, though the profile says that they have one together?
+  Result<bool> apart(const runtime::CancelToken* cancel);
+
+  // Until it is neither slow nor apart, or the patience for this call or for all of them is at an end.
   Diags wait(const runtime::CancelToken* cancel);
+
+  // As the latest look found; and the part of all looks that found it so, 0 before the first.
+  bool was_apart() const { return was_apart_; }
+  int looks() const { return looks_; }
+  double part_apart() const { return looks_ > 0 ? static_cast<double>(found_apart_) / looks_ : 0; }
 
   // Whole vectors of multiply-adds a second on a unit, in the latest burst; 0 before the first.
   double rate() const;
@@ -39,6 +47,7 @@ class Pace {
 
  private:
   Diags prepare_elsewhere(const hwdesc::Target& target);
+  Result<double> elsewhere(const runtime::CancelToken* cancel);
 
   std::unique_ptr<runtime::Module> module_;
   runtime::Launch burst_, write_, read_;  // the latter without queues: none
@@ -46,6 +55,8 @@ class Pace {
   double part_ = 0;                       // bytes of a unit
   double best_ = 0, latest_ = 0;          // seconds
   double waited_ = 0;
+  bool was_apart_ = false;
+  int looks_ = 0, found_apart_ = 0;
 };
 
 // Rates just now, as parts of those that the profile says, and Between::elsewhere where the profile says that units have one last cache; 0: not told.

@@ -194,6 +194,14 @@ RunIdentity identity_of(const hwdesc::Profile& profile, const Suite& suite,
           o.seed};
 }
 
+Diag were_apart(const Pace& pace) {
+  Diag d = error(fmt::format("the host ran the units on dies with a last cache each in {:.0f} % of {} looks, though they had one together when they were probed: "
+                             "what was measured then counts only where there is too little else", 100 * pace.part_apart(), pace.looks()),
+                 "validate again, or probe again and take the profile that saw them so");
+  d.severity = Severity::warning;
+  return d;
+}
+
 }  // namespace
 
 const char* name_of(Drawn d) {
@@ -268,6 +276,7 @@ Result<Validation> validate(const hwdesc::Profile& profile, const Suite& suite,
   // What is still to be visited; of a run that was cancelled, what there is.
   for (size_t begun = cases->size(); !under_way.empty(); begun += kApart)
     if (Diags failed = visit_again(begun); !failed.empty()) return failed;
+  if (*pace != nullptr && (*pace)->part_apart() > 0) out.notes.push_back(were_apart(**pace));
   for (std::optional<OperatorRows>& r : rows)
     if (r) out.operators.push_back(std::move(*r));
   return out;

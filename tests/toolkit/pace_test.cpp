@@ -73,6 +73,32 @@ TEST(Pace, SaysHowMuchOfTheProfilesRatesThereIs) {
   EXPECT_LE(part, 0.5 * as_now.profile.memory[1].capacity.value->v);
 }
 
+// A burst, and three looks at the last cache on either side: first a unit's own, then what the other one has read.
+TEST(Pace, WaitsUntilUnitsAreAsNearAsTheProfileSays) {
+  hwdesc::Target near = target("generic/x86-avx512-2core");
+  for (hwdesc::MemoryLevel& l : near.profile.memory)
+    if (l.name == "l2") l.bandwidth.handed.value = hwdesc::Bandwidth{10e9, ""};
+  ScriptedDevice device({1e-4, 1e-5, 4e-5, 1e-5, 4e-5, 1e-5, 4e-5, 1e-4, 1e-5, 1.2e-5});
+  const Result<std::unique_ptr<Pace>> loaded = Pace::load(device, near, "");
+  ASSERT_TRUE(loaded.ok());
+  Pace& pace = **loaded;
+  EXPECT_FALSE(pace.was_apart());
+  EXPECT_EQ(pace.part_apart(), 0);
+  EXPECT_TRUE(pace.wait(nullptr).empty());
+  EXPECT_EQ(device.script.asked, 14u) << "twice";
+  EXPECT_FALSE(pace.was_apart());
+  EXPECT_EQ(pace.looks(), 2);
+  EXPECT_DOUBLE_EQ(pace.part_apart(), 0.5);
+
+  for (hwdesc::MemoryLevel& l : near.profile.memory)
+    if (l.name == "l3") l.per = near.profile.memory[1].per;
+  ScriptedDevice always({1e-4, 1e-5, 4e-5});
+  const Result<std::unique_ptr<Pace>> apart = Pace::load(always, near, "");
+  ASSERT_TRUE(apart.ok());
+  EXPECT_FALSE(*(*apart)->apart(nullptr)) << "so they were when they were probed";
+  EXPECT_EQ(always.script.asked, 0u);
+}
+
 TEST(Pace, LikenessFallsWithWhatIsSlowerAndOnlyThatIsSaid) {
   EXPECT_EQ(likeness({1, 1}), 1);
   EXPECT_EQ(likeness({0.9, 0}), 1) << "what is not told is no difference";

@@ -16,7 +16,10 @@ struct Script {
   std::vector<double> seconds;  // of each burst; the last one stays
   size_t asked = 0;
   size_t launches = 0;
+  double elsewhere = 1;  // times as long every other run of kLook launches takes: what another unit has read
+  size_t looks = 0;
 };
+inline constexpr size_t kLook = 4;  // launches of a look at the last cache
 
 class ScriptedModule final : public runtime::Module {
  public:
@@ -27,7 +30,8 @@ class ScriptedModule final : public runtime::Module {
   void read(runtime::BufferRange, std::span<std::byte>) const override {}
   Result<runtime::RunTimes> run(std::span<const runtime::Launch> launches, const runtime::RunOptions&) override {
     script_.launches = launches.size();
-    const double t = script_.seconds.at(std::min(script_.asked++, script_.seconds.size() - 1));
+    double t = script_.seconds.at(std::min(script_.asked++, script_.seconds.size() - 1));
+    if (launches.size() == kLook && ++script_.looks % 2 == 0) t *= script_.elsewhere;
     runtime::RunTimes out;
     out.steps.assign(1, std::vector<double>(launches.size(), t));
     out.busy = out.steps;

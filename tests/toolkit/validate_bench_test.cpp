@@ -241,6 +241,39 @@ TEST(TrialBench, SaysHowFastMultiplyAddsRanBeforeTheSamplesThatCount) {
       << "all but one held up: those count, too";
 }
 
+// One of two visits meets units on dies of their own: those samples do not count beside three others, and are said to be disturbed.
+TEST(TrialBench, WhatIsMeasuredWhileUnitsAreApartIsDisturbed) {
+  Prepared p = prepared("relu n=100");
+  for (hwdesc::MemoryLevel& l : p.target.profile.memory)
+    if (l.name == "l2") l.bandwidth.handed.value = hwdesc::Bandwidth{10e9, ""};
+  TrialDrawer drawer(p.tile_graph, p.target, p.machine, 1);
+  std::vector<Trial> trials = drawer.draw(some_choice(p), 1);
+  ASSERT_EQ(trials.size(), 1U);
+  const Expected expected = *expect(p.tile_graph.problem.graph, 1);
+  test::ScriptedDevice scripted({1e-4});
+  const Result<std::unique_ptr<Pace>> pace = Pace::load(scripted, p.target, "");
+  ASSERT_TRUE(pace.ok());
+  MadeDevice device;
+  BenchOptions options;
+  options.repeat = 9;
+  options.pace = pace->get();
+  Result<TrialBench> bench = TrialBench::load(device, p.target, trials, expected, options);
+  ASSERT_TRUE(bench.ok());
+  ASSERT_EQ(bench->look(), Diags{});
+  device.made.at(0).seconds = 10e-6;
+  ASSERT_EQ(bench->visit(3), Diags{});
+  bench->conclude();
+  EXPECT_EQ(trials[0].row.disturbed, 0);
+  const int near = trials[0].row.samples;
+  scripted.script.elsewhere = 4;
+  device.made.at(0).seconds = 30e-6;
+  ASSERT_EQ(bench->visit(9), Diags{});
+  bench->conclude();
+  EXPECT_EQ(trials[0].row.samples, near);
+  EXPECT_DOUBLE_EQ(trials[0].row.slow, 10e-6);
+  EXPECT_GT(trials[0].row.disturbed, 0.2);
+}
+
 TEST(TrialBench, JudgesByTheExpectedValues) {
   const Prepared p = prepared("relu n=100");
   TrialDrawer drawer(p.tile_graph, p.target, p.machine, 1);
