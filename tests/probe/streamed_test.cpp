@@ -335,6 +335,24 @@ TEST(Streamed, OfSeveralSweepsTheOneInTheMiddleCounts) {
   EXPECT_EQ(m[2].streamed.middle.value->v, middles[1]);
 }
 
+// Somebody held up the look at the largest footprint: what caches hold is not seen against that.
+TEST(Streamed, FarMemoryIsAsSlowAsMostLooksAtIt) {
+  const auto middle_of = [](double held_up, bool looks) {
+    Observations all;
+    for (const double bytes : test::footprints(12 * kKiB, 64 * kMiB, 4)) {
+      all.points.push_back(test::block("streamed", "read", {{"bytes", bytes}, {"units", kUnits}}, stream_time_at(kCaches, 40e9, bytes)));
+      if (looks) all.points.push_back(test::block("streamed", "beyond", {}, 1 / 40e9));
+    }
+    all.points.push_back(test::block("streamed", "read", {{"bytes", 128 * kMiB}, {"units", kUnits}}, held_up / 40e9));
+    std::vector<MemoryLevel> m = {cache("l1", "unit", 48 * kKiB), cache("l2", "unit", 1.2 * kMiB), cache("l3", "device", 16 * kMiB), {}};
+    add_streamed(m, sweeps_of(all));
+    EXPECT_TRUE(m[2].streamed.middle.known()) << m[2].streamed.middle.note;
+    return m[2].streamed.middle.known() ? m[2].streamed.middle.value->v : 0;
+  };
+  EXPECT_NEAR(middle_of(1.7, true), middle_of(1, true), 0.02 * middle_of(1, true));
+  EXPECT_GT(middle_of(1.7, false), 1.1 * middle_of(1, false)) << "nobody looked";
+}
+
 // In which far memory was twice as fast for every other footprint: what it shows of a cache's end is chance, and two such must not outvote one
 // that was taken in peace. Where there is no other, what they say counts.
 TEST(Streamed, OfSweepsThatChangedAllAlongCountsNoneBesideASteadyOne) {

@@ -76,9 +76,9 @@ TEST(VirtualEffects, lies_are_told_of_launches_and_not_of_the_whole_run) {
 
 // How a child ended that ran a chip: its status, or nothing while it still runs.
 std::optional<int> status_of(const std::string& effects, double patience) {
+  Chip chip(testing::kSmallChip, effects);  // this side takes its folder away again
   const pid_t child = ::fork();
   if (child == 0) {
-    Chip chip(testing::kSmallChip, effects);
     samples(chip, 3);
     ::_exit(0);
   }

@@ -123,6 +123,18 @@ std::vector<Sweep> by_state(const Observations& sweep, double largest) {
   return out;
 }
 
+// Seconds per byte of far memory, as most of what was read of it behind footprints took; nothing where few looked.
+std::optional<double> far_memory(const Observations& all) {
+  constexpr size_t kEnough = 12;
+  std::vector<double> samples = all_samples(select(all, "streamed", "beyond"));
+  return samples.size() < kEnough ? std::nullopt : std::optional(quantile(std::move(samples), 0.5));
+}
+
+// What took longer than far memory mostly does was held up: the last footprint is looked at for a moment only, and all others are compared with it.
+void hold_within(Sweep& s, double far) {
+  for (CurvePoint& p : s.curve) p.seconds = std::min(p.seconds, far);
+}
+
 bool is_cache(const MemoryLevel& l) { return l.managed == Managed::automatic && l.capacity.known(); }
 
 double parts_in(const MemoryLevel& l, const Sweep& sweep) { return l.per == "unit" || sweep.apart ? 1 : sweep.units; }
@@ -165,11 +177,16 @@ Sweep sweep_of(const Observations& all) {
 std::vector<Sweep> sweeps_of(const Observations& all) {
   // One that was cut off has no far memory to compare with.
   const Sweep whole = sweep_of(all);
+  const std::optional<double> usual_far = far_memory(all);
   std::vector<Sweep> out;
   for (const Observations& t : visits_of(all, "streamed"))
     if (Sweep s = sweep_of(t); !s.curve.empty() && s.curve.back().bytes >= whole.curve.back().bytes / 2) {
       std::vector<Sweep> states = by_state(t, whole.curve.back().bytes);
-      if (states.empty()) states.push_back(std::move(s));
+      if (states.empty()) {
+        const std::optional<double> far = far_memory(t);
+        if (const auto limit = far ? far : s.apart == whole.apart ? usual_far : std::nullopt) hold_within(s, *limit);
+        states.push_back(std::move(s));
+      }
       std::move(states.begin(), states.end(), std::back_inserter(out));
     }
   return out;

@@ -30,7 +30,8 @@ struct Sweep {
 Sweep sweep_of(const Observations& all);
 
 // Each time that it ran by itself: others come and go between them, and far memory is faster in one than in another. Where it became
-// faster or slower while one ran, as what was read beyond all caches behind each footprint tells, that one is two: what was taken in either state.
+// faster or slower while one ran, as what was read beyond all caches behind each footprint tells, that one is two: what was taken in either state. No
+// footprint takes longer than most of those looks at far memory.
 std::vector<Sweep> sweeps_of(const Observations& all);
 
 // Of neighbouring footprints' ratio (segment.h): a sweep that others disturbed shows steps of its own.
