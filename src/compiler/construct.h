@@ -29,8 +29,12 @@ struct Candidate {
   model::Estimate estimate;
 };
 
+// Times of which the model can not tell which is less.
+inline constexpr double kAlike = 1.01;
+
 struct Constructed {
-  std::vector<Candidate> best;       // lowerable, fastest first, at least one
+  // Lowerable, at least one, fastest first; in front of all, of those as fast as the fastest, what moves least through caches and memories that units share.
+  std::vector<Candidate> best;
   int64_t evaluated = 0, pruned = 0;
 };
 

@@ -160,6 +160,44 @@ TEST(Compile, ChoosesForTheCachesThatARunLeaves) {
   EXPECT_EQ(better, 7);
 }
 
+// A model can not tell a hundredth: of such programs the one that needs least of what other guests fill, too, is in front.
+TEST(Compile, OfThoseAsFastAsTheFastestTheOneThatMovesLeastThroughWhatUnitsShare) {
+  hwdesc::Target t = small_cpu(8, 2);
+  for (hwdesc::MemoryLevel& l : t.profile.memory)
+    if (l.per == "device" && l.bandwidth.read.known()) l.bandwidth.read.value->v *= 50;  // so that it hardly matters to times
+  const model::Machine m = *model::prepare(t);
+  const auto shared = [&](const model::Estimate& e) {
+    double sum = 0;
+    for (const model::LevelUse& u : e.levels)
+      for (const model::Level& l : m.levels)
+        if (l.shared && u.boundary.ends_with("<-" + l.name)) sum += u.read_bytes + u.written_bytes;
+    return sum;
+  };
+  int slower = 0, of_few = 0;
+  for (const char* text : {"matmul m=2048 n=2048 k=2048", "matmul m=512 n=512 k=512", "matmul m=1021 n=1021 k=1021", "conv c=64 h=56 w=56 o=64 r=3 s=3 pad=1", "conv c=256 h=14 w=14 o=256"}) {
+    const auto parts = compiler::problems_of(*compiler::parse_operator(text), t, m).tile_graphs;
+    const std::vector<simulator::Range> anywhere(parts[0].chain.tensors.size());
+    const auto made = compiler::construct(parts[0].problem, t, m, {}, anywhere, 1 << 20);
+    ASSERT_TRUE(made.ok()) << text;
+    const model::Estimate& front = made->best.front().estimate;
+    const model::Estimate& fastest = std::ranges::min_element(made->best, {}, [](const compiler::Candidate& c) { return c.estimate.seconds; })->estimate;
+    const double least = fastest.seconds;
+    EXPECT_LE(front.seconds, compiler::kAlike * least) << text;
+    slower += front.seconds > least ? 1 : 0;
+    for (const compiler::Candidate& c : made->best) {
+      if (c.estimate.seconds <= compiler::kAlike * least) {
+        EXPECT_LE(shared(front), shared(c.estimate)) << text;
+      }
+    }
+    const auto few = compiler::construct(parts[0].problem, t, m, {}, anywhere, 2);
+    ASSERT_TRUE(few.ok());
+    EXPECT_LE(shared(few->best.front().estimate), shared(fastest)) << text;
+    of_few += shared(few->best.front().estimate) < shared(fastest) ? 1 : 0;
+  }
+  EXPECT_GE(slower, 1) << "nowhere did it matter";
+  EXPECT_GE(of_few, 3) << "of two that are counted exactly it has to be one";
+}
+
 TEST(Compile, EqualLayersShareAProgram) {
   const auto c = compiler::compile(residual_block(16, 7), small_cpu(8, 2), {});
   ASSERT_TRUE(c.ok());
