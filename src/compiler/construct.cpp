@@ -45,13 +45,13 @@ double shared_bytes(const model::Estimate& e, const model::Machine& m) {
   return sum;
 }
 
-// Puts in front, of those as fast as the fastest as far as anybody can tell, the one that moves least through what is shared: other guests fill
-// it, too, and no profile says when.
+// Puts in front, of those as fast as the fastest as far as anybody can tell, the one that moves least through what is shared, if that is clearly less:
+// other guests fill it, too, and no profile says when.
 void prefer_own(std::vector<Candidate>& sorted, const model::Machine& m) {
   if (sorted.empty()) return;
   const auto alike = std::find_if(sorted.begin(), sorted.end(), [&](const Candidate& c) { return c.estimate.seconds > kAlike * sorted.front().estimate.seconds; });
   const auto least = std::min_element(sorted.begin(), alike, [&](const Candidate& a, const Candidate& b) { return shared_bytes(a.estimate, m) < shared_bytes(b.estimate, m); });
-  std::rotate(sorted.begin(), least, least + 1);
+  if (shared_bytes(least->estimate, m) < kClearlyLess * shared_bytes(sorted.front().estimate, m)) std::rotate(sorted.begin(), least, least + 1);
 }
 
 }  // namespace

@@ -29,11 +29,11 @@ struct Candidate {
   model::Estimate estimate;
 };
 
-// Times of which the model can not tell which is less.
-inline constexpr double kAlike = 1.01;
+// Times of which the model can not tell which is less; bytes of which it can.
+inline constexpr double kAlike = 1.01, kClearlyLess = 0.9;
 
 struct Constructed {
-  // Lowerable, at least one, fastest first; in front of all, of those as fast as the fastest, what moves least through caches and memories that units share.
+  // Lowerable, at least one, fastest first; in front of all, of those as fast as the fastest, what moves clearly less through caches and memories that units share.
   std::vector<Candidate> best;
   int64_t evaluated = 0, pruned = 0;
 };
