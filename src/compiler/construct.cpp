@@ -37,21 +37,20 @@ bool spills(const ir::Program& p, const model::Machine& m) {
 bool faster(const Candidate& a, const Candidate& b) { return a.estimate.seconds < b.estimate.seconds; }
 
 // Bytes that come from caches and memories which units share, or go there.
-double shared_bytes(const model::Estimate& e, const model::Machine& m) {
+double shared_bytes(const Candidate& c) {
   double sum = 0;
-  for (size_t l = 0; l + 1 < m.levels.size(); ++l)
-    for (const model::LevelUse& u : e.levels)
-      if (m.levels[l + 1].shared && u.boundary == m.levels[l].name + "<-" + m.levels[l + 1].name) sum += u.read_bytes + u.written_bytes;
+  for (const model::LevelUse& u : c.estimate.levels)
+    if (u.shared) sum += u.read_bytes + u.written_bytes;
   return sum;
 }
 
 // Puts in front, of those as fast as the fastest as far as anybody can tell, the one that moves least through what is shared, if that is clearly less:
-// other guests fill it, too, and no profile says when.
+// other guests fill it, too, and no profile says when. Not on devices of threads, which guests have to themselves.
 void prefer_own(std::vector<Candidate>& sorted, const model::Machine& m) {
-  if (sorted.empty()) return;
+  if (sorted.empty() || m.simt) return;
   const auto alike = std::find_if(sorted.begin(), sorted.end(), [&](const Candidate& c) { return c.estimate.seconds > kAlike * sorted.front().estimate.seconds; });
-  const auto least = std::min_element(sorted.begin(), alike, [&](const Candidate& a, const Candidate& b) { return shared_bytes(a.estimate, m) < shared_bytes(b.estimate, m); });
-  if (shared_bytes(least->estimate, m) < kClearlyLess * shared_bytes(sorted.front().estimate, m)) std::rotate(sorted.begin(), least, least + 1);
+  const auto least = std::min_element(sorted.begin(), alike, [](const Candidate& a, const Candidate& b) { return shared_bytes(a) < shared_bytes(b); });
+  if (shared_bytes(*least) < kClearlyLess * shared_bytes(sorted.front())) std::rotate(sorted.begin(), least, least + 1);
 }
 
 }  // namespace
@@ -93,7 +92,7 @@ Result<Constructed> construct(const Problem& problem, const hwdesc::Target& targ
     candidates.push_back(std::move(candidate));
   }
   std::stable_sort(candidates.begin(), candidates.end(), faster);
-  if (!m.simt) prefer_own(candidates, m);
+  prefer_own(candidates, m);
   for (Candidate& c : candidates) {
     if (static_cast<int>(out.best.size()) >= keep) break;
     if (rescore(c, target, m, before, where, why))
@@ -107,7 +106,7 @@ Result<Constructed> construct(const Problem& problem, const hwdesc::Target& targ
     out.best.push_back(std::move(fallback));
   }
   std::stable_sort(out.best.begin(), out.best.end(), faster);
-  if (!m.simt) prefer_own(out.best, m);
+  prefer_own(out.best, m);
   return out;
 }
 

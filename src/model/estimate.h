@@ -15,6 +15,7 @@ struct Term {               // one cost, seconds of the busiest unit
 struct LevelUse {
   std::string boundary;     // "l1<-l2"
   double read_bytes = 0, written_bytes = 0, seconds = 0, working_set = 0;
+  bool shared = false;      // by units, what lies behind it
 };
 
 struct Estimate {

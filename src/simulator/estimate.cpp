@@ -241,7 +241,7 @@ class Estimator {
       const std::string name = m_.levels[l].name + "<-" + m_.levels[l + 1].name;
       const double seconds = near + far + late;
       add_term(name, seconds, [&] { return fmt::format("{:.4g} B in, {:.4g} B out", t.read, t.written); }, m_.levels[l + 1].read.spread);
-      out_.levels.push_back({name, t.read, t.written, seconds, t.working_set});
+      out_.levels.push_back({name, t.read, t.written, seconds, t.working_set, m_.levels[l + 1].shared});
     }
   }
 

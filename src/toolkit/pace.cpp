@@ -165,11 +165,11 @@ Result<bool> Pace::slow(const runtime::CancelToken* cancel) {
 double Pace::rate() const { return latest_ > 0 ? double{kIterations} * probe::op_steps("fma", kChains, false) / latest_ : 0; }
 
 Diags Pace::wait(const runtime::CancelToken* cancel) {
-  for (double here = 0; here < kPatience && waited_ < kAllPatience;) {
+  for (double here = 0;;) {  // whoever has no patience left looks, too
     const Result<bool> is_slow = slow(cancel), is_apart = apart(cancel);
     if (!is_slow) return is_slow.diags();
     if (!is_apart) return is_apart.diags();
-    if (!*is_slow && !*is_apart) return {};
+    if ((!*is_slow && !*is_apart) || here >= kPatience || waited_ >= kAllPatience) return {};
     std::this_thread::sleep_for(kNap);
     const double nap = std::chrono::duration<double>(kNap).count();
     here += nap;

@@ -197,7 +197,7 @@ RunIdentity identity_of(const hwdesc::Profile& profile, const Suite& suite,
 Diag were_apart(const Pace& pace) {
   Diag d = error(fmt::format("the host ran the units on dies with a last cache each in {:.0f} % of {} looks, though they had one together when they were probed: "
                              "what was measured then counts only where there is too little else", 100 * pace.part_apart(), pace.looks()),
-                 "validate again, or probe again and take the profile that saw them so");
+                 "validate again when it leaves them together for longer, or probe again: a profile of now says how they are now");
   d.severity = Severity::warning;
   return d;
 }

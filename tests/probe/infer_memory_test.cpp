@@ -186,9 +186,9 @@ TEST(Infer, ACacheDeclaredAsOneIsAUnitsOwnInNoExperiment) {
   const Known apart = known("0-3"), alone = known("0");
   ASSERT_EQ(apart.sharing.size(), 3u);
   EXPECT_FALSE(apart.sharing[2].shared);
-  EXPECT_FALSE(apart.sharing[2].never());
-  EXPECT_TRUE(apart.sharing[1].never());
-  EXPECT_TRUE(alone.sharing[2].never());
+  EXPECT_FALSE(apart.sharing[2].own_always());
+  EXPECT_TRUE(apart.sharing[1].own_always());
+  EXPECT_TRUE(alone.sharing[2].own_always());
   const auto past = footprint_past_private(apart, 1);
   ASSERT_TRUE(past.has_value());
   EXPECT_NEAR(static_cast<double>(*past), 2.5 * apart.levels.knees[1].capacity, 1e5) << "past the second cache, not the third";

@@ -1,5 +1,6 @@
 // Straight-line code that a unit has run lately, and code that other memory has driven out of its own caches, or out of all.
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "probe/experiments/experiments.h"
@@ -36,7 +37,7 @@ runtime::Launch reading(Session& s, double bytes) {
 
 // Bytes of reading that leave nothing in any cache; 0: a unit's own are all there are, or it would take too many.
 double bytes_out_of_all(const Known& known) {
-  const bool shared = !known.sharing.empty() && !known.sharing.back().never();
+  const bool shared = !known.sharing.empty() && !known.sharing.back().own_always();
   const double bytes = kDrivesOutOfAll * std::max(known.cached, known.levels.knees.back().to);
   return shared && bytes <= static_cast<double>(kMostBytes) ? bytes : 0;
 }
@@ -53,11 +54,9 @@ double median_of_code(Bench& bench, std::span<const runtime::Launch> launches, s
 
 void run_cold(Session& s) {
   if (s.device.threads || s.device.simulated) return;  // nobody knows which unit a group is on; simulated ones fetch no code
-  const std::vector<KneePoint>& knees = s.known.levels.knees;
-  double own = 0;
-  for (size_t i = 0; i < knees.size() && i < s.known.sharing.size(); ++i)
-    if (s.known.sharing[i].never()) own = std::max(own, knees[i].to);
-  if (own <= 0) return;
+  const std::optional<size_t> cache = s.known.own_cache();
+  if (!cache) return;
+  const double own = s.known.levels.knees[*cache].to;
   Job nothing;
   nothing.kernel = straight_name(kShortCode);
   struct Turn {

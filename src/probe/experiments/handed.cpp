@@ -1,6 +1,7 @@
 // What a unit reads of another one's cache, what it loses to another one's prefetches, and what all lose to others than the device.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,27 +19,15 @@ constexpr int kPairs = 4;      // of a launch that writes and one that reads, in
 constexpr double kIdle[] = {0.03e-3, 0.3e-3, 1e-3, 3e-3, 10e-3, 30e-3};  // s; the first one is none
 constexpr double kBeyondCached = 8;  // times that, what is fresh again when it comes round
 
-// The largest cache that is a unit's own whatever the host does; none: nullptr.
-const KneePoint* own_cache(const Known& known, size_t& level) {
-  const KneePoint* out = nullptr;
-  for (size_t i = 0; i < known.levels.knees.size() && i < known.sharing.size(); ++i)
-    if (known.sharing[i].never()) {
-      out = &known.levels.knees[i];
-      level = i;
-    }
-  return out;
-}
-
 }  // namespace
 
 // Every unit writes its part of a buffer, and then reads or writes the part of the one `over` places further; 0: its own.
 // Where it was read, writing it again takes it back from who read it.
 void run_handed(Session& s) {
-  size_t level = 0;
-  const KneePoint* cache = own_cache(s.known, level);
+  const std::optional<size_t> level = s.known.own_cache();
   const int units = s.device.units;
-  if (!has_others(s) || cache == nullptr) return;
-  const int64_t blocks = std::max<int64_t>(1, static_cast<int64_t>(kHeld * cache->from) / kBlockBytes);
+  if (!has_others(s) || !level) return;
+  const int64_t blocks = std::max<int64_t>(1, static_cast<int64_t>(kHeld * s.known.levels.knees[*level].from) / kBlockBytes);
   const int buffer = s.bench.allocate(units * blocks * kBlockBytes);
   const auto launch = [&](const char* access, size_t over) {
     runtime::Launch out = s.bench.launch(pass_over(s, access, buffer, blocks), 1);
@@ -53,7 +42,7 @@ void run_handed(Session& s) {
     for (int i = 0; i < kPairs; ++i) list.insert(list.end(), {launch("write", 0), launch(reads ? "read" : "write", over)});
     const auto observation = [&](std::string what) {
       if (over == 0) what += " own";
-      return Observation{"handed", what, {{"level", double(level)}, {"bytes", double(blocks * kBlockBytes)}}, "s", {}, {}, 0, {}};
+      return Observation{"handed", what, {{"level", double(*level)}, {"bytes", double(blocks * kBlockBytes)}}, "s", {}, {}, 0, {}};
     };
     // Of all launches of a run, the first, third, ...: first 0; the others: first 1. Seconds per byte.
     const auto sample = [&](Observation o, size_t first) {
@@ -74,11 +63,10 @@ void run_handed(Session& s) {
 // Every unit writes runs, all at once: those of two units one behind the other, and each unit's in rows of its own, with as
 // much between them that nobody touches. Seconds per run.
 void run_ends(Session& s) {
-  size_t level = 0;
-  const KneePoint* cache = own_cache(s.known, level);
+  const std::optional<size_t> level = s.known.own_cache();
   const int units = s.device.units;
-  if (!has_others(s) || cache == nullptr) return;
-  const int64_t rows = std::max<int64_t>(16, static_cast<int64_t>(kHeld * cache->from) / (2 * kEndBytes));
+  if (!has_others(s) || !level) return;
+  const int64_t rows = std::max<int64_t>(16, static_cast<int64_t>(kHeld * s.known.levels.knees[*level].from) / (2 * kEndBytes));
   const int64_t part = rows * 2 * kEndBytes + kBlockBytes;
   const int buffer = s.bench.allocate(units * part);
   s.rounds(2, [&](size_t turn) {
@@ -94,7 +82,7 @@ void run_ends(Session& s) {
       for (int64_t u = 0; u < units; ++u) out.push_back(static_cast<double>((side_by_side ? u / 2 * part + u % 2 * kEndBytes : u * part) / kPlaceBytes));
       return out;
     };
-    s.emit(s.bench.measure("ends", side_by_side ? "between" : "own", {{"level", double(level)}}, job));
+    s.emit(s.bench.measure("ends", side_by_side ? "between" : "own", {{"level", double(*level)}}, job));
   });
 }
 

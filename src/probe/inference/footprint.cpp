@@ -51,11 +51,9 @@ int64_t footprint_of_latency(const Known& known, size_t i) {
 }
 
 std::optional<int64_t> footprint_past_private(const Known& known, int units) {
-  size_t last_private = known.levels.knees.size();
-  for (size_t i = 0; i < known.sharing.size(); ++i)
-    if (known.sharing[i].never()) last_private = i;
-  if (last_private >= known.levels.knees.size()) return std::nullopt;
-  const double each = kLeavesPrivate * known.levels.knees[last_private].capacity;
+  const std::optional<size_t> own = known.own_cache();
+  if (!own) return std::nullopt;
+  const double each = kLeavesPrivate * known.levels.knees[*own].capacity;
   if (each * units > 0.8 * known.levels.knees.back().to) return std::nullopt;
   return in_blocks(each);
 }

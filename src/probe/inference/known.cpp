@@ -253,6 +253,13 @@ int streaming_groups(const Observations& all) {
   return enough == groups.end() ? 0 : static_cast<int>(*enough);
 }
 
+std::optional<size_t> Known::own_cache() const {
+  std::optional<size_t> out;
+  for (size_t i = 0; i < levels.knees.size() && i < sharing.size(); ++i)
+    if (sharing[i].own_always()) out = i;
+  return out;
+}
+
 int Known::even(int n) const {
   const int all = static_cast<int>(units), round = resident > 0 && n > resident ? resident : n > all ? all : 1;
   return n / round * round;

@@ -31,6 +31,9 @@ struct Known {
   double held = 0;               // bytes of what all units stream that the last cache was seen to hold; 0: no sweep
   double cached = 0;             // bytes that the last cache may hold, by whatever tells most: others that use it hide some
 
+  // The largest cache that is a unit's own whatever the host does; none: nullopt.
+  std::optional<size_t> own_cache() const;
+
   // At most so many groups that all units have the same number of, in rounds of as many as are under way at once: a last
   // round of a few groups takes as long as a full one.
   int even(int n) const;

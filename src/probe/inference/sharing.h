@@ -18,7 +18,7 @@ struct Sharing {
   bool declared = false;  // by the system, that units share it, whatever was seen while the probe ran
 
   // A host may run units that share a cache on two dies for a while.
-  bool never() const { return !shared && !declared; }
+  bool own_always() const { return !shared && !declared; }
 };
 
 inline constexpr double kElsewhere = 1.8;  // times as long as its own bytes, what another unit has read: it lies in another cache
