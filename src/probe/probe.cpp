@@ -263,7 +263,7 @@ std::string Prober::work(const Experiment& e, double seconds, const Send& send) 
   const auto turn = static_cast<uint64_t>(observations_.endings.size());
   info.units = std::min<int>(info.units, static_cast<int>(kSlots));
   const auto one_by_one = [&](std::span<const ir::Kernel> kernels) { return load(kernels, true); };
-  Session s{bench, info, observations_, known_from(whole(observations_)), seconds, turns_of(times_of(e), info, options_.budget_s), started, most, shape_of(info).lanes, kernels_, one_by_one, send,
+  Session s{bench, info, observations_, known_from(evidence(observations_)), seconds, turns_of(times_of(e), info, options_.budget_s), started, most, shape_of(info).lanes, kernels_, one_by_one, send,
             std::mt19937_64(turn + 1)};
   bench.limit_loops(s.known.most_iterations);
   if (!s.known.threads && observations_.finished("fma") && observations_.fact(kVectorLanes).empty()) s.fact(kVectorLanes, std::to_string(s.known.lanes));

@@ -75,5 +75,19 @@ TEST(Resume, HalvesOfExperimentsDoNotCount) {
   EXPECT_EQ(whole(cut).points.size(), 1u) << "curves that others recorded have no endings";
 }
 
+// Where a chase ran at one clock and another, the faster counts; of threads whose clock nobody names there is none.
+TEST(Evidence, OfThreadsWithoutAClockEverythingCounts) {
+  Observations all = ended({{"line", Outcome::done}, {"clock", Outcome::crashed}});
+  all.points[0].clock_hz = 1e9;
+  all.points[0].foreign = 1;
+  EXPECT_EQ(evidence(all).points.at(0).clock_hz, 1e9);
+  EXPECT_EQ(evidence(all).points.at(0).foreign, 1);
+  all.facts = {{"lanes", "threads"}, {"class", "gpu"}};
+  const Observations of_a_gpu = evidence(all);
+  ASSERT_EQ(of_a_gpu.points.size(), 1u) << "half a clock experiment does not count";
+  EXPECT_EQ(of_a_gpu.points[0].clock_hz, std::nullopt);
+  EXPECT_EQ(of_a_gpu.points[0].foreign, kNobody);
+}
+
 }  // namespace
 }  // namespace assay::probe

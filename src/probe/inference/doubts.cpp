@@ -4,7 +4,10 @@
 
 #include <cstdlib>
 #include <map>
+#include <utility>
 #include <vector>
+
+#include "probe/inference/ticks.h"
 
 namespace assay::probe {
 namespace {
@@ -30,6 +33,13 @@ Observations whole(Observations all) {
   if (all.endings.empty()) return all;
   std::erase_if(all.points, [&](const Observation& o) { return !all.finished(o.experiment); });
   return all;
+}
+
+Observations evidence(const Observations& raw) {
+  Observations all = whole(raw);
+  if (all.fact("class") == "gpu")
+    for (Observation& o : all.points) o.foreign = kNobody;
+  return with_ticks(std::move(all));
 }
 
 std::string doubts_of(const Observations& all) {

@@ -12,6 +12,10 @@ namespace assay::probe {
 // experiment has ended, everything.
 Observations whole(Observations all);
 
+// What inference goes by, and experiments that come later: `whole`, with sentinels in ticks (ticks.h), and of a GPU nothing disturbed, since
+// processes of the host do not hold its units.
+Observations evidence(const Observations& raw);
+
 // "" when there was nothing to doubt; else what was taken again, and which experiments ended for it.
 std::string doubts_of(const Observations& all);
 

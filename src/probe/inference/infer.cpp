@@ -4,7 +4,6 @@
 
 #include "probe/inference/doubts.h"
 #include "probe/inference/path.h"
-#include "probe/inference/ticks.h"
 #include "probe/inference/transfer.h"
 
 namespace assay::probe {
@@ -22,19 +21,12 @@ std::string profile_name(const std::string& text) {
   return out.empty() ? "probed" : out;
 }
 
-// Processes of the host do not hold the units of a GPU: what its clock says is off both ways.
-Observations undisturbed(Observations all) {
-  if (all.fact("class") != "gpu") return all;
-  for (Observation& o : all.points) o.foreign = kNobody;
-  return all;
-}
-
 }  // namespace
 
 std::string level_name(size_t i, size_t n) { return i + 1 == n ? "dram" : "l" + std::to_string(i + 1); }
 
 Result<hwdesc::Profile> infer(const Observations& raw) {
-  const Observations all = with_ticks(undisturbed(whole(raw)));
+  const Observations all = evidence(raw);
   const Known known = known_from(all);
   if (all.points.empty()) return error("these observations hold no sample", "let the probe run further: --resume");
   hwdesc::Profile p;

@@ -92,7 +92,7 @@ std::string body_of(const std::vector<Section>& sections) {
 }  // namespace
 
 std::string report_html(const Observations& all, const hwdesc::Profile& profile) {
-  const Source source{all, profile, known_from(whole(all))};
+  const Source source{all, profile, known_from(evidence(all))};
   std::vector<Chart> charts = charts_of(source);
   for (Chart& c : drift_of(source)) charts.push_back(std::move(c));
   std::vector<Section> sections = {
