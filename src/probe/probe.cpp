@@ -256,6 +256,7 @@ int turns_of(int times, const runtime::DeviceInfo& info, double budget_s) {
 std::string Prober::work(const Experiment& e, double seconds, const Send& send) {
   const double started = now_seconds();
   if (const Diags wrong = open(); !wrong.empty()) fail(wrong);
+  if (options_.before) options_.before();
   const auto module = load(kernels_, false);
   Bench bench(*module, kernels_, opened_->info());
   runtime::DeviceInfo info = opened_->info();

@@ -26,6 +26,9 @@ inline constexpr double kPatience = 15;      // seconds; of simulated devices, w
 // Called in the worker behind every block of samples, to take some of one's own that are kept beside them.
 using Beside = std::function<void(const Observation& block, const std::function<void(const Observation&)>& keep)>;
 
+// Called in each worker before its experiment begins.
+using Before = std::function<void()>;
+
 struct ProbeOptions {
   double budget_s = 40;                      // wall time of all experiments together; beyond 40 s also of building kernels
   std::string observations;                  // directory of the journal; "": nothing is kept
@@ -34,6 +37,7 @@ struct ProbeOptions {
   int64_t max_bytes = int64_t{512} << 20;    // largest buffer; at most an eighth of the memory is used
   std::optional<double> patience_s;          // beyond three times its share, until an experiment counts as hung; else kPatience
   std::string cache_dir;                     // of built kernels; "": the runtime's own
+  Before before;                             // may be empty
   Beside beside;                             // inference knows nothing of it; may be empty
   runtime::Progress progress;                // in thousandths of the budget, with the time left; may be empty
   const runtime::CancelToken* cancel = nullptr;
