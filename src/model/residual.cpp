@@ -11,8 +11,8 @@ struct Line {
   double one, inefficiency, near, far, otherwise, issue, halving, contended, sets, blocks;
 };
 
-constexpr Line kLow = {-2.794, 0.457, 0.094, 0, 0.553, 0, 0.039, 1.568, 0.723, 0};
-constexpr Line kHigh = {-5.107, 0.011, 2.723, 3, 1.904, 2.666, 0.225, 3, 1.812, 0.556};
+constexpr Line kLow = {-2.767, 0.470, 0.191, 0.143, 0.570, 0, 0, 1.592, 0.665, 0};
+constexpr Line kHigh = {-5.046, 0.013, 2.108, 2.975, 1.819, 2.502, 0.218, 3, 1.966, 0.589};
 constexpr double kLeast = 0.05, kMost = 1.5;  // kMost: of the exponent
 constexpr double kLeastEfficiency = 0.02;  // below, programs are as bad as each other
 

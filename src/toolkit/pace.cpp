@@ -23,7 +23,6 @@ namespace {
 constexpr double kSlow = 1.12;           // of the fastest burst
 constexpr int kChains = 12;              // as many as hide the latency of a multiply-add
 constexpr float kIterations = 20'000;  // some 60 us
-constexpr double kPatience = 2, kAllPatience = 120;  // s
 constexpr auto kNap = std::chrono::milliseconds(50);
 constexpr int kBursts = 3, kPairs = 6;               // of which the fastest counts, and of which most do
 constexpr double kAsFast = 0.88, kAsNear = 0.7;      // of the profile's rates: the same machine
@@ -87,7 +86,7 @@ runtime::Launch on_all(int kernel, int units, std::vector<runtime::BufferRange> 
 
 }  // namespace
 
-Result<std::unique_ptr<Pace>> Pace::load(runtime::Device& device, const hwdesc::Target& target, const std::string& cache_dir) {
+Result<std::unique_ptr<Pace>> Pace::load(runtime::Device& device, const hwdesc::Target& target, const std::string& cache_dir, const Patience& patience) {
   std::unique_ptr<Pace> none;
   if (hwdesc::threads_of(target) > 1) return none;
   const std::vector<ir::Kernel> all = probe::all_kernels(probe::shape_of(device.info()));
@@ -101,6 +100,7 @@ Result<std::unique_ptr<Pace>> Pace::load(runtime::Device& device, const hwdesc::
     if (part <= 0) break;
   }
   auto pace = std::make_unique<Pace>();
+  pace->patience_ = patience;
   runtime::LoadOptions options;
   options.cache_dir = cache_dir;
   Result<std::unique_ptr<runtime::Module>> module = device.load(kernels, target, options);
@@ -165,11 +165,11 @@ Result<bool> Pace::slow(const runtime::CancelToken* cancel) {
 double Pace::rate() const { return latest_ > 0 ? double{kIterations} * probe::op_steps("fma", kChains, false) / latest_ : 0; }
 
 Diags Pace::wait(const runtime::CancelToken* cancel) {
-  for (double here = 0;;) {  // whoever has no patience left looks, too
+  for (double here = 0;;) {
     const Result<bool> is_slow = slow(cancel), is_apart = apart(cancel);
     if (!is_slow) return is_slow.diags();
     if (!is_apart) return is_apart.diags();
-    if ((!*is_slow && !*is_apart) || here >= kPatience || waited_ >= kAllPatience) return {};
+    if ((!*is_slow && !*is_apart) || here >= patience_.once || waited_ >= patience_.in_all) return {};
     std::this_thread::sleep_for(kNap);
     const double nap = std::chrono::duration<double>(kNap).count();
     here += nap;

@@ -19,11 +19,15 @@ struct Between {
   double elsewhere = 0;              // times as long as what it has read itself a unit reads in the last cache what another one has read there
 };
 
+struct Patience {
+  double once = 2, in_all = 120;  // s that Pace::wait waits
+};
+
 class Pace {
  public:
   // Nothing (a null pointer) where no such kernel can be had: lanes that are threads.
   // Errors: the kernels can not be built.
-  static Result<std::unique_ptr<Pace>> load(runtime::Device& device, const hwdesc::Target& target, const std::string& cache_dir);
+  static Result<std::unique_ptr<Pace>> load(runtime::Device& device, const hwdesc::Target& target, const std::string& cache_dir, const Patience& patience = {});
 
   // Is a burst slower than the fastest one so far by more than kSlow?
   Result<bool> slow(const runtime::CancelToken* cancel);
@@ -31,7 +35,7 @@ class Pace {
   // Does the host run units on dies that have a last cache each just now, though the profile says that they have one together?
   Result<bool> apart(const runtime::CancelToken* cancel);
 
-  // Until it is neither slow nor apart, or the patience for this call or for all of them is at an end.
+  // Until it is neither slow nor apart, or the patience for this call or for all of them is at an end; looks once at least.
   Diags wait(const runtime::CancelToken* cancel);
 
   // As the latest look found; and the part of all looks that found it so, 0 before the first.
@@ -54,6 +58,7 @@ class Pace {
   std::vector<runtime::Launch> own_, others_;  // ending in what is read of the last cache; empty: units have none together
   double part_ = 0;                       // bytes of a unit
   double best_ = 0, latest_ = 0;          // seconds
+  Patience patience_;
   double waited_ = 0;
   bool was_apart_ = false;
   int looks_ = 0, found_apart_ = 0;

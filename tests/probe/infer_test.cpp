@@ -286,6 +286,19 @@ TEST(Infer, CodeThatIsNotAtHandCostsWhatItTakesLongerAndNothingWhereTheTimesMeet
   EXPECT_NE(cold().note.find("takes no longer"), std::string::npos);
 }
 
+TEST(Infer, CodeThatIsNotAtHandIsComparedWithCodeOfTheSameVisit) {
+  Observations o = made_machine();
+  for (const double slower : {1.0, 3.0})
+    for (const char* what : {"warm", "cold", "between"})
+      for (const double steps : {256.0, 512.0, 1024.0}) {
+        if (what == std::string("between")) o.points.push_back(block("far", "other", {}, 1e-9));
+        else o.points.push_back(block("cold", what, {{"steps", steps}}, slower * 1e-9 * steps + (what == std::string("cold") ? 1e-7 : 0)));
+      }
+  const auto cold = inferred(o).apis.at(0).launch.cold;
+  ASSERT_TRUE(cold.known()) << cold.note;
+  EXPECT_NEAR(cold.value->v, 1e-7, 5e-9);
+}
+
 // What has just run is at hand, whatever was read before.
 TEST(StraightCode, WhatRunsBetweenIsNotWhatIsTimed) {
   for (const int steps : cold_steps()) EXPECT_NE(steps, kShortCode);

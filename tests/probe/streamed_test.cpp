@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "made_caches.h"
 #include "probe/inference/footprint.h"
-#include "probe/inference/passed.h"
 #include "probe/kernels/code.h"
 #include "synthetic.h"
 
@@ -12,22 +12,7 @@ namespace assay::probe {
 namespace {
 
 using namespace hwdesc;
-
-constexpr double kKiB = 1024, kMiB = 1024 * 1024;
-constexpr double kUnits = 2;
-
-// A cache from which the part held falls from all to nothing between two footprints, with the logarithm.
-struct MadeCache {
-  double all = 0, none = 0;  // bytes of one unit's part
-  double bandwidth = 0;      // of all units, in it
-};
-
-double held_by(const MadeCache& c, double bytes) {
-  return std::clamp(std::log(c.none / bytes) / std::log(c.none / c.all), 0.0, 1.0);
-}
-
-// Bytes of one part of which `part` is held.
-double footprint_of(const MadeCache& c, double part) { return c.all * std::pow(c.none / c.all, 1 - part); }
+using namespace test;
 
 double stream_time_at(const std::vector<MadeCache>& caches, double far_bandwidth, double bytes) {
   double t = 1 / far_bandwidth;
@@ -38,7 +23,6 @@ double stream_time_at(const std::vector<MadeCache>& caches, double far_bandwidth
   return t;
 }
 
-constexpr double kFarBandwidth = 40e9;
 const std::vector<MadeCache> kCaches = {{44 * kKiB, 60 * kKiB, 900e9}, {900 * kKiB, 1500 * kKiB, 250e9}, {4.5 * kMiB, 32 * kMiB, 150e9}};
 
 // `end`: largest footprint before the one that lies beyond all caches.
@@ -52,32 +36,10 @@ std::vector<CurvePoint> sweep(const std::vector<MadeCache>& caches, double noise
   return out;
 }
 
-MemoryLevel cache(const std::string& name, const std::string& per, double bytes) {
-  MemoryLevel l;
-  l.name = name;
-  l.per = per;
-  l.managed = Managed::automatic;
-  l.capacity.value = Bytes{bytes};
-  return l;
-}
-
-// As a chase sees them: the last one looks far smaller than it is.
-std::vector<MemoryLevel> levels() {
-  std::vector<MemoryLevel> m = {cache("l1", "unit", 50 * kKiB), cache("l2", "unit", 870 * kKiB), cache("l3", "device", 7 * kMiB)};
-  m.push_back(cache("dram", "device", 8192 * kMiB));
-  m.back().managed = Managed::explicit_;
-  return m;
-}
-
 std::vector<MemoryLevel> told_by(const std::vector<CurvePoint>& curve) {
   std::vector<MemoryLevel> m = levels();
   add_streamed(m, std::vector<Sweep>{{curve, kUnits}});
   return m;
-}
-
-double octaves_apart(const Value<Bytes>& v, double bytes) {
-  EXPECT_TRUE(v.known()) << v.note;
-  return v.known() ? std::abs(std::log2(v.value->v / bytes)) : 99;
 }
 
 TEST(Streamed, GivesTheEdgesBack) {
@@ -192,108 +154,6 @@ TEST(Streamed, TheSweepLeavesNoGapUpToWhatTheLastCacheMayHold) {
   EXPECT_GE(total(sizes[sizes.size() - 2]), 3 * k.cached);
   for (size_t i = 1; i < sizes.size() && total(sizes[i]) < 2 * k.cached; ++i)
     EXPECT_LE(static_cast<double>(sizes[i]), 1.25 * static_cast<double>(sizes[i - 1]) + kBlockBytes);
-}
-
-// What is read once behind so many other bytes of all, of a cache that gives it up earlier than what is used again.
-const MadeCache kOnce = {1 * kMiB, 24 * kMiB, 150e9};
-
-double once_behind(double bytes) {
-  const double held = held_by(kOnce, std::max(bytes, 1.0));
-  return held / kOnce.bandwidth + (1 - held) / kFarBandwidth;
-}
-
-constexpr double kKeptLonger = 2;  // what was used before, behind so many times as much
-const std::vector<double> kPauses = {0.03e-3, 0.3e-3, 1e-3, 3e-3, 10e-3, 30e-3};
-
-// Others bring in `foreign` bytes a second.
-Observations used_once(double foreign, const std::vector<double>& pauses = kPauses) {
-  Observations out;
-  for (const double pause : pauses) out.points.push_back(test::block("untouched", "pause", {{"units", kUnits}, {"idle", pause}}, once_behind(foreign * pause)));
-  for (double bytes = kMiB; bytes <= 64 * kMiB; bytes *= 2) out.points.push_back(test::block("untouched", "passed", {{"units", kUnits}, {"bytes", bytes}}, once_behind(bytes)));
-  for (double bytes = kMiB; bytes <= 64 * kMiB; bytes *= 2)
-    out.points.push_back(test::block("untouched", "kept", {{"units", kUnits}, {"bytes", bytes}}, once_behind(bytes / kKeptLonger)));
-  return out;
-}
-
-MemoryLevel last_cache(const Observations& all, const char* per = "device") {
-  MemoryLevel l = levels()[2];
-  l.per = per;
-  add_passed(all, kUnits, l);
-  return l;
-}
-
-TEST(Passed, IsWhereDataThatWasUsedOnceIsGivenUp) {
-  const MemoryLevel l = last_cache(used_once(0));
-  EXPECT_LT(octaves_apart(l.passed.from, footprint_of(kOnce, 0.9)), 0.3);
-  EXPECT_LT(octaves_apart(l.passed.middle, footprint_of(kOnce, 0.5)), 0.1);
-  EXPECT_LT(octaves_apart(l.passed.to, footprint_of(kOnce, 0.1)), 0.1);
-  for (const Value<hwdesc::Bytes>* v : {&l.passed.middle, &l.kept.middle}) {
-    EXPECT_LE(v->low->v, v->value->v / 4 + 1) << "others come and go";
-    EXPECT_GE(v->high->v, v->value->v * 4 - 1);
-  }
-  EXPECT_LT(octaves_apart(l.kept.from, kKeptLonger * footprint_of(kOnce, 0.9)), 0.3);
-  EXPECT_LT(octaves_apart(l.kept.middle, kKeptLonger * footprint_of(kOnce, 0.5)), 0.1);
-  EXPECT_LT(octaves_apart(l.kept.to, kKeptLonger * footprint_of(kOnce, 0.1)), 0.1);
-  EXPECT_LT(octaves_apart(last_cache(used_once(0), "unit").passed.middle, footprint_of(kOnce, 0.5) / kUnits), 0.1) << "each unit's own";
-  EXPECT_FALSE(last_cache({}).passed.middle.known());
-}
-
-// Far memory is read twice as fast in one of two visits, and the cache keeps four times as much: together, what is far in one would be half held in the other.
-TEST(Passed, OfSeveralVisitsTheMiddleCounts) {
-  Observations all;
-  const auto visit = [&](double times, double faster) {
-    all.points.push_back(test::block("latency", "chase", {{"level", 2}}, 1e-8));
-    for (Observation o : used_once(0).points) {
-      if (o.at.contains("bytes")) o.at["bytes"] *= times;
-      for (double& s : o.samples) s /= faster;
-      all.points.push_back(std::move(o));
-    }
-  };
-  visit(1, 1);
-  visit(4, 2);
-  EXPECT_EQ(visits_of(all, "untouched").size(), 2U);
-  const MemoryLevel l = last_cache(all);
-  EXPECT_LT(octaves_apart(l.passed.middle, 2 * footprint_of(kOnce, 0.5)), 0.15);
-  EXPECT_LT(octaves_apart(l.passed.to, 2 * footprint_of(kOnce, 0.1)), 0.15);
-  EXPECT_LT(octaves_apart(l.kept.middle, 2 * kKeptLonger * footprint_of(kOnce, 0.5)), 0.15);
-}
-
-// Most of the time others have driven it out by then: the few quick samples say nothing of that.
-TEST(Passed, IsWhatMostSamplesTell) {
-  Observations all = used_once(0);
-  for (Observation& o : all.points)
-    if (o.what == "passed") {
-      std::vector<double> samples(4, once_behind(1.0));
-      samples.resize(12, o.samples.front());
-      o.samples = samples;
-      o.disturbed.assign(samples.size(), 0);
-    }
-  EXPECT_LT(octaves_apart(last_cache(all).passed.middle, footprint_of(kOnce, 0.5)), 0.1);
-}
-
-TEST(ForeignFill, IsWhatDrivesOutDataThatLiesUntouched) {
-  for (const double rate : {1e9, 5e9, 12e9}) {
-    const Value<Bandwidth> v = last_cache(used_once(rate)).foreign_fill;
-    ASSERT_TRUE(v.known()) << rate << ": " << v.note;
-    EXPECT_NEAR(v.value->v, rate, 0.15 * rate);
-    EXPECT_LE(v.low->v, v.value->v);
-    EXPECT_GE(v.high->v, v.value->v);
-  }
-}
-
-TEST(ForeignFill, IsNoneWhereTheLongestPauseDrivesOutNothingAndLittleAtMost) {
-  const Value<Bandwidth> v = last_cache(used_once(0)).foreign_fill;
-  ASSERT_TRUE(v.known());
-  EXPECT_EQ(v.value->v, 0);
-  EXPECT_GT(v.high->v, 0);
-  EXPECT_LT(v.high->v, footprint_of(kOnce, 0.5) / kPauses.back());
-}
-
-TEST(ForeignFill, IsNotToldByAPauseThatDrivesOutNothingAndOneThatDrivesOutAll) {
-  const Value<Bandwidth> v = last_cache(used_once(5e9, {0.03e-3, 30e-3})).foreign_fill;
-  EXPECT_FALSE(v.known());
-  EXPECT_NE(v.note, "");
-  EXPECT_FALSE(last_cache({}).foreign_fill.known());
 }
 
 // Far memory is read twice as fast in one of three sweeps: pooled, what is far would seem to be held.

@@ -50,6 +50,21 @@ TEST(Pace, PatienceEnds) {
   EXPECT_LT(device.script.asked, 100u);
 }
 
+TEST(Pace, WhoHasNoPatienceLeftStillLooks) {
+  hwdesc::Target near = target("generic/x86-avx512-2core");
+  for (hwdesc::MemoryLevel& l : near.profile.memory)
+    if (l.name == "l2") l.bandwidth.handed.value = hwdesc::Bandwidth{10e9, ""};
+  ScriptedDevice device({1e-4, 1e-5, 4e-5, 1e-5, 4e-5, 1e-5, 4e-5, 1e-4, 1e-5, 1.2e-5});
+  const Result<std::unique_ptr<Pace>> pace = Pace::load(device, near, "", {0, 0});
+  ASSERT_TRUE(pace.ok());
+  EXPECT_TRUE((*pace)->wait(nullptr).empty());
+  EXPECT_TRUE((*pace)->was_apart());
+  EXPECT_EQ((*pace)->looks(), 1);
+  EXPECT_TRUE((*pace)->wait(nullptr).empty());
+  EXPECT_FALSE((*pace)->was_apart());
+  EXPECT_EQ((*pace)->looks(), 2);
+}
+
 // Bursts and what is handed over, against what the profile says; 1 where both are as they were.
 TEST(Pace, SaysHowMuchOfTheProfilesRatesThereIs) {
   hwdesc::Target as_now = target("generic/x86-avx512-2core");

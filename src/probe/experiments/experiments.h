@@ -92,12 +92,12 @@ void run_scratch(Session& s);   // scratch.cpp
 void run_transfer(Session& s);  // transfer.cpp
 void run_ways(Session& s);      // sets.cpp
 
-// Throughput of memory, cost of launching (stream.cpp).
-void run_access(Session& s);
-void run_bandwidth(Session& s);
-void run_streamed(Session& s);
-void run_far(Session& s);
-void run_launch(Session& s);
-void run_group_memory(Session& s);
+// Throughput of memory, cost of launching.
+void run_access(Session& s);     // stream.cpp
+void run_bandwidth(Session& s);  // stream.cpp
+void run_streamed(Session& s);   // streamed.cpp
+void run_far(Session& s);        // far.cpp
+void run_launch(Session& s);     // launch.cpp
+void run_group_memory(Session& s);  // cache.cpp
 
 }  // namespace assay::probe

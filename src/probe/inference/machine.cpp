@@ -106,15 +106,17 @@ bool is_a_cost(const std::vector<Observation>& blocks) {
 constexpr double kNothing = 1e-6;  // of a difference: what rounding leaves of none
 
 // What code that is not at hand takes longer, of several sizes, all short. It differs from run to run, and that is no noise: eight of ten.
+// Code that is at hand takes two or three times as long at one time as at another: each visit has its own.
 Value<Seconds> cold_time(const Observations& all, const Known& known, const char* what, const char* method) {
   if (known.threads) return unknown_value<Seconds>("groups are dealt out by the device, and nobody knows which unit ran the code before");
   std::vector<double> longer;
-  for (const double steps : values_of(select(all, "cold", what), "steps")) {
-    const std::vector<double> cold = all_samples(select(all, "cold", what, {{"steps", steps}}));
-    const std::vector<double> warm = all_samples(select(all, "cold", "warm", {{"steps", steps}}));
-    if (warm.empty()) continue;
-    for (const double s : cold) longer.push_back(s - quantile(warm, 0.5));
-  }
+  for (const Observations& visit : visits_of(all, "cold"))
+    for (const double steps : values_of(select(visit, "cold", what), "steps")) {
+      const std::vector<double> cold = all_samples(select(visit, "cold", what, {{"steps", steps}}));
+      const std::vector<double> warm = all_samples(select(visit, "cold", "warm", {{"steps", steps}}));
+      if (warm.empty()) continue;
+      for (const double s : cold) longer.push_back(s - quantile(warm, 0.5));
+    }
   if (longer.empty()) return unknown_value<Seconds>("code that other memory has driven out did not run");
   const Measured middle{quantile(longer, 0.5), quantile(longer, 0.1), quantile(longer, 0.9), static_cast<int64_t>(longer.size()), {}};
   if (middle.low <= kNothing * middle.value) return unknown_value<Seconds>("code that other memory has driven out takes no longer, as much as the times differ");

@@ -71,7 +71,9 @@ Visit visit_of(const Observations& all, double parts) {
   std::vector<double> pauses = values_of(select(all, "untouched", "pause"), "idle");
   if (pauses.size() < 2 || once.empty()) return v;
   v.pauses = std::move(pauses);
-  v.near = v.behind(v.pauses.front()).value;
+  std::vector<CurvePoint> behind;
+  for (const double pause : v.pauses) behind.push_back({pause, v.behind(pause).value});
+  v.near = rising(behind).front().seconds;
   v.far = rising(once).back().seconds;
   v.lost = v.far >= kShows * v.near;
   if (!v.lost) return v;
