@@ -89,6 +89,15 @@ TEST(Passed, IsWhatMostSamplesTell) {
   EXPECT_LT(octaves_apart(last_cache(all).passed.middle, footprint_of(kOnce, 0.5)), 0.1);
 }
 
+// Somebody held up the shortest pause: longer ones, behind which nothing takes longer, say what is at hand.
+TEST(Passed, OneSlowPauseIsNotWhatDataAtHandTakes) {
+  Observations all = used_once(0);
+  for (Observation& o : all.points)
+    if (o.what == "pause" && o.value_at("idle") == kPauses.front())
+      for (double& s : o.samples) s = once_behind(64 * kMiB);
+  EXPECT_LT(octaves_apart(last_cache(all).passed.to, footprint_of(kOnce, 0.1)), 0.3);
+}
+
 TEST(ForeignFill, IsWhatDrivesOutDataThatLiesUntouched) {
   for (const double rate : {1e9, 5e9, 12e9}) {
     const Value<Bandwidth> v = last_cache(used_once(rate)).foreign_fill;

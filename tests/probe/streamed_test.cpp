@@ -216,10 +216,10 @@ TEST(Streamed, FarMemoryIsAsSlowAsMostLooksAtIt) {
 // In which far memory was twice as fast for every other footprint: what it shows of a cache's end is chance, and two such must not outvote one
 // that was taken in peace. Where there is no other, what they say counts.
 TEST(Streamed, OfSweepsThatChangedAllAlongCountsNoneBesideASteadyOne) {
-  const auto made = [](double end, bool changes) {
+  const auto made = [](double end, bool changes, bool apart = false) {
     std::vector<MadeCache> caches = kCaches;
     caches.back() = {end / 8, end, 150e9};
-    Sweep s{{}, kUnits, false};
+    Sweep s{{}, kUnits, apart};
     for (const double bytes : test::footprints(3 * kMiB, 256 * kMiB, 4)) s.curve.push_back({bytes, stream_time_at(caches, changes && s.curve.size() % 2 == 0 ? 90e9 : 30e9, bytes)});
     return s;
   };
@@ -233,6 +233,10 @@ TEST(Streamed, OfSweepsThatChangedAllAlongCountsNoneBesideASteadyOne) {
   ASSERT_GT(middle_of({changing}), 1.5 * middle_of({steady}));
   EXPECT_EQ(middle_of({changing, steady, changing}), middle_of({steady}));
   EXPECT_EQ(middle_of({changing, changing}), middle_of({changing}));
+  // Nor does one in which units had caches of their own, beside one in which they had one together.
+  const Sweep apart = made(80 * kMiB, false, true);
+  ASSERT_GT(std::abs(middle_of({apart}) - middle_of({steady})), 0.2 * middle_of({steady}));
+  EXPECT_EQ(middle_of({apart, steady, apart}), middle_of({steady}));
 }
 
 // Now near each other, where far memory is slow, now apart, where it is fast and each has a cache of its own: one sweep that ran across

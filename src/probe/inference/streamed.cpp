@@ -240,12 +240,12 @@ void add_streamed(std::vector<MemoryLevel>& memory, std::span<const Sweep> sweep
   for (size_t i = 0; i < memory.size() && !told.empty(); ++i) {
     memory[i].streamed = told.front()[i];
     std::vector<Streamed> known;
-    const auto take = [&](bool steady, bool whole) {
+    const auto take = [&](bool near, bool steady, bool whole) {
       for (size_t k = 0; k < told.size(); ++k)
-        if (told[k][i].middle.known() && (!whole || tells_of(sweeps[k], memory[i], told[k][i])) && (!steady || noise_in(sweeps[k]) < kSteady)) known.push_back(told[k][i]);
+        if (told[k][i].middle.known() && !(near && sweeps[k].apart) && (!whole || tells_of(sweeps[k], memory[i], told[k][i])) && (!steady || noise_in(sweeps[k]) < kSteady)) known.push_back(told[k][i]);
       return !known.empty();
     };
-    if (!take(true, true) && !take(false, true) && !take(false, false)) continue;
+    if (!take(true, true, true) && !take(false, true, true) && !take(false, false, true) && !take(false, false, false)) continue;
     std::sort(known.begin(), known.end(), [](const Streamed& a, const Streamed& b) { return a.middle.value->v < b.middle.value->v; });
     memory[i].streamed = known[(known.size() - 1) / 2];
   }
