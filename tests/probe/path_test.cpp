@@ -127,6 +127,21 @@ TEST(Paths, images_that_go_through_the_caches_of_plain_memory) {
     }
 }
 
+// Somebody else had most of the last cache while plain memory was looked at beside the image, and less of it in between.
+TEST(Paths, images_in_plain_caches_that_others_take) {
+  const Levels plain = {{{1 << 10, 40 << 10, 1.5e-9}, {80 << 10, 700 << 10, 4e-9}, {3 << 20, 20 << 20, 20e-9}, {100 << 20, 400 << 20, 110e-9}},
+                        {{40 << 10, 80 << 10, 50 << 10}, {700 << 10, 3 << 20, 1 << 20}, {20 << 20, 100 << 20, 32 << 20}}, 4};
+  for (const double taken : {20e-9, 50e-9}) {
+    Observations o;
+    o.facts = {{"image_width", "16384"}};
+    add_curve(o, "image", "chase", {{50 << 10, 7.5e-9}, {1 << 20, 10e-9}, {32 << 20, 26e-9}, {0, 116e-9}}, 256, 64 << 20);
+    add_curve(o, "image", "plain", {{50 << 10, 1.5e-9}, {1 << 20, 4e-9}, {32 << 20, taken}, {0, 110e-9}}, 256, 64 << 20);
+    const auto longer = longer_to_plain_caches(path_curves(o, "image"), plain);
+    ASSERT_TRUE(longer) << taken;
+    EXPECT_NEAR(*longer, 6e-9, 0.2e-9);
+  }
+}
+
 // As fast as what lies behind it, but smaller than plain memory's first cache, or larger, or faster: a cache of its own.
 TEST(Paths, images_with_a_cache_that_plain_memory_has_not) {
   const std::vector<std::vector<test::MadeLevel>> all = {

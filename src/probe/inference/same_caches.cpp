@@ -67,8 +67,11 @@ std::optional<double> longer_to_plain_caches(const PathCurves& measured, const L
   if (all.path * kAlike < all.plain) return std::nullopt;
   for (const auto end : {std::span(near).first(kEnd), std::span(near).last(kEnd)})
     if (const Both here = middle(end); !within(here.path, here.plain + longer, kAlike)) return std::nullopt;
-  for (size_t j = 1; j + 1 < plain.plateaus.size(); ++j)
-    if (const std::vector<Both> points = on_plateau(curves, plain.plateaus[j]); points.size() >= kFewest && !is_longer_by(points, longer)) return std::nullopt;
+  for (size_t j = 1; j + 1 < plain.plateaus.size(); ++j) {
+    const std::vector<Both> points = on_plateau(curves, plain.plateaus[j]);
+    if (points.size() < kFewest || middle(points).plain > kUnsteady * plain.plateaus[j].seconds) continue;  // others had it while this was measured
+    if (!is_longer_by(points, longer)) return std::nullopt;
+  }
   return longer;
 }
 
