@@ -11,7 +11,7 @@ struct Line {
   double one, inefficiency, near, far, otherwise, issue, halving, contended, sets, blocks;
 };
 
-constexpr Line kLow = {-2.767, 0.470, 0.191, 0.143, 0.570, 0, 0, 1.592, 0.665, 0};
+constexpr Line kLow = {-2.740, 0.468, 0.262, 0.111, 0.541, 0, 0.002, 1.707, 0.668, 0};
 constexpr Line kHigh = {-5.046, 0.013, 2.108, 2.975, 1.819, 2.502, 0.218, 3, 1.966, 0.589};
 constexpr double kLeast = 0.05, kMost = 1.5;  // kMost: of the exponent
 constexpr double kLeastEfficiency = 0.02;  // below, programs are as bad as each other
