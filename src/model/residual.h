@@ -6,8 +6,8 @@
 //
 // since what the model is unsure of makes each other worse. Quantile regression (Koenker, Bassett 1978), none but a below 0 and none but that above 3, over programs of 40 operators, the model's
 // best tenth or drawn uniformly from the legal ones, on two x86 machines with 512-bit vectors: 10000 in five hours and through two kernel languages on one (B of docs/RESULTS.md),
-// 700 in one hour on the other (C), six times each and 96.5 and 93.5 times in a hundred, since that one has fewer neighbours. Of them 87 and 85 % lie within what comes of it and of
-// what the profile is uncertain of, half-widths 24 and 20 % in the median.
+// 700 in one hour on the other (C), six times each and 96.5 and 93.5 times in a hundred, since that one has fewer neighbours. Of each hour's 85 to 89 % and of
+// the other machine's 86 % lie within what comes of it and of what the profile is uncertain of, half-widths 24 to 25 and 20 % in the median.
 // With sums for products intervals that hold as many are an eighth wider.
 #pragma once
 

@@ -175,7 +175,6 @@ Diags Pace::wait(const runtime::CancelToken* cancel) {
     here += nap;
     waited_ += nap;
   }
-  return {};
 }
 
 Result<Between> Pace::between(const runtime::CancelToken* cancel) {

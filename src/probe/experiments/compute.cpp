@@ -97,14 +97,6 @@ Job tick_job(const std::string& load, int lanes, int data, int units, double tar
   return job;
 }
 
-// Powers of two and all.
-std::vector<int> unit_counts(int units) {
-  std::vector<int> out;
-  for (int n = 1; n < units; n *= 2) out.push_back(n);
-  out.push_back(units);
-  return out;
-}
-
 }  // namespace
 
 // Some drivers end loops early. The longest that ran all of its iterations, up to some that nobody needs.
@@ -255,7 +247,7 @@ void run_alone(Session& s) {
 
 void run_units(Session& s) {
   if (s.device.threads) return run_alone(s);
-  const std::vector<int> counts = unit_counts(s.device.units);
+  const std::vector<int> counts = counts_up_to(s.device.units, [](int n) { return 2 * n; });
   const int out = output(s);
   s.rounds(counts.size(), [&](size_t i) {
     Job job = chains_job(s, "fma", s.known.lanes, s.known.chains, out, counts[i]);

@@ -26,6 +26,14 @@ std::vector<std::string> needs_of(const Experiment& e);
 // Groups at a time whose chains keep a pipe busy although its results take longer than those of multiply-adds of f32.
 inline int deeper_groups(const Known& known, bool threads) { return threads ? std::max(known.groups, known.even(4 * known.groups)) : known.groups; }
 
+// 1, what is next to it, ... below `all`, and all.
+inline std::vector<int> counts_up_to(int all, int (*next)(int)) {
+  std::vector<int> out;
+  for (int n = 1; n < all; n = next(n)) out.push_back(n);
+  out.push_back(all);
+  return out;
+}
+
 // Arithmetic (compute.cpp).
 void run_checks(Session& s);
 void run_clock(Session& s);

@@ -16,20 +16,8 @@ constexpr double kLeastFar = 0.25e-3;      // s of a sample: what launching take
 constexpr int64_t kMostFar = int64_t{4} << 30, kMemoryOfFar = 32;  // bytes of a buffer, whose places floats can count; a part of the memory
 constexpr size_t kFarVisits = 12;         // a round, spread over it, of reading by all units: others come and go within milliseconds
 
-std::vector<int> unit_counts(int units) {
-  std::vector<int> out;
-  for (int n = 1; n < units; n = n < 4 ? n + 1 : n + n / 2) out.push_back(n);
-  out.push_back(units);
-  return out;
-}
-
-// Fours and all.
-std::vector<int> some_groups(int groups) {
-  std::vector<int> out;
-  for (int n = 1; n < groups; n *= 4) out.push_back(n);
-  out.push_back(groups);
-  return out;
-}
+int a_half_more(int n) { return n < 4 ? n + 1 : n + n / 2; }
+int four_times(int n) { return 4 * n; }
 
 // Groups of which each has a few blocks at least.
 int most_apart(int64_t total, int groups) { return static_cast<int>(std::clamp<int64_t>(total / (16 * kBlockBytes), 1, groups)); }
@@ -69,7 +57,7 @@ void run_far(Session& s) {
   std::vector<StreamPoint> points;
   // Far memory waits longest: as many groups as run side by side.
   const int all = s.device.threads ? s.known.even(most_apart(total, std::max(s.known.memory_groups, s.known.resident))) : s.device.units;
-  for (const int units : s.device.threads ? some_groups(all) : unit_counts(all)) {
+  for (const int units : counts_up_to(all, s.device.threads ? four_times : a_half_more)) {
     const int64_t each = total / units / kBlockBytes * kBlockBytes;
     const auto add = [&](const char* access) { points.push_back({access, s.known.lanes, units, each, level}); };
     add("read");

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <limits>
 #include <optional>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -239,13 +240,16 @@ void add_streamed(std::vector<MemoryLevel>& memory, std::span<const Sweep> sweep
   for (const Sweep& s : sweeps) told.push_back(streamed_by(memory, s));
   for (size_t i = 0; i < memory.size() && !told.empty(); ++i) {
     memory[i].streamed = told.front()[i];
+    // Of those that begin well before its edge, else of all, those during which nothing changed all along, and of these those of units near each other.
+    const auto rank = [&](size_t k) { return std::tuple(tells_of(sweeps[k], memory[i], told[k][i]), noise_in(sweeps[k]) < kSteady, !sweeps[k].apart); };
+    std::vector<size_t> all;
+    for (size_t k = 0; k < told.size(); ++k)
+      if (told[k][i].middle.known()) all.push_back(k);
+    if (all.empty()) continue;
+    const size_t best = *std::ranges::max_element(all, {}, rank);
     std::vector<Streamed> known;
-    const auto take = [&](bool near, bool steady, bool whole) {
-      for (size_t k = 0; k < told.size(); ++k)
-        if (told[k][i].middle.known() && !(near && sweeps[k].apart) && (!whole || tells_of(sweeps[k], memory[i], told[k][i])) && (!steady || noise_in(sweeps[k]) < kSteady)) known.push_back(told[k][i]);
-      return !known.empty();
-    };
-    if (!take(true, true, true) && !take(false, true, true) && !take(false, false, true) && !take(false, false, false)) continue;
+    for (const size_t k : all)
+      if (rank(k) == rank(best)) known.push_back(told[k][i]);
     std::sort(known.begin(), known.end(), [](const Streamed& a, const Streamed& b) { return a.middle.value->v < b.middle.value->v; });
     memory[i].streamed = known[(known.size() - 1) / 2];
   }
