@@ -263,6 +263,16 @@ std::vector<Footprint> footprints(const ir::Program& p, const Streams& s, const 
   return out;
 }
 
+Footprint written_side_by_side(const ir::Program& p, const Stream& copy, double line) {
+  const ir::Staging& staging = p.staging[static_cast<size_t>(copy.staging)];
+  const Stored stored(p, copy);
+  const int vectors = lower::copy_vector_dim(p, staging);
+  const auto innermost = static_cast<size_t>(vectors >= 0 ? vectors : p.layouts[static_cast<size_t>(copy.tensor)].dims.back().dim);
+  std::vector<ir::Reach> extent(stored.shape.size(), ir::Reach{1, 1, 1});
+  extent[innermost] = {stored.shape[innermost], stored.shape[innermost], 1};
+  return shape_of(stored.layout, stored.full, extent, ir::bytes_of(stored.t.dtype), line);
+}
+
 std::vector<double> accessed_bytes(const ir::Program& p, const Streams& s, const lower::Counts& counts, double line) {
   const std::vector<int> arguments = ir::arguments_of(p);
   std::vector<double> out;

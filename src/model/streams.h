@@ -64,6 +64,9 @@ std::vector<Footprint> footprints(const ir::Program& p, const Streams& s, const 
 // Of the whole program, the part of the first one of `units` units, which deal the outermost loop's trips out.
 Footprint part_of_unit(const ir::Program& p, const Streams& s, const Stream& stream, double units, double line);
 
+// What the innermost loop of a staged operand's copy writes of it: its rows lie side by side there, and the loops around it go on along them.
+Footprint written_side_by_side(const ir::Program& p, const Stream& copy, double line);
+
 // Per stream the bytes of lines that its loads and stores touch, one access after the other: what a
 // cache that keeps nothing would fetch. A vector touches the lines it is long, or a second one where it
 // straddles; lanes that are gathered touch a line each.

@@ -270,8 +270,9 @@ class Traffic {
 
   // Of `bytes` that come into a cache or leave it, lines of rows that share a few of its sets: each set takes one after the other. A core
   // that looks ahead has several columns of few rows under way, which lie in sets of their own.
-  double in_turn(size_t i, double bytes, const Level& cache) const {
-    const Footprint& f = side_by_side(i);
+  double in_turn(size_t i, double bytes, const Level& cache) const { return in_turn(side_by_side(i), bytes, cache); }
+
+  double in_turn(const Footprint& f, double bytes, const Level& cache) const {
     const double lines = f.row_lines(line_), sets = f.sets_touched(line_, cache.sets);
     if (m_.simt || cache.shared || f.near_rows <= 1 || lines <= sets) return 0;
     const double at_once = std::min(cache.sets, sets * std::max(1.0, kLinesAhead / lines));
@@ -363,8 +364,10 @@ class Traffic {
     total(out);
     for (size_t i = 0; i < bytes.size(); ++i) {
       if (lies_in_own_memory(i)) continue;
-      const double lines = in_turn(i, out.streams[i].read + out.streams[i].written, m_.levels[0]);
       const Stream& s = s_.streams[i];
+      const bool copy = s.staging >= 0;
+      const double lines = in_turn(i, out.streams[i].read + (copy ? 0 : out.streams[i].written), m_.levels[0]);
+      if (copy && l == 0) out.copied_in_turn += in_turn(written_side_by_side(p_, s, line_), out.streams[i].written, m_.levels[0]);
       if (s.written) out.changed_in_turn += (s.read ? kUpdatedTurns : 1) * lines / 2;  // they come, and leave
       else out.in_turn += lines, out.begun_in_turn += lines * line_ / std::max(line_, straight_run(i));
     }

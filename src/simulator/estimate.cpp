@@ -236,6 +236,7 @@ class Estimator {
       cost_.streaming += streaming + late;
       cost_.near += in_turn * near + (shared ? 0 : apart);
       cost_.far += far + (shared ? apart : 0);
+      cost_.copied_near += copied * (near + far);
       note_assumed(m_.levels[l + 1].read, in);
       note_assumed(m_.levels[l + 1].write, out);
       const std::string name = m_.levels[l].name + "<-" + m_.levels[l + 1].name;
@@ -250,17 +251,21 @@ class Estimator {
     if (traffic_.empty()) return;
     // A set waits for few lines at once, so the longer for those from behind the next cache: by what that is further away, were all of them alone. Assumed,
     // by loops over rows (0.75 to 1.25) and the times of programs on two machines (0.25 to 0.75, and 0.2): a third of it.
-    constexpr double kWaitedFor = 1.0 / 3;
+    constexpr double kWaitedFor = 1.0 / 3, kCopiedTurns = 0.7;
     const bool farther = m_.levels.size() > 3 && !m_.levels[2].last && m_.levels[1].latency.value > 0;
     const double longer = farther ? kWaitedFor * std::max(0.0, m_.levels[2].latency.value / m_.levels[1].latency.value - 1) : 0;
     const double loaded = (traffic_[0].in_turn + longer * std::min(traffic_[0].in_turn, traffic_[1].begun_in_turn)) * moved_ * m_.set_turn.value;
     const double changed = traffic_[0].changed_in_turn * moved_ * m_.set_turn_changed.value;
-    cost_.sets = loaded + changed;
-    if (cost_.sets <= 0) return;
+    const double copied = kCopiedTurns * traffic_[0].copied_in_turn * moved_ * m_.set_turn_changed.value;
+    cost_.sets = loaded + changed + (1 - copied_alone_) * copied;
+    cost_.copied_sets = copied_alone_ * copied;
+    if (cost_.sets + cost_.copied_sets <= 0) return;
     note_assumed(m_.set_turn, loaded);
-    note_assumed(m_.set_turn_changed, changed);
-    add_term("sets", cost_.sets, [&] { return fmt::format("{:.4g} lines meet in a set, {:.4g} are changed there", traffic_[0].in_turn, traffic_[0].changed_in_turn); },
-             (loaded * m_.set_turn.spread + changed * m_.set_turn_changed.spread) / cost_.sets);
+    note_assumed(m_.set_turn_changed, changed + copied);
+    const double all = loaded + changed + copied;
+    add_term("sets", all,
+             [&] { return fmt::format("{:.4g} lines meet in a set, {:.4g} are changed there, {:.4g} in copies", traffic_[0].in_turn, traffic_[0].changed_in_turn, traffic_[0].copied_in_turn); },
+             (loaded * m_.set_turn.spread + (changed + copied) * m_.set_turn_changed.spread) / all);
   }
 
   // Pages whose translation is no longer at hand; a core waits for it, though not with its arithmetic. Those that no buffer

@@ -11,6 +11,7 @@ struct UnitCost {
   double streaming = 0;       // all transfers behind the nearest cache, and what is waited for there
   double near = 0, far = 0;   // of these, what takes time of its own: between private caches, and from shared memories
   double copied_load = 0, copied_store = 0, copied_issue = 0;  // the parts of loads, stores and slots that copy staged operands
+  double copied_near = 0, copied_sets = 0;  // the part of `near` and `far` that does, and of lines that it changes in a set
   double contended = 0;       // lines that units take from each other in turn
 };
 
