@@ -16,6 +16,7 @@ constexpr double kLongRun = 8192;        // bytes: prefetchers of units' own cac
 constexpr double kCloseLines = 4;        // between rows that are walked as one
 constexpr double kNothing = 1e-6;       // a part that does not count
 constexpr double kLinesAhead = 48;       // that a core brings while it works on others; assumed, by the same loops as kUpdatedTurns
+constexpr double kWaitingSets = 8;       // which wait for a line from behind the next cache as long as one does; assumed, by loops over rows 0.25 to 16 KiB apart on one core (B)
 constexpr double kStreamsFollowed = 16;  // by a core's prefetchers; assumed, designs have 16 to 32
 
 // Footprints per stream and depth, and trips per loop, seen by one unit or by the whole device.
@@ -369,7 +370,10 @@ class Traffic {
       const double lines = in_turn(i, out.streams[i].read + (copy ? 0 : out.streams[i].written), m_.levels[0]);
       if (copy && l == 0) out.copied_in_turn += in_turn(written_side_by_side(p_, s, line_), out.streams[i].written, m_.levels[0]);
       if (s.written) out.changed_in_turn += (s.read ? kUpdatedTurns : 1) * lines / 2;  // they come, and leave
-      else out.in_turn += lines, out.begun_in_turn += lines * line_ / std::max(line_, straight_run(i));
+      else {
+        out.in_turn += lines;
+        out.begun_in_turn += lines * std::min(kWaitingSets, side_by_side(i).sets_touched(line_, m_.levels[0].sets)) * line_ / std::max(line_, straight_run(i));
+      }
     }
     for (size_t i = 0; i < bytes.size(); ++i) {
       if (!lies_apart(i)) continue;

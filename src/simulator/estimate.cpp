@@ -250,11 +250,11 @@ class Estimator {
   void meeting_in_sets() {
     if (traffic_.empty()) return;
     // A set waits for few lines at once, so the longer for those from behind the next cache: by what that is further away, were all of them alone. Assumed,
-    // by loops over rows (0.75 to 1.25) and the times of programs on two machines (0.25 to 0.75, and 0.2): a third of it.
-    constexpr double kWaitedFor = 1.0 / 3, kCopiedTurns = 0.7;
+    // by loops over rows (0.75 to 1.25) and the times of programs on two machines (0.25 to 0.75, and 0.2): a quarter of it.
+    constexpr double kWaitedFor = 0.25, kCopiedTurns = 0.7;
     const bool farther = m_.levels.size() > 3 && !m_.levels[2].last && m_.levels[1].latency.value > 0;
     const double longer = farther ? kWaitedFor * std::max(0.0, m_.levels[2].latency.value / m_.levels[1].latency.value - 1) : 0;
-    const double loaded = (traffic_[0].in_turn + longer * std::min(traffic_[0].in_turn, traffic_[1].begun_in_turn)) * moved_ * m_.set_turn.value;
+    const double loaded = (traffic_[0].in_turn + longer * traffic_[1].begun_in_turn) * moved_ * m_.set_turn.value;
     const double changed = traffic_[0].changed_in_turn * moved_ * m_.set_turn_changed.value;
     const double copied = kCopiedTurns * traffic_[0].copied_in_turn * moved_ * m_.set_turn_changed.value;
     cost_.sets = loaded + changed + (1 - copied_alone_) * copied;
