@@ -11,8 +11,8 @@ struct Line {
   double one, inefficiency, near, far, otherwise, issue, halving, contended, sets, blocks;
 };
 
-constexpr Line kLow = {-2.740, 0.468, 0.262, 0.111, 0.541, 0, 0.002, 1.707, 0.668, 0};
-constexpr Line kHigh = {-5.046, 0.013, 2.108, 2.975, 1.819, 2.502, 0.218, 3, 1.966, 0.589};
+constexpr Line kLow = {-2.765, 0.471, 0.293, 0.154, 0.556, 0, 0.007, 2.044, 0.677, 0};
+constexpr Line kHigh = {-4.818, 0.057, 0.802, 2.326, 2.131, 1.915, 0.205, 3, 1.456, 0.733};
 constexpr double kLeast = 0.05, kMost = 1.5;  // kMost: of the exponent
 constexpr double kLeastEfficiency = 0.02;  // below, programs are as bad as each other
 

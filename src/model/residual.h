@@ -5,9 +5,9 @@
 //   ln( ln(measured / predicted)) <= the same with numbers of its own                                                     89.5 times
 //
 // since what the model is unsure of makes each other worse. Quantile regression (Koenker, Bassett 1978), none but a below 0 and none but that above 3, over programs of 40 operators, the model's
-// best tenth or drawn uniformly from the legal ones, on two x86 machines with 512-bit vectors: 10000 in five hours and through two kernel languages on one (B of docs/RESULTS.md),
-// 700 in one hour on the other (C), six times each and 96.5 and 93.5 times in a hundred, since that one has fewer neighbours. Of each hour's 85 to 89 % and of
-// the other machine's 86 % lie within what comes of it and of what the profile is uncertain of, half-widths 24 to 25 and 20 % in the median.
+// best tenth or drawn uniformly from the legal ones, on two x86 machines with 512-bit vectors: 18000 in nine validations and through two kernel languages on one (B of docs/RESULTS.md),
+// 700 in one hour on the other (C), eight times each and 97.5 and 94 times in a hundred, since that one has fewer neighbours; a of the first line 0.02 wider. Of each validation's programs 85 to 89 % and of
+// the other machine's 85 % lie within what comes of it and of what the profile is uncertain of, half-widths 23 to 25 and 21 % in the median.
 // With sums for products intervals that hold as many are an eighth wider.
 #pragma once
 

@@ -90,7 +90,7 @@ TEST(Residual, WidensWithWhatTheModelIsLessSureOf) {
     near.near = far.far = part;
     waiting.vector = 1 - part;
     slots.issue = 0.5 + part / 2;
-    slots.near = 0.3;  // without anything else the least of all intervals holds
+    slots.near = 0.7;  // without anything else the least of all intervals holds
     EXPECT_LT(with(near, [](auto& c) { c.efficiency = 0.9; }), width(near)) << "far from the best";
     EXPECT_LT(width(near), with(near, [](auto& c) { c.halvings = 1; })) << "narrow vectors";
     EXPECT_LT(width(near), with(near, [](auto& c) { c.near += 0.3; })) << "own caches";
