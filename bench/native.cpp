@@ -19,6 +19,7 @@ namespace {
 
 constexpr double kSample = 1e-3;  // seconds
 constexpr int64_t kChunk = int64_t{4} << 20;
+constexpr int64_t kApart = kChunk + 3 * 4096;  // units that go in step meet in no sets and banks of their own
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -196,10 +197,14 @@ double Native::read(int64_t bytes) { return crew_->stream(read_16, read_8, bytes
 double Native::write(int64_t bytes) { return crew_->stream(write_16, write_8, bytes, true); }
 double Native::copy(int64_t bytes) { return crew_->stream(copy_16, copy_8, bytes, true) / 2; }
 
+int64_t Native::turns() const { return static_cast<int64_t>(crew_->from.bytes) / (kApart * units()); }
+
+void Native::go_through() {
+  for (int64_t i = 0; i < turns(); ++i) read_far();
+}
+
 double Native::read_far() {
-  constexpr int64_t kApart = kChunk + 3 * 4096;  // units that go in step meet in no sets and banks of their own
-  const int64_t turns = static_cast<int64_t>(crew_->from.bytes) / (kApart * units());
-  const int64_t at = crew_->turn++ % turns * units();  // behind what was read last, with nothing of it read before, as samples of the probe begin
+  const int64_t at = crew_->turn++ % turns() * units();  // behind what was read last, with nothing of it read before, as samples of the probe begin
   const Stream pass = crew_->lanes == 16 ? read_16 : read_8;
   const auto read = [&](int u) { pass(crew_->from.data + (at + u) * kApart, crew_->to.data, kChunk, kChunk / kStep); };
   return crew_->run(units(), read) / static_cast<double>(kChunk * units());

@@ -251,7 +251,9 @@ class Estimator {
     if (traffic_.empty()) return;
     // A set waits for few lines at once, so the longer for those from behind the next cache: by what that is further away, were all of them alone. Assumed,
     // by loops over rows (0.75 to 1.25) and the times of programs on two machines (0.25 to 0.75, and 0.2): a quarter of it.
-    constexpr double kWaitedFor = 0.25, kCopiedTurns = 0.7;
+    constexpr double kWaitedFor = 0.25;
+    // Of a line that is changed in part, by copies, which mostly write them whole behind one another: assumed, by 20 products whose copies write 8 to 64 places side by side on one machine (0.6 to 0.8).
+    constexpr double kCopiedTurns = 0.7;
     const bool farther = m_.levels.size() > 3 && !m_.levels[2].last && m_.levels[1].latency.value > 0;
     const double longer = farther ? kWaitedFor * std::max(0.0, m_.levels[2].latency.value / m_.levels[1].latency.value - 1) : 0;
     const double loaded = (traffic_[0].in_turn + longer * traffic_[1].begun_in_turn) * moved_ * m_.set_turn.value;

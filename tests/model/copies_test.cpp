@@ -3,6 +3,7 @@
 
 #include "model/closed_form.h"
 #include "model/copies.h"
+#include "model/traffic.h"
 #include "programs.h"
 
 namespace assay::test {
@@ -79,6 +80,38 @@ TEST(Copies, ByElementsAreNoVectors) {
   const auto saved = [&](const char* what) { return term(simulator::estimate(p, whole, {}, {}), what) - term(simulator::estimate(p, quick, {}, {}), what); };
   EXPECT_NEAR(saved("store"), 0.75 * copies.all / whole.store_rate.value, 1e-12);
   EXPECT_NEAR(saved("load"), 0.75 * copies.all / whole.load_rate.value, 1e-12);
+}
+
+// 512 columns in 32 blocks of 16. A row of each of 128 is written to 32 lines 8 KiB apart, which fall into one of 64 sets, one of 129 to lines in as many
+// sets. Further on along them while so few are under way the next lines lie in the next set.
+TEST(Copies, ChangeTheLinesOfASetOneAfterTheOther) {
+  const auto moved = [](int64_t deep, const char* layout) {
+    const ir::Program p = product(64, 512, deep, 512, 8, layout);
+    model::Machine m = machine(small_cpu(8, 1));
+    m.levels[0].sets = 64;
+    return model::traffic(p, model::streams_of(p), m, {})[0];
+  };
+  const auto written = [](const model::LevelTraffic& t) {
+    double bytes = 0;
+    for (const model::StreamTraffic& s : t.streams) bytes = std::max(bytes, s.written);
+    return bytes;
+  };
+  const model::LevelTraffic crowded = moved(128, kInOrder);
+  ASSERT_GT(written(crowded), 100 * 1024);
+  EXPECT_DOUBLE_EQ(crowded.copied_in_turn, written(crowded) / 64 / 1.5);
+  EXPECT_EQ(moved(129, kInOrder).copied_in_turn, 0);
+  EXPECT_EQ(moved(128, "[0, 1]").copied_in_turn, 0) << "line after line";
+
+  const auto estimated = [](int64_t deep, double changed) {
+    model::Machine m = machine(small_cpu(8, 1));
+    m.levels[0].sets = 64;
+    m.set_turn_changed.value = changed;
+    return simulator::estimate(product(64, 512, deep, 512, 8, kInOrder), m, {}, {});
+  };
+  const auto longer = [&](int64_t deep) { return estimated(deep, 100e-9).seconds - estimated(deep, 1e-12).seconds; };
+  EXPECT_GT(longer(128), 0.5 * (term(estimated(128, 100e-9), "sets") - term(estimated(128, 1e-12), "sets"))) << "no arithmetic hides it";
+  EXPECT_GT(longer(128), 0.3 * 100e-9 * crowded.copied_in_turn);
+  EXPECT_LT(longer(129), 0.1 * longer(128));
 }
 
 }  // namespace

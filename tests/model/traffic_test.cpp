@@ -133,6 +133,15 @@ TEST(Traffic, LinesOfRowsThatShareASetComeOneAfterTheOther) {
   const double far = term(simulator::estimate(p, machine(told), {}, {}), "sets");
   EXPECT_GT(far, near + 0.05 * read) << "lines from behind the second cache hold it up longer";
   EXPECT_LE(far, near + read);
+  // In two sets half of them come in turn, but each is waited for as long.
+  const auto waited = [&](int64_t columns) {
+    const ir::Program walked = walk(columns, 8, 4, "j");
+    hwdesc::Target close = told;
+    close.profile.memory[2].latency.value = hwdesc::Latency{4e-9, ""};
+    const auto sets = [&](const hwdesc::Target& t) { return term(simulator::estimate(walked, machine(t), {}, {}), "sets"); };
+    return (sets(told) - sets(close)) / static_cast<double>(columns);
+  };
+  EXPECT_NEAR(waited(256 + 16), waited(256), 0.05 * waited(256));
   const model::Estimate assumed = simulator::estimate(p, machine(untold), {}, {});
   EXPECT_GT(term(assumed, "sets"), 0.3 * 5e-9 * lines(256));
   EXPECT_LT(term(assumed, "sets"), 5e-9 * lines(256));

@@ -28,6 +28,13 @@ TEST(UnitCost, CopiesStandBeforeWhatComputes) {
   EXPECT_NEAR(composed({.vector = 4, .load = 6, .copied_load = 2}, kTogether), beside + 2, 1e-12);
 }
 
+TEST(UnitCost, LinesThatCopiesChangeMoveMeanwhile) {
+  const double computing = composed({.vector = 4}, kTogether);
+  EXPECT_DOUBLE_EQ(composed({.vector = 4, .store = 1, .copied_store = 1, .copied_sets = 3}, kTogether), computing + 3) << "stored as their sets take them";
+  EXPECT_DOUBLE_EQ(composed({.vector = 4, .store = 3, .copied_store = 3, .copied_sets = 1}, kTogether), computing + 3);
+  EXPECT_DOUBLE_EQ(composed({.vector = 4, .store = 1, .near = 2, .copied_store = 1, .copied_near = 2, .copied_sets = 4}, kTogether), computing + 4);
+}
+
 TEST(UnitCost, NothingIsFasterThanItsTransfers) {
   EXPECT_DOUBLE_EQ(composed({.vector = 4, .streaming = 9, .near = 1}, kTogether), 9);
   EXPECT_DOUBLE_EQ(composed({.vector = 4, .streaming = 9, .near = 3, .far = 4}, kTogether), 11);

@@ -302,5 +302,29 @@ TEST(Streamed, OfUnitsThatAHostRunsApartIsWhatOneOfTheirCachesHolds) {
   EXPECT_EQ(middle_of(1, 0), together) << "nothing said of it";
 }
 
+// A chase of a cache that units share found 7 MiB. All units streaming keep nearly all of 16 MiB there, and half of 45.
+TEST(Streamed, TheSizeOfASharedCacheIsWhatIsNearlyHeld) {
+  const auto settled = [](const char* per, double declared) {
+    MemoryLevel l = cache("l3", per, 7 * kMiB);
+    l.streamed.from.value = Bytes{16 * kMiB};
+    l.streamed.middle.value = Bytes{45 * kMiB};
+    settle_shared(l, declared);
+    return l.capacity;
+  };
+  const Value<Bytes> told = settled("device", 0), declared = settled("device", 18 * kMiB), otherwise = settled("device", 45 * kMiB);
+  EXPECT_EQ(told.value->v, 16 * kMiB);
+  EXPECT_EQ(told.source, hwdesc::Origin::measured);
+  EXPECT_EQ(declared.value->v, 18 * kMiB) << "near what is held";
+  EXPECT_EQ(declared.source, hwdesc::Origin::driver);
+  EXPECT_EQ(otherwise.value->v, 16 * kMiB) << "as much is not held";
+  for (const Value<Bytes>& v : {told, declared, otherwise}) {
+    EXPECT_LT(v.low->v, v.value->v);
+    EXPECT_GT(v.high->v, v.value->v);
+    EXPECT_LE(v.high->v, 3 * v.low->v);
+    EXPECT_LT(v.low->v, 12 * kMiB) << "others may take more of it another time";
+  }
+  EXPECT_EQ(settled("unit", 0).value->v, 7 * kMiB) << "nobody else uses it";
+}
+
 }  // namespace
 }  // namespace assay::probe

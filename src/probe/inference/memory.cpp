@@ -26,8 +26,6 @@ namespace {
 
 using namespace hwdesc;
 
-constexpr double kCrowding = 1.7;     // what others leave of a cache that units share differs by so much between runs
-constexpr double kAsDeclared = 1.25;  // what is left of it is its declared size within so much
 constexpr double kOwnLines = 1.04;    // a kernel's own lines lie in a cache too, which looks the smaller
 constexpr double kAllocates = 1.25;   // streamed stores over plain ones: plain ones read the line first
 constexpr double kAsMany = 0.9;       // of the most groups
@@ -136,22 +134,6 @@ Value<Bytes> capacity_of(const Context& c) {
   v.high = Bytes{std::max(nominal, v.high->v)};
   v.source = Origin::driver;
   return v;
-}
-
-// Of a cache that units, or others, share a chase, which waits for every line, finds what others leave of it at the time; all units
-// streaming keep their lines there. The size is where their sweep crosses the middle, or the declared one near it.
-void settle_shared(const Observations& all, MemoryLevel& l, size_t index) {
-  const bool foreign = l.foreign_fill.known() && l.foreign_fill.value->v > 0;
-  if ((l.per != "device" && !foreign) || l.managed != Managed::automatic || !l.streamed.middle.known() || !l.capacity.known()) return;
-  const double middle = l.streamed.middle.value->v, chased = l.capacity.value->v;
-  const double nominal = declared_bytes(all, index);
-  const bool declared = nominal >= middle / kAsDeclared && nominal <= middle * kAsDeclared;
-  l.capacity.value = Bytes{declared ? nominal : middle};
-  l.capacity.low = Bytes{std::round(middle / kCrowding)};
-  l.capacity.high = Bytes{std::round(middle * kCrowding)};
-  l.capacity.source = declared ? Origin::driver : Origin::measured;
-  l.capacity.method = declared ? "declared by the system, and near what all units hold streaming" : "half of what all units stream through is still held";
-  l.capacity.note = fmt::format("a chase crosses to the next level at {:.0f} KiB: others use it; {}", chased / 1024, l.capacity.note);
 }
 
 void add_knee(const Context& c, MemoryLevel& to) {
@@ -418,7 +400,7 @@ void infer_memory(const Observations& all, const Known& known, Profile& to) {
   const auto last = std::find_if(to.memory.rbegin(), to.memory.rend(), [](const MemoryLevel& l) { return l.managed == Managed::automatic; });
   if (last != to.memory.rend()) add_passed(all, units, *last);
   for (size_t i = 0; i < to.memory.size(); ++i)
-    if (!known.threads) settle_shared(all, to.memory[i], i);
+    if (!known.threads) settle_shared(to.memory[i], declared_bytes(all, i));
   divide_shared(all, known, to);
   if (auto own = group_memory(all, known)) to.memory.insert(to.memory.begin(), std::move(*own));
   if (auto host = host_memory(all)) to.memory.push_back(std::move(*host));

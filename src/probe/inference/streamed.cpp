@@ -255,4 +255,26 @@ void add_streamed(std::vector<MemoryLevel>& memory, std::span<const Sweep> sweep
   }
 }
 
+namespace {
+
+constexpr double kCrowding = 1.7;     // what others leave of a cache that units share differs by so much between runs
+constexpr double kAsDeclared = 1.25;  // what is left of it is its declared size within so much
+
+}  // namespace
+
+void settle_shared(MemoryLevel& l, double nominal) {
+  const bool foreign = l.foreign_fill.known() && l.foreign_fill.value->v > 0;
+  if ((l.per != "device" && !foreign) || l.managed != Managed::automatic || !l.streamed.middle.known() || !l.capacity.known()) return;
+  const bool from = l.streamed.from.known();
+  const double held = (from ? l.streamed.from : l.streamed.middle).value->v, chased = l.capacity.value->v;
+  const bool declared = nominal >= held / kAsDeclared && nominal <= held * kAsDeclared;
+  l.capacity.value = Bytes{declared ? nominal : held};
+  l.capacity.low = Bytes{std::round(held / kCrowding)};
+  l.capacity.high = Bytes{std::round(held * kCrowding)};
+  l.capacity.source = declared ? Origin::driver : Origin::measured;
+  l.capacity.method = declared ? "declared by the system, and near what all units hold streaming"
+                               : fmt::format("{:.0f} % of what all units stream through are still held", 100 * (from ? kNearlyHeld : kHalfHeld));
+  l.capacity.note = fmt::format("a chase crosses to the next level at {:.0f} KiB: others use it; {}", chased / 1024, l.capacity.note);
+}
+
 }  // namespace assay::probe

@@ -51,6 +51,11 @@ std::vector<double> plateau_times(std::span<const hwdesc::MemoryLevel> memory, c
 // one in their middle counts. What none can tell becomes unknown, with why.
 void add_streamed(std::vector<hwdesc::MemoryLevel>& memory, std::span<const Sweep> sweeps);
 
+// Of a cache that units, or others, share a chase, which waits for every line, finds what others leave of it at the time; all units
+// streaming keep their lines there. Its capacity becomes what they nearly hold of their data (`streamed.from`): where half of it is held depends on
+// how it replaces lines, and on what far memory takes at the time. Or the declared one, `nominal` (0: none), near that.
+void settle_shared(hwdesc::MemoryLevel& l, double nominal);
+
 inline constexpr double kNearlyHeld = 0.9, kHalfHeld = 0.5, kHardlyHeld = 0.1;  // of what is still held, at `from`, `middle`, `to`
 
 struct Edge {
