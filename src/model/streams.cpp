@@ -266,10 +266,13 @@ std::vector<Footprint> footprints(const ir::Program& p, const Streams& s, const 
 Footprint written_side_by_side(const ir::Program& p, const Stream& copy, double line) {
   const ir::Staging& staging = p.staging[static_cast<size_t>(copy.staging)];
   const Stored stored(p, copy);
-  const int vectors = lower::copy_vector_dim(p, staging);
-  const auto innermost = static_cast<size_t>(vectors >= 0 ? vectors : p.layouts[static_cast<size_t>(copy.tensor)].dims.back().dim);
+  // Vectors' dimension, else the last one in the source's order of which there is more than one place.
+  std::vector<int> dims;
+  for (const ir::PhysicalDim& d : p.layouts[static_cast<size_t>(copy.tensor)].dims) dims.push_back(d.dim);
+  if (const int vectors = lower::copy_vector_dim(p, staging); vectors >= 0) dims.push_back(vectors);
+  const auto walked = std::find_if(dims.rbegin(), dims.rend(), [&](int d) { return stored.shape[static_cast<size_t>(d)] > 1; });
   std::vector<ir::Reach> extent(stored.shape.size(), ir::Reach{1, 1, 1});
-  extent[innermost] = {stored.shape[innermost], stored.shape[innermost], 1};
+  if (walked != dims.rend()) extent[static_cast<size_t>(*walked)] = {stored.shape[static_cast<size_t>(*walked)], stored.shape[static_cast<size_t>(*walked)], 1};
   return shape_of(stored.layout, stored.full, extent, ir::bytes_of(stored.t.dtype), line);
 }
 

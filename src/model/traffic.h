@@ -43,7 +43,7 @@ struct LevelTraffic {             // into (read) and out of (written) level i, f
   double unforeseen = 0;          // of all units: lines read at the start of a run, which no prefetcher knew of
   double in_turn = 0, changed_in_turn = 0;  // of all units: lines that come into one set of the nearest cache one after the other; that are changed there, and leave
   double copied_in_turn = 0;      // beside those that are changed, by copies of staged operands
-  double begun_in_turn = 0;       // of those that come: the first ones of runs, which no prefetcher knew of
+  double begun_in_turn = 0;       // of those that come: the first ones of runs, which no prefetcher knew of, each as often as sets wait beside its own
   std::vector<StreamTraffic> streams;
 };
 

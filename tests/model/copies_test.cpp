@@ -100,6 +100,7 @@ TEST(Copies, ChangeTheLinesOfASetOneAfterTheOther) {
   ASSERT_GT(written(crowded), 100 * 1024);
   EXPECT_DOUBLE_EQ(crowded.copied_in_turn, written(crowded) / 64 / 1.5);
   EXPECT_EQ(moved(129, kInOrder).copied_in_turn, 0);
+  EXPECT_EQ(moved(1, kInOrder).copied_in_turn, 0) << "one row, whose blocks lie side by side";
   EXPECT_EQ(moved(128, "[0, 1]").copied_in_turn, 0) << "line after line";
 
   const auto estimated = [](int64_t deep, double changed) {
