@@ -170,6 +170,18 @@ TEST(ImportResize, AntialiasWidensTheKernel) {
   expect_near(m.run(), {4.0 / 8, 3, 1}, 1e-5);
 }
 
+// Every place has weights: of millions the import would never end. What is not resized may be as long as it likes.
+TEST(ImportResize, OfWhatIsTooLongIsRefused) {
+  ModelBuilder m(18);
+  m.input("x", {6}, Floats(6)).weights("scales", {1}, {1e6}).output("y");
+  m.node("Resize", {"x", "", "scales"}, {"y"}).set("mode", "linear");
+  EXPECT_NE(faults(m).find("a dimension of 6 elements is too large to resize to 6000000: 1048576 at most"), std::string::npos) << faults(m);
+  ModelBuilder kept(18);
+  kept.input("x", {2, 1 << 21}, Floats(size_t{2} << 21)).integers("sizes", {1}).output("y");
+  kept.node("Resize", {"x", "", "", "sizes"}, {"y"}).set("axes", std::vector<int64_t>{0});
+  EXPECT_EQ(kept.run().size(), size_t{1} << 21);
+}
+
 TEST(ImportIntegers, RoundAndWrapAtRunTime) {
   const Floats a = {7, -7, 7, -7}, b = {2, 2, -2, -2};
   const auto run = [&](const char* op, const char* attribute, int type, const Floats& x, const Floats& y) {

@@ -13,6 +13,8 @@
 namespace assay::import {
 namespace {
 
+constexpr int64_t kMostResized = int64_t{1} << 20;  // places along a dimension, each of which has weights
+
 std::optional<std::vector<double>> numbers_of(const Context& c, int input) {
   if (!c.has_input(input) || ir::elements(c.tensor(c.input(input))) == 0) return std::nullopt;
   return c.numbers(c.input(input));
@@ -117,6 +119,7 @@ void resample(Context& c, const Sampling& s, const std::vector<Stretch>& all, do
   for (const Stretch& d : all) {
     to.push_back(d.out);
     const bool same = d.in == d.out && d.scale == 1 && d.start == 0 && d.end == 1;
+    if (!same && std::max(d.in, d.out) > kMostResized) refuse(fmt::format("a dimension of {} elements is too large to resize to {}: {} at most", d.in, d.out, kMostResized));
     taps.push_back(same ? Taps{1, 1, 0, 1, {}} : taps_of(s, d));
   }
   c.check_shape(to);
@@ -128,10 +131,7 @@ void resample(Context& c, const Sampling& s, const std::vector<Stretch>& all, do
 
 std::vector<Stretch> unchanged(const Shape& shape) {
   std::vector<Stretch> all;
-  for (int64_t extent : shape) {
-    if (extent >= (int64_t{1} << 24)) refuse(fmt::format("a dimension of {} elements is too large to resize", extent));
-    all.push_back({extent, extent, 1, 0, 1});
-  }
+  for (int64_t extent : shape) all.push_back({extent, extent, 1, 0, 1});
   return all;
 }
 
