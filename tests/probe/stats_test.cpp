@@ -59,6 +59,18 @@ TEST(Summarize, IntervalHoldsTheValueAndTheSpreadBetweenBlocks) {
   EXPECT_DOUBLE_EQ(s->clock_hz, 3e9);
 }
 
+// Ticks per KiB of copying in a cache by two workers, each with pages of its own: of one heap by themselves, but not by their blocks.
+TEST(Summarize, BlocksOfTwoStatesAreNotOneHeap) {
+  const std::vector<std::vector<double>> taken = {{18.18, 18.54, 18.16}, {18.37, 17.72, 18.08}, {18.04, 18.32, 18.81}, {16.80, 16.54, 17.10}, {16.53, 17.09, 17.01}};
+  std::vector<Observation> blocks, dealt(taken[0].size(), block_of({}, {}));
+  for (const std::vector<double>& samples : taken) {
+    blocks.push_back(block_of(samples, {}));
+    for (size_t i = 0; i < samples.size(); ++i) dealt[i].samples.push_back(samples[i]);
+  }
+  EXPECT_LT(summarize(blocks, Estimator::throughput)->value, 17.2);
+  EXPECT_NEAR(summarize(dealt, Estimator::throughput)->value, 18.04, 0.01) << "the same samples, alike in all blocks: the median";
+}
+
 TEST(Summarize, ClocksThatChangeFromBlockToBlockSpreadNoTicks) {
   constexpr double ticks = 12;
   std::mt19937_64 random(11);

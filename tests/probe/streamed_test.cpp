@@ -302,6 +302,46 @@ TEST(Streamed, OfUnitsThatAHostRunsApartIsWhatOneOfTheirCachesHolds) {
   EXPECT_EQ(middle_of(1, 0), together) << "nothing said of it";
 }
 
+// Somebody disturbed all but a few looks at whether units are apart: where each of them, less what it waited, takes so much longer that only another
+// cache explains it, they are; where some do not, nothing is said.
+TEST(Streamed, DisturbedLooksTellOfUnitsThatAreApart) {
+  const auto apart = [](std::vector<double> other, double waited) {
+    Observations all;
+    for (const double bytes : test::footprints(12 * kKiB, 64 * kMiB, 4)) all.points.push_back(test::block("streamed", "read", {{"bytes", bytes}, {"units", kUnits}}, stream_time_at(kCaches, 40e9, bytes)));
+    for (int i = 0; i < 3; ++i) {
+      all.points.push_back({"streamed", "own", {{"level", 2}}, "s", {1.3e-11, 1e-11, 0.9e-11}, {0, 0, 0}, 0, 3e9});
+      all.points.push_back({"streamed", "other", {{"level", 2}}, "s", other, {waited, waited, 0}, 0, 3e9});
+    }
+    return sweep_of(all).apart;
+  };
+  EXPECT_TRUE(apart({3.0e-11, 2.9e-11, 2.4e-11}, 0.15));
+  EXPECT_FALSE(apart({3.0e-11, 2.9e-11, 2.4e-11}, 0.5)) << "the waits alone may explain them";
+  EXPECT_FALSE(apart({3.0e-11, 1.1e-11, 2.4e-11}, 0.15));
+}
+
+// Of three sweeps one keeps nearly all of the least, another half of the least: what is nearly held is said of one, half of another.
+TEST(Streamed, EachPartThatIsHeldIsOfTheSweepInItsOwnMiddle) {
+  const auto made = [](double begin, double end) {
+    std::vector<MadeCache> caches = kCaches;
+    caches.back() = {begin, end, 150e9};
+    Sweep s{{}, kUnits};
+    for (const double bytes : test::footprints(3 * kMiB, 256 * kMiB, 4)) s.curve.push_back({bytes, stream_time_at(caches, 30e9, bytes)});
+    return s;
+  };
+  const auto of = [](const std::vector<Sweep>& sweeps) {
+    std::vector<MemoryLevel> m = {cache("l1", "unit", 48 * kKiB), cache("l2", "unit", 1.2 * kMiB), cache("l3", "device", 16 * kMiB), {}};
+    add_streamed(m, sweeps);
+    return m[2].streamed;
+  };
+  const Sweep a = made(8 * kMiB, 60 * kMiB), b = made(12 * kMiB, 32 * kMiB), c = made(16 * kMiB, 90 * kMiB);
+  const hwdesc::Streamed all = of({a, b, c});
+  ASSERT_TRUE(all.from.known() && all.middle.known()) << all.from.note << all.middle.note;
+  ASSERT_LT(of({b}).middle.value->v, of({a}).middle.value->v);
+  EXPECT_EQ(all.from, of({b}).from);
+  EXPECT_EQ(all.middle, of({a}).middle);
+  EXPECT_EQ(all.to, of({a}).to);
+}
+
 // A chase of a cache that units share found 7 MiB. All units streaming keep nearly all of 16 MiB there, and half of 45.
 TEST(Streamed, TheSizeOfASharedCacheIsWhatIsNearlyHeld) {
   const auto settled = [](const char* per, double declared) {

@@ -162,6 +162,15 @@ std::optional<double> times_as_long_elsewhere(std::span<const Observation> own, 
   return quantile(std::move(far), 0.5) / quantile(std::move(near), 0.5);
 }
 
+bool surely_elsewhere(std::span<const Observation> own, std::span<const Observation> other) {
+  const std::vector<double> near = all_samples(own);
+  std::vector<double> far;
+  for (const Observation& o : other)
+    for (size_t k = 0; k < o.samples.size(); ++k) far.push_back(o.samples[k] * (1 - std::clamp(k < o.disturbed.size() ? o.disturbed[k] : 0, 0.0, 1.0)));
+  if (near.size() < kFewFound || far.size() < kFewFound) return false;
+  return *std::ranges::min_element(far) >= kElsewhere * quantile(near, 0.5);
+}
+
 std::vector<Observation> with_units_near(std::vector<Observation> blocks) {
   constexpr double kLonger = 2;  // times as long as the quickest block's
   constexpr size_t kEnough = 3;

@@ -18,10 +18,23 @@ constexpr double kBelieved = 1.5;  // times as long as all of them say
 
 using Blocks = std::vector<std::vector<double>>;
 
+size_t samples_of(const Blocks& blocks) {
+  return std::accumulate(blocks.begin(), blocks.end(), size_t{0}, [](size_t n, const auto& b) { return n + b.size(); });
+}
+
+std::vector<double> pooled(const Blocks& blocks) {
+  std::vector<double> all;
+  for (const auto& b : blocks) all.insert(all.end(), b.begin(), b.end());
+  return all;
+}
+
+double mean_of(const std::vector<double>& v) { return std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size()); }
+
 constexpr size_t kShape = 8;         // samples that show how they are spread
 constexpr double kClose = 0.15;      // of the median: four times a noise of a few per cent
 constexpr double kLopsided = 1.7;    // times as far above as below
 constexpr double kHeap = 0.7;        // of the spread holds half of the samples at most; 0.53 where they are normal
+constexpr double kOwnStates = 10;        // times what samples within blocks say, blocks' means vary: no chance of one in a thousand from five blocks on
 
 bool symmetric(const std::vector<double>& v) {
   if (v.size() < kShape) return false;
@@ -30,8 +43,23 @@ bool symmetric(const std::vector<double>& v) {
   return one_heap && high - low < kClose * middle && high - middle < kLopsided * (middle - low);
 }
 
-double level_of(Estimator e, const std::vector<double>& times) {
-  if (symmetric(times)) return 0.5;
+// Blocks that differ by more than their own samples let expect were taken in two states of the machine, however close these are: another worker's
+// pages may lie worse. An analysis of variance, F of one way (Fisher 1925, section 40).
+bool alike(const Blocks& blocks) {
+  const double n = static_cast<double>(samples_of(blocks)), groups = static_cast<double>(blocks.size());
+  if (groups < 2 || n <= groups) return true;
+  const double mean = mean_of(pooled(blocks));
+  double between = 0, within = 0;
+  for (const std::vector<double>& b : blocks) {
+    const double m = mean_of(b);
+    between += static_cast<double>(b.size()) * (m - mean) * (m - mean);
+    for (const double v : b) within += (v - m) * (v - m);
+  }
+  return between / (groups - 1) <= kOwnStates * within / (n - groups);
+}
+
+double level_of(Estimator e, const Blocks& times) {
+  if (symmetric(pooled(times)) && alike(times)) return 0.5;
   return e == Estimator::latency ? 0.10 : 0.25;
 }
 
@@ -64,10 +92,6 @@ Blocks gather(std::span<const Observation> blocks, Trust trust) {
   return out;
 }
 
-size_t samples_of(const Blocks& blocks) {
-  return std::accumulate(blocks.begin(), blocks.end(), size_t{0}, [](size_t n, const auto& b) { return n + b.size(); });
-}
-
 // Those that ran at the fastest clock, if they have enough trusted samples; else all.
 std::vector<Observation> at_one_clock(std::span<const Observation> blocks) {
   double fastest = 0, slowest = std::numeric_limits<double>::infinity();
@@ -80,17 +104,10 @@ std::vector<Observation> at_one_clock(std::span<const Observation> blocks) {
   return samples_of(gather(fast, Trust::undisturbed)) >= kEnough ? fast : all;
 }
 
-std::vector<double> pooled(const Blocks& blocks) {
-  std::vector<double> all;
-  for (const auto& b : blocks) all.insert(all.end(), b.begin(), b.end());
-  return all;
-}
-
 // Others only slow samples down. Trusted ones that are so much slower than the rest were in a way that shows in no clock, as when somebody else's
 // lines fill a shared cache.
-bool believed(const Blocks& trusted, const std::vector<double>& all, Estimator e) {
-  const std::vector<double> v = pooled(trusted);
-  return quantile(v, level_of(e, v)) <= kBelieved * quantile(all, level_of(e, all));
+bool believed(const Blocks& trusted, const Blocks& all, Estimator e) {
+  return quantile(pooled(trusted), level_of(e, trusted)) <= kBelieved * quantile(pooled(all), level_of(e, all));
 }
 
 double resample(const Blocks& blocks, double level, Random& random) {
@@ -132,7 +149,7 @@ std::vector<Observation> at_common_clock(std::span<const Observation> blocks) {
 
 std::optional<Summary> summarize(std::span<const Observation> taken, Estimator estimator) {
   const std::vector<Observation> blocks = at_one_clock(taken);
-  const std::vector<double> every = pooled(gather(blocks, Trust::all));
+  const Blocks every = gather(blocks, Trust::all);
   Blocks used;
   Summary s;
   for (const Trust trust : {Trust::quiet, Trust::undisturbed, Trust::all}) {
@@ -144,7 +161,7 @@ std::optional<Summary> summarize(std::span<const Observation> taken, Estimator e
   const std::vector<double> all = pooled(used);
   if (all.empty()) return std::nullopt;
   const bool alone = std::all_of(blocks.begin(), blocks.end(), [](const Observation& o) { return o.foreign == kNobody; });
-  const double level = alone ? 0.5 : level_of(estimator, all);
+  const double level = alone ? 0.5 : level_of(estimator, used);
   Random random;
   std::vector<double> estimates;
   for (int i = 0; i < kResamples; ++i) estimates.push_back(resample(used, level, random));

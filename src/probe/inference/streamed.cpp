@@ -94,8 +94,11 @@ std::vector<Stretch> stretches_of(const Observations& sweep) {
 
 bool looked(const Observations& sweep) { return !select(sweep, "streamed", "own").empty(); }
 
-std::optional<double> told_elsewhere(const Observations& sweep) {
-  return times_as_long_elsewhere(select(sweep, "streamed", "own"), select(sweep, "streamed", "other"));
+// Whether units had a cache each meanwhile; nullopt: the looks at it do not tell.
+std::optional<bool> told_apart(const Observations& sweep) {
+  const std::vector<Observation> own = select(sweep, "streamed", "own"), other = select(sweep, "streamed", "other");
+  if (const auto times = times_as_long_elsewhere(own, other)) return *times >= kElsewhere;
+  return surely_elsewhere(own, other) ? std::optional(true) : std::nullopt;
 }
 
 // What was taken while far memory was fast, and while it was slow; nothing where it was neither, most of the time.
@@ -117,7 +120,7 @@ std::vector<Sweep> by_state(const Observations& sweep, double largest) {
     }
     Sweep s = sweep_of(taken);
     const bool few = s.curve.size() < kFewest || static_cast<double>(beyond.size()) < kMinority * static_cast<double>(stretches.size());
-    if (few || (looked(sweep) && !told_elsewhere(taken))) continue;
+    if (few || (looked(sweep) && !told_apart(taken))) continue;
     if (s.curve.back().bytes < largest) s.curve.push_back({largest, quantile(beyond, 0.5)});
     out.push_back(std::move(s));
   }
@@ -172,7 +175,7 @@ std::vector<CurvePoint> rising(std::span<const CurvePoint> curve) {
 Sweep sweep_of(const Observations& all) {
   const std::vector<Observation> blocks = select(all, "streamed", "read");
   const std::vector<double> units = values_of(blocks, "units");
-  return {curve_of(blocks, Estimator::throughput), units.empty() ? 1 : units.back(), told_elsewhere(all).value_or(1) >= kElsewhere};
+  return {curve_of(blocks, Estimator::throughput), units.empty() ? 1 : units.back(), told_apart(all).value_or(false)};
 }
 
 std::vector<Sweep> sweeps_of(const Observations& all) {
@@ -229,6 +232,17 @@ std::vector<Streamed> streamed_by(const std::vector<MemoryLevel>& memory, const 
 constexpr double kBefore = 1.2;  // a sweep begins so far before what a cache holds, or on its edge
 constexpr double kSteady = 0.2;  // of neighbouring footprints' ratio: one in which far memory, or who is near whom, changed again and again shows no edge
 
+constexpr double kBeyond = std::numeric_limits<double>::infinity();
+
+// Of several sweeps' values of a kind the one in the middle; what a sweep does not reach counts as `unreached`.
+Value<Bytes> in_their_middle(std::span<const Streamed> sweeps, Value<Bytes> Streamed::*kind, double unreached) {
+  std::vector<Value<Bytes>> values;
+  for (const Streamed& s : sweeps) values.push_back(s.*kind);
+  const auto middle = values.begin() + (static_cast<std::ptrdiff_t>(values.size()) - 1) / 2;
+  std::ranges::nth_element(values, middle, {}, [&](const Value<Bytes>& v) { return v.known() ? v.value->v : unreached; });
+  return *middle;
+}
+
 bool tells_of(const Sweep& sweep, const MemoryLevel& l, const Streamed& s) {
   return s.middle.known() && s.from.known() && s.from.value->v >= kBefore * sweep.curve.front().bytes * parts_in(l, sweep);
 }
@@ -247,11 +261,10 @@ void add_streamed(std::vector<MemoryLevel>& memory, std::span<const Sweep> sweep
       if (told[k][i].middle.known()) all.push_back(k);
     if (all.empty()) continue;
     const size_t best = *std::ranges::max_element(all, {}, rank);
-    std::vector<Streamed> known;
+    std::vector<Streamed> counted;
     for (const size_t k : all)
-      if (rank(k) == rank(best)) known.push_back(told[k][i]);
-    std::sort(known.begin(), known.end(), [](const Streamed& a, const Streamed& b) { return a.middle.value->v < b.middle.value->v; });
-    memory[i].streamed = known[(known.size() - 1) / 2];
+      if (rank(k) == rank(best)) counted.push_back(told[k][i]);
+    memory[i].streamed = {in_their_middle(counted, &Streamed::from, 0), in_their_middle(counted, &Streamed::middle, kBeyond), in_their_middle(counted, &Streamed::to, kBeyond)};
   }
 }
 

@@ -47,8 +47,8 @@ double time_at(std::span<const CurvePoint> curve, double bytes);
 // far memory); 0 for what is neither a cache nor far memory, and for caches that the sweep does not reach beyond.
 std::vector<double> plateau_times(std::span<const hwdesc::MemoryLevel> memory, const Sweep& sweep);
 
-// Fills `streamed` of the caches among `memory`: of the sweeps that tell how much one holds, of the steady ones where there are any, the
-// one in their middle counts. What none can tell becomes unknown, with why.
+// Fills `streamed` of the caches among `memory`: of the sweeps that tell how much one holds, of the steady ones where there are any, what the one in
+// the middle says counts, for each part that is still held by itself. What none can tell becomes unknown, with why.
 void add_streamed(std::vector<hwdesc::MemoryLevel>& memory, std::span<const Sweep> sweeps);
 
 // Of a cache that units, or others, share a chase, which waits for every line, finds what others leave of it at the time; all units
