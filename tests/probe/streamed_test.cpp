@@ -5,6 +5,7 @@
 
 #include "made_caches.h"
 #include "probe/inference/footprint.h"
+#include "probe/inference/known.h"
 #include "probe/kernels/code.h"
 #include "synthetic.h"
 
@@ -340,6 +341,24 @@ TEST(Streamed, EachPartThatIsHeldIsOfTheSweepInItsOwnMiddle) {
   EXPECT_EQ(all.from, of({b}).from);
   EXPECT_EQ(all.middle, of({a}).middle);
   EXPECT_EQ(all.to, of({a}).to);
+  const hwdesc::Streamed two = of({a, b}), first = of({a}), second = of({b});
+  EXPECT_NEAR(two.from.value->v, std::sqrt(first.from.value->v * second.from.value->v), 1) << "of two, the mean";
+  EXPECT_EQ(two.from.low, first.from.low);
+  EXPECT_EQ(two.from.high, second.from.high);
+}
+
+// Where far memory was fast for one footprint, far beyond what is held: later sweeps, and what drives caches out, go by what is held.
+TEST(Streamed, OneFastFootprintBeyondAllCachesIsNotHeld) {
+  const auto held = [](double fast) {
+    Observations all;
+    for (const double bytes : test::footprints(12 * kKiB, 256 * kMiB, 4)) {
+      const bool chance = bytes > 100 * kMiB && bytes < 115 * kMiB;
+      all.points.push_back(test::block("streamed", "read", {{"bytes", bytes}, {"units", kUnits}}, stream_time_at(kCaches, 40e9, bytes) / (chance ? fast : 1)));
+    }
+    return known_from(all).held;
+  };
+  EXPECT_GT(held(1), 0);
+  EXPECT_EQ(held(1.3), held(1));
 }
 
 // A chase of a cache that units share found 7 MiB. All units streaming keep nearly all of 16 MiB there, and half of 45.

@@ -158,12 +158,12 @@ namespace {
 
 constexpr double kFromAfar = 0.85;  // of far memory's time per byte: beyond, hardly any of it is still held
 
-// The most that the last cache held when all units streamed, together; 0: no sweep.
+// The most that the last cache held when all units streamed, together; 0: no sweep. One footprint that met fast far memory by chance holds nothing.
 double held_streaming(const Observations& all) {
   const Sweep sweep = sweep_of(all);
   double most = 0;
-  for (const CurvePoint& p : sweep.curve)
-    if (p.seconds < kFromAfar * sweep.curve.back().seconds) most = std::max(most, p.bytes * sweep.units);
+  for (const CurvePoint& p : rising(sweep.curve))
+    if (p.seconds < kFromAfar * sweep.curve.back().seconds) most = p.bytes * sweep.units;
   return most;
 }
 

@@ -162,13 +162,14 @@ std::optional<double> times_as_long_elsewhere(std::span<const Observation> own, 
   return quantile(std::move(far), 0.5) / quantile(std::move(near), 0.5);
 }
 
-bool surely_elsewhere(std::span<const Observation> own, std::span<const Observation> other) {
-  const std::vector<double> near = all_samples(own);
-  std::vector<double> far;
+std::optional<bool> surely_elsewhere(std::span<const Observation> own, std::span<const Observation> other) {
+  constexpr size_t kLook = 3;
+  std::vector<double> near = all_samples(own), far = all_samples(other), less_waits;
+  if (near.size() < kLook || far.size() < kLook) return std::nullopt;
   for (const Observation& o : other)
-    for (size_t k = 0; k < o.samples.size(); ++k) far.push_back(o.samples[k] * (1 - std::clamp(k < o.disturbed.size() ? o.disturbed[k] : 0, 0.0, 1.0)));
-  if (near.size() < kFewFound || far.size() < kFewFound) return false;
-  return *std::ranges::min_element(far) >= kElsewhere * quantile(near, 0.5);
+    for (size_t k = 0; k < o.samples.size(); ++k) less_waits.push_back(o.samples[k] * (1 - std::clamp(k < o.disturbed.size() ? o.disturbed[k] : 0, 0.0, 1.0)));
+  if (quantile(std::move(less_waits), 0.25) >= kElsewhere * quantile(near, 0.5)) return true;
+  return quantile(std::move(far), 0.5) < kElsewhere * quantile(std::move(near), 0.25) ? std::optional(false) : std::nullopt;
 }
 
 std::vector<Observation> with_units_near(std::vector<Observation> blocks) {

@@ -27,8 +27,9 @@ inline constexpr double kElsewhere = 1.8;  // times as long as its own bytes, wh
 // wait is slow, too. nullopt: too few of them.
 std::optional<double> times_as_long_elsewhere(std::span<const Observation> own, std::span<const Observation> other);
 
-// Whether even the quickest sample, less its waits, shows another cache: what is to be said of samples that others disturbed.
-bool surely_elsewhere(std::span<const Observation> own, std::span<const Observation> other);
+// The same of samples that others disturbed, one look of three or more: true where most samples, less what they waited, show another cache; false where
+// they do not as they are; else nullopt.
+std::optional<bool> surely_elsewhere(std::span<const Observation> own, std::span<const Observation> other);
 
 // A host that runs units now near each other, now apart: blocks of what passes between units are of the one or of the other. What else is measured of
 // units is the best they reach, so it is of those near each other where enough blocks show them; else all blocks.

@@ -98,7 +98,7 @@ bool looked(const Observations& sweep) { return !select(sweep, "streamed", "own"
 std::optional<bool> told_apart(const Observations& sweep) {
   const std::vector<Observation> own = select(sweep, "streamed", "own"), other = select(sweep, "streamed", "other");
   if (const auto times = times_as_long_elsewhere(own, other)) return *times >= kElsewhere;
-  return surely_elsewhere(own, other) ? std::optional(true) : std::nullopt;
+  return surely_elsewhere(own, other);
 }
 
 // What was taken while far memory was fast, and while it was slow; nothing where it was neither, most of the time.
@@ -234,13 +234,17 @@ constexpr double kSteady = 0.2;  // of neighbouring footprints' ratio: one in wh
 
 constexpr double kBeyond = std::numeric_limits<double>::infinity();
 
-// Of several sweeps' values of a kind the one in the middle; what a sweep does not reach counts as `unreached`.
+// Of several sweeps' values of a kind the one in the middle, or the mean of two; what a sweep does not reach counts as `unreached`.
 Value<Bytes> in_their_middle(std::span<const Streamed> sweeps, Value<Bytes> Streamed::*kind, double unreached) {
   std::vector<Value<Bytes>> values;
   for (const Streamed& s : sweeps) values.push_back(s.*kind);
-  const auto middle = values.begin() + (static_cast<std::ptrdiff_t>(values.size()) - 1) / 2;
-  std::ranges::nth_element(values, middle, {}, [&](const Value<Bytes>& v) { return v.known() ? v.value->v : unreached; });
-  return *middle;
+  std::ranges::sort(values, {}, [&](const Value<Bytes>& v) { return v.known() ? v.value->v : unreached; });
+  Value<Bytes> middle = values[(values.size() - 1) / 2];
+  const Value<Bytes>& other = values[values.size() / 2];
+  if (!middle.known() || !other.known() || middle == other) return middle;
+  middle.value = Bytes{std::round(std::sqrt(middle.value->v * other.value->v))};
+  middle.high = other.high;
+  return middle;
 }
 
 bool tells_of(const Sweep& sweep, const MemoryLevel& l, const Streamed& s) {
