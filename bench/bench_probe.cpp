@@ -103,37 +103,41 @@ std::optional<NativeTime> native_time(const Observations& all, const std::string
   return best;
 }
 
-// Of far memory, which for a guest of some hosts is in one of two states, or between, for seconds each: as much longer than the probe's own blocks as
-// the samples right behind each of them took, in the median of all.
-std::optional<NativeTime> native_far_time(const Observations& all) {
-  const std::vector<double> units = probe::values_of(probe::select(all, "far", "read"), "units");
-  if (units.empty()) return std::nullopt;
-  std::vector<Observation> ours;
-  std::vector<std::vector<Observation>> behind;
+// How many times as long native samples took as the probe's block right before them, in the median of all such blocks; nullopt: there are none.
+std::optional<double> times_as_long_behind(const Observations& all, const std::function<bool(const Observation&)>& is_ours, const std::string& what, Estimator estimator) {
+  std::vector<std::pair<Observation, std::vector<Observation>>> pairs;
   for (const Observation& o : all.points) {
-    if (o.experiment == "far" && o.what == "read" && o.value_at("units") == units.back()) {
-      ours.push_back(o);
-      behind.emplace_back();
-    }
-    if (o.experiment == "reference" && o.what == "far" && !behind.empty()) behind.back().push_back(o);
+    if (is_ours(o)) pairs.emplace_back(o, std::vector<Observation>());
+    if (o.experiment == "reference" && o.what == what && !pairs.empty()) pairs.back().second.push_back(o);
   }
-  std::vector<double> times_as_long;
-  for (size_t i = 0; i < ours.size(); ++i) {
-    const auto mine = probe::summarize(std::span(&ours[i], 1), Estimator::throughput), native = probe::summarize(behind[i], Estimator::throughput);
-    if (mine && native) times_as_long.push_back(native->value / mine->value);
+  std::vector<double> out;
+  for (const auto& [ours, behind] : pairs) {
+    const auto mine = probe::summarize(std::span(&ours, 1), estimator), native = probe::summarize(behind, estimator);
+    if (mine && native) out.push_back(native->value / mine->value);
   }
-  const auto s = probe::summarize(ours, Estimator::throughput);
-  if (!s || times_as_long.empty()) return std::nullopt;
-  return NativeTime{s->value * probe::quantile(std::move(times_as_long), 0.5), 0};
+  return out.empty() ? std::nullopt : std::optional(probe::quantile(std::move(out), 0.5));
 }
 
-// Of additions behind the clock's blocks, or of those beside all native samples where these mostly ran faster, as the probe has its own.
-double native_clock(const Observations& all) {
-  const auto beside_clock = probe::summarize(probe::select(all, "reference", "addition"), Estimator::latency);
-  std::vector<double> beside_all;
+// Of far memory, which for a guest of some hosts is in one of two states, or between, for seconds each: against the probe's own blocks.
+std::optional<NativeTime> native_far_time(const Observations& all) {
+  const std::vector<Observation> read = probe::select(all, "far", "read");
+  const std::vector<double> units = probe::values_of(read, "units");
+  if (units.empty()) return std::nullopt;
+  const auto times = times_as_long_behind(
+      all, [&](const Observation& o) { return o.experiment == "far" && o.what == "read" && o.value_at("units") == units.back(); }, "far", Estimator::throughput);
+  const auto ours = probe::summarize(probe::select(all, "far", "read", {{"units", units.back()}}), Estimator::throughput);
+  return times && ours ? std::optional(NativeTime{ours->value * *times, 0}) : std::nullopt;
+}
+
+// A host may change the clock by a tenth within seconds: the probe's `clock` against its own blocks, but no clock that the native loop hardly saw.
+double native_clock(const Observations& all, double clock) {
+  std::vector<double> seen;
   for (const Observation& o : all.points)
-    if (o.experiment == "reference" && o.clock_hz) beside_all.push_back(*o.clock_hz);
-  return std::max(beside_clock ? 1 / beside_clock->value : 0, beside_all.empty() ? 0 : probe::quantile(std::move(beside_all), 0.5));
+    if (o.experiment == "reference" && o.clock_hz) seen.push_back(*o.clock_hz);
+  const auto times = times_as_long_behind(
+      all, [](const Observation& o) { return o.experiment == "clock" && o.what == "sentinel"; }, "addition", Estimator::latency);
+  if (seen.empty() || !times) return 0;
+  return std::clamp(clock / *times, probe::quantile(seen, 0.05), probe::quantile(seen, 0.95));
 }
 
 template <class Q>
@@ -189,7 +193,6 @@ Run judge(const probe::ProbeResult& result) {
   expect(run, "units", value_or_zero(p.topology.back().count), here->units());
   const double lanes = p.execution.lanes.modes.empty() ? 0 : value_or_zero(p.execution.lanes.modes.back().width);
   expect(run, "lanes", lanes, here->lanes());
-  const double clock = native_clock(all);
   for (const hwdesc::ComputeOp& c : p.compute)
     if (c.op == "fma" && c.dtype == "f32") expect(run, "latency of multiply-adds", std::round(value_or_zero(c.latency)), 4);
   for (const hwdesc::Pipe& pipe : p.pipes)
@@ -197,7 +200,8 @@ Run judge(const probe::ProbeResult& result) {
       expect(run, "pipes of multiply-adds", std::round(std::max(value_or_zero(pipe.rate) / std::max(1.0, lanes), at_most_a_tick(p))), 2);
       if (const auto t = native_time(all, "fma", -1)) run.ratios["multiply-adds"] = value_or_zero(pipe.rate) * t->ticks / lanes;
     }
-  run.ratios["clock"] = value_or_zero(p.clocks.at(0).max) / clock;
+  const double clock = value_or_zero(p.clocks.at(0).max);
+  run.ratios["clock"] = clock / native_clock(all, clock);
   const auto compare = [&](const hwdesc::MemoryLevel& l, const char* what, const hwdesc::Value<hwdesc::Bandwidth>& v, const std::optional<NativeTime>& t) {
     if (t && v.known()) run.ratios[l.name + " " + what] = v.value->v * (v.value->clock.empty() ? t->seconds : t->ticks);
   };
