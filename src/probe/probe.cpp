@@ -19,6 +19,7 @@
 #include "probe/journal.h"
 #include "probe/kernels/code.h"
 #include "probe/kernels/kernels.h"
+#include "probe/kernels/pages.h"
 #include "probe/resume.h"
 #include "probe/sampling/system.h"
 #include "runtime/source.h"
@@ -260,7 +261,7 @@ std::string Prober::work(const Experiment& e, double seconds, const Send& send) 
   const auto module = load(kernels_, false);
   Bench bench(*module, kernels_, opened_->info());
   runtime::DeviceInfo info = opened_->info();
-  const int64_t most = std::min(options_.max_bytes, info.memory_bytes / 8);
+  const int64_t most = std::min({options_.max_bytes, info.memory_bytes / 8, bench.largest_buffer() / kPage * kPage});
   const auto turn = static_cast<uint64_t>(observations_.endings.size());
   info.units = std::min<int>(info.units, static_cast<int>(kSlots));
   const auto one_by_one = [&](std::span<const ir::Kernel> kernels) { return load(kernels, true); };

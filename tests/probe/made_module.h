@@ -1,6 +1,7 @@
 // A made device: launches come one after the other and take what the test says.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <utility>
@@ -12,7 +13,11 @@ namespace assay::probe::test {
 
 class MadeModule : public runtime::Module {
  public:
-  Result<int> allocate(int64_t) override { return buffers_++; }
+  Result<int> allocate(int64_t bytes) override {
+    largest_ = std::max(largest_, bytes);
+    return buffers_++;
+  }
+  int64_t largest() const { return largest_; }  // bytes of a buffer that was asked for
   void write(runtime::BufferRange to, std::span<const std::byte> data) override {
     std::vector<float>& values = written_[{to.buffer, to.offset}];
     values.resize(data.size() / sizeof(float));
@@ -46,6 +51,7 @@ class MadeModule : public runtime::Module {
 
  private:
   int buffers_ = 0;
+  int64_t largest_ = 0;
   std::map<std::pair<int, int64_t>, std::vector<float>> written_;
   std::vector<runtime::KernelReport> reports_;
   Diags warnings_;

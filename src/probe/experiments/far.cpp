@@ -36,7 +36,8 @@ int64_t long_enough(Session& s, int64_t total, int groups) {
   }
   const auto times = static_cast<int64_t>(std::ceil(kLeastFar / least));
   const int64_t outweighs = buffer_for_far_bytes(static_cast<int64_t>(kOutweighs * s.known.cached) / kBlockBytes * kBlockBytes);
-  return std::max(total, std::min({std::max(total * times, outweighs), kMostFar, s.device.memory_bytes / kMemoryOfFar / kBlockBytes * kBlockBytes}));
+  const int64_t room = std::min(s.device.memory_bytes / kMemoryOfFar, s.bench.largest_buffer());
+  return std::max(total, std::min({std::max(total * times, outweighs), kMostFar, room / kBlockBytes * kBlockBytes}));
 }
 
 // Once through all of a buffer: what has only been filled is two or three times as slow to some guests as what has been read before (docs/probing.md).

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <chrono>
+#include <cstdlib>
 #include <limits>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "base/diag.h"
 #include "probe/inference/stats.h"
@@ -51,9 +54,19 @@ std::string key_of(const std::string& what, const Conditions& at, const Job& job
 
 void fail(const Diags& diags) { throw std::runtime_error(render(diags)); }
 
+namespace {
+
+int64_t largest_buffer_of(const runtime::DeviceInfo& device) {
+  const int64_t memory = device.memory_bytes > 0 ? device.memory_bytes : std::numeric_limits<int64_t>::max();
+  const std::string said = device.fact("largest_buffer");
+  return said.empty() ? memory : std::min<int64_t>(memory, std::strtoll(said.c_str(), nullptr, 10));
+}
+
+}  // namespace
+
 Bench::Bench(runtime::Module& module, const std::vector<ir::Kernel>& kernels, const runtime::DeviceInfo& device)
     : module_(module), threads_(device.threads), simulated_(device.simulated), host_(device.fact("class") != "gpu"),
-      handed_(device.in_sequence && host_ && !simulated_), foreign_(host_ ? 1 : 0) {
+      handed_(device.in_sequence && host_ && !simulated_), largest_(largest_buffer_of(device)), foreign_(host_ ? 1 : 0) {
   for (size_t i = 0; i < kernels.size(); ++i) kernels_[kernels[i].name] = static_cast<int>(i);
   window_start_ = read_cpu_times();
   if (threads_) measure_overhead();
@@ -95,6 +108,7 @@ int64_t Bench::registers(const std::string& name) const {
 }
 
 int Bench::allocate(int64_t bytes) {
+  if (bytes > largest_) fail({error(fmt::format("a buffer of {} bytes is needed, and the device allows {}", bytes, largest_))});
   const Result<int> buffer = module_.allocate(bytes);
   if (!buffer) fail(buffer.diags());
   return *buffer;

@@ -68,6 +68,9 @@ class Bench {  // invariant: a loaded module with the sentinel calibrated
 
   Job sentinel_job(int units, double target_s) const;
 
+  // Bytes of a buffer that the device shows kernels whole, and lets anyone have: what lies beyond reads as 0 or as anything (OpenCL 3.0, section 4.2;
+  // Vulkan 1.3, maxStorageBufferRange).
+  int64_t largest_buffer() const { return largest_; }
   int allocate(int64_t bytes);
   runtime::Module& module() { return module_; }
   int kernel(const std::string& name) const;
@@ -90,6 +93,7 @@ class Bench {  // invariant: a loaded module with the sentinel calibrated
   const bool simulated_;     // nobody can disturb it
   const bool host_;          // its units are this machine's processors, which others use, too
   const bool handed_;        // by a thread beside them, which is on one unit's core until it sleeps: 10 us of what a run begins with
+  const int64_t largest_;    // bytes of a buffer
   double overhead_ = 0;      // already taken off what is measured
   int64_t executed_ = 0;     // operations of simulators so far
   int64_t most_ = int64_t{1} << 40;

@@ -10,6 +10,7 @@
 #include "../made_module.h"
 #include "probe/experiments/experiments.h"
 #include "probe/inference/infer.h"
+#include "probe/inference/stats.h"
 #include "probe/journal.h"
 #include "probe/kernels/code.h"
 #include "probe/kernels/kernels.h"
@@ -88,11 +89,10 @@ Known known_of_waves(int groups) {
   return k;
 }
 
-void measure(ChargedModule& module, const std::vector<ir::Kernel>& kernels, const Known& known, uint64_t turn, Observations& to) {
-  const runtime::DeviceInfo info = waves();
+void measure(ChargedModule& module, const std::vector<ir::Kernel>& kernels, const Known& known, uint64_t turn, Observations& to, const runtime::DeviceInfo& info = waves()) {
   Bench bench(module, kernels, info);
   const Observations earlier;
-  Session s{bench, info, earlier, known, 1, 1, 0, int64_t{1} << 30, info.widths, kernels, nullptr, [&](const std::string& line) { add_line(line, to); }, std::mt19937_64(turn)};
+  Session s{bench, info, earlier, known, 1, 1, 0, std::min(int64_t{1} << 30, bench.largest_buffer()), info.widths, kernels, nullptr, [&](const std::string& line) { add_line(line, to); }, std::mt19937_64(turn)};
   run_far(s);
 }
 
@@ -139,6 +139,28 @@ TEST(Far, ManyGroupsThatSoonAreThroughDoNotComeOverTheSameBytesAgain) {
     EXPECT_GE(launches, 8u);
     EXPECT_TRUE(std::adjacent_find(places.begin(), places.end()) == places.end()) << access;
   }
+}
+
+// Kernels read 0 or anything beyond what a device shows them of a buffer, and fast.
+TEST(Far, BuffersAreNoLargerThanTheDeviceAllows) {
+  constexpr int64_t kAllowed = 96 << 20;
+  const std::vector<ir::Kernel> kernels = all_kernels(shape_of(waves()));
+  const auto largest = [&](bool said) {
+    runtime::DeviceInfo info = waves();
+    info.memory_bytes = int64_t{64} << 30;
+    if (said) info.facts.emplace_back("largest_buffer", std::to_string(kAllowed));
+    ChargedModule module(kernels, 1, kFast, kCheap);
+    Observations seen;
+    Known known = known_of_waves(kGroups);
+    known.cached = 40 << 20;
+    measure(module, kernels, known, 0, seen, info);
+    EXPECT_FALSE(select(seen, "far", "read").empty());
+    Bench bench(module, kernels, info);
+    EXPECT_EQ(bench.largest_buffer(), said ? kAllowed : info.memory_bytes);
+    return module.largest();
+  };
+  EXPECT_GT(largest(false), kAllowed);
+  EXPECT_LE(largest(true), kAllowed);
 }
 
 // Where a launch covers most of the buffer, the next one finds all but its end where it was.

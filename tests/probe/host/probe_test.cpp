@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "hwdesc/check.h"
+#include "probe/inference/knee.h"
 #include "probe/inference/known.h"
 #include "probe/inference/stats.h"
 #include "probe/journal.h"
@@ -112,6 +113,7 @@ TEST(Probe, VulkanOnAProcessor) {
   if (vulkan == found.devices.end()) GTEST_SKIP() << "no lavapipe here (Debian: mesa-vulkan-drivers)";
   const std::string directory = fresh_directory("vulkan");
   ProbeOptions options = short_probe(directory);
+  options.max_bytes = int64_t{1} << 30;  // more than it shows kernels of a buffer
   options.only = {"checks", "clock", "line", "chase", "fma", "units", "waves", "far", "launch"};  // its compiler takes long for all
   const auto result = probe(vulkan->id, options);
   ASSERT_TRUE(result.ok()) << render(result.diags());
@@ -127,6 +129,14 @@ TEST(Probe, VulkanOnAProcessor) {
   EXPECT_EQ(p.apis[0].limits.iterations.value->v, 65535);
   EXPECT_TRUE(p.apis[0].launch.stream.known());
   EXPECT_TRUE(p.memory.back().bandwidth.read.known());
+  ASSERT_TRUE(p.apis[0].limits.allocation.known());
+  const double allowed = p.apis[0].limits.allocation.value->v;
+  for (const Observation& o : result->observations.points)
+    if (o.experiment == "chase" || o.experiment == "far") { EXPECT_LE(o.value_at("bytes") * o.value_at("units", 1), allowed) << o.experiment << " " << o.what; }
+  // Whatever lies so far out is no nearer: beyond what it shows, a chase went round in a few lines.
+  const std::vector<CurvePoint> curve = curve_of(select(result->observations, "chase", "chase"), Estimator::latency);
+  EXPECT_GE(curve.back().bytes, allowed / 2);
+  EXPECT_GT(curve.back().seconds, 2 * curve.front().seconds);
   // A loop that ended early is an error of its experiment. (The driver itself has been seen to abort in others.)
   for (const char* name : {"checks", "clock", "chase", "fma", "far", "launch"}) EXPECT_TRUE(result->observations.finished(name)) << name;
   std::filesystem::remove_all(directory);
