@@ -214,6 +214,26 @@ TEST(Streamed, FarMemoryIsAsSlowAsMostLooksAtIt) {
   EXPECT_GT(middle_of(1.7, false), 1.1 * middle_of(1, false)) << "nobody looked";
 }
 
+// A visit during which units were apart looked at far memory, which is fast then; later ones, with units near each other, did not: what is slow in
+// these was held up by nobody.
+TEST(Streamed, FarMemoryOfUnitsThatWereApartIsNoLimitForThoseThatAreNear) {
+  Observations all;
+  for (const bool apart : {true, false}) {
+    for (const double bytes : test::footprints(12 * kKiB, 64 * kMiB, 4)) {
+      all.points.push_back(test::block("streamed", "read", {{"bytes", bytes}, {"units", kUnits}}, stream_time_at(kCaches, apart ? 80e9 : 40e9, bytes)));
+      if (apart) all.points.push_back(test::block("streamed", "beyond", {}, 1 / 80e9));
+    }
+    all.points.push_back(test::block("streamed", "own", {{"level", 2}}, 1e-11));
+    all.points.push_back(test::block("streamed", "other", {{"level", 2}}, apart ? 4e-11 : 1.1e-11));
+    all.points.push_back(test::block("latency", "chase", {{"level", 2}}, 1e-8));
+  }
+  const std::vector<Sweep> sweeps = sweeps_of(all);
+  ASSERT_EQ(sweeps.size(), 2U);
+  EXPECT_TRUE(sweeps[0].apart);
+  EXPECT_FALSE(sweeps[1].apart);
+  EXPECT_GT(sweeps[1].curve.back().seconds, 1.5 * sweeps[0].curve.back().seconds);
+}
+
 // In which far memory was twice as fast for every other footprint: what it shows of a cache's end is chance, and two such must not outvote one
 // that was taken in peace. Where there is no other, what they say counts.
 TEST(Streamed, OfSweepsThatChangedAllAlongCountsNoneBesideASteadyOne) {

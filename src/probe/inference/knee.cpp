@@ -179,7 +179,7 @@ Levels find_levels(std::span<const CurvePoint> curve, size_t expected, std::span
   const std::vector<double> y = isotonic(raw);
   std::vector<Run> runs = runs_of(y, penalty_for(raw));
   merge_close(runs, y, std::log1p(kNear));
-  runs = plateaus_of(curve, y, std::move(runs), least_step(raw));
+  runs = plateaus_of(curve, y, std::move(runs), sizes.empty() ? least_step(raw) : kQuietStep);
   const size_t shown = runs.size();
   if (sizes.size() > 1 && runs.size() > sizes.size() + 1) runs = as_declared(curve, y, runs, sizes);
   while (runs.size() < expected) {

@@ -181,14 +181,21 @@ Sweep sweep_of(const Observations& all) {
 std::vector<Sweep> sweeps_of(const Observations& all) {
   // One that was cut off has no far memory to compare with.
   const Sweep whole = sweep_of(all);
-  const std::optional<double> usual_far = far_memory(all);
+  const double largest = whole.curve.empty() ? 0 : whole.curve.back().bytes;
+  const std::vector<Observations> visits = visits_of(all, "streamed");
+  Observations near, apart;  // what was read of far memory in visits of one kind
+  for (const Observations& t : visits) {
+    Observations& kind = sweep_of(t).apart ? apart : near;
+    const std::vector<Observation> looks = select(t, "streamed", "beyond");
+    kind.points.insert(kind.points.end(), looks.begin(), looks.end());
+  }
   std::vector<Sweep> out;
-  for (const Observations& t : visits_of(all, "streamed"))
-    if (Sweep s = sweep_of(t); !s.curve.empty() && s.curve.back().bytes >= whole.curve.back().bytes / 2) {
-      std::vector<Sweep> states = by_state(t, whole.curve.back().bytes);
+  for (const Observations& t : visits)
+    if (Sweep s = sweep_of(t); !s.curve.empty() && s.curve.back().bytes >= largest / 2) {
+      std::vector<Sweep> states = by_state(t, largest);
       if (states.empty()) {
-        const std::optional<double> far = far_memory(t);
-        if (const auto limit = far ? far : s.apart == whole.apart ? usual_far : std::nullopt) hold_within(s, *limit);
+        const std::optional<double> own = far_memory(t);
+        if (const auto limit = own ? own : far_memory(s.apart ? apart : near)) hold_within(s, *limit);
         states.push_back(std::move(s));
       }
       std::move(states.begin(), states.end(), std::back_inserter(out));

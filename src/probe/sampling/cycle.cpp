@@ -131,8 +131,10 @@ Job chase_job(const ChaseArea& area, int units, double target_s) {
 }
 
 void go_round_first(Bench& bench, const runtime::DeviceInfo& device, Job& job, int64_t hops) {
-  constexpr int64_t kMostHops = 8192;  // half a MiB of lines of 64 bytes: no first level is larger
-  if (!device.threads || device.simulated || hops > kMostHops) return;
+  constexpr int64_t kMostHops = 8192;               // half a MiB of lines of 64 bytes: no first level is larger
+  constexpr int64_t kMostHopsOfProcessor = 32768;  // two MiB: hardly a cache of one core's is
+  const bool processor = device.fact("class") == "cpu";
+  if (!device.threads || device.simulated || hops > (processor ? kMostHopsOfProcessor : kMostHops)) return;
   const auto hops_of_turn = static_cast<int64_t>(job.work);
   const int64_t lap = hops / hops_of_turn + 1;
   job.parameters = [lap](int64_t amount) { return std::vector<double>{static_cast<double>(amount + lap)}; };

@@ -58,7 +58,8 @@ struct ChaseArea {
 // Hops on `units` units, each from its own slot's state.
 Job chase_job(const ChaseArea& area, int units, double target_s);
 
-// Where lanes are threads a launch begins with first-level caches empty: all of a short way is gone once before what is measured begins.
+// Where lanes are threads a launch begins with first-level caches empty: all of a short way is gone once before what is measured begins. Where they
+// are threads on a processor it may also run on another core than the one before, whose caches hold other lines: of a longer way, too.
 void go_round_first(Bench& bench, const runtime::DeviceInfo& device, Job& job, int64_t hops);
 
 }  // namespace assay::probe
