@@ -92,7 +92,7 @@ std::optional<bool> meet(const Place& a, const Place& b) {
 }
 
 bool is_circumstance(const std::string& path) {
-  return path == "name" || path == "source" || path.starts_with("identity.") || path.starts_with("references.");
+  return path == "name" || path == "source" || path.starts_with("identity.") || path.starts_with("references.") || is_remark(path);
 }
 
 Difference compare(const std::string& path, const Place& left, const Place& right) {

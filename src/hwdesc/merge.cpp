@@ -83,7 +83,7 @@ bool belongs_to_structure(const std::string& path) {
 }
 
 bool is_label(const std::string& path) {
-  return path == "name" || path == "source" || path.starts_with("identity.") || path.starts_with("apis.");
+  return path == "name" || path == "source" || path.starts_with("identity.") || path.starts_with("apis.") || is_remark(path);
 }
 
 constexpr const char* kStyle = "execution.lanes.style";  // says nothing without lanes

@@ -78,6 +78,13 @@ TEST(Diff, NameAndDateAreCircumstances) {
   EXPECT_FALSE(differs(diff(profile_of(small_profile()), profile_of(varied("name: small", "name: other")))));
 }
 
+TEST(Diff, HowABorderWasFoundIsACircumstance) {
+  const auto read_by = [](const std::string& method) { return profile_of(small_profile() + "paths: [{name: texture, border: {gives: zero, method: " + method + "}}]\n"); };
+  const auto found = diff(read_by("a sampler"), read_by("none"));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].verdict, Verdict::circumstance);
+}
+
 TEST(Diff, AnEntryThatOnlyOneHasIsADifference) {
   Profile fewer = profile_of(small_profile());
   fewer.compute.clear();

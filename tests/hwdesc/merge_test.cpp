@@ -148,6 +148,16 @@ TEST(Merge, APathThroughACacheThatIsNotTakenIsNotTakenEither) {
   EXPECT_TRUE(merge(profile_of(text), small(), Prefer::second).profile.paths.empty()) << "the first's cache does not stand";
 }
 
+TEST(Merge, HowABorderWasFoundIsNoConflict) {
+  const auto read_by = [](const char* method, const char* gives) {
+    return profile_of(small_profile() + "paths: [{name: texture, border: {gives: " + gives + ", method: " + method + "}}]\n");
+  };
+  const Merged m = merge(read_by("a sampler", "zero"), read_by("none", "zero"));
+  EXPECT_THAT(m.conflicts, testing::IsEmpty());
+  EXPECT_EQ(m.profile.paths[0].border.method, "a sampler");
+  EXPECT_EQ(merge(read_by("a sampler", "zero"), read_by("none", "clamp")).conflicts.size(), 1U);
+}
+
 TEST(Merge, ThePreferredSideDecides) {
   const Profile second = changed(small(), "topology.unit.count=8");
   EXPECT_EQ(merge(small(), second, Prefer::first).profile.topology[0].count.value->v, 4);
