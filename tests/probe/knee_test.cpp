@@ -184,6 +184,21 @@ TEST(Knee, AStepOfFarMemoryIsNoLevelWhereTheCachesAreDeclared) {
   EXPECT_NEAR(four.plateaus.at(3).seconds, 130e-9, 10e-9);
 }
 
+// Threads on a processor, whose loads take long in any cache: the second is 1.27 times as late as the first, and in the ramp behind the third lies a
+// flat piece.
+TEST(Knee, ASmallStepIsALevelWhereTheCachesAreDeclared) {
+  const std::vector<MadeLevel> made = {{48 * kKiB, 8.7e-9, 0}, {1 * kMiB, 11e-9, 0.3}, {7 * kMiB, 20e-9, 0}, {14 * kMiB, 70e-9, 0}, {0, 145e-9, 0}};
+  const std::vector<CurvePoint> curve = curve_of(test::chase_observations(made, 0.02, 5), Estimator::latency);
+  const std::vector<double> sizes = {48 * kKiB, 1 * kMiB, 32 * kMiB};
+  EXPECT_NEAR(find_levels(curve).plateaus.at(1).seconds, 20e-9, 2e-9) << "too near the first";
+  const Levels l = find_levels(curve, 4, sizes);
+  ASSERT_EQ(l.plateaus.size(), 4u);
+  EXPECT_NEAR(l.plateaus[1].seconds, 11e-9, 0.5e-9);
+  EXPECT_NEAR(l.plateaus[2].seconds, 20e-9, 1e-9);
+  EXPECT_NEAR(std::log2(l.knees[0].capacity / (48 * kKiB)), 0, 0.3);
+  EXPECT_NEAR(std::log2(l.knees[1].capacity / (1 * kMiB)), 0, 0.5);
+}
+
 TEST(Knee, WhatIsNowhereFlatIsNotFoundHoweverExpected) {
   std::vector<CurvePoint> ramp;
   for (double o = 14; o < 28; o += 0.25) ramp.push_back({std::exp2(o), 4e-9 * std::pow(30, std::clamp((o - 18) / 6, 0.0, 1.0))});

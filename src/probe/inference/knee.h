@@ -2,7 +2,8 @@
 //
 // The monotone log-latency curve is cut into runs (segment.h). A run at least kMinOctaves wide is a
 // plateau: a level; narrower ones are the ramp between two. Plateaus that differ by less than
-// kMinStep are one level (a smeared cache, not a new one); by less than kQuietStep where the curve is smooth. Between plateaus a and b lies a knee:
+// kMinStep are one level (a smeared cache, not a new one); by less than kQuietStep where the curve is smooth, or the system declares the caches. Between
+// plateaus a and b lies a knee:
 //     from      the largest footprint up to which latency stays below level_a * (1 + kNear), or a quarter of the step
 //     to        the smallest one from which it stays above level_b / (1 + kNear)
 //     capacity  where it crosses sqrt(level_a * level_b), interpolated in log-log
