@@ -129,15 +129,16 @@ std::optional<NativeTime> native_far_time(const Observations& all) {
   return times && ours ? std::optional(NativeTime{ours->value * *times, 0}) : std::nullopt;
 }
 
-// A host may change the clock by a tenth within seconds: the probe's `clock` against its own blocks, but no clock that the native loop hardly saw.
-double native_clock(const Observations& all, double clock) {
-  std::vector<double> seen;
-  for (const Observation& o : all.points)
-    if (o.experiment == "reference" && o.clock_hz) seen.push_back(*o.clock_hz);
+// A host may change the clock by a tenth within seconds: as much faster than the probe's own blocks say as the additions right behind each of them
+// ran; or as those beside all native samples did where these mostly ran faster, as the probe has its own.
+double native_clock(const Observations& all) {
+  const auto ours = probe::summarize(probe::select(all, "clock", "sentinel"), Estimator::latency);
   const auto times = times_as_long_behind(
       all, [](const Observation& o) { return o.experiment == "clock" && o.what == "sentinel"; }, "addition", Estimator::latency);
-  if (seen.empty() || !times) return 0;
-  return std::clamp(clock / *times, probe::quantile(seen, 0.05), probe::quantile(seen, 0.95));
+  std::vector<double> beside_all;
+  for (const Observation& o : all.points)
+    if (o.experiment == "reference" && o.clock_hz) beside_all.push_back(*o.clock_hz);
+  return std::max(ours && times ? 1 / (ours->value * *times) : 0, beside_all.empty() ? 0 : probe::quantile(std::move(beside_all), 0.5));
 }
 
 template <class Q>
@@ -200,8 +201,7 @@ Run judge(const probe::ProbeResult& result) {
       expect(run, "pipes of multiply-adds", std::round(std::max(value_or_zero(pipe.rate) / std::max(1.0, lanes), at_most_a_tick(p))), 2);
       if (const auto t = native_time(all, "fma", -1)) run.ratios["multiply-adds"] = value_or_zero(pipe.rate) * t->ticks / lanes;
     }
-  const double clock = value_or_zero(p.clocks.at(0).max);
-  run.ratios["clock"] = clock / native_clock(all, clock);
+  run.ratios["clock"] = value_or_zero(p.clocks.at(0).max) / native_clock(all);
   const auto compare = [&](const hwdesc::MemoryLevel& l, const char* what, const hwdesc::Value<hwdesc::Bandwidth>& v, const std::optional<NativeTime>& t) {
     if (t && v.known()) run.ratios[l.name + " " + what] = v.value->v * (v.value->clock.empty() ? t->seconds : t->ticks);
   };

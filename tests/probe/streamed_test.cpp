@@ -6,6 +6,7 @@
 #include "made_caches.h"
 #include "probe/inference/footprint.h"
 #include "probe/inference/known.h"
+#include "probe/inference/sharing.h"
 #include "probe/kernels/code.h"
 #include "synthetic.h"
 
@@ -338,6 +339,16 @@ TEST(Streamed, DisturbedLooksTellOfUnitsThatAreApart) {
   EXPECT_TRUE(apart({3.0e-11, 2.9e-11, 2.4e-11}, 0.15));
   EXPECT_FALSE(apart({3.0e-11, 2.9e-11, 2.4e-11}, 0.5)) << "the waits alone may explain them";
   EXPECT_FALSE(apart({3.0e-11, 1.1e-11, 2.4e-11}, 0.15));
+}
+
+// One look, as a state of the host may have one, some of it disturbed: it tells either way, or nothing.
+TEST(Streamed, OneLookTellsWhereUnitsAre) {
+  const auto look = [](std::vector<double> samples) { return std::vector<Observation>{{"streamed", "look", {}, "s", std::move(samples), {0.2, 0, 0}, 0, 3e9}}; };
+  const auto own = look({1.3e-11, 1e-11, 0.9e-11});
+  EXPECT_EQ(surely_elsewhere(own, look({3.0e-11, 2.4e-11, 2.3e-11})), std::optional(true));
+  EXPECT_EQ(surely_elsewhere(own, look({1.3e-11, 1e-11, 0.9e-11})), std::optional(false));
+  EXPECT_EQ(surely_elsewhere(own, look({1.9e-11, 2.4e-11, 1.1e-11})), std::nullopt) << "neither";
+  EXPECT_EQ(surely_elsewhere(own, {}), std::nullopt);
 }
 
 // Of three sweeps one keeps nearly all of the least, another half of the least: what is nearly held is said of one, half of another.

@@ -34,7 +34,7 @@ constexpr size_t kShape = 8;         // samples that show how they are spread
 constexpr double kClose = 0.15;      // of the median: four times a noise of a few per cent
 constexpr double kLopsided = 1.7;    // times as far above as below
 constexpr double kHeap = 0.7;        // of the spread holds half of the samples at most; 0.53 where they are normal
-constexpr double kOwnStates = 10;        // times what samples within blocks say, blocks' means vary: no chance of one in a thousand from five blocks on
+constexpr double kOwnStates = 10;   // times what samples within blocks let expect, blocks' means vary: by chance once in 1700 times, of six blocks of three
 
 bool symmetric(const std::vector<double>& v) {
   if (v.size() < kShape) return false;
@@ -44,7 +44,7 @@ bool symmetric(const std::vector<double>& v) {
 }
 
 // Blocks that differ by more than their own samples let expect were taken in two states of the machine, however close these are: another worker's
-// pages may lie worse. An analysis of variance, F of one way (Fisher 1925, section 40). Of rates alone: latencies change from block to block as the
+// pages may lie worse. A one-way analysis of variance (Fisher 1925, chapter VII). Of rates alone: latencies change from block to block as the
 // clock does, and the clock is one.
 bool alike(const Blocks& blocks) {
   const double n = static_cast<double>(samples_of(blocks)), groups = static_cast<double>(blocks.size());

@@ -179,27 +179,29 @@ Sweep sweep_of(const Observations& all) {
 }
 
 std::vector<Sweep> sweeps_of(const Observations& all) {
-  // One that was cut off has no far memory to compare with.
-  const Sweep whole = sweep_of(all);
-  const double largest = whole.curve.empty() ? 0 : whole.curve.back().bytes;
   const std::vector<Observations> visits = visits_of(all, "streamed");
+  std::vector<Sweep> whole;
+  double largest = 0;
   Observations near, apart;  // what was read of far memory in visits of one kind
   for (const Observations& t : visits) {
-    Observations& kind = sweep_of(t).apart ? apart : near;
+    const Sweep& s = whole.emplace_back(sweep_of(t));
+    if (!s.curve.empty()) largest = std::max(largest, s.curve.back().bytes);
     const std::vector<Observation> looks = select(t, "streamed", "beyond");
+    Observations& kind = s.apart ? apart : near;
     kind.points.insert(kind.points.end(), looks.begin(), looks.end());
   }
   std::vector<Sweep> out;
-  for (const Observations& t : visits)
-    if (Sweep s = sweep_of(t); !s.curve.empty() && s.curve.back().bytes >= largest / 2) {
-      std::vector<Sweep> states = by_state(t, largest);
-      if (states.empty()) {
-        const std::optional<double> own = far_memory(t);
-        if (const auto limit = own ? own : far_memory(s.apart ? apart : near)) hold_within(s, *limit);
-        states.push_back(std::move(s));
-      }
-      std::move(states.begin(), states.end(), std::back_inserter(out));
+  for (size_t i = 0; i < visits.size(); ++i) {
+    Sweep& s = whole[i];
+    if (s.curve.empty() || s.curve.back().bytes < largest / 2) continue;  // it was cut off, and has no far memory to compare with
+    std::vector<Sweep> states = by_state(visits[i], largest);
+    if (states.empty()) {
+      const std::optional<double> own = far_memory(visits[i]);
+      if (const auto limit = own ? own : far_memory(s.apart ? apart : near)) hold_within(s, *limit);
+      states.push_back(std::move(s));
     }
+    std::move(states.begin(), states.end(), std::back_inserter(out));
+  }
   return out;
 }
 

@@ -68,8 +68,8 @@ class Bench {  // invariant: a loaded module with the sentinel calibrated
 
   Job sentinel_job(int units, double target_s) const;
 
-  // Bytes of a buffer that the device shows kernels whole, and lets anyone have: what lies beyond reads as 0 or as anything (OpenCL 3.0, section 4.2;
-  // Vulkan 1.3, maxStorageBufferRange).
+  // Bytes of a buffer that kernels are shown, as the device says (OpenCL: CL_DEVICE_MAX_MEM_ALLOC_SIZE; Vulkan: maxStorageBufferRange): beyond, some
+  // read 0. What is larger is refused.
   int64_t largest_buffer() const { return largest_; }
   int allocate(int64_t bytes);
   runtime::Module& module() { return module_; }

@@ -131,7 +131,7 @@ Job chase_job(const ChaseArea& area, int units, double target_s) {
 }
 
 void go_round_first(Bench& bench, const runtime::DeviceInfo& device, Job& job, int64_t hops) {
-  constexpr int64_t kMostHops = 8192;               // half a MiB of lines of 64 bytes: no first level is larger
+  constexpr int64_t kMostHops = 8192;                // half a MiB of lines of 64 bytes: no first level is larger
   constexpr int64_t kMostHopsOfProcessor = 32768;  // two MiB: hardly a cache of one core's is
   const bool processor = device.fact("class") == "cpu";
   if (!device.threads || device.simulated || hops > (processor ? kMostHopsOfProcessor : kMostHops)) return;
