@@ -1,4 +1,5 @@
-# assay_library(NAME folder deps...): one static library per source folder, warnings are errors.
+# assay_library(NAME deps...): one static library per source folder, with those of its sub-folders that have no
+# CMakeLists.txt of their own; warnings are errors.
 # assay_test(NAME LABELS ... DEPS ...): one gtest executable per test folder.
 
 # -Wno-restrict: g++ 12 reports it falsely for "literal" + std::string (GCC bug 105329).
@@ -7,7 +8,7 @@ set(ASSAY_WARNINGS -Wall -Wextra -Wconversion -Wshadow -Werror -Wno-restrict)
 # -ffp-contract=off: the same estimate on every machine that built us (same input, same bytes).
 function(assay_flags target)
   target_compile_options(${target} PRIVATE ${ASSAY_WARNINGS} -ffp-contract=off)
-  target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR})
   if(ASSAY_SANITIZE)
     target_compile_options(${target} PUBLIC -fsanitize=address,undefined -fno-omit-frame-pointer)
     target_link_options(${target} PUBLIC -fsanitize=address,undefined)
@@ -54,6 +55,13 @@ set(ASSAY_STANDARD_HEADERS <algorithm> <cmath> <cstdint> <functional> <fstream> 
 
 function(assay_library name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  file(GLOB inner CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*/*.cpp)
+  foreach(source ${inner})
+    get_filename_component(folder ${source} DIRECTORY)
+    if(NOT EXISTS ${folder}/CMakeLists.txt)
+      list(APPEND sources ${source})
+    endif()
+  endforeach()
   add_library(assay_${name} STATIC ${sources})
   assay_flags(assay_${name})
   target_link_libraries(assay_${name} PUBLIC ${ARGN})

@@ -17,7 +17,7 @@ All integers are unsigned and 64 bits wide, arithmetic is modulo 2^64:
 Only +, *, shifts and one rounding: no logarithm or cosine whose last bit depends on the C library.
 That is why weights are uniform and not normal; a uniform on +-sqrt(3)*s has standard deviation s.
 
-Check values: KNOWN in tests/models/test_models.py.
+Check values: KNOWN in tests/examples/test_models.py.
 """
 
 import array

@@ -1,4 +1,4 @@
-#include "assay_process.h"
+#include "tests/cli/assay_process.h"
 
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -11,7 +11,7 @@
 #include <sstream>
 #include <thread>
 
-#include "scratch_directory.h"
+#include "tests/toolkit/scratch_directory.h"
 
 namespace assay::test {
 namespace {

@@ -5,8 +5,8 @@
 #include <csignal>
 #include <fstream>
 
-#include "assay_process.h"
-#include "scratch_directory.h"
+#include "tests/cli/assay_process.h"
+#include "tests/toolkit/scratch_directory.h"
 
 namespace assay::test {
 namespace {

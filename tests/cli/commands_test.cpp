@@ -7,8 +7,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "assay_process.h"
-#include "scratch_directory.h"
+#include "tests/cli/assay_process.h"
+#include "tests/toolkit/scratch_directory.h"
 
 namespace assay::test {
 namespace {

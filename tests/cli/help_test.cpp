@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "assay_process.h"
+#include "tests/cli/assay_process.h"
 
 namespace assay::test {
 namespace {

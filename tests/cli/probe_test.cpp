@@ -10,9 +10,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "assay_process.h"
-#include "made_probe.h"
-#include "scratch_directory.h"
+#include "tests/cli/assay_process.h"
+#include "tests/cli/made_probe.h"
+#include "tests/toolkit/scratch_directory.h"
 
 namespace assay::test {
 namespace {

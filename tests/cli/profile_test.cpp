@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "assay_process.h"
-#include "scratch_directory.h"
+#include "tests/cli/assay_process.h"
+#include "tests/toolkit/scratch_directory.h"
 
 namespace assay::test {
 namespace {

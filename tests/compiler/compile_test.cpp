@@ -4,14 +4,14 @@
 
 #include <random>
 
-#include "../lower/problems.h"
+#include "tests/lower/problems.h"
 #include "compiler/compile.h"
-#include "compiler/fuse.h"
-#include "compiler/layout.h"
-#include "compiler/place.h"
-#include "compiler/schedule.h"
-#include "compiler/simplify.h"
-#include "compiler/storage.h"
+#include "compiler/passes/fuse.h"
+#include "compiler/passes/layout.h"
+#include "compiler/passes/place.h"
+#include "compiler/passes/schedule.h"
+#include "compiler/passes/simplify.h"
+#include "compiler/search/storage.h"
 
 namespace assay::test {
 namespace {

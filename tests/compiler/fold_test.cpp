@@ -7,14 +7,14 @@
 #include <numeric>
 #include <random>
 
-#include "compiler/absorb.h"
-#include "compiler/compact.h"
-#include "compiler/fold.h"
-#include "compiler/lift.h"
-#include "compiler/simplify.h"
-#include "compiler/split.h"
-#include "compiler/turn.h"
-#include "graph_builder.h"
+#include "compiler/passes/absorb.h"
+#include "compiler/passes/compact.h"
+#include "compiler/passes/fold.h"
+#include "compiler/passes/lift.h"
+#include "compiler/passes/simplify.h"
+#include "compiler/passes/split.h"
+#include "compiler/passes/turn.h"
+#include "tests/compiler/graph_builder.h"
 
 namespace assay::test {
 namespace {

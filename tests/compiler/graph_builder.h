@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "plan_runner.h"
+#include "tests/compiler/plan_runner.h"
 
 namespace assay::test {
 

@@ -4,8 +4,8 @@
 #include <random>
 
 #include "compiler/compile.h"
-#include "compiler/join.h"
-#include "plan_runner.h"
+#include "compiler/passes/join.h"
+#include "tests/compiler/plan_runner.h"
 
 namespace assay::test {
 namespace {

@@ -1,6 +1,6 @@
 // Draws from the legal space: right values, the right frequencies, and steps that lead to neighbours.
-#include "compiler/legal_space.h"
-#include "compiler/space.h"
+#include "compiler/search/legal_space.h"
+#include "compiler/search/space.h"
 
 #include <gtest/gtest.h>
 
@@ -8,10 +8,10 @@
 #include <map>
 #include <set>
 
-#include "../lower/problems.h"
+#include "tests/lower/problems.h"
 #include "compiler/compile.h"
-#include "compiler/point.h"
-#include "compiler/problems.h"
+#include "compiler/search/point.h"
+#include "compiler/search/problems.h"
 #include "lower/legal.h"
 
 namespace assay::test {

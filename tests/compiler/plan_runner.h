@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "../lower/problems.h"
+#include "tests/lower/problems.h"
 #include "codegen/interpret.h"
 #include "compiler/compile.h"
 #include "lower/lower.h"

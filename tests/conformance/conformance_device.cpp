@@ -1,9 +1,9 @@
-#include "conformance_device.h"
+#include "tests/conformance/conformance_device.h"
 
 #include <cstdlib>
 #include <stdexcept>
 
-#include "../runtime/host.h"
+#include "tests/runtime/host.h"
 #include "toolkit/profiles.h"
 
 namespace assay::test {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "base/result.h"
+#include "support/result.h"
 #include "hwdesc/target.h"
 #include "runtime/device.h"
 

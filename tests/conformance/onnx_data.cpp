@@ -1,4 +1,4 @@
-#include "onnx_data.h"
+#include "tests/conformance/onnx_data.h"
 
 #include <fmt/format.h>
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "import/onnx/proto.h"
+#include "support/result.h"
+#include "compiler/import/proto.h"
 
 namespace assay::test {
 

@@ -1,4 +1,4 @@
-#include "onnx_machine.h"
+#include "tests/conformance/onnx_machine.h"
 
 #include <algorithm>
 #include <cstring>
@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "compiler/compile.h"
-#include "conformance_device.h"
+#include "tests/conformance/conformance_device.h"
 #include "toolkit/compile.h"
 #include "toolkit/packing.h"
 

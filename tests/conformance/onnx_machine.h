@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
+#include "support/result.h"
 #include "ir/graph.h"
 #include "runtime/device.h"
 

@@ -11,11 +11,11 @@
 #include <iterator>
 #include <set>
 
-#include "base/yaml.h"
-#include "import/onnx/import_onnx.h"
-#include "conformance_device.h"
-#include "onnx_data.h"
-#include "onnx_machine.h"
+#include "support/yaml.h"
+#include "compiler/import/import_onnx.h"
+#include "tests/conformance/conformance_device.h"
+#include "tests/conformance/onnx_data.h"
+#include "tests/conformance/onnx_machine.h"
 
 namespace assay::test {
 namespace {

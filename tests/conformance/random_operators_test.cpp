@@ -8,10 +8,10 @@
 #include <limits>
 #include <span>
 
-#include "../lower/problems.h"
-#include "compiler/construct.h"
+#include "tests/lower/problems.h"
+#include "compiler/search/construct.h"
 #include "lower/lower.h"
-#include "conformance_device.h"
+#include "tests/conformance/conformance_device.h"
 
 namespace assay::test {
 namespace {

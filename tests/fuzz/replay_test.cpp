@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "targets.h"
+#include "tests/fuzz/targets.h"
 
 namespace assay::fuzz {
 namespace {

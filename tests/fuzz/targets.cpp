@@ -1,11 +1,11 @@
-#include "targets.h"
+#include "tests/fuzz/targets.h"
 
 #include "hwdesc/canonical.h"
 #include "hwdesc/check.h"
 #include "hwdesc/library.h"
 #include "hwdesc/print.h"
 #include "hwdesc/show.h"
-#include "import/onnx/import_onnx.h"
+#include "compiler/import/import_onnx.h"
 #include "ir/plan.h"
 #include "ir/program.h"
 

@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include "base/yaml.h"
+#include "support/yaml.h"
 #include "hwdesc/library.h"
 #include "hwdesc/print.h"
-#include "small.h"
+#include "tests/hwdesc/small.h"
 
 namespace assay::hwdesc {
 namespace {

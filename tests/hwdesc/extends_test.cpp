@@ -5,7 +5,7 @@
 
 #include "hwdesc/parse.h"
 #include "hwdesc/print.h"
-#include "small.h"
+#include "tests/hwdesc/small.h"
 
 namespace assay::hwdesc {
 namespace {

@@ -11,7 +11,7 @@
 #include "hwdesc/override.h"
 #include "hwdesc/print.h"
 #include "hwdesc/words.h"
-#include "small.h"
+#include "tests/hwdesc/small.h"
 
 namespace assay::hwdesc {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "hwdesc/diff.h"
 #include "hwdesc/show.h"
-#include "small.h"
+#include "tests/hwdesc/small.h"
 
 namespace assay::hwdesc {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "hwdesc/check.h"
 #include "hwdesc/print.h"
-#include "small.h"
+#include "tests/hwdesc/small.h"
 
 namespace assay::hwdesc {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "hwdesc/canonical.h"
 #include "hwdesc/fields.h"
-#include "small.h"
+#include "tests/hwdesc/small.h"
 
 namespace assay::hwdesc {
 namespace {

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "hwdesc/library.h"
-#include "small.h"
+#include "tests/hwdesc/small.h"
 
 namespace assay::hwdesc {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "hwdesc/check.h"
-#include "small.h"
+#include "tests/hwdesc/small.h"
 
 namespace assay::hwdesc {
 namespace {

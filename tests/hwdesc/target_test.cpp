@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "small.h"
+#include "tests/hwdesc/small.h"
 
 namespace assay::hwdesc {
 namespace {

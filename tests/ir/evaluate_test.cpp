@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <functional>
 
-#include "graph_samples.h"
+#include "tests/ir/graph_samples.h"
 
 namespace assay::ir {
 namespace {

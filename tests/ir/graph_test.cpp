@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "graph_samples.h"
+#include "tests/ir/graph_samples.h"
 
 namespace assay::ir {
 namespace {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <random>
 
-#include "graph_samples.h"
+#include "tests/ir/graph_samples.h"
 #include "ir/element.h"
 #include "ir/program.h"
 

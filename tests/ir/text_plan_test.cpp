@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "graph_samples.h"
+#include "tests/ir/graph_samples.h"
 #include "ir/plan.h"
 
 namespace assay::ir {

@@ -7,7 +7,7 @@
 #include "lower/lower.h"
 #include "lower/nest.h"
 #include "model/closed_form.h"
-#include "problems.h"
+#include "tests/lower/problems.h"
 
 namespace assay::test {
 namespace {

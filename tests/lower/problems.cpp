@@ -1,14 +1,14 @@
-#include "problems.h"
+#include "tests/lower/problems.h"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <stdexcept>
 
-#include "base/diag.h"
+#include "support/diag.h"
 #include "codegen/interpret.h"
 #include "compiler/compile.h"
-#include "compiler/layout.h"
+#include "compiler/passes/layout.h"
 #include "lower/legal.h"
 #include "lower/lower.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/space.h"
+#include "compiler/search/space.h"
 #include "hwdesc/target.h"
 #include "ir/program.h"
 

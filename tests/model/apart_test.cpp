@@ -3,7 +3,7 @@
 
 #include "model/streams.h"
 #include "model/traffic.h"
-#include "programs.h"
+#include "tests/model/programs.h"
 
 namespace assay::test {
 namespace {

@@ -5,7 +5,7 @@
 #include "model/closed_form.h"
 #include "model/copies.h"
 #include "model/traffic.h"
-#include "programs.h"
+#include "tests/model/programs.h"
 
 namespace assay::test {
 namespace {

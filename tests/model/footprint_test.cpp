@@ -8,7 +8,7 @@
 #include "model/closed_form.h"
 #include "model/streams.h"
 #include "model/traffic.h"
-#include "programs.h"
+#include "tests/model/programs.h"
 
 namespace assay::test {
 namespace {

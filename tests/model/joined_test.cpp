@@ -3,7 +3,7 @@
 
 #include "model/closed_form.h"
 #include "model/joined.h"
-#include "programs.h"
+#include "tests/model/programs.h"
 
 namespace assay::test {
 namespace {

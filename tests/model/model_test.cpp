@@ -7,7 +7,7 @@
 #include "model/alignment.h"
 #include "model/control.h"
 #include "model/residual.h"
-#include "programs.h"
+#include "tests/model/programs.h"
 
 namespace assay::test {
 namespace {

@@ -5,7 +5,7 @@
 #include "model/control.h"
 #include "model/joined.h"
 #include "model/operands.h"
-#include "programs.h"
+#include "tests/model/programs.h"
 
 namespace assay::test {
 namespace {

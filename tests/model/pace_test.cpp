@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "model/bandwidth.h"
-#include "programs.h"
+#include "tests/model/programs.h"
 
 namespace assay::test {
 namespace {

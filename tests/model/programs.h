@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "../lower/problems.h"
+#include "tests/lower/problems.h"
 #include "hwdesc/override.h"
 #include "model/machine.h"
 #include "simulator/estimate.h"

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 
-#include "programs.h"
+#include "tests/model/programs.h"
 
 namespace assay::test {
 namespace {

@@ -12,7 +12,7 @@
 #include "probe/inference/transfer.h"
 #include "probe/inference/ways.h"
 #include "probe/kernels/kernels.h"
-#include "synthetic.h"
+#include "tests/probe/synthetic.h"
 
 namespace assay::probe {
 namespace {

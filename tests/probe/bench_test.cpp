@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "made_module.h"
+#include "tests/probe/made_module.h"
 #include "probe/kernels/kernels.h"
 
 namespace assay::probe {

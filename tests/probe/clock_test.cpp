@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "made_machine.h"
+#include "tests/probe/made_machine.h"
 #include "probe/inference/known.h"
 #include "probe/inference/ticks.h"
 

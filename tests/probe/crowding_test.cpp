@@ -4,7 +4,7 @@
 #include "probe/inference/crowding.h"
 #include "probe/inference/known.h"
 #include "probe/inference/sharing.h"
-#include "synthetic.h"
+#include "tests/probe/synthetic.h"
 
 namespace assay::probe {
 namespace {

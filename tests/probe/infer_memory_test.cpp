@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "made_machine.h"
+#include "tests/probe/made_machine.h"
 #include "probe/inference/footprint.h"
 #include "probe/inference/infer.h"
 #include "probe/inference/known.h"

@@ -9,7 +9,7 @@
 
 #include "hwdesc/check.h"
 #include "hwdesc/print.h"
-#include "made_machine.h"
+#include "tests/probe/made_machine.h"
 #include "probe/inference/ticks.h"
 #include "probe/kernels/code.h"
 #include "probe/kernels/kernels.h"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "synthetic.h"
+#include "tests/probe/synthetic.h"
 
 namespace assay::probe::test {
 namespace {

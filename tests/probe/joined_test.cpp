@@ -3,7 +3,7 @@
 
 #include "probe/inference/joined.h"
 #include "probe/kernels/joined.h"
-#include "synthetic.h"
+#include "tests/probe/synthetic.h"
 
 namespace assay::probe {
 namespace {

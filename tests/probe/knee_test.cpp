@@ -5,7 +5,7 @@
 
 #include "probe/inference/power_mean.h"
 #include "probe/inference/segment.h"
-#include "synthetic.h"
+#include "tests/probe/synthetic.h"
 
 namespace assay::probe {
 namespace {

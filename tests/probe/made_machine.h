@@ -8,7 +8,7 @@
 #include "hwdesc/profile.h"
 #include "probe/inference/infer.h"
 #include "probe/kernels/kernels.h"
-#include "synthetic.h"
+#include "tests/probe/synthetic.h"
 
 namespace assay::probe::test {
 

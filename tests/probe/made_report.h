@@ -4,7 +4,7 @@
 
 #include "hwdesc/profile.h"
 #include "probe/inference/infer.h"
-#include "synthetic.h"
+#include "tests/probe/synthetic.h"
 
 namespace assay::probe::test {
 

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "made_caches.h"
-#include "synthetic.h"
+#include "tests/probe/made_caches.h"
+#include "tests/probe/synthetic.h"
 
 namespace assay::probe {
 namespace {

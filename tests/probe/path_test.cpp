@@ -9,7 +9,7 @@
 #include <fstream>
 #include <utility>
 
-#include "synthetic.h"
+#include "tests/probe/synthetic.h"
 
 namespace assay::probe {
 namespace {

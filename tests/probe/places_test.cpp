@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "made_module.h"
+#include "tests/probe/made_module.h"
 #include "probe/experiments/experiments.h"
 #include "probe/journal.h"
 #include "probe/kernels/code.h"

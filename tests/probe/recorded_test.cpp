@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/diag.h"
+#include "support/diag.h"
 #include "probe/inference/infer.h"
 #include "probe/inference/knee.h"
 #include "probe/journal.h"

@@ -8,7 +8,7 @@
 #include <regex>
 
 #include "hwdesc/show.h"
-#include "made_report.h"
+#include "tests/probe/made_report.h"
 #include "probe/report/chart.h"
 #include "probe/text.h"
 

@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "base/version.h"
+#include "support/version.h"
 
 namespace assay::probe {
 namespace {

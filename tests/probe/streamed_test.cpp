@@ -3,12 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include "made_caches.h"
+#include "tests/probe/made_caches.h"
 #include "probe/inference/footprint.h"
 #include "probe/inference/known.h"
 #include "probe/inference/sharing.h"
 #include "probe/kernels/code.h"
-#include "synthetic.h"
+#include "tests/probe/synthetic.h"
 
 namespace assay::probe {
 namespace {

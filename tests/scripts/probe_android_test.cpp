@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "assay_process.h"
-#include "files/files.h"
-#include "scratch_directory.h"
+#include "tests/cli/assay_process.h"
+#include "support/files/files.h"
+#include "tests/toolkit/scratch_directory.h"
 
 namespace assay::test {
 namespace {

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <random>
 
-#include "files/files.h"
+#include "support/files/files.h"
 #include "ir/program.h"
-#include "scratch_directory.h"
+#include "tests/toolkit/scratch_directory.h"
 #include "toolkit/compile.h"
 #include "toolkit/profiles.h"
 #include "toolkit/validate_journal.h"

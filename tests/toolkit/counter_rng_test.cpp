@@ -1,5 +1,5 @@
 // The same numbers as examples/models/counter_rng.py: the check values of
-// tests/models/test_models.py.
+// tests/examples/test_models.py.
 #include "toolkit/counter_rng.h"
 
 #include <gtest/gtest.h>

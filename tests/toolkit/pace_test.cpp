@@ -5,7 +5,7 @@
 
 #include "model/machine.h"
 #include "probe/kernels/kernels.h"
-#include "scripted_device.h"
+#include "tests/toolkit/scripted_device.h"
 #include "toolkit/profiles.h"
 
 namespace assay::toolkit {

@@ -10,9 +10,9 @@
 
 #include "codegen/interpret.h"
 #include "compiler/compile.h"
-#include "compiler/place.h"
+#include "compiler/passes/place.h"
 #include "lower/legal.h"
-#include "scripted_device.h"
+#include "tests/toolkit/scripted_device.h"
 #include "toolkit/profiles.h"
 #include "toolkit/validate_score.h"
 

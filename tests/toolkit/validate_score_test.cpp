@@ -6,8 +6,8 @@
 
 #include <cmath>
 
-#include "files/files.h"
-#include "scratch_directory.h"
+#include "support/files/files.h"
+#include "tests/toolkit/scratch_directory.h"
 #include "toolkit/validate_journal.h"
 #include "toolkit/validate_plot.h"
 

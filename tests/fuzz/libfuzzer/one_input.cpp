@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "targets.h"
+#include "tests/fuzz/targets.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);

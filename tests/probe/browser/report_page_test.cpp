@@ -12,9 +12,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "made_report.h"
+#include "tests/probe/made_report.h"
 #include "probe/report/report.h"
-#include "scratch_directory.h"
+#include "tests/toolkit/scratch_directory.h"
 
 namespace assay::probe::test {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "hwdesc/parse.h"
 #include "probe/probe.h"
-#include "truth.h"
+#include "tests/probe/execution/truth.h"
 
 namespace assay::probe {
 namespace {

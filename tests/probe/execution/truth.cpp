@@ -1,4 +1,4 @@
-#include "truth.h"
+#include "tests/probe/execution/truth.h"
 
 #include <fmt/format.h>
 

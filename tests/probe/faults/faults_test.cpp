@@ -16,7 +16,7 @@
 #include "hwdesc/library.h"
 #include "hwdesc/parse.h"
 #include "probe/journal.h"
-#include "probe_process.h"
+#include "tests/probe/faults/probe_process.h"
 
 namespace assay::probe {
 namespace {

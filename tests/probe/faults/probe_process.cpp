@@ -1,4 +1,4 @@
-#include "probe_process.h"
+#include "tests/probe/faults/probe_process.h"
 
 #include <fcntl.h>
 #include <signal.h>

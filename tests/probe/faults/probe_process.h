@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "scratch_directory.h"
+#include "tests/toolkit/scratch_directory.h"
 
 namespace assay::probe::testing {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "../made_module.h"
+#include "tests/probe/made_module.h"
 #include "probe/experiments/experiments.h"
 #include "probe/inference/infer.h"
 #include "probe/inference/stats.h"

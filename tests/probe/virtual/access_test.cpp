@@ -1,7 +1,7 @@
 // How memory is accessed, found on simulated chips: what they were made of, or an interval around it, or unknown.
 #include <gtest/gtest.h>
 
-#include "found.h"
+#include "tests/probe/virtual/found.h"
 
 namespace assay::probe {
 namespace {

@@ -6,12 +6,12 @@
 #include <stdexcept>
 #include <string>
 
-#include "base/diag.h"
+#include "support/diag.h"
 #include "hwdesc/library.h"
 #include "probe/probe.h"
 #include "runtime/virtual/chip.h"
 #include "runtime/virtual/defaults.h"
-#include "with_effects.h"
+#include "tests/probe/virtual/with_effects.h"
 
 namespace assay::probe {
 namespace {

@@ -1,9 +1,9 @@
-#include "complete.h"
+#include "tests/probe/virtual/complete.h"
 
 #include <algorithm>
 #include <stdexcept>
 
-#include "base/diag.h"
+#include "support/diag.h"
 #include "runtime/virtual/chip.h"
 
 namespace assay::probe::testing {

@@ -5,12 +5,12 @@
 #include <ostream>
 #include <string>
 
-#include "complete.h"
-#include "made_of.h"
+#include "tests/probe/virtual/complete.h"
+#include "tests/probe/virtual/made_of.h"
 #include "probe/report/report.h"
-#include "probed.h"
-#include "truth.h"
-#include "with_effects.h"
+#include "tests/probe/virtual/probed.h"
+#include "tests/probe/virtual/truth.h"
+#include "tests/probe/virtual/with_effects.h"
 
 namespace assay::probe {
 namespace {

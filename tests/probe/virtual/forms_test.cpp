@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "found.h"
+#include "tests/probe/virtual/found.h"
 
 namespace assay::probe {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "made_of.h"
+#include "tests/probe/virtual/made_of.h"
 #include "probe/probe.h"
 
 namespace assay::probe::testing {

@@ -5,11 +5,11 @@
 #include <set>
 #include <string>
 
-#include "complete.h"
+#include "tests/probe/virtual/complete.h"
 #include "hwdesc/library.h"
-#include "probed.h"
-#include "truth.h"
-#include "with_effects.h"
+#include "tests/probe/virtual/probed.h"
+#include "tests/probe/virtual/truth.h"
+#include "tests/probe/virtual/with_effects.h"
 
 namespace assay::probe {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "found.h"
+#include "tests/probe/virtual/found.h"
 
 namespace assay::probe {
 namespace {

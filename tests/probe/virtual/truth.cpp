@@ -1,4 +1,4 @@
-#include "truth.h"
+#include "tests/probe/virtual/truth.h"
 
 #include <fmt/format.h>
 

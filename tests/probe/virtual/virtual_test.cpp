@@ -2,11 +2,11 @@
 #include <gtest/gtest.h>
 #include <algorithm>
 
-#include "complete.h"
-#include "made_of.h"
-#include "probed.h"
-#include "truth.h"
-#include "with_effects.h"
+#include "tests/probe/virtual/complete.h"
+#include "tests/probe/virtual/made_of.h"
+#include "tests/probe/virtual/probed.h"
+#include "tests/probe/virtual/truth.h"
+#include "tests/probe/virtual/with_effects.h"
 
 namespace assay::probe {
 namespace {

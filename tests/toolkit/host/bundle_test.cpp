@@ -12,8 +12,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "../scratch_directory.h"
-#include "files/files.h"
+#include "tests/toolkit/scratch_directory.h"
+#include "support/files/files.h"
 #include "toolkit/compile.h"
 #include "toolkit/profiles.h"
 #include "toolkit/summary.h"

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "../scratch_directory.h"
+#include "tests/toolkit/scratch_directory.h"
 #include "toolkit/compile.h"
 #include "toolkit/profiles.h"
 #include "toolkit/simulate.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "../scratch_directory.h"
+#include "tests/toolkit/scratch_directory.h"
 #include "toolkit/profiles.h"
 #include "toolkit/validate.h"
 

@@ -1,0 +1,139 @@
+// assay compile
+#include "toolkit/compile.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "cli/command.h"
+#include "cli/console/options.h"
+#include "cli/console/report.h"
+#include "cli/console/table.h"
+#include "support/files/files.h"
+#include "toolkit/estimate_json.h"
+#include "toolkit/profiles.h"
+
+namespace assay::cli {
+namespace {
+
+using toolkit::Json;
+
+struct Request {
+  std::string model, op, profile, output;
+  std::vector<std::string> overrides, dims;
+  bool no_build = false;
+  toolkit::CompileOptions compile;
+};
+
+void declare(Options& options, Request& r) {
+  options.add_option("MODEL", r.model, "an .onnx file");
+  options.add_option("--op", r.op, "one operator instead: 'matmul m=1000 n=777 k=513'");
+  options.add_option("--profile", r.profile, "a file, or a name of the library")
+      .type_name("PROFILE")
+      .required();
+  options.add_option("-o,--output", r.output, "directory of the bundle; an older bundle is replaced")
+      .type_name("DIR")
+      .required();
+  options.add_option("--api", r.compile.api, "of the profile; its first when not given")
+      .type_name("NAME");
+  options.add_option("--dim", r.dims, "value of a symbolic dimension, `N=1`; any number")
+      .type_name("N=1")
+      .allow_extra_args(false);
+  options.add_option("--keep", r.compile.keep, "best programs per operator that are counted exactly")
+      .type_name("N")
+      .range(1, 10000);
+  options.add_flag("--no-build", r.no_build, "leave building the kernels to `assay run`");
+  options.add_overrides(r.overrides);
+  options.add_format();
+}
+
+Diags read_dims(Request& r) {
+  Diags diags;
+  for (const std::string& text : r.dims) {
+    const size_t equals = text.find('=');
+    int64_t value = 0;
+    const char* end = text.data() + text.size();
+    const bool number = equals != std::string::npos &&
+                        std::from_chars(text.data() + equals + 1, end, value).ptr == end &&
+                        value > 0;
+    if (!number)
+      diags.push_back(error("--dim '" + text + "' is not NAME=NUMBER, a whole one from 1 on", "such as --dim N=1"));
+    else if (!r.compile.dims.emplace(text.substr(0, equals), value).second)
+      diags.push_back(error("--dim " + text.substr(0, equals) + " is given twice"));
+  }
+  return diags;
+}
+
+Result<toolkit::Bundle> compile(Request& r, const Context& context) {
+  const Diags wrong = read_dims(r);
+  if (!wrong.empty()) return wrong;
+  if (r.model.empty() && r.op.empty()) return error("one of MODEL.onnx and --op is needed", "`assay compile --help`");
+  if (!r.model.empty() && !r.op.empty()) return error("MODEL.onnx and --op are both given", "one of them is what to compile");
+  if (!r.op.empty() && !r.dims.empty()) return error("--dim is for models: an operator says its own extents");
+  const Diags unwritable = check_writable(r.output);
+  if (!unwritable.empty()) return unwritable;
+  Result<hwdesc::Profile> profile = toolkit::load_profile(r.profile);
+  if (profile) profile = toolkit::apply_overrides(std::move(*profile), r.overrides);
+  if (!profile) return profile.diags();
+  Result<ir::Graph> graph =
+      r.op.empty() ? toolkit::read_model(r.model, r.compile) : toolkit::operator_model(r.op);
+  if (!graph) return graph.diags();
+  ProgressLine progress(context);
+  r.compile.progress = progress.callback();
+  r.compile.cancel = context.cancel;
+  r.compile.build = !r.no_build;
+  return toolkit::compile_bundle(std::move(*graph), *profile, r.compile);
+}
+
+Json to_json(const toolkit::Bundle& b, const std::string& directory) {
+  return {{"model", b.plan.name},
+          {"bundle", directory},
+          {"profile", b.profile.name},
+          {"api", b.api},
+          {"steps", b.plan.steps.size()},
+          {"programs", b.plan.programs.size()},
+          {"kernels", b.kernels.size()},
+          {"no_kernels", b.no_kernels},
+          {"predicted_s", b.total.seconds},
+          {"interval_s", {b.total.low, b.total.high}},
+          {"plan_s", b.plan_s},
+          {"build_s", b.build_s},
+          {"arena_bytes", b.plan.arena_bytes},
+          {"weights_bytes", b.plan.weights_bytes}};
+}
+
+void print_text(const toolkit::Bundle& b, const std::string& directory) {
+  fmt::print("{} for {} ({})\n", b.plan.name, b.profile.name, b.api.empty() ? "no api" : b.api);
+  fmt::print("  {} steps from {} distinct programs; arena {}, weights {}\n", b.plan.steps.size(),
+             b.plan.programs.size(), bytes(static_cast<double>(b.plan.arena_bytes)),
+             bytes(static_cast<double>(b.plan.weights_bytes)));
+  fmt::print("  predicted {}  ({} .. {})\n", duration(b.total.seconds), duration(b.total.low),
+             duration(b.total.high));
+  fmt::print("  chosen in {}", duration(b.plan_s));
+  if (b.build_s > 0) fmt::print(", kernels built in {}", duration(b.build_s));
+  fmt::print("\n");
+  if (!b.no_kernels.empty()) fmt::print("  kernels were not printed: {}\n", b.no_kernels);
+  fmt::print("  -> {}\n", directory);
+}
+
+}  // namespace
+
+ExitCode run_compile(const Command& self, std::span<const std::string> arguments,
+                     const Context& context) {
+  Request request;
+  Options options(self);
+  declare(options, request);
+  if (const auto stop = options.parse(arguments)) return *stop;
+  const Result<toolkit::Bundle> bundle = compile(request, context);
+  if (!bundle) return failed(bundle.diags(), context);
+  const Diags unwritten = toolkit::write_bundle(*bundle, request.output);
+  if (!unwritten.empty()) return failed(unwritten, context);
+  if (options.format() == Format::json)
+    print_json(to_json(*bundle, request.output));
+  else
+    print_text(*bundle, request.output);
+  print_diags(bundle->notes);
+  return ExitCode::ok;
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,37 @@
+// How commands speak: results to stdout, everything else to stderr.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "support/diag.h"
+#include "cli/console/command.h"
+#include "runtime/device.h"
+
+namespace assay::console {
+
+void print_diags(const Diags& diags);                 // stderr
+void print_json(const nlohmann::ordered_json& json);  // stdout
+
+// Prints what went wrong; `code`, or `interrupted` when Ctrl-C was the reason.
+ExitCode failed(const Diags& diags, const Context& context, ExitCode code = ExitCode::bad_input);
+
+// On a terminal one line that redraws itself; else a line every ten seconds at most.
+class ProgressLine {  // invariant: shown_ says whether a line has to be cleared
+ public:
+  explicit ProgressLine(const Context& context) : context_(context) {}
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+  ~ProgressLine() { clear(); }
+
+  runtime::Progress callback();  // valid as long as this object
+  void clear();
+
+ private:
+  void show(int64_t done, int64_t total, const std::string& what);
+
+  const Context& context_;
+  bool shown_ = false;
+  double last_ = 0;
+};
+
+}  // namespace assay::console

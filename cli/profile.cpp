@@ -1,0 +1,182 @@
+// assay profile list | show | check | schema
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "cli/console/options.h"
+#include "cli/console/report.h"
+#include "cli/console/table.h"
+#include "hwdesc/check.h"
+#include "hwdesc/library.h"
+#include "hwdesc/print.h"
+#include "hwdesc/reference.h"
+#include "hwdesc/schema.h"
+#include "hwdesc/show.h"
+#include "model/machine.h"
+#include "toolkit/estimate_json.h"
+#include "toolkit/profiles.h"
+
+namespace assay::cli {
+namespace {
+
+using toolkit::Json;
+
+Json to_json(const std::vector<hwdesc::FieldRow>& rows) {
+  Json out = Json::array();
+  for (const hwdesc::FieldRow& r : rows)
+    out.push_back({{"path", r.path},
+                   {"value", r.value},
+                   {"interval", r.interval},
+                   {"source", r.origin},
+                   {"method", r.method},
+                   {"ref", r.ref},
+                   {"note", r.note}});
+  return out;
+}
+
+void print_rows(const std::vector<hwdesc::FieldRow>& rows) {
+  size_t path = 0, value = 0, interval = 0;
+  for (const hwdesc::FieldRow& r : rows) {
+    path = std::max(path, r.path.size());
+    value = std::max(value, std::min<size_t>(r.value.size(), 40));
+    interval = std::max(interval, r.interval.size());
+  }
+  for (const hwdesc::FieldRow& r : rows) {
+    std::string line = fmt::format("{:<{}}  {:<{}}  {:<{}}  {}", r.path, path, r.value, value,
+                                   r.interval, interval, r.origin);
+    if (!r.ref.empty()) line += " [" + r.ref + "]";
+    if (!r.note.empty()) line += "  " + r.note;
+    while (line.back() == ' ') line.pop_back();
+    fmt::print("{}\n", line);
+  }
+}
+
+Result<hwdesc::Profile> load(const std::string& name, const std::vector<std::string>& overrides) {
+  Result<hwdesc::Profile> profile = toolkit::load_profile(name);
+  return profile ? toolkit::apply_overrides(std::move(*profile), overrides) : std::move(profile);
+}
+
+Json to_json(const Diags& diags) {
+  Json out = Json::array();
+  for (const Diag& d : diags)
+    out.push_back({{"severity", d.severity == Severity::error ? "error" : "warning"},
+                   {"file", d.file},
+                   {"line", d.line},
+                   {"col", d.col},
+                   {"message", d.message},
+                   {"hint", d.hint}});
+  return out;
+}
+
+// What the model makes of a profile: the same numbers that estimates rest on.
+struct Summary {
+  double units = 0;
+  double flops = 0;      // f32, multiply-adds counted as two, without matrix instructions
+  double bandwidth = 0;  // bytes/s read from the furthest memory
+  std::string apis;
+};
+
+Result<Summary> summary_of(const hwdesc::Profile& profile) {
+  const Result<hwdesc::Target> target = toolkit::target_of(profile, "");
+  if (!target) return target.diags();
+  const Result<model::Machine> machine = model::prepare(*target);
+  if (!machine) return machine.diags();
+  Summary out;
+  out.units = machine->units;
+  out.flops = 2 * machine->fma_rate.value * machine->native_width * machine->units;
+  out.bandwidth = machine->levels.back().read.value;
+  for (const hwdesc::Api& a : profile.apis) out.apis += (out.apis.empty() ? "" : ", ") + a.name;
+  return out;
+}
+
+}  // namespace
+
+ExitCode run_profile_list(const Command& self, std::span<const std::string> arguments,
+                          const Context& context) {
+  Options options(self);
+  options.add_format();
+  if (const auto stop = options.parse(arguments)) return *stop;
+  Json json = Json::array();
+  if (options.format() == Format::text)
+    fmt::print("{:<30} {:<11} {:>6} {:>15} {:>10}  {}\n", "profile", "class", "units", "peak f32", "memory", "apis");
+  for (const hwdesc::LibraryEntry& entry : hwdesc::library()) {
+    if (entry.kind != hwdesc::LibraryKind::profile) continue;
+    const std::string name(entry.name);
+    const Result<hwdesc::Profile> profile = toolkit::load_profile(name);
+    if (!profile) return failed(profile.diags(), context, ExitCode::internal);
+    const Result<Summary> s = summary_of(*profile);
+    if (!s) return failed(s.diags(), context, ExitCode::internal);
+    json.push_back({{"name", name},
+                    {"class", profile->chip_class},
+                    {"apis", s->apis},
+                    {"units", s->units},
+                    {"peak_f32_flops", s->flops},
+                    {"memory_bytes_per_s", s->bandwidth}});
+    if (options.format() == Format::text)
+      fmt::print("{:<30} {:<11} {:>6} {:>8.0f} GFLOP/s {:>5.0f} GB/s  {}\n", name, profile->chip_class, s->units,
+                 s->flops / 1e9, s->bandwidth / 1e9, s->apis);
+  }
+  if (options.format() == Format::json) print_json(json);
+  return ExitCode::ok;
+}
+
+ExitCode run_profile_show(const Command& self, std::span<const std::string> arguments,
+                          const Context& context) {
+  std::string name;
+  std::vector<std::string> overrides;
+  Options options(self);
+  options.add_option("PROFILE", name, "a file, or a name of the library").required();
+  options.add_overrides(overrides);
+  options.add_format({Format::text, Format::yaml, Format::json, Format::hash});
+  if (const auto stop = options.parse(arguments)) return *stop;
+  const Result<hwdesc::Profile> profile = load(name, overrides);
+  if (!profile) return failed(profile.diags(), context);
+  if (options.format() == Format::yaml)
+    fmt::print("{}", toolkit::print_profile_text(*profile));
+  else if (options.format() == Format::hash)
+    fmt::print("{}\n", hwdesc::hash_of(*profile));
+  else if (options.format() == Format::json)
+    print_json(to_json(hwdesc::rows(*profile)));
+  else
+    print_rows(hwdesc::rows(*profile));
+  return ExitCode::ok;
+}
+
+ExitCode run_profile_check(const Command& self, std::span<const std::string> arguments,
+                           const Context& context) {
+  std::string name;
+  Options options(self);
+  options.add_option("PROFILE", name, "a file, or a name of the library").required();
+  options.add_format();
+  if (const auto stop = options.parse(arguments)) return *stop;
+  const bool readable = toolkit::profile_exists(name);
+  const Result<hwdesc::Profile> profile = toolkit::load_profile(name);
+  const bool parsed = profile.ok();
+  const Diags diags = parsed ? hwdesc::check(*profile) : profile.diags();
+  if (!readable) return failed(diags, context);
+  if (options.format() == Format::json)
+    print_json(to_json(diags));
+  else if (diags.empty())
+    fmt::print("{}: nothing is wrong\n", name);
+  else
+    fmt::print("{}", render(diags));
+  // A text that is no profile is bad input; a profile that lacks or contradicts something answers no.
+  if (!parsed) return ExitCode::bad_input;
+  return has_error(diags) ? ExitCode::no : ExitCode::ok;
+}
+
+ExitCode run_profile_schema(const Command& self, std::span<const std::string> arguments,
+                            const Context& context) {
+  Options options(self);
+  options.add_format({Format::json, Format::markdown});
+  if (const auto stop = options.parse(arguments)) return *stop;
+  if (options.format() == Format::json) {
+    fmt::print("{}", hwdesc::profile_schema());
+    return ExitCode::ok;
+  }
+  const Result<hwdesc::Profile> example = toolkit::load_profile(hwdesc::kReferenceExample);
+  if (!example) return failed(example.diags(), context, ExitCode::internal);
+  fmt::print("{}", hwdesc::reference_page(*example));
+  return ExitCode::ok;
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,264 @@
+// assay run
+#include "toolkit/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+#include "cli/calibration_option.h"
+#include "cli/command.h"
+#include "cli/console/options.h"
+#include "cli/console/report.h"
+#include "cli/console/table.h"
+#include "support/files/files.h"
+#include "toolkit/devices.h"
+#include "toolkit/profiles.h"
+#include "toolkit/summary.h"
+#include "toolkit/verify_programs.h"
+
+namespace assay::cli {
+namespace {
+
+struct Request {
+  std::string bundle, device, input, reference, summary, calibration;
+  bool check = false, check_programs = false;
+  uint64_t seed = 0;
+  toolkit::RunOptions run;
+};
+
+void declare(Options& options, Request& r) {
+  options.add_option("DIR", r.bundle, "a bundle that `assay compile` wrote").required();
+  options.add_option("--device", r.device, "see `assay devices` (default: the first that runs the bundle's api)").type_name("ID");
+  options.add_option("--repeat", r.run.repeat, "timed runs; their median is reported")
+      .type_name("N")
+      .capture_default_str()
+      .range(1, 1000000);
+  options.add_option("--warm-up", r.run.warm_up, "runs before those")
+      .type_name("N")
+      .capture_default_str()
+      .range(0, 1000000);
+  options.add_option("--patience", r.run.patience, "for so long timed runs are repeated while disturbed, or not as probed")
+      .type_name("SECONDS")
+      .capture_default_str()
+      .range(0, 3600);
+  options.add_flag("--recorded", r.run.recorded, "time all launches recorded and handed over as one, too");
+  options.add_flag("--check", r.check, "compare with a float64 evaluation; exit 1 if wrong");
+  options.add_flag("--check-programs", r.check_programs, "check every program alone; exit 1 if wrong");
+  options.add_option("--reference", r.reference, "outputs to compare with, raw float32")
+      .type_name("FILE");
+  options.add_option("--input", r.input, "inputs, raw float32; else random from --seed")
+      .type_name("FILE");
+  options.add_option("--seed", r.seed, "of random inputs").type_name("N").capture_default_str();
+  options.add_option("--calibration", r.calibration, "show what it makes of the prediction, too; see `assay calibrate`").type_name("FILE.yaml");
+  options.add_option("--summary", r.summary, "write the result as JSON here too").type_name("FILE");
+  options.add_format();
+}
+
+struct Ready {
+  toolkit::Bundle bundle;
+  toolkit::Values inputs;
+  std::optional<toolkit::Calibration> calibration;
+};
+
+
+Result<Ready> prepare(const Request& r) {
+  Ready ready;
+  if (!r.summary.empty()) {
+    const Diags unwritable = check_writable(r.summary);
+    if (!unwritable.empty()) return unwritable;
+  }
+  Result<toolkit::Bundle> bundle = toolkit::read_bundle(r.bundle, {r.check});
+  if (!bundle) return bundle.diags();
+  ready.bundle = std::move(*bundle);
+  if (!r.calibration.empty()) {
+    Result<toolkit::Calibration> calibration = load_calibration_for(r.calibration, ready.bundle.profile, ready.bundle.api);
+    if (!calibration) return calibration.diags();
+    ready.calibration = std::move(*calibration);
+  }
+  if (r.input.empty()) {
+    ready.inputs = toolkit::generate_inputs(ready.bundle.graph, r.seed);
+    return ready;
+  }
+  Result<toolkit::Values> inputs = toolkit::read_inputs(ready.bundle.graph, r.input);
+  if (!inputs) return inputs.diags();
+  ready.inputs = std::move(*inputs);
+  return ready;
+}
+
+// The device is opened again for the run itself; here only to say which exit code it is.
+Diags device_fault(const toolkit::Bundle& bundle, const std::string& device) {
+  if (!bundle.no_kernels.empty()) return {};
+  const Result<hwdesc::Target> target = toolkit::target_of(bundle.profile, bundle.api);
+  if (!target) return {};
+  const auto opened = toolkit::open_ready(device, *target);
+  return opened ? Diags{} : opened.diags();
+}
+
+Result<std::optional<toolkit::Verdict>> judge(const Request& r, const Ready& ready,
+                                              const toolkit::Values& outputs) {
+  if (r.reference.empty() && !r.check) return std::optional<toolkit::Verdict>{};
+  Result<toolkit::Verdict> v =
+      r.reference.empty() ? toolkit::check_outputs(ready.bundle.graph, ready.inputs, outputs)
+                          : toolkit::check_reference(ready.bundle.graph, r.reference, outputs);
+  if (!v) return v.diags();
+  return std::optional<toolkit::Verdict>(std::move(*v));
+}
+
+std::vector<std::string> row(const std::string& name, double predicted, double low, double high,
+                             const toolkit::Times& t, const std::string& bound, const std::optional<toolkit::Span>& calibrated) {
+  std::vector<std::string> out = {shortened(name, 32),
+                                  duration(predicted),
+                                  duration(low) + " .. " + duration(high),
+                                  duration(t.median),
+                                  percent(toolkit::prediction_error(predicted, t.median)),
+                                  bound};
+  if (!calibrated) return out;
+  const std::string more[] = {duration(calibrated->seconds), duration(calibrated->low) + " .. " + duration(calibrated->high),
+                              percent(toolkit::prediction_error(calibrated->seconds, t.median))};
+  out.insert(out.end(), std::begin(more), std::end(more));
+  return out;
+}
+
+void print_verdict(const toolkit::Verdict& v) {
+  fmt::print("{}: {} values against {}, max relative error {:.2g}",
+             v.verified ? "verified" : "WRONG", v.values, v.against, v.max_relative_error);
+  if (v.wrong > 0) fmt::print(", {} beyond their bound", v.wrong);
+  fmt::print("\n");
+}
+
+void print_recorded(const toolkit::RecordedSummary& r, const toolkit::Times& one_by_one) {
+  fmt::print("recorded and handed over as one: {}, {:.2f} of launches one by one; ", duration(r.measured.median), r.measured.median / one_by_one.median);
+  if (r.predicted)
+    fmt::print("predicted {} ({} .. {}), {}\n", duration(r.predicted->seconds), duration(r.predicted->low), duration(r.predicted->high),
+               percent(toolkit::prediction_error(r.predicted->seconds, r.measured.median)));
+  else
+    fmt::print("not predicted: the profile does not know launch.graph\n");
+}
+
+void print_as_probed(const toolkit::AsProbed& now, int batches) {
+  fmt::print("around it multiply-adds ran at {:.2f}", now.multiply_adds);
+  if (now.handed > 0) fmt::print(", and units read each other's data at {:.2f},", now.handed);
+  fmt::print(" of the profile's rate{}\n", batches > 1 ? fmt::format("; the least disturbed of {} batches", batches) : "");
+}
+
+void print_as_it_ran(const toolkit::Summary& s) {
+  fmt::print("for units as near to each other as they were: predicted {} ({} .. {}), {}; operators are off by {:.1f} % on average, by {:.1f} % as the profile has them\n", duration(s.as_it_ran->seconds),
+             duration(s.as_it_ran->low), duration(s.as_it_ran->high), percent(toolkit::prediction_error(s.as_it_ran->seconds, s.measured.median)), 100 * toolkit::mean_error(s, true),
+             100 * toolkit::mean_error(s, false));
+}
+
+void print_text(const toolkit::Summary& s) {
+  std::vector<std::vector<std::string>> rows = {
+      {"operator", "predicted", "interval", "measured", "error", "bound"}};
+  if (s.calibrated) rows[0].insert(rows[0].end(), {"calibrated", "interval", "error"});
+  for (const toolkit::OperatorSummary& o : s.operators)
+    rows.push_back(row(o.name, o.predicted_s, o.low_s, o.high_s, o.measured, o.bound, o.calibrated));
+  rows.push_back(row("total", s.predicted_s, s.low_s, s.high_s, s.measured, "", s.calibrated));
+  fmt::print("{} on {}\n{}", s.model, s.device, table(rows));
+  fmt::print("measured quartiles {} .. {}; chosen in {}, kernels {}\n", duration(s.measured.low),
+             duration(s.measured.high), duration(s.plan_s),
+             s.build_s > 0 ? "built in " + duration(s.build_s) : "from the cache");
+  if (s.as_probed) print_as_probed(*s.as_probed, s.batches);
+  if (s.as_it_ran) print_as_it_ran(s);
+  if (s.recorded) print_recorded(*s.recorded, s.measured);
+  if (s.verdict) print_verdict(*s.verdict);
+}
+
+using Programs = std::vector<toolkit::ProgramVerdict>;
+
+void print_programs(const Programs& programs) {
+  std::vector<std::vector<std::string>> rows = {
+      {"program", "values", "wrong", "max relative error"}};
+  for (const toolkit::ProgramVerdict& p : programs)
+    rows.push_back({shortened(p.program, 48), std::to_string(p.verdict.values),
+                    std::to_string(p.verdict.wrong),
+                    fmt::format("{:.2g}", p.verdict.max_relative_error)});
+  fmt::print("{}", table(rows));
+}
+
+toolkit::Json to_json(const Programs& programs) {
+  toolkit::Json out = toolkit::Json::array();
+  for (const toolkit::ProgramVerdict& p : programs)
+    out.push_back({{"name", p.program},
+                   {"verified", p.verdict.verified},
+                   {"values", p.verdict.values},
+                   {"wrong", p.verdict.wrong},
+                   {"max_relative_error", p.verdict.max_relative_error}});
+  return out;
+}
+
+struct Executed {
+  toolkit::Summary summary;
+  Diags notes;
+};
+
+Result<Executed> execute(const Request& r, const Ready& ready) {
+  Result<toolkit::RunResult> ran = toolkit::run_bundle(ready.bundle, ready.inputs, r.run);
+  if (!ran) return ran.diags();
+  toolkit::report(r.run.progress, 0, 1, "checking");
+  const auto verdict = judge(r, ready, ran->outputs);
+  if (!verdict) return verdict.diags();
+  toolkit::Summary summary = toolkit::summarize(ready.bundle, *ran, *verdict, ready.calibration ? &*ready.calibration : nullptr);
+  if (!r.summary.empty()) {
+    const Diags unwritten = write_text(r.summary, to_json(summary).dump(2) + "\n");
+    if (!unwritten.empty()) return unwritten;
+  }
+  return Executed{std::move(summary), std::move(ran->notes)};
+}
+
+void print(const toolkit::Summary& summary, const Programs& programs, Format format) {
+  if (format == Format::json) {
+    toolkit::Json json = to_json(summary);
+    if (!programs.empty()) json["programs"] = to_json(programs);
+    print_json(json);
+    return;
+  }
+  print_text(summary);
+  if (!programs.empty()) print_programs(programs);
+}
+
+bool all_right(const toolkit::Summary& summary, const Programs& programs) {
+  return (!summary.verdict || summary.verdict->verified) &&
+         std::all_of(programs.begin(), programs.end(),
+                     [](const auto& p) { return p.verdict.verified; });
+}
+
+ExitCode execute_and_print(Request& r, const Ready& ready, Format format, const Context& context) {
+  ProgressLine progress(context);
+  r.run.progress = progress.callback();
+  r.run.cancel = context.cancel;
+  const Result<Executed> executed = execute(r, ready);
+  if (!executed) {
+    progress.clear();
+    return failed(executed.diags(), context);
+  }
+  const Result<Programs> programs =
+      r.check_programs ? toolkit::verify_programs(ready.bundle, r.run) : Programs{};
+  progress.clear();
+  if (!programs) return failed(programs.diags(), context);
+  print_diags(executed->notes);
+  print(executed->summary, *programs, format);
+  return all_right(executed->summary, *programs) ? ExitCode::ok : ExitCode::no;
+}
+
+}  // namespace
+
+ExitCode run_run(const Command& self, std::span<const std::string> arguments,
+                 const Context& context) {
+  Request request;
+  Options options(self);
+  declare(options, request);
+  if (const auto stop = options.parse(arguments)) return *stop;
+  const Result<Ready> ready = prepare(request);
+  if (!ready) return failed(ready.diags(), context);
+  const Result<std::string> device = request.device.empty() ? toolkit::first_device(ready->bundle.api) : request.device;
+  if (device) request.run.device = *device;
+  else if (ready->bundle.no_kernels.empty()) return failed(device.diags(), context, ExitCode::device_unavailable);
+  const Diags fault = device_fault(ready->bundle, request.run.device);
+  if (!fault.empty()) return failed(fault, context, ExitCode::device_unavailable);
+  return execute_and_print(request, *ready, options.format(), context);
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,138 @@
+// assay simulate
+#include "toolkit/simulate.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <system_error>
+
+#include "cli/calibration_option.h"
+#include "cli/command.h"
+#include "cli/console/options.h"
+#include "cli/console/report.h"
+#include "cli/console/table.h"
+#include "support/files/files.h"
+#include "simulator/estimate.h"
+#include "toolkit/estimate_json.h"
+#include "toolkit/profiles.h"
+
+namespace assay::cli {
+namespace {
+
+using toolkit::Json;
+
+struct Request {
+  std::string path, profile, calibration;
+  std::vector<std::string> overrides;
+  bool explain = false;
+  toolkit::SimulateOptions simulate;
+};
+
+void declare(Options& options, Request& r) {
+  options.add_option("PATH", r.path, "a bundle's directory, a plan or a program").required();
+  options.add_option("--profile", r.profile,
+                  "a file, or a name of the library; a bundle's own when not given")
+      .type_name("PROFILE");
+  options.add_option("--api", r.simulate.api, "of the profile; its first when not given")
+      .type_name("NAME");
+  options.add_flag("--cold", r.simulate.cold, "of a program: the caches hold nothing of it");
+  options.add_flag("--recorded", r.simulate.recorded, "launches are recorded and handed over as one");
+  options.add_option("--calibration", r.calibration, "show what it makes of the estimates, too; see `assay calibrate`").type_name("FILE.yaml");
+  options.add_flag("--explain", r.explain, "every term behind each time");
+  options.add_overrides(r.overrides);
+  options.add_format();
+}
+
+struct Simulated {
+  toolkit::Simulation simulation;
+  std::vector<toolkit::Span> calibrated;  // per step; none: no calibration was given
+};
+
+// With what the calibration makes of each step.
+Result<Simulated> calibrated(toolkit::Simulation s, const hwdesc::Profile& profile, const std::string& path) {
+  const Result<toolkit::Calibration> calibration = load_calibration_for(path, profile, s.api);
+  if (!calibration) return calibration.diags();
+  Simulated out{std::move(s), {}};
+  for (size_t i = 0; i < out.simulation.steps.size(); ++i)
+    out.calibrated.push_back(toolkit::calibrated(*calibration, out.simulation.classes[i], out.simulation.estimates[i]));
+  return out;
+}
+
+Result<Simulated> simulate(const Request& r) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(r.path, ignored)) {
+    Diag d = error("there is no such file");
+    d.file = r.path;
+    return d;
+  }
+  if (r.profile.empty() && !directory_exists(r.path))
+    return error("--profile is needed: only a bundle's directory has its own");
+  Result<hwdesc::Profile> profile =
+      r.profile.empty() ? toolkit::profile_of_bundle(r.path) : toolkit::load_profile(r.profile);
+  if (profile) profile = toolkit::apply_overrides(std::move(*profile), r.overrides);
+  if (!profile) return profile.diags();
+  Result<toolkit::Simulation> simulation = toolkit::simulate(r.path, *profile, r.simulate);
+  if (!simulation) return simulation.diags();
+  if (r.calibration.empty()) return Simulated{std::move(*simulation), {}};
+  return calibrated(std::move(*simulation), *profile, r.calibration);
+}
+
+Json to_json(const toolkit::Span& s) { return {{"seconds", s.seconds}, {"low", s.low}, {"high", s.high}}; }
+
+Json to_json(const Simulated& simulated) {
+  const toolkit::Simulation& s = simulated.simulation;
+  Json steps = Json::array();
+  for (size_t i = 0; i < s.steps.size(); ++i) {
+    Json step = {{"name", s.steps[i]}};
+    step.update(toolkit::to_json(s.estimates[i]));
+    if (!simulated.calibrated.empty()) step["calibrated"] = to_json(simulated.calibrated[i]);
+    steps.push_back(std::move(step));
+  }
+  Json total = toolkit::to_json(s.total);
+  if (!simulated.calibrated.empty()) total["calibrated"] = to_json(toolkit::sum_of(simulated.calibrated));
+  return {{"name", s.name}, {"profile", s.profile}, {"total", total}, {"steps", steps}};
+}
+
+std::string interval(double low, double high) { return duration(low) + " .. " + duration(high); }
+
+std::vector<std::string> row(const std::string& name, const model::Estimate& e, const toolkit::Span* calibrated) {
+  const double gflops = e.seconds > 0 ? e.flops / e.seconds * 1e-9 : 0;
+  std::vector<std::string> out = {shortened(name, 32), duration(e.seconds), interval(e.low, e.high), fmt::format("{:.1f}", gflops), e.bound};
+  if (calibrated != nullptr) out.insert(out.end(), {duration(calibrated->seconds), interval(calibrated->low, calibrated->high)});
+  return out;
+}
+
+void print_text(const Simulated& simulated, bool explain) {
+  const toolkit::Simulation& s = simulated.simulation;
+  std::vector<std::vector<std::string>> rows = {
+      {"step", "estimate", "interval", "Gflop/s", "bound"}};
+  const bool both = !simulated.calibrated.empty();
+  if (both) rows[0].insert(rows[0].end(), {"calibrated", "interval"});
+  for (size_t i = 0; i < s.steps.size(); ++i) rows.push_back(row(s.steps[i], s.estimates[i], both ? &simulated.calibrated[i] : nullptr));
+  const toolkit::Span total = toolkit::sum_of(simulated.calibrated);
+  if (s.steps.size() > 1) rows.push_back(row("total", s.total, both ? &total : nullptr));
+  fmt::print("{} on {}\n{}", s.name, s.profile, table(rows));
+  if (!explain) return;
+  for (size_t i = 0; i < s.steps.size(); ++i)
+    fmt::print("\n{}\n{}", s.steps[i], simulator::explain(s.estimates[i]));
+}
+
+}  // namespace
+
+ExitCode run_simulate(const Command& self, std::span<const std::string> arguments,
+                      const Context& context) {
+  Request request;
+  Options options(self);
+  declare(options, request);
+  if (const auto stop = options.parse(arguments)) return *stop;
+  const Result<Simulated> simulation = simulate(request);
+  if (!simulation) return failed(simulation.diags(), context);
+  if (options.format() == Format::json)
+    print_json(to_json(*simulation));
+  else
+    print_text(*simulation, request.explain);
+  print_diags(simulation->simulation.notes);
+  return ExitCode::ok;
+}
+
+}  // namespace assay::cli

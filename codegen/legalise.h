@@ -1,0 +1,14 @@
+// A kernel in the terms its dialect has: vectors wider than it can spell are split, operations it
+// lacks are written with others. Internal to codegen.
+#pragma once
+
+#include "support/result.h"
+#include "codegen/dialect.h"
+#include "ir/kernel.h"
+
+namespace assay::codegen {
+
+// Errors: lanes that neither are spelled nor split into lanes that are.
+Result<ir::Kernel> legalise(const ir::Kernel& kernel, const Dialect& dialect);
+
+}  // namespace assay::codegen

@@ -1,0 +1,45 @@
+// Graph -> Plan, asking only the model. One function that reads as its list of passes:
+// simplify -> fold -> absorb -> layout -> fuse -> construct -> place -> schedule.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "support/result.h"
+#include "hwdesc/target.h"
+#include "ir/graph.h"
+#include "ir/plan.h"
+#include "model/estimate.h"
+
+namespace assay::compiler {
+
+struct Options {
+  int keep = 2;               // best programs per tile-graph that are lowered and counted again
+  std::function<void(int done, int total, const std::string& what)> progress;  // may be empty
+  const std::atomic<bool>* cancel = nullptr;
+};
+
+struct Compiled {
+  ir::Plan plan;
+  // Logical row-major values of the plan's constant tensors, by position in plan.tensors (others are
+  // empty): the toolkit packs them into their layouts.
+  std::vector<ir::Constant> constants;
+  // Per step, in the state the caches are in at that point; and the whole plan (terms summed).
+  std::vector<model::Estimate> estimates;
+  model::Estimate total;
+  // What was considered, for people: programs evaluated and how many were left out and why.
+  int64_t evaluated = 0, pruned = 0;
+};
+
+// Errors: a node that no program can compute (named), cancelled, a target without the numbers the
+// model needs.
+Result<Compiled> compile(const ir::Graph& graph, const hwdesc::Target& target, const Options& options);
+
+// The tensor expression of `matmul m=1000 n=777 k=513` and its like: one-operator graphs with
+// inputs for all operands (weights of convolutions are constants filled by a counter-based
+// generator). Errors: unknown operator (names those there are), unknown or missing parameter.
+Result<ir::Graph> parse_operator(const std::string& text);
+
+}  // namespace assay::compiler

@@ -1,0 +1,67 @@
+// Cast and CastLike: of constants exactly, else as a formula on f32 elements.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/import/indexing.h"
+#include "compiler/import/operators.h"
+#include "ir/element.h"
+
+namespace assay::import {
+namespace {
+
+using ir::DType;
+
+void cast_bytes(Context& c, int x, DType to) {
+  const DType from = c.tensor(x).dtype;
+  c.check_constant_size(to, c.shape(x));
+  const std::vector<std::byte>& source = c.bytes(x);
+  const size_t a = static_cast<size_t>(ir::bytes_of(from)), b = static_cast<size_t>(ir::bytes_of(to));
+  std::vector<std::byte> bytes(source.size() / a * b);
+  for (size_t i = 0; i < source.size() / a; ++i) {
+    std::byte* at = bytes.data() + i * b;
+    if (to == DType::boolean)
+      ir::store_integer(to, at, ir::load_element(from, source.data() + i * a) != 0);
+    else if (ir::is_integer(from) && ir::is_integer(to))
+      ir::store_integer(to, at, ir::load_integer(from, source.data() + i * a));
+    else
+      ir::store_element(to, at, ir::load_element(from, source.data() + i * a));
+  }
+  c.bind(0, c.add_constant(to, c.shape(x), std::move(bytes)));
+}
+
+bool is_half(DType t) { return t == DType::f16 || t == DType::bf16; }
+
+// Whether every value of `from` is one of `to`, so that nothing has to be rounded.
+bool holds(DType to, DType from) {
+  if (from == DType::boolean || !is_half(to)) return true;
+  return to == DType::f16 && (from == DType::i8 || from == DType::u8);
+}
+
+void cast(Context& c, DType to) {
+  const int x = c.input(0);
+  const DType from = c.tensor(x).dtype;
+  if (to == from) return c.bind(0, x);
+  if (c.is_constant(x)) return cast_bytes(c, x, to);
+  if (!holds(to, from))
+    refuse(fmt::format("rounding {} to {} at run time is not computed", ir::name_of(from), ir::name_of(to)),
+           "elements are f32 when a program runs; export the model in f32");
+  Expression e = pointwise("cast", c.shape(x), to);
+  e.reads = {plain_read(x, identity_index(c.shape(x).size()))};
+  e.body = ir::read(0);
+  if (to == DType::boolean)
+    e.body = choose(ir::read(0), ir::number(1), ir::number(0));
+  else if (ir::is_integer(to))
+    e.body = wrapped(c, to, ir::is_integer(from) ? ir::read(0) : truncated(ir::read(0)));
+  c.bind(0, c.emit(std::move(e)));
+}
+
+}  // namespace
+
+void import_cast(Context& c) {
+  cast(c, dtype_of(static_cast<int>(std::clamp<int64_t>(c.int_attribute("to", 0), -1, 1000))));
+}
+
+void import_cast_like(Context& c) { cast(c, c.tensor(c.input(1)).dtype); }
+
+}  // namespace assay::import

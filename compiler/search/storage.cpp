@@ -1,0 +1,79 @@
+#include "compiler/search/storage.h"
+
+#include <algorithm>
+#include <map>
+
+#include "compiler/passes/place.h"
+
+namespace assay::compiler {
+
+namespace {
+
+bool contains(const std::vector<int>& v, int x) { return std::find(v.begin(), v.end(), x) != v.end(); }
+
+// Tensors of the graph that a chain reads or writes in memory.
+std::vector<int> touched(const ChainGraph& chain) {
+  std::vector<int> out;
+  for (size_t t = 0; t < chain.tensors.size(); ++t) {
+    const int local = static_cast<int>(t);
+    if (chain.graph.tensors[t].constant >= 0 || contains(chain.graph.inputs, local) || contains(chain.graph.outputs, local))
+      out.push_back(chain.tensors[t]);
+  }
+  return out;
+}
+
+// The tensors that own storage, in the order in which the plan gets to know them.
+std::vector<int> owners(const Problems& problems) {
+  std::vector<int> out;
+  const auto use = [&](int t) {
+    const int owner = problems.storage[static_cast<size_t>(t)];
+    if (!contains(out, owner)) out.push_back(owner);
+  };
+  for (int t : problems.laid.graph.inputs) use(t);
+  for (int t : problems.laid.graph.outputs) use(t);
+  for (const TileGraph& part : problems.tile_graphs)
+    for (int t : touched(part.chain)) use(t);
+  return out;
+}
+
+}  // namespace
+
+ir::PlanTensor plan_tensor(const LaidOut& laid, int t, const ir::Layout& layout) {
+  const ir::Tensor& source = laid.graph.tensors[static_cast<size_t>(t)];
+  ir::PlanTensor out;
+  out.name = source.name;
+  out.dtype = source.dtype;
+  out.shape = source.shape;
+  out.layout = layout;
+  out.kind = source.constant >= 0               ? ir::TensorKind::constant
+             : contains(laid.graph.inputs, t)  ? ir::TensorKind::input
+             : contains(laid.graph.outputs, t) ? ir::TensorKind::output
+                                               : ir::TensorKind::temporary;
+  out.zeroed = ir::is_padded(layout);
+  return out;
+}
+
+std::vector<simulator::Range> ranges_of(const Problems& problems) {
+  const std::vector<int> owner = owners(problems);
+  std::map<int, int> id;
+  ir::Plan plan;  // without programs: placing looks at tensors and steps
+  for (int t : owner) {
+    id[t] = static_cast<int>(plan.tensors.size());
+    plan.tensors.push_back(plan_tensor(problems.laid, t, problems.laid.layouts[static_cast<size_t>(t)]));
+  }
+  for (const TileGraph& part : problems.tile_graphs) {
+    ir::Step step;
+    for (int t : touched(part.chain)) step.arguments.push_back(id.at(problems.storage[static_cast<size_t>(t)]));
+    plan.steps.push_back(std::move(step));
+  }
+  place(plan);
+  std::vector<simulator::Range> out(problems.storage.size());
+  for (size_t t = 0; t < out.size(); ++t) {
+    const auto found = id.find(problems.storage[t]);
+    if (found == id.end()) continue;
+    out[t] = simulator::range_of(plan, plan.tensors[static_cast<size_t>(found->second)]);
+  }
+  return out;
+}
+
+}  // namespace assay::compiler

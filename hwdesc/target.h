@@ -1,0 +1,42 @@
+// Target = a profile, one of its apis, and that api's dialect capabilities: what a program is
+// lowered and estimated for. All that `lower model simulator compiler` know of a chip.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/result.h"
+#include "hwdesc/profile.h"
+
+namespace assay::hwdesc {
+
+// Typed capabilities of a kernel language, from dialects/<name>.yaml (`capabilities:`).
+struct DialectCapabilities {
+  std::string name;
+  std::vector<int> vector_widths;      // explicit vectors it can spell, in elements; {1} for SIMT C
+  bool group_barrier = false;          // lanes of one group can meet
+  bool group_memory = false;           // memory shared by a group
+  bool prefetch = false;               // software prefetch
+  std::vector<std::string> math;       // exp, tanh, ... it can spell
+  std::vector<std::string> dtypes;     // element types it can store
+  std::vector<std::string> lanes;      // styles of lanes it prints for: simd, simt; empty: any
+  bool known = false;                  // false: no dialect file: programs are predicted, not printed
+};
+
+struct Target {
+  Profile profile;
+  Api api;
+  DialectCapabilities dialect;
+};
+
+// Threads that a wave's vectors are dealt to: the lanes of the narrowest mode where lanes are threads, else 1.
+int threads_of(const Target& target);
+
+// Text of a dialect file by name; nullptr-like empty string when there is none.
+// Errors: the api is not in the profile (names those that are), or its dialect file is wrong.
+// `api_name` empty: the only api, or the first.
+Result<Target> select_target(const Profile& profile, std::string_view api_name,
+                             std::string_view dialect_yaml);
+
+}  // namespace assay::hwdesc

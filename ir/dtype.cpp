@@ -1,0 +1,54 @@
+#include "ir/dtype.h"
+
+#include <array>
+
+#include "support/check.h"
+
+namespace assay::ir {
+namespace {
+
+struct Row {
+  DType dtype;
+  int bytes;
+  std::string_view name;
+  DType number;
+  int numbers = 1;
+};
+
+constexpr std::array<Row, 11> kTypes = {{{DType::f32, 4, "f32", DType::f32},
+                                         {DType::f64, 8, "f64", DType::f64},
+                                         {DType::f16, 2, "f16", DType::f16},
+                                         {DType::bf16, 2, "bf16", DType::bf16},
+                                         {DType::i8, 1, "i8", DType::i8},
+                                         {DType::u8, 1, "u8", DType::u8},
+                                         {DType::i32, 4, "i32", DType::i32},
+                                         {DType::i64, 8, "i64", DType::i64},
+                                         {DType::boolean, 1, "bool", DType::boolean},
+                                         {DType::f16x2, 4, "f16x2", DType::f16, 2},
+                                         {DType::bf16x2, 4, "bf16x2", DType::bf16, 2}}};
+
+const Row& row_of(DType t) {
+  const size_t i = static_cast<size_t>(t);
+  ASSAY_CHECK(i < kTypes.size() && kTypes[i].dtype == t);
+  return kTypes[i];
+}
+
+}  // namespace
+
+int bytes_of(DType t) { return row_of(t).bytes; }
+int numbers_in(DType t) { return row_of(t).numbers; }
+DType number_type(DType t) { return row_of(t).number; }
+std::string_view name_of(DType t) { return row_of(t).name; }
+
+std::optional<DType> parse_element_type(std::string_view name) {
+  for (const Row& row : kTypes)
+    if (row.name == name) return row.dtype;
+  return std::nullopt;
+}
+
+std::optional<DType> parse_dtype(std::string_view name) {
+  const std::optional<DType> t = parse_element_type(name);
+  return t && numbers_in(*t) == 1 ? t : std::nullopt;
+}
+
+}  // namespace assay::ir

@@ -1,0 +1,162 @@
+// Tensor expressions and graphs of them.
+//
+// A node computes one tensor:   out[i0..i(r-1)] = combine over the reduce axes of body(reads)
+// The first rank(output) axes are spatial, one per output dimension and in that order; the axes
+// after them are reduce axes. Each operand has one quasi-affine Index per dimension over the axes.
+// Matmul, convolutions, pooling, normalisations (several nodes), elementwise, transposes,
+// concatenation (guarded reads) and padding are all this one form.
+// Source: the tensor expressions of Roller (OSDI'22, section 3) with Welder's propagation.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "support/result.h"
+#include "ir/dtype.h"
+#include "ir/index.h"
+
+namespace assay::ir {
+
+struct Axis {
+  std::string name;
+  int64_t extent = 1;
+  bool operator==(const Axis&) const = default;
+};
+
+enum class ScalarOp {
+  read,      // operand `operand`
+  constant,  // `value`
+  axis,      // the value of axis `operand`
+  add, sub, mul, div, max, min, pow,
+  neg, abs, exp, log, sqrt, tanh, erf, floor, ceil,
+  less, equal,      // 1 or 0
+  select,           // args[0] != 0 ? args[1] : args[2]
+};
+
+// The scalar body of a node as a tree.
+struct Scalar {
+  ScalarOp op = ScalarOp::constant;
+  int operand = -1;
+  double value = 0;
+  std::vector<Scalar> args;
+  bool operator==(const Scalar&) const = default;
+};
+
+Scalar read(int operand);
+Scalar number(double value);
+Scalar apply(ScalarOp op, std::vector<Scalar> args);
+
+// A position that another read of the node holds, as a whole number known only at run time. Negative
+// ones count from the end; where it still lies outside, the read gives its `fill`.
+struct Lookup {
+  int dim = -1;              // of the tensor that is read; the Index there is 0
+  int read = -1;             // of the node; looks nothing up itself
+  bool operator==(const Lookup&) const = default;
+};
+
+struct Read {
+  int tensor = -1;
+  std::vector<Index> index;  // per dimension of the tensor, over the node's axes
+  bool guarded = false;      // index may leave the tensor: such reads give `fill`
+  double fill = 0;
+  std::optional<Lookup> lookup = {};
+  bool operator==(const Read&) const = default;
+};
+
+enum class Combiner { none, sum, product, max, min };  // none: there are no reduce axes
+
+// What the reduction starts from: 0, 1, -inf, +inf.
+double identity_of(Combiner c);
+
+struct Node {
+  std::string name;
+  std::string op;            // for display and op classes: matmul, conv, depthwise, pool, add, relu
+  std::vector<Axis> axes;    // spatial first
+  int output = -1;           // tensor
+  std::vector<Read> reads;
+  Scalar body;
+  Combiner combine = Combiner::none;
+  bool operator==(const Node&) const = default;
+};
+
+struct Tensor {
+  std::string name;
+  DType dtype = DType::f32;
+  std::vector<int64_t> shape;
+  int constant = -1;         // index into Graph::constants; -1: not a constant
+  bool operator==(const Tensor&) const = default;
+};
+
+struct Constant {
+  std::vector<std::byte> bytes;  // row-major, little-endian, of the tensor's dtype
+  bool operator==(const Constant&) const = default;
+};
+
+struct Graph {
+  Graph();  // defined once: what the compiler makes of all these members is large
+  Graph(const Graph&);
+  Graph(Graph&&) noexcept;
+  Graph& operator=(const Graph&);
+  Graph& operator=(Graph&&) noexcept;
+  ~Graph();
+  bool operator==(const Graph&) const;
+
+  std::string name;
+  std::vector<Tensor> tensors;
+  std::vector<Node> nodes;       // in topological order
+  std::vector<int> inputs, outputs;
+  std::vector<Constant> constants;
+};
+
+int64_t elements(const Tensor& t);
+
+// Does the body use read `read`? Those it does not use hold positions for others.
+bool is_used(const Node& n, int read);
+// How often operations of the body take it, a square of it twice; what one takes twice and is computed is computed once.
+int uses_of(const Node& n, int read);
+// Does the element that read `read` gives change with `axis`, through a lookup or not?
+bool moves_with(const Node& n, int read, int axis);
+// The position that a looked-up value stands for among `extent`; nullopt: outside.
+std::optional<int64_t> position_of(double value, int64_t extent);
+
+int spatial_count(const Graph& g, const Node& n);   // = rank of its output
+bool is_reduce(const Graph& g, const Node& n, int axis);
+
+// The node that writes a tensor, or -1 (inputs, constants).
+int producer_of(const Graph& g, int tensor);
+// Nodes that read a tensor, in order, each once.
+std::vector<int> consumers_of(const Graph& g, int tensor);
+
+// Multiply-adds (or combiner applications) and scalar operations of a node.
+double points_of(const Node& n);            // product of all extents
+double flops_of(const Graph& g, const Node& n);  // 2 * points for multiply-add bodies
+
+// Which part of each operand an output tile needs: per read, per dimension an inclusive range,
+// clipped to the tensor when the read is guarded. `tile`: per axis the inclusive range of values.
+// The one propagation function (Welder, OSDI'23, section 4.1).
+std::vector<std::vector<Range>> input_regions(const Graph& g, const Node& n, Ranges tile);
+
+// Everything a graph must satisfy: ids in range, axes match output shapes, unguarded reads inside
+// their tensors, topological order, no tensor written twice. Each fault names its node.
+Diags verify(const Graph& g);
+
+// The naive reference: every tensor's value in float64, by interpreting the expressions; shares
+// nothing with lowering. `inputs` by position of Graph::inputs, row-major. Result: per tensor id
+// (constants included). >= 100 M multiply-adds a second for matmul-like bodies.
+Result<std::vector<std::vector<double>>> evaluate(const Graph& g,
+                                                  std::span<const std::vector<float>> inputs);
+
+// Canonical text; parse(print(g)) == g except for constants' bytes, which are named by their hash
+// and size (`attach` them with Graph::constants afterwards).
+std::string print_graph(const Graph& g);
+Result<Graph> parse_graph(std::string_view text, std::string_view file);
+
+// One node's expression on one line, for people:
+//   conv1[n,o,y,x] = sum(c,r,s) X[n, c, 2*y + r - 3, 2*x + s - 3] * W[o, c, r, s]
+std::string print_node(const Graph& g, const Node& n);
+
+}  // namespace assay::ir

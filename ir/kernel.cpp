@@ -1,0 +1,188 @@
+// The readable listing of a loop kernel, and its hash. The listing names everything a kernel holds
+// (exact digits included), so its hash identifies the kernel.
+#include "ir/kernel.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "support/hash.h"
+
+namespace assay::ir {
+
+Kernel::Kernel() = default;
+Kernel::Kernel(const Kernel&) = default;
+Kernel::Kernel(Kernel&&) noexcept = default;
+Kernel& Kernel::operator=(const Kernel&) = default;
+Kernel& Kernel::operator=(Kernel&&) noexcept = default;
+Kernel::~Kernel() = default;
+bool Kernel::operator==(const Kernel&) const = default;
+namespace {
+
+struct Lister {
+  const Kernel& k;
+  std::string out;
+  int depth = 0;
+
+  void line(const std::string& text) {
+    out += std::string(static_cast<size_t>(2 * depth), ' ') + text + '\n';
+  }
+  std::string at(const Index& i) const { return print(i, k.index_names); }
+  const std::string& buffer(int id) const { return k.buffers.at(static_cast<size_t>(id)).name; }
+  const std::string& reg(int id) const { return k.registers.at(static_cast<size_t>(id)).name; }
+  const std::string& var(int id) const { return k.index_names.at(static_cast<size_t>(id)); }
+
+  std::string regs(const std::vector<int>& ids) const {
+    std::string names;
+    for (const int id : ids) names += (names.empty() ? "" : " ") + reg(id);
+    return "[" + names + "]";
+  }
+  std::string conditions(const std::vector<Condition>& all) const;
+  std::string value(const Value& v) const;
+  void block(const Block& b);
+
+  void list(const For& s);
+  void list(const If& s);
+  void list(const LetIndex& s) { line(fmt::format("let {} = {}", var(s.var), at(s.value))); }
+  void list(const Locate& s) {
+    line(fmt::format("let {} = position of {}[{}] among {}", var(s.var), buffer(s.id), at(s.index), s.extent));
+  }
+  void list(const Assign& s) { line(fmt::format("{} = {}", reg(s.reg), value(s.value))); }
+  void list(const Declare& s);
+  void list(const Store& s);
+  void list(const Prefetch& s) { line(fmt::format("prefetch {}[{}]", buffer(s.id), at(s.index))); }
+  void list(const Keep& s) { line(fmt::format("keep {}", reg(s.reg))); }
+  void list(const Barrier&) { line("barrier"); }
+  void list(const DeviceBarrier& s) {
+    line(fmt::format("barrier of all groups at {}[{}] until {}, looks {}", buffer(s.id), at(s.index), value(s.all), reg(s.looks)));
+  }
+  void list(const MatrixMultiply& s) {
+    line(fmt::format("{} = {}({} x {} + {})", regs(s.d), k.instructions.at(static_cast<size_t>(s.instruction)).name, regs(s.a), regs(s.b), regs(s.c)));
+  }
+  void list(const AtomicAdd& s) {
+    line(fmt::format("{}{}[{} step {}] += {} in one step", s.reg < 0 ? "" : reg(s.reg) + " = ", buffer(s.id), at(s.index), s.stride, value(s.value)));
+  }
+};
+
+// The words of operations that are listed as calls, in the order of ValueOp from `add` on.
+constexpr const char* kWords[] = {
+    "add", "sub",  "mul",  "div", "max",   "min",  "pow",  "fma",   "neg",    "abs",   "exp",
+    "log", "sqrt", "tanh", "erf", "floor", "ceil", "less", "equal", "select", "guard", "opaque", "dot"};
+constexpr auto kFirstWord = static_cast<size_t>(ValueOp::add);
+static_assert(kFirstWord + std::size(kWords) == static_cast<size_t>(ValueOp::dot) + 1);
+
+const char* word(ValueOp op) { return kWords[static_cast<size_t>(op) - kFirstWord]; }
+
+std::string shape(DType t, int lanes) {
+  return lanes == 1 ? std::string(name_of(t)) : fmt::format("{}x{}", name_of(t), lanes);
+}
+
+std::string Lister::conditions(const std::vector<Condition>& all) const {
+  std::string text;
+  for (const Condition& c : all)
+    text +=
+        fmt::format("{}{} <= {} <= {}", text.empty() ? "" : " and ", c.low, at(c.index), c.high);
+  return text.empty() ? "true" : text;
+}
+
+std::string Lister::value(const Value& v) const {
+  const auto fill = [&] {
+    return v.count == v.lanes ? "" : fmt::format(" for {} else {}", v.count, v.number);
+  };
+  switch (v.op) {
+    case ValueOp::constant:
+      return fmt::format("{}({})", shape(v.dtype, v.lanes), v.number);
+    case ValueOp::reg:
+      return reg(v.id);
+    case ValueOp::load:
+      return fmt::format("{} {}[{}]{}", shape(v.dtype, v.lanes), buffer(v.id), at(v.index), fill());
+    case ValueOp::splat:
+      return fmt::format("splat{} {}[{}]", v.lanes, buffer(v.id), at(v.index));
+    case ValueOp::gather:
+      return fmt::format("{} {}[{} step {}]{}", shape(v.dtype, v.lanes), buffer(v.id), at(v.index),
+                         v.stride, fill());
+    case ValueOp::indirect:
+      return fmt::format("{} {}[{}{}]", shape(v.dtype, v.lanes), buffer(v.id), value(v.args.at(0)), v.args.size() > 1 ? ", " + value(v.args[1]) : "");
+    case ValueOp::lane_index:
+      return fmt::format("{} lanes({} step {})", shape(v.dtype, v.lanes), at(v.index), v.stride);
+    default:
+      break;
+  }
+  std::string text = word(v.op);
+  text += '(';
+  if (v.op == ValueOp::guard) text += conditions(v.conditions) + " ? ";
+  for (size_t i = 0; i < v.args.size(); ++i) text += (i ? ", " : "") + value(v.args[i]);
+  return text + ')';
+}
+
+void Lister::block(const Block& b) {
+  ++depth;
+  for (const Stmt& s : b) std::visit([&](const auto& node) { list(node); }, s.node);
+  --depth;
+}
+
+void Lister::list(const For& s) {
+  std::string limit = std::to_string(s.limit);
+  for (const Index& b : s.bounds) limit = fmt::format("min({}, {})", limit, at(b));
+  line(fmt::format("for {} < {}{}", var(s.var), limit,
+                   s.unroll ? fmt::format(" unroll {}", s.unroll) : ""));
+  block(s.body);
+}
+
+void Lister::list(const If& s) {
+  line("if " + conditions(s.conditions));
+  block(s.then_body);
+  if (s.else_body.empty()) return;
+  line("else");
+  block(s.else_body);
+}
+
+void Lister::list(const Declare& s) {
+  std::string names;
+  for (const int id : s.regs) {
+    const Register& r = k.registers.at(static_cast<size_t>(id));
+    names += fmt::format("{}{}: {}", names.empty() ? "" : ", ", r.name, shape(r.dtype, r.lanes));
+  }
+  line("registers " + names);
+}
+
+void Lister::list(const Store& s) {
+  std::string how;
+  if (s.stride != 1) how += fmt::format(" step {}", s.stride);
+  if (s.count != s.value.lanes) how += fmt::format(" for {}", s.count);
+  if (s.hint != CacheHint::none) how += s.hint == CacheHint::stream ? " stream" : " bypass";
+  line(fmt::format("{}[{}]{} = {}", buffer(s.id), at(s.index), how, value(s.value)));
+}
+
+std::string space_of(const Buffer& b) {
+  if (b.space == Space::image) return fmt::format("image of {} in rows of {} ", b.texel, b.row);
+  return b.space == Space::constant ? "constant " : "";
+}
+
+}  // namespace
+
+std::string print_kernel(const Kernel& k) {
+  Lister l{k, {}, 0};
+  l.line(fmt::format("kernel {}, {} groups{}", k.name, k.groups, k.waves > 1 ? fmt::format(" of {} waves", k.waves) : ""));
+  ++l.depth;
+  for (const Buffer& b : k.buffers)
+    l.line(fmt::format("{}{} {}: {}[{}]{}", space_of(b), b.scope == Scope::scratch ? "scratch" : "buffer", b.name,
+                       name_of(b.dtype), b.elements, b.written ? " written" : ""));
+  for (const MatrixInstruction& i : k.instructions) l.line("instruction " + print(i));
+  --l.depth;
+  l.block(k.body);
+  return std::move(l.out);
+}
+
+// Names may repeat, numbers do not.
+std::string hash_of(const Kernel& k) {
+  Kernel numbered = k;
+  for (size_t i = 0; i < k.buffers.size(); ++i) numbered.buffers[i].name += fmt::format("#{}", i);
+  for (size_t i = 0; i < k.index_names.size(); ++i)
+    numbered.index_names[i] += fmt::format("#{}", i);
+  for (size_t i = 0; i < k.registers.size(); ++i)
+    numbered.registers[i].name += fmt::format("#{}", i);
+  return hash_hex(print_kernel(numbered));
+}
+
+}  // namespace assay::ir

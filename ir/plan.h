@@ -1,0 +1,64 @@
+// Plan: what to run for a whole graph: programs, tensors with layout and place, steps and their
+// schedule. No estimates in it (they live beside it in the bundle).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "support/result.h"
+#include "ir/program.h"
+
+namespace assay::ir {
+
+enum class TensorKind { input, output, constant, temporary };
+
+// Offsets are bytes: constants inside the weights file, all others inside one arena.
+struct PlanTensor {
+  std::string name;
+  DType dtype = DType::f32;
+  std::vector<int64_t> shape;     // logical
+  Layout layout;
+  TensorKind kind = TensorKind::temporary;
+  int64_t offset = 0;
+  int64_t bytes = 0;              // of the storage, padding included
+  // A padded tensor whose padding must hold zeros: the runtime clears it when it is placed, and
+  // placement gives it storage that nothing else writes.
+  bool zeroed = false;
+  bool operator==(const PlanTensor&) const = default;
+};
+
+// Groups [begin, end) of a step on virtual execution unit `unit` (Rammer, OSDI'20, section 3.1:
+// vEUs; here the pool's workers).
+struct Queue {
+  int unit = 0;
+  int64_t begin = 0, end = 0;
+  bool operator==(const Queue&) const = default;
+};
+
+// One launch; a barrier over all units stands after every step.
+struct Step {
+  std::string name;               // the anchor's name in the model
+  int program = -1;
+  std::vector<int> arguments;     // plan tensors, in the order of arguments_of(program); in another
+                                  // shape where both are row-major and have as many elements
+  std::vector<Queue> queues;
+  bool operator==(const Step&) const = default;
+};
+
+struct Plan {
+  std::string name;
+  int units = 1;                  // vEUs the schedule is made for
+  std::vector<PlanTensor> tensors;
+  std::vector<Program> programs;  // distinct
+  std::vector<Step> steps;
+  int64_t arena_bytes = 0, weights_bytes = 0;
+  bool operator==(const Plan&) const = default;
+};
+
+Diags verify(const Plan& p);
+std::string print_plan(const Plan& p);
+Result<Plan> parse_plan(std::string_view text, std::string_view file);
+std::string hash_of(const Plan& p);
+
+}  // namespace assay::ir

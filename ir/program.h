@@ -1,0 +1,83 @@
+// rProgram: how one tile-graph is computed, as tiles per memory level from the group's tile down to
+// registers (Roller, OSDI'22, section 3.2), with staging, layouts and a vector axis.
+//
+// A Program is self-contained: it carries the small graph it computes (the anchor node and the
+// nodes chained to it by register edges, Welder's tile-graph with hand-over level `registers`), so
+// that two layers of one shape are one program and one kernel.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "support/result.h"
+#include "ir/graph.h"
+#include "ir/layout.h"
+
+namespace assay::ir {
+
+// A tile: an extent per axis of the anchor (rTile), walked inside the enclosing tile by loops in
+// `order` (axes, outermost first). An extent is a multiple of the next inner tile's extent, or the
+// whole axis (then the last inner tile may be partial). Axes missing in `order` are not walked
+// (their extent equals the enclosing tile's).
+struct TileLevel {
+  std::string memory;            // memory level the tile is meant to fit (profile name) | `registers`
+  std::vector<int64_t> extent;   // per axis of the anchor
+  std::vector<int> order;
+  bool operator==(const TileLevel&) const = default;
+};
+
+// An operand of the anchor copied at the start of tile `level` into scratch of its own layout
+// (panel packing on a CPU, shared memory on a GPU). `layout` is over the tile's region of the
+// operand, whose shape is the operand's index ranges over the tile.
+struct Staging {
+  int read = -1;                 // which read of the anchor
+  int level = 0;                 // index into Program::tiles
+  Layout layout;
+  bool operator==(const Staging&) const = default;
+};
+
+// An edge inside the tile-graph: the tile is handed over at a level (`registers` here; explicit
+// memories later).
+struct InnerEdge {
+  int producer = 0, consumer = 0;  // positions in graph.nodes
+  std::string level = "registers";
+  bool operator==(const InnerEdge&) const = default;
+};
+
+struct Program {
+  std::string name;
+  Graph graph;                     // nodes[0] is the anchor; outputs: exactly one
+  std::vector<InnerEdge> edges;    // in topological order
+  std::vector<Layout> layouts;     // per tensor of `graph`; inner tensors' are ignored
+  std::vector<TileLevel> tiles;    // tiles[0]: one group's tile; back(): the register tile
+  int vector_axis = -1;            // spatial axis along which lanes lie; -1: scalar code
+  int vector_width = 1;            // elements per vector
+  std::vector<Staging> staging;
+  int prefetch = 0;                // reduce steps ahead to prefetch the vector operand; 0: none
+  int pipeline_stages = 1;
+  int split_k = 1;
+  // Waves per axis that compute a group's register tiles side by side, each keeping its accumulators
+  // while the group's reduction goes on; empty: one worker walks all tiles.
+  std::vector<int> workers;
+  std::string instruction;         // matrix instruction, empty: none
+  bool operator==(const Program&) const = default;
+};
+
+// External tensors in the order of kernel arguments: inputs by id, the output last.
+std::vector<int> arguments_of(const Program& p);
+
+// How many tiles of level `level` there are along `axis` in the whole iteration space.
+int64_t tile_count(const Program& p, int level, int axis);
+int64_t group_count(const Program& p);
+
+// Structure only (ids, multiples, order permutations, one staging per read); what a target allows
+// is lower's `legal`.
+Diags verify(const Program& p);
+
+// YAML; parse(print(p)) == p; canonical bytes.
+std::string print_program(const Program& p);
+Result<Program> parse_program(std::string_view text, std::string_view file);
+std::string hash_of(const Program& p);
+
+}  // namespace assay::ir

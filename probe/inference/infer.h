@@ -1,0 +1,48 @@
+// Observations -> profile: pure functions, so that a profile can be inferred again from recorded
+// curves, without the device. What the observations can not decide becomes `unknown`, with why.
+#pragma once
+
+#include "support/result.h"
+#include "hwdesc/profile.h"
+#include "probe/inference/known.h"
+#include "probe/inference/stats.h"
+#include "probe/observation.h"
+
+namespace assay::probe {
+
+// Errors: nothing to infer from (no clock and no curve).
+Result<hwdesc::Profile> infer(const Observations& all);
+
+// Parts, one file each; they fill in what they are about.
+// identity, clocks, units, apis, tlb
+void infer_machine(const Observations& all, const Known& known, hwdesc::Profile& to);
+// lanes, registers, issue, pipes, operations
+void infer_compute(const Observations& all, const Known& known, hwdesc::Profile& to);
+// operations on other types than f32
+void infer_types(const Observations& all, const Known& known, hwdesc::Profile& to);
+// which way of writing them is the fastest
+void infer_forms(const Observations& all, hwdesc::Profile& to);
+// matrix instructions
+void infer_matrix(const Observations& all, const Known& known, hwdesc::Profile& to);
+// additions in one step
+void infer_atomics(const Observations& all, const Known& known, hwdesc::Profile& to);
+// what is under way at once, registers of threads
+void infer_residency(const Observations& all, const Known& known, hwdesc::Profile& to);
+// how wide waves are, by branches; barriers of a group
+void infer_branches(const Observations& all, const Known& known, hwdesc::Profile& to);
+// barriers among groups
+void infer_barrier(const Observations& all, const Known& known, hwdesc::Profile& to);
+// how much code runs at full speed
+void infer_code(const Observations& all, hwdesc::Profile& to);
+// power and energy
+void infer_power(const Observations& all, hwdesc::Profile& to);
+// levels near to far
+void infer_memory(const Observations& all, const Known& known, hwdesc::Profile& to);
+
+// By which rates and latencies are counted: of the clock under multiply-adds, or the sentinel's, or seconds.
+double ticks_per_second(const Observations& all, const Known& known, const Summary& s);
+
+// The usual name of level i of n: l1, l2, ..., dram.
+std::string level_name(size_t i, size_t n);
+
+}  // namespace assay::probe

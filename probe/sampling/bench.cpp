@@ -1,0 +1,306 @@
+#include "probe/sampling/bench.h"
+
+#include <algorithm>
+#include <cmath>
+#include <chrono>
+#include <cstdlib>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "support/diag.h"
+#include "probe/inference/stats.h"
+#include "probe/kernels/code.h"
+#include "probe/kernels/kernels.h"
+
+namespace assay::probe {
+namespace {
+
+constexpr double kWindow = 0.2;
+constexpr double kSentinelSample = 40e-6;  // short: fits between two interruptions
+constexpr size_t kSentinelRuns = 3;
+constexpr const char* kSentinelKey = "sentinel";
+constexpr int64_t kPartBefore = 8;         // such a part of a job runs right before it, where a run's beginning is not like the rest
+constexpr double kLeastOfWanted = 0.5;     // of the length a sample was to have, chosen: a clock that rises is no neighbour
+constexpr int kOverheadRuns = 20, kTimesOfNone = 9;
+// On simulated devices a sample needs no length, since clocks there are exact and noise comes once a launch: of what
+// takes long to simulate rather many short ones. Counted by what is simulated, never by our own clock, so that a
+// seed gives the same samples on every machine.
+constexpr double kSimulatedShorter = 10;
+constexpr int kMostSimulated = 24;
+constexpr int64_t kLittleWork = 1'000'000, kMuchWork = 400'000;  // operations
+constexpr int kAgain = 3;           // times that a doubtful sample is taken again
+constexpr double kEnough = 0.7;     // of the length a sample is to have
+constexpr double kOverheads = 10;   // a sample is at least that many times what launching it takes,
+constexpr double kShortest = 1e-9;  // and never nothing
+
+constexpr int64_t kParameterBytes = 4 << 20, kParameterStep = 64;
+
+// Parameters are floats.
+int64_t in_float(double amount) { return static_cast<int64_t>(static_cast<float>(amount)); }
+
+double read_wall() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+std::string key_of(const std::string& what, const Conditions& at, const Job& job) {
+  std::string key = job.kernel + "|" + what;
+  for (const auto& [name, value] : at) key += "|" + name + "=" + std::to_string(value);
+  return key;
+}
+
+}  // namespace
+
+void fail(const Diags& diags) { throw std::runtime_error(render(diags)); }
+
+namespace {
+
+int64_t largest_buffer_of(const runtime::DeviceInfo& device) {
+  const int64_t memory = device.memory_bytes > 0 ? device.memory_bytes : std::numeric_limits<int64_t>::max();
+  const std::string said = device.fact("largest_buffer");
+  return said.empty() ? memory : std::min<int64_t>(memory, std::strtoll(said.c_str(), nullptr, 10));
+}
+
+}  // namespace
+
+Bench::Bench(runtime::Module& module, const std::vector<ir::Kernel>& kernels, const runtime::DeviceInfo& device)
+    : module_(module), threads_(device.threads), simulated_(device.simulated), host_(device.fact("class") != "gpu"),
+      handed_(device.in_sequence && host_ && !simulated_), largest_(largest_buffer_of(device)), foreign_(host_ ? 1 : 0) {
+  for (size_t i = 0; i < kernels.size(); ++i) kernels_[kernels[i].name] = static_cast<int>(i);
+  window_start_ = read_cpu_times();
+  if (threads_) measure_overhead();
+}
+
+// What a launch takes that does nothing. Where units of ours run the groups it is nothing.
+void Bench::measure_overhead() {
+  Job empty;
+  empty.kernel = "nothing";
+  empty.queues = [](int64_t) { return std::vector<ir::Queue>{{0, 0, 1}}; };
+  const runtime::Launch l = launch(empty, 1);
+  double least = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < kOverheadRuns; ++i) least = std::min(least, run({&l, 1}).at(0));
+  overhead_ = least;
+}
+
+int Bench::kernel(const std::string& name) const {
+  const auto it = kernels_.find(name);
+  if (it == kernels_.end()) fail({error("there is no kernel " + name)});
+  return it->second;
+}
+
+int64_t Bench::stack_bytes(const std::string& name) const {
+  for (const runtime::KernelReport& r : module_.reports())
+    if (r.kernel == name) return r.stack_bytes;
+  return -1;
+}
+
+int64_t Bench::code_bytes(const std::string& name) const {
+  for (const runtime::KernelReport& r : module_.reports())
+    if (r.kernel == name) return r.code_bytes;
+  return 0;
+}
+
+int64_t Bench::registers(const std::string& name) const {
+  for (const runtime::KernelReport& r : module_.reports())
+    if (r.kernel == name) return r.registers;
+  return -1;
+}
+
+int Bench::allocate(int64_t bytes) {
+  if (bytes > largest_) fail({error(fmt::format("a buffer of {} bytes is needed, and the device allows {}", bytes, largest_))});
+  const Result<int> buffer = module_.allocate(bytes);
+  if (!buffer) fail(buffer.diags());
+  return *buffer;
+}
+
+// Written once; when the buffer is full it begins anew, since a launch is made right before it runs.
+runtime::BufferRange Bench::place(const std::vector<double>& parameters) {
+  if (parameters_ < 0) parameters_ = allocate(kParameterBytes);
+  const auto found = placed_.find(parameters);
+  if (found != placed_.end()) return {parameters_, found->second};
+  const std::vector<float> values(parameters.begin(), parameters.end());
+  const auto bytes = static_cast<int64_t>(values.size() * sizeof(float));
+  if (parameters_end_ + std::max(bytes, kParameterStep) > kParameterBytes) {
+    placed_.clear();
+    parameters_end_ = 0;
+  }
+  const runtime::BufferRange at{parameters_, parameters_end_};
+  module_.write(at, std::as_bytes(std::span(values)));
+  placed_[parameters] = at.offset;
+  parameters_end_ += (bytes + kParameterStep - 1) / kParameterStep * kParameterStep;
+  return at;
+}
+
+runtime::Launch Bench::launch(const Job& job, int64_t amount) {
+  if (job.queues) return {kernel(job.kernel), job.arguments, job.queues(amount)};
+  runtime::Launch l{kernel(job.kernel), job.arguments, {}};
+  l.arguments.push_back(place(job.parameters ? job.parameters(amount) : std::vector<double>{static_cast<double>(amount)}));
+  if (threads_) l.queues.push_back({0, 0, job.groups});
+  else
+    for (int u = 0; u < job.groups; ++u) l.queues.push_back({job.first_unit + u, u, u + 1});
+  return l;
+}
+
+runtime::RunTimes Bench::run_once(std::span<const runtime::Launch> launches) {
+  const double start = read_wall();
+  Result<runtime::RunTimes> times = module_.run(launches, {});
+  const double outside = read_wall() - start;
+  if (!times) fail(times.diags());
+  const std::vector<double>& said = simulated_ ? times->steps.at(0) : times->busy.at(0);  // a simulated total counts steps
+  clocks_ = {std::accumulate(said.begin(), said.end(), 0.0), simulated_ ? times->total.at(0) : outside,
+             static_cast<int>(launches.size()), simulated_};
+  worst_ = std::max(worst_, belief_in(clocks_));
+  executed_ += times->executed;
+  return std::move(times).value();
+}
+
+Result<double> Bench::run_recorded(std::span<const runtime::Launch> launches) {
+  runtime::RunOptions options;
+  options.warm_up = 1;
+  options.recorded = true;
+  const auto times = module_.run(launches, options);
+  if (!times) return times.diags();
+  clocks_ = {times->total.at(0), times->total.at(0), 1, true};  // there is no other clock to hold it against
+  return times->total.at(0);
+}
+
+double Bench::run_waited_for(std::span<const runtime::Launch> launches) {
+  const double started = read_wall();
+  const double total = run_once(launches).total.at(0);
+  return simulated_ ? total : read_wall() - started;
+}
+
+std::vector<double> Bench::run(std::span<const runtime::Launch> launches) {
+  std::vector<double> seconds = run_once(launches).busy.at(0);
+  for (double& s : seconds) s = std::max(s - overhead_, kShortest);
+  return seconds;
+}
+
+double Bench::time_of_none(const Job& job) {
+  const runtime::Launch none = launch(job, 0);
+  std::vector<double> times;
+  for (int i = 0; i < kTimesOfNone; ++i) times.push_back(run({&none, 1}).at(0));
+  return quantile(std::move(times), 0.5);
+}
+
+std::vector<double> Bench::run_steps(std::span<const runtime::Launch> launches) {
+  return run_once(launches).steps.at(0);
+}
+
+double Bench::target_of(const Job& job) const {
+  const double wanted = simulated_ && (threads_ || !job.settles) ? job.target_s / kSimulatedShorter : job.target_s;
+  return std::max(wanted, kOverheads * overhead_) + kOverheads * job.before;
+}
+
+int64_t Bench::amount_for(const std::string& key, const Job& job) {
+  if (const auto it = amounts_.find(key); it != amounts_.end()) return it->second;
+  const double target = target_of(job);
+  const int64_t most = most_of(job);
+  int64_t amount = 1;
+  for (int tries = 0; tries < 40 && amount < most; ++tries) {
+    const runtime::Launch l = launch(job, amount);
+    const int64_t executed = executed_;
+    double t = run({&l, 1}).at(0);
+    if (!simulated_) t = std::min(t, run({&l, 1}).at(0));  // an interrupted run would cut samples short
+    if (t >= kEnough * target) break;
+    const double affordable = static_cast<double>(kMuchWork) / static_cast<double>(std::max<int64_t>(1, executed_ - executed));
+    if (simulated_ && affordable < 1.5) break;
+    double most_at_once = t < 20e-6 ? 16.0 : 200.0;
+    if (simulated_) most_at_once = std::min(most_at_once, affordable);
+    const double factor = std::clamp(target / std::max(t, 1e-9), 1.3, most_at_once);
+    amount = std::min(most, in_float(std::ceil(static_cast<double>(amount) * factor)));
+  }
+  return amounts_[key] = amount;
+}
+
+Job Bench::sentinel_job(int units, double target_s) const {
+  Job job;
+  job.kernel = "sentinel";
+  job.groups = units;
+  job.work = kSentinelSteps;
+  job.most = kMaxIterations;
+  job.target_s = target_s;
+  return job;
+}
+
+void Bench::look_at_others() {
+  if (!host_) return;
+  const CpuTimes now = read_cpu_times();
+  if (now.wall - window_start_.wall < kWindow) return;
+  foreign_ = foreign_share(window_start_, now);
+  window_start_ = now;
+}
+
+// What is doubtful to the end is a host that others keep: all of the sample is.
+double Bench::believed(const std::function<double()>& run, double& waiting) {
+  for (int again = 0;; ++again) {
+    const CpuTimes before = simulated_ ? CpuTimes{} : read_cpu_times();
+    worst_ = Belief::good;
+    const double out = run();
+    waiting = simulated_ ? 0 : worst_ == Belief::good ? kept_waiting(before, read_cpu_times()) : 1;
+    if (worst_ == Belief::good || (again == kAgain && worst_ == Belief::doubtful)) return out;
+    if (again == kAgain) fail({error(kNoTrust + (": " + text_of(clocks_)))});
+    ++taken_again_;
+  }
+}
+
+void Bench::sample(Observation& o, const std::function<double()>& run) {
+  double waiting = 0;
+  o.samples.push_back(believed(run, waiting));
+  ++samples_;
+  if (simulated_) {
+    o.foreign = kNobody;
+    return;
+  }
+  o.disturbed.push_back(waiting);
+  look_at_others();
+  o.foreign = std::max(o.foreign, foreign_);
+}
+
+// A block is taken again, once, when it turns out that its amounts were found while others held the processor: what takes
+// half of what was wanted, and less, is too short to be told from its own launch.
+Observation Bench::measure(const std::string& experiment, const std::string& what, const Conditions& at, const Job& job) {
+  Observation o{experiment, what, at, "s", {}, {}, 0, {}};
+  const std::string key = key_of(what, at, job);
+  if (take_block(o, key, job) || simulated_) return o;
+  o = {experiment, what, at, "s", {}, {}, 0, {}};
+  take_block(o, key, job);
+  return o;
+}
+
+bool Bench::take_block(Observation& o, const std::string& key, const Job& job) {
+  const int64_t amount = amount_for(key, job);
+  const Job tick = sentinel_job(1, kSentinelSample);
+  const int64_t ticks = amount_for(kSentinelKey, tick);
+  const size_t here = handed_ ? 1 : 0;
+  std::vector<runtime::Launch> list(here + 1 + kSentinelRuns, launch(tick, ticks));
+  std::vector<double> sentinels;
+  double least = std::numeric_limits<double>::infinity();
+  const int64_t executed = executed_;
+  int64_t last = -1;
+  const auto more = [&](int i) {
+    const bool remembered = std::exchange(last, executed_) == executed_;  // a sample that cost nothing
+    if (i < (simulated_ ? job.simulated : job.samples)) return true;
+    return simulated_ && i < kMostSimulated && (remembered || executed_ - executed < kLittleWork);
+  };
+  for (int i = 0; more(i); ++i)
+    sample(o, [&] {
+      if (handed_) list[0] = launch(job, std::max<int64_t>(1, amount / kPartBefore));
+      list[here] = launch(job, amount);  // each time: a job may move on through its buffer
+      const std::vector<double> times = run(list);
+      least = std::min(least, times[here]);
+      sentinels.insert(sentinels.end(), times.end() - kSentinelRuns, times.end());
+      return std::max(times[here] - job.before, kShortest) / (static_cast<double>(amount) * job.work);
+    });
+  const double least_tick = *std::min_element(sentinels.begin(), sentinels.end());
+  // What disturbs a core's own queue only slows it down; a device's timestamps are off both ways.
+  o.clock_hz = static_cast<double>(ticks) * tick.work / quantile(std::move(sentinels), threads_ || simulated_ ? 0.5 : 0);
+  const bool long_enough = amount >= most_of(job) || least >= kLeastOfWanted * target_of(job);
+  const bool ticks_enough = ticks >= most_of(tick) || least_tick >= kLeastOfWanted * target_of(tick);
+  if (!long_enough) amounts_.erase(key);
+  if (!ticks_enough) amounts_.erase(kSentinelKey);
+  return long_enough && ticks_enough;
+}
+
+}  // namespace assay::probe

@@ -1,0 +1,21 @@
+// GLSL -> SPIR-V, in process. Thread-safe, no file is opened.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "support/result.h"
+
+namespace assay::runtime::vulkan {
+
+// Errors: the compiler's log, whole, and the line of its first error (`Diag::line`; no file).
+Result<std::vector<uint32_t>> compile_glsl(const std::string& text);
+
+// Why this build has no such compiler; "": it has.
+std::string why_no_glsl_compiler();
+
+// Of the compiler: what SPIR-V in the cache depends on.
+std::string glsl_compiler();
+
+}  // namespace assay::runtime::vulkan

@@ -1,0 +1,152 @@
+// What is refused, and how it is said; damaged files.
+#include "tests/compiler/import/model_builder.h"
+
+namespace assay::import {
+namespace {
+
+std::string faults(const ModelBuilder& m) {
+  const Result<ir::Graph> g = m.import();
+  return g.ok() ? "" : render(g.diags());
+}
+
+TEST(ImportErrors, NameTheNode) {
+  ModelBuilder m;
+  m.input("x", {1, 2}).output("y");
+  m.node("Sigmoyd", {"x"}, {"y"});
+  EXPECT_EQ(faults(m),
+            "test.onnx: error: node make_y (Sigmoyd, output y): the operator Sigmoyd is not supported\n"
+            "hint: the nearest supported one is Sigmoid\n");
+}
+
+TEST(ImportErrors, AllAtOnceAndNotTheirConsequences) {
+  ModelBuilder m;
+  m.input("x", {2, 3}).output("d");
+  m.node("Frobnicate", {"x"}, {"a"});
+  m.node("Relu", {"a"}, {"b"});
+  m.node("Conv", {"x", "missing"}, {"c"});
+  m.node("Add", {"b", "c"}, {"d"});
+  const Result<ir::Graph> g = m.import();
+  ASSERT_FALSE(g.ok());
+  EXPECT_EQ(g.diags().size(), 2u) << render(g.diags());
+  EXPECT_NE(render(g.diags()).find("its input missing is not defined"), std::string::npos);
+}
+
+TEST(ImportErrors, CyclesAndDisorder) {
+  ModelBuilder m;
+  m.input("x", {2}).output("a");
+  m.node("Add", {"x", "b"}, {"a"});
+  m.node("Relu", {"a"}, {"b"});
+  EXPECT_NE(faults(m).find("the nodes form a cycle or are not in topological order"), std::string::npos);
+}
+
+TEST(ImportErrors, SymbolicShapesUnlessBound) {
+  ModelBuilder m;
+  m.input("x", {1, 3}).output("y");
+  m.node("Relu", {"x"}, {"y"});
+  m.model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param("N");
+  EXPECT_NE(faults(m).find("value x: it has the dimension \"N\" without a fixed extent"), std::string::npos);
+  OnnxOptions options;
+  options.dims["N"] = 4;
+  const Result<ir::Graph> g = m.import(options);
+  ASSERT_TRUE(g.ok());
+  EXPECT_EQ(g.value().tensors[0].shape, (Shape{4, 3}));
+  options.dims["batch"] = 4;
+  const Result<ir::Graph> none = m.import(options);
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(render(none.diags()), "test.onnx: error: no input has a dimension \"batch\"\nhint: there are: N\n");
+  // The first that has no value is not the only one there is.
+  m.model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(1)->set_dim_param("C");
+  OnnxOptions second;
+  second.dims["C"] = 3;
+  const std::string why = render(m.import(second).diags());
+  EXPECT_NE(why.find("the dimension \"N\" without a fixed extent"), std::string::npos) << why;
+  EXPECT_EQ(why.find("no input has a dimension"), std::string::npos) << why;
+}
+
+TEST(ImportErrors, WrongElementCounts) {
+  ModelBuilder m;
+  m.input("x", {2}).weights("w", {3}, {1, 2}).output("y");
+  m.node("Add", {"x", "w"}, {"y"});
+  EXPECT_EQ(faults(m), "test.onnx: error: value w: tensor w has 8 bytes of data, its shape [3] needs 12\n");
+}
+
+TEST(ImportErrors, ShapesThatDoNotFit) {
+  ModelBuilder m;
+  m.input("x", {1, 4, 5, 5}).weights("w", {8, 3, 3, 3}, Floats(216)).output("y");
+  m.node("Conv", {"x", "w"}, {"y"});
+  EXPECT_NE(faults(m).find("node make_y (Conv, output y): the weights have 3 channels per group, the input 4"), std::string::npos);
+}
+
+TEST(ImportErrors, TooMuchMemory) {
+  ModelBuilder m;
+  m.integers("shape", {1 << 20, 1 << 20}).output("y");
+  m.node("ConstantOfShape", {"shape"}, {"y"});
+  EXPECT_NE(faults(m).find("exceed the limit"), std::string::npos);
+}
+
+TEST(ImportErrors, NotAModel) {
+  const std::string text = "schema: assay/graph/1\n";
+  EXPECT_FALSE(import_onnx(std::as_bytes(std::span(text)), "x.yaml").ok());
+  EXPECT_FALSE(import_onnx({}, "empty.onnx").ok());
+}
+
+// A model with most kinds of fields.
+std::string small_model() {
+  ModelBuilder m(9);
+  m.input("x", {1, 2, 6, 6}).weights("w", {4, 2, 3, 3}, Floats(72, 1)).weights("b", {4}, Floats(4, 1)).integers("to", {1, -1});
+  m.output("y");
+  m.node("Conv", {"x", "w", "b"}, {"c"}).set("pads", Shape{1, 1, 1, 1}).set("strides", Shape{2, 2});
+  m.node("AveragePool", {"c"}, {"p"}).set("kernel_shape", Shape{2, 2}).set("auto_pad", "SAME_UPPER");
+  m.node("LRN", {"p"}, {"l"}).set("size", 3).set("alpha", 0.5F);
+  m.node("Reshape", {"l", "to"}, {"r"});
+  m.node("Clip", {"r"}, {"k"}).set("max", 6.0F);
+  m.node("Softmax", {"k"}, {"y"});
+  return m.bytes();
+}
+
+OnnxOptions tight() {
+  OnnxOptions options;
+  options.max_constant_bytes = 1 << 20;
+  options.max_fold_points = 1e6;
+  return options;
+}
+
+TEST(ImportHostile, TruncatedAtEveryByte) {
+  const std::string whole = small_model();
+  ASSERT_TRUE(import_onnx(std::as_bytes(std::span(whole)), "whole.onnx").ok());
+  for (size_t n = 0; n < whole.size(); ++n) (void)import_onnx(std::as_bytes(std::span(whole.data(), n)), "cut.onnx", tight());
+}
+
+TEST(ImportHostile, FlippedBits) {
+  const std::string whole = small_model();
+  std::mt19937 random(31);
+  for (int i = 0; i < 20000; ++i) {
+    std::string bytes = whole;
+    for (int k = 0; k < 1 + i % 3; ++k) bytes[random() % bytes.size()] ^= static_cast<char>(1 << random() % 8);
+    const Result<ir::Graph> g = import_onnx(std::as_bytes(std::span(bytes)), "flipped.onnx", tight());
+    if (!g.ok()) continue;
+    EXPECT_EQ(render(ir::verify(g.value())), "");
+  }
+}
+
+TEST(ImportHostile, RandomNumbersInAttributesAndShapes) {
+  std::mt19937_64 random(32);
+  const int64_t odd[] = {0, -1, 1, 2, INT64_MAX, INT64_MIN, int64_t{1} << 40, -7, int64_t{1} << 62, 3};
+  const auto any = [&] { return odd[random() % 10]; };
+  for (int i = 0; i < 5000; ++i) {
+    ModelBuilder m(static_cast<int64_t>(1 + random() % 20));
+    m.input("x", {1, 2, 3, 4}).weights("w", {2, 2, 1, 1}, Floats(4, 1)).integers("n", {any(), any()}).output("y");
+    const std::vector<std::string_view> ops = supported_operators();
+    NodeBuilder node = m.node(std::string(ops[random() % ops.size()]).c_str(), {random() % 4 ? "x" : "n", random() % 2 ? "n" : "w", "n", "n"}, {"y"});
+    node.proto()->mutable_input()->DeleteSubrange(static_cast<int>(1 + random() % 3), 1);
+    for (const char* name : {"axis", "group", "size", "to", "transA", "start"})
+      if (random() % 2) node.set(name, any());
+    for (const char* name : {"kernel_shape", "strides", "dilations", "axes", "perm", "shape"})
+      if (random() % 2) node.set(name, Shape{any(), any()});
+    if (random() % 2) node.set("pads", Shape{any(), any(), any(), any()});
+    (void)m.import(tight());
+  }
+}
+
+}  // namespace
+}  // namespace assay::import

@@ -1,0 +1,60 @@
+// What a looked-up read touches of its table.
+#include <gtest/gtest.h>
+
+#include "model/streams.h"
+#include "tests/model/programs.h"
+
+namespace assay::test {
+namespace {
+
+ir::Program lookup() {
+  const Result<ir::Graph> g = ir::parse_graph(R"(schema: assay/graph/1
+name: words
+inputs: {table: f32 100000x64, ids: f32 8}
+nodes:
+  - {op: gather, out: "y[t, j]", axes: {t: 8, j: 64}, body: "table[ids[t], j]"}
+outputs: [y]
+)", "words.yaml");
+  if (!g.ok()) throw std::runtime_error(render(g.diags()));
+  ir::Program p;
+  p.name = "words";
+  p.graph = *g;
+  p.layouts = {ir::row_major(2), ir::row_major(1), ir::row_major(2)};
+  p.tiles = {{"l1", {8, 64}, {0, 1}}, {"registers", {2, 16}, {0, 1}}};
+  p.vector_axis = 1;
+  p.vector_width = 16;
+  return p;
+}
+
+// Eight rows of a large table, wherever they are: that much is touched, and no more.
+TEST(Footprint, ALookupTouchesTheRowsThatAreLookedUp) {
+  const ir::Program p = lookup();
+  ASSERT_EQ(render(ir::verify(p)), "");
+  const model::Streams s = model::streams_of(p);
+  for (const model::Stream& stream : s.streams) {
+    if (stream.tensor != 0) continue;
+    const std::vector<model::Footprint> f = model::footprints(p, s, stream, 64);
+    EXPECT_EQ(f.front().bytes(64), 8 * 256);
+    EXPECT_EQ(f.back().bytes(64), 2 * 64) << "two rows, one vector of each";
+    return;
+  }
+  FAIL() << "no stream of the table";
+}
+
+// Nor does more come into the caches, or drive out what lies there.
+TEST(Footprint, ALookupBringsInTheRowsThatAreLookedUp) {
+  const ir::Program p = lookup();
+  const std::vector<simulator::Range> where = simulator::ranges_apart(p);
+  simulator::CacheState others;
+  others.recent.push_back({{-1024, 0}, 1024, {-1024, 1024, 1}, {-1024, 1024, 1}, false, false, 0});
+  for (const simulator::CacheState::Entry& e : simulator::after(p, machine(small_cpu(8, 1)), others, where).recent) {
+    if (e.range != where[0]) continue;
+    EXPECT_EQ(e.mine, 8 * 256);
+    EXPECT_EQ(e.missed, 8 * 256);
+    return;
+  }
+  FAIL() << "the table is not remembered";
+}
+
+}  // namespace
+}  // namespace assay::test

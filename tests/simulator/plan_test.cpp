@@ -1,0 +1,118 @@
+// What the steps of a plan do to each other's code.
+#include <gtest/gtest.h>
+
+#include "tests/model/programs.h"
+
+namespace assay::test {
+namespace {
+
+constexpr double kCold = 1e-6;  // s
+
+model::Machine two_units(bool known) {
+  hwdesc::Target t = small_cpu(8, 2);
+  t.profile.memory[1].capacity.value = hwdesc::Bytes{1 << 20};
+  if (known) {
+    t.api.launch.cold.value = hwdesc::Seconds{kCold};
+    t.api.launch.cold.low = hwdesc::Seconds{0.6 * kCold};
+    t.api.launch.cold.high = hwdesc::Seconds{1.4 * kCold};
+  }
+  return machine(t);
+}
+
+// Steps by the numbers of their programs: 0 is small, 1 touches far more than a unit's own caches hold.
+ir::Plan plan_of(const std::vector<int>& programs) {
+  ir::Plan plan;
+  plan.units = 2;
+  plan.programs = {product(8, 64, 128, 32), product(512, 2048, 512, 32)};
+  for (const int number : programs) {
+    ir::Step step;
+    step.program = number;
+    const ir::Program& p = plan.programs[static_cast<size_t>(number)];
+    for (const int t : ir::arguments_of(p)) {
+      ir::PlanTensor to;
+      to.shape = p.graph.tensors[static_cast<size_t>(t)].shape;
+      to.layout = p.layouts[static_cast<size_t>(t)];
+      to.offset = plan.arena_bytes;
+      to.bytes = 4 * to.shape[0] * to.shape[1];
+      plan.arena_bytes += to.bytes;
+      step.arguments.push_back(static_cast<int>(plan.tensors.size()));
+      plan.tensors.push_back(to);
+    }
+    plan.steps.push_back(std::move(step));
+  }
+  return plan;
+}
+
+// Per step, what it takes longer where the cost of code is known.
+std::vector<double> longer(const std::vector<int>& programs) {
+  const ir::Plan plan = plan_of(programs);
+  const simulator::PlanEstimate with = simulator::simulate(plan, two_units(true)), without = simulator::simulate(plan, two_units(false));
+  std::vector<double> out;
+  for (size_t i = 0; i < plan.steps.size(); ++i) out.push_back(with.steps[i].seconds - without.steps[i].seconds);
+  return out;
+}
+
+TEST(Code, IsLostToStepsThatTouchMoreThanAUnitsOwnCachesHold) {
+  const std::vector<double> both = longer({0, 1});
+  EXPECT_NEAR(both[0], kCold, 1e-9) << "the large product ran since";
+  EXPECT_NEAR(both[1], 0, 1e-9) << "the small one leaves everything where it is";
+}
+
+// Again and again: the first step finds what the last one left.
+TEST(Code, OfOneProgramIsOneAndStaysWhereNothingElseRuns) {
+  for (const double seconds : longer({0, 0})) EXPECT_NEAR(seconds, 0, 1e-9);
+  const std::vector<double> around = longer({0, 1, 0});
+  EXPECT_NEAR(around[0], 0, 1e-9) << "the last step ran it";
+  EXPECT_NEAR(around[2], kCold, 1e-9);
+}
+
+// Behind a shared cache that holds what the steps between touch, or does not.
+TEST(Code, TakesLongerWhereNoCacheHoldsIt) {
+  const ir::Plan plan = plan_of({0, 1});
+  const auto first_step = [&](double last_cache, double uncached) {
+    hwdesc::Target t = small_cpu(8, 2);
+    t.profile.memory[1].capacity.value = hwdesc::Bytes{1 << 20};
+    t.profile.memory[2].capacity.value = hwdesc::Bytes{last_cache};
+    if (uncached > 0) t.api.launch.cold.value = hwdesc::Seconds{kCold};
+    if (uncached > kCold) t.api.launch.uncached.value = hwdesc::Seconds{uncached};
+    return simulator::simulate(plan, machine(t)).steps[0].seconds;
+  };
+  for (const double holds : {1e9, 2e6}) {
+    const double without = first_step(holds, 0);
+    EXPECT_NEAR(first_step(holds, kCold) - without, kCold, 1e-9) << "what is not known is not assumed";
+    EXPECT_NEAR(first_step(holds, 5 * kCold) - without, (holds > 1e8 ? 1 : 5) * kCold, 1e-9) << holds;
+  }
+}
+
+TEST(Code, IsATermOfItsStepAndOfItsInterval) {
+  const ir::Plan plan = plan_of({0, 1});
+  const simulator::PlanEstimate with = simulator::simulate(plan, two_units(true)), without = simulator::simulate(plan, two_units(false));
+  const model::Estimate &step = with.steps[0], &before = without.steps[0];
+  EXPECT_EQ(step.terms.back().name, "code");
+  EXPECT_NEAR(step.terms.back().seconds, kCold, 1e-9);
+  EXPECT_NEAR(step.low - before.low, 0.6 * kCold, 1e-9);
+  EXPECT_NEAR(step.high - before.high, 1.4 * kCold, 1e-9);
+  EXPECT_NEAR(step.efficiency * step.seconds, before.efficiency * before.seconds, 1e-12);
+  EXPECT_NEAR(with.total.seconds - without.total.seconds, kCold, 1e-9);
+}
+
+// Steps find less in a cache that others use, the longer ago it is that they ran.
+TEST(ForeignFill, DrivesOutWhatLiesUntouchedMeanwhile) {
+  const auto seconds_of = [](const std::vector<int>& programs, double gigabytes) {
+    hwdesc::Target t = small_cpu(8, 2);
+    hwdesc::MemoryLevel& last = t.profile.memory[2];
+    last.capacity.value = hwdesc::Bytes{64 << 20};
+    last.knee = {};
+    if (gigabytes > 0) last.foreign_fill.value = hwdesc::Bandwidth{1e9 * gigabytes, ""};
+    std::vector<double> out;
+    for (const model::Estimate& e : simulator::simulate(plan_of(programs), machine(t)).steps) out.push_back(e.seconds);
+    return out;
+  };
+  const std::vector<double> alone = seconds_of({0, 1}, 0), shared = seconds_of({0, 1}, 100), slowly = seconds_of({0, 1}, 1e-3);
+  EXPECT_GT(shared[0], 1.2 * alone[0]) << "a large product ran since";
+  EXPECT_NEAR(slowly[0], alone[0], 1e-9) << "hardly anything came in";
+  EXPECT_NEAR(seconds_of({0, 0}, 100)[0], seconds_of({0, 0}, 0)[0], 1e-9) << "small ones leave no time";
+}
+
+}  // namespace
+}  // namespace assay::test

@@ -1,0 +1,63 @@
+// The bundle: everything that is needed to run a compiled model, in memory and as a directory.
+//
+//   plan.yaml       what to run (ir::print_plan)            graph.yaml      the model as imported,
+//   profile.yaml    the profile it was chosen for           constants.bin   and its constants,
+//   row-major estimate.json   what it should cost, hashes, version    weights.bin     constants in
+//   their layouts kernels/        sources, for people                     <model>.h       inputs
+//   and outputs for C build.json      how long compiling took
+//
+// The hashes in estimate.json tie the parts together: reading refuses a bundle whose parts are not
+// those that were written. Kernels are rendered again from the plan when it is run.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "support/result.h"
+#include "support/version.h"
+#include "hwdesc/profile.h"
+#include "ir/graph.h"
+#include "ir/plan.h"
+#include "model/estimate.h"
+
+namespace assay::toolkit {
+
+inline constexpr const char* kPlanFile = "plan.yaml";
+
+struct KernelSource {
+  std::string name;  // file name inside kernels/
+  std::string text;
+  bool operator==(const KernelSource&) const = default;
+};
+
+struct Bundle {
+  ir::Graph graph;  // as imported, constants included
+  hwdesc::Profile profile;
+  std::string api;  // name of the profile's api it was compiled for
+  ir::Plan plan;
+  std::vector<model::Estimate> estimates;  // per step
+  model::Estimate total;
+  std::vector<std::byte> weights;  // plan.weights_bytes
+  std::vector<KernelSource> kernels;
+  std::string no_kernels;  // why `kernels` is empty; "" when it is not
+  double plan_s = 0;       // choosing; without the kernel compiler and packing
+  double build_s = 0;      // the kernel compiler; 0: not built, or from the cache
+  Diags notes;             // of compiling, not kept on disk
+  bool operator==(const Bundle&) const = default;
+};
+
+// Errors: what files.h says. `directory` is replaced if it holds a bundle.
+Diags write_bundle(const Bundle& bundle, const std::string& directory);
+
+struct ReadOptions {
+  bool constants = true;  // false: graph.constants stay empty (only a check needs their values)
+};
+
+// Errors: no bundle there, a part missing, unreadable or not the one that was written.
+Result<Bundle> read_bundle(const std::string& directory, const ReadOptions& options = {});
+
+// A C header with name, shape, type and size of every input and output.
+std::string print_header(const Bundle& bundle);
+
+}  // namespace assay::toolkit

@@ -1,0 +1,68 @@
+// What validating on one device taught about the model there: per class of operators how far the middle of the
+// measured times lies from the estimates, and how much wider or narrower than the model's own the intervals have to be.
+// It lies beside the profile and is never part of it; nothing is chosen by it.
+//
+//   schema: assay/calibration/1
+//   name: amd-epyc            of the profile
+//   profile: 0b5c...          its hash
+//   api: cpp
+//   device: cpu:0
+//   data: {hash: 77ae..., programs: 1274, operators: 40}
+//   classes:
+//     any: {factor: 1.04, below: 0.92, above: 1.31, programs: 1274, operators: 40}
+//     matmul: {factor: 1.11, below: 0.85, above: 1.12, programs: 320, operators: 10}
+//
+// A class is the `op` of a program's first node. Of two ends of an interval, `below` and `above` multiply the logarithm of
+// end / estimate.
+//
+// Alternatives were: a factor for each term, which nothing bounds on operators that were not fitted; a factor for each operator,
+// which says nothing of another one; classes by bound or by length, which divide what is measured into too small parts.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "support/result.h"
+#include "ir/program.h"
+#include "model/estimate.h"
+
+namespace assay::toolkit {
+
+struct Correction {
+  double factor = 1;            // estimate -> calibrated estimate
+  double below = 1, above = 1;  // of the logarithms of the interval's ends
+  int programs = 0, operators = 0;
+  bool operator==(const Correction&) const = default;
+};
+
+inline constexpr const char* kAnyClass = "any";
+
+struct Calibration {
+  std::string name, profile, api, device;  // `profile`: hash of the one that was validated
+  std::string data;                        // hash of the times
+  int programs = 0, operators = 0;
+  std::map<std::string, Correction> classes;  // kAnyClass is always there
+  bool operator==(const Calibration&) const = default;
+};
+
+// Seconds with both ends of the interval.
+struct Span {
+  double seconds = 0, low = 0, high = 0;
+};
+
+std::string class_of(const ir::Program& p);
+
+Span calibrated(const Calibration& c, const std::string& class_name, const model::Estimate& e);
+
+// Of steps one after the other: errors are taken as common to all, which gives the widest interval.
+Span sum_of(std::span<const Span> steps);
+
+std::string print_calibration(const Calibration& c);
+
+// Errors: not such a file, a missing, unknown or senseless entry; each with its place.
+Result<Calibration> parse_calibration(std::string_view text, std::string_view file);
+Result<Calibration> load_calibration(const std::string& path);
+
+}  // namespace assay::toolkit

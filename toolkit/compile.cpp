@@ -1,0 +1,170 @@
+#include "toolkit/compile.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+#include "support/quantity.h"
+#include "codegen/dialect.h"
+#include "codegen/render.h"
+#include "support/files/files.h"
+#include "compiler/import/import_onnx.h"
+#include "lower/lower.h"
+#include "toolkit/devices.h"
+#include "toolkit/packing.h"
+#include "toolkit/profiles.h"
+
+namespace assay::toolkit {
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+std::vector<std::byte> pack_weights(const ir::Plan& plan,
+                                    const std::vector<ir::Constant>& constants) {
+  std::vector<std::byte> out(static_cast<size_t>(plan.weights_bytes));
+  for (size_t i = 0; i < plan.tensors.size(); ++i) {
+    const ir::PlanTensor& t = plan.tensors[i];
+    if (t.kind != ir::TensorKind::constant) continue;
+    const std::vector<std::byte> packed =
+        pack(constants[i].bytes, ir::bytes_of(t.dtype), t.shape, t.layout);
+    ASSAY_CHECK(static_cast<size_t>(t.offset) + packed.size() <= out.size());
+    std::memcpy(out.data() + t.offset, packed.data(), packed.size());
+  }
+  return out;
+}
+
+// One file per kernel, so that a person finds it; the runtime builds from the plan.
+Result<std::vector<KernelSource>> render_sources(std::span<const ir::Kernel> kernels,
+                                                 const hwdesc::Target& target) {
+  const std::string& dialect_name = target.dialect.name;
+  const Result<codegen::Dialect> dialect = codegen::dialect_for(target);
+  if (!dialect) return dialect.diags();
+  std::vector<KernelSource> out;
+  for (const ir::Kernel& k : kernels) {
+    Result<std::string> text = codegen::render(std::span(&k, 1), *dialect, hwdesc::threads_of(target));
+    if (!text) return text.diags();
+    out.push_back({k.name + "." + dialect_name, std::move(*text)});
+  }
+  return out;
+}
+
+Diag not_built(Diag why) {
+  why.message = "kernels were printed, not built: " + why.message;
+  why.severity = Severity::note;
+  return why;
+}
+
+// Fills the cache of built kernels by loading them once on the first device that runs this api.
+Diags build_kernels(Bundle& bundle, std::span<const ir::Kernel> kernels,
+                    const hwdesc::Target& target, const CompileOptions& options) {
+  const Result<std::string> id = first_device(target.api.name);
+  if (!id) {
+    bundle.notes = {not_built(id.diags().front())};
+    return {};
+  }
+  Result<std::unique_ptr<runtime::Device>> device = open_ready(*id, target);
+  if (!device) {
+    bundle.notes = device.diags();
+    for (Diag& d : bundle.notes) d.severity = Severity::warning;
+    return {};
+  }
+  runtime::LoadOptions load;
+  load.cache_dir = options.cache_dir;
+  load.progress = options.progress;
+  load.cancel = options.cancel;
+  Result<std::unique_ptr<runtime::Module>> module = (*device)->load(kernels, target, load);
+  if (!module) return module.diags();
+  bundle.build_s = (*module)->build_seconds();
+  bundle.notes = (*module)->warnings();
+  return {};
+}
+
+Result<compiler::Compiled> choose(const ir::Graph& graph, const hwdesc::Target& target,
+                                  const CompileOptions& options) {
+  compiler::Options o;
+  o.keep = options.keep;
+  o.cancel = options.cancel;
+  o.progress = [&](int done, int total, const std::string& what) {
+    report(options.progress, done, total, what);
+  };
+  return compiler::compile(graph, target, o);
+}
+
+Diags add_kernels(Bundle& bundle, const hwdesc::Target& target, const CompileOptions& options) {
+  if (!target.dialect.known) {
+    bundle.no_kernels =
+        "no dialect file '" + target.api.dialect + "' that prints kernels for the lanes of this chip";
+    return {};
+  }
+  const Result<std::vector<ir::Kernel>> kernels = lower_plan(bundle.plan, target);
+  if (!kernels) return kernels.diags();
+  Result<std::vector<KernelSource>> sources = render_sources(*kernels, target);
+  if (!sources) return sources.diags();
+  bundle.kernels = std::move(*sources);
+  return options.build ? build_kernels(bundle, *kernels, target, options) : Diags{};
+}
+
+}  // namespace
+
+Result<ir::Graph> read_model(const std::string& path, const CompileOptions& options) {
+  const Result<std::vector<std::byte>> bytes = read_bytes(path);
+  if (!bytes) return bytes.diags();
+  import::OnnxOptions o;
+  o.dims = options.dims;
+  return import::import_onnx(*bytes, path, o);
+}
+
+Result<ir::Graph> operator_model(const std::string& text) { return compiler::parse_operator(text); }
+
+Result<std::vector<ir::Kernel>> lower_plan(const ir::Plan& plan, const hwdesc::Target& target) {
+  std::vector<ir::Kernel> kernels;
+  for (const ir::Program& p : plan.programs) {
+    Result<ir::Kernel> kernel = lower::lower(p, target);
+    if (!kernel) return kernel.diags();
+    kernels.push_back(std::move(*kernel));
+  }
+  return kernels;
+}
+
+namespace {
+
+// All of it lies in the largest memory of the device, where the profile knows how large that is.
+Diags room_for(const ir::Plan& plan, const hwdesc::Profile& profile) {
+  const hwdesc::MemoryLevel* largest = nullptr;
+  for (const hwdesc::MemoryLevel& m : profile.memory)
+    if (m.per == "device" && m.managed == hwdesc::Managed::explicit_ && m.capacity.known() && (largest == nullptr || m.capacity.value->v > largest->capacity.value->v)) largest = &m;
+  const auto needed = static_cast<double>(plan.arena_bytes + plan.weights_bytes);
+  if (largest == nullptr || needed <= largest->capacity.value->v) return {};
+  const auto text = [](double bytes) { return print_quantity(std::ceil(bytes / 1024) * 1024, "", Dimension::bytes); };
+  return {error(fmt::format("intermediate values and weights take {}, memory.{} of {} has {}", text(needed), largest->name, profile.name, text(largest->capacity.value->v)))};
+}
+
+}  // namespace
+
+Result<Bundle> compile_bundle(ir::Graph graph, const hwdesc::Profile& profile,
+                              const CompileOptions& options) {
+  const Result<hwdesc::Target> target = target_of(profile, options.api);
+  if (!target) return target.diags();
+  const auto start = std::chrono::steady_clock::now();
+  Result<compiler::Compiled> compiled = choose(graph, *target, options);
+  if (!compiled) return compiled.diags();
+  Bundle bundle;
+  bundle.plan_s = seconds_since(start);
+  bundle.graph = std::move(graph);
+  bundle.profile = profile;
+  bundle.api = target->api.name;
+  bundle.plan = std::move(compiled->plan);
+  bundle.estimates = std::move(compiled->estimates);
+  bundle.total = std::move(compiled->total);
+  bundle.weights = pack_weights(bundle.plan, compiled->constants);
+  if (const Diags diags = room_for(bundle.plan, profile); !diags.empty()) return diags;
+  const Diags diags = add_kernels(bundle, *target, options);
+  if (!diags.empty()) return diags;
+  return bundle;
+}
+
+}  // namespace assay::toolkit

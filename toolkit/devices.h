@@ -1,0 +1,21 @@
+// Devices by id, ready to build kernels for a target.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "support/result.h"
+#include "hwdesc/target.h"
+#include "runtime/device.h"
+
+namespace assay::toolkit {
+
+// Errors: no such device; it runs another api than the target's; it cannot build kernels now (no
+// compiler, no place for what is built).
+Result<std::unique_ptr<runtime::Device>> open_ready(const std::string& id,
+                                                    const hwdesc::Target& target);
+
+// The id of the first device here that runs `api`. Errors: none does, with why where that is known.
+Result<std::string> first_device(const std::string& api);
+
+}  // namespace assay::toolkit

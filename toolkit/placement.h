@@ -1,0 +1,38 @@
+// A plan placed on a device: its kernels loaded, an arena and the weights allocated and filled, and
+// one launch per step.
+//
+// Before anything runs the whole arena is filled with NaN, so that a value nobody wrote shows in
+// the result; tensors that must be zero where nobody writes (`zeroed`) are cleared after that.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "support/result.h"
+#include "runtime/device.h"
+#include "toolkit/bundle.h"
+
+namespace assay::toolkit {
+
+struct Placement {
+  std::unique_ptr<runtime::Device> device;
+  std::unique_ptr<runtime::Module> module;
+  int arena = -1, weights = -1;           // buffers of the module
+  std::vector<runtime::Launch> launches;  // per step
+  Diags notes;                            // warnings: edited sources, another cache folder
+};
+
+// Errors: device absent or of another api, kernels that do not build, out of memory.
+Result<Placement> place(const Bundle& bundle, const std::string& device,
+                        const runtime::LoadOptions& options);
+
+// NaN everywhere, zero where the plan says so.
+void poison_arena(const Placement& placement, const ir::Plan& plan);
+
+// Row-major values into and out of a plan tensor in its layout. `values` has its element count.
+void write_tensor(const Placement& placement, const ir::PlanTensor& tensor,
+                  std::span<const float> values);
+std::vector<float> read_tensor(const Placement& placement, const ir::PlanTensor& tensor);
+
+}  // namespace assay::toolkit

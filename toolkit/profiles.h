@@ -1,0 +1,37 @@
+// Profiles by name or path, with overrides, and targets made of them.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "support/result.h"
+#include "hwdesc/profile.h"
+#include "hwdesc/target.h"
+
+namespace assay::toolkit {
+
+struct LoadProfileOptions {
+  bool consistent = true;  // also refuse contradictions inside the profile
+};
+
+bool profile_exists(const std::string& name_or_path);
+
+// A path if such a file exists, or a directory with a profile.yaml in it (what a probe leaves), else a name of the library: `<vendor>/<chip>`, the chip alone, or
+// the profile's own name. A parent (`extends`) is looked up beside the file, then in the library.
+// Errors: no such profile (names the nearest), everything that is wrong in it.
+Result<hwdesc::Profile> load_profile(const std::string& name_or_path,
+                                     const LoadProfileOptions& options = {});
+
+// `path op value`, in order; all errors are returned, those of text i with `--set` as their file.
+Result<hwdesc::Profile> apply_overrides(hwdesc::Profile profile,
+                                        std::span<const std::string> overrides);
+
+std::string print_profile_text(const hwdesc::Profile& profile);  // canonical
+Result<hwdesc::Profile> parse_profile_text(const std::string& text, const std::string& file,
+                                           const LoadProfileOptions& options = {});
+
+// The profile's api (`api` empty: the first) with its dialect from the library.
+Result<hwdesc::Target> target_of(const hwdesc::Profile& profile, const std::string& api);
+
+}  // namespace assay::toolkit

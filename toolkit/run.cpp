@@ -1,0 +1,251 @@
+#include "toolkit/run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "support/files/files.h"
+#include "probe/inference/stats.h"
+#include "probe/sampling/system.h"
+#include "toolkit/counter_rng.h"
+#include "toolkit/packing.h"
+#include "toolkit/placement.h"
+#include "toolkit/profiles.h"
+#include "toolkit/statistics.h"
+
+namespace assay::toolkit {
+namespace {
+
+const ir::Tensor& tensor_of(const ir::Graph& graph, int id) {
+  return graph.tensors[static_cast<size_t>(id)];
+}
+
+Result<Values> read_values(const ir::Graph& graph, const std::vector<int>& tensors,
+                           const std::string& path, const char* what) {
+  const Result<std::vector<std::byte>> bytes = read_bytes(path);
+  if (!bytes) return bytes.diags();
+  int64_t expected = 0;
+  for (int id : tensors) expected += ir::elements(tensor_of(graph, id)) * int64_t{sizeof(float)};
+  if (static_cast<int64_t>(bytes->size()) != expected) {
+    Diag d = error("holds " + std::to_string(bytes->size()) + " bytes, the " + what + " of " +
+                       graph.name + " are " + std::to_string(expected),
+                   "raw little-endian float32, one tensor after the other");
+    d.file = path;
+    return d;
+  }
+  Values out;
+  size_t at = 0;
+  for (int id : tensors) {
+    const size_t size = static_cast<size_t>(ir::elements(tensor_of(graph, id))) * sizeof(float);
+    out.push_back(floats_from_bytes(ir::DType::f32, std::span(*bytes).subspan(at, size)));
+    at += size;
+  }
+  return out;
+}
+
+// The plan's tensors that stand for the graph's inputs (outputs), by name.
+Result<std::vector<int>> plan_tensors(const Bundle& bundle, const std::vector<int>& graph_ids,
+                                      ir::TensorKind kind) {
+  std::vector<int> out;
+  for (int id : graph_ids) {
+    const ir::Tensor& wanted = tensor_of(bundle.graph, id);
+    const auto& all = bundle.plan.tensors;
+    const auto it = std::find_if(all.begin(), all.end(), [&](const ir::PlanTensor& t) {
+      return t.kind == kind && t.name == wanted.name && t.shape == wanted.shape;
+    });
+    if (it == all.end())
+      return error("the plan of " + bundle.plan.name + " has no tensor '" + wanted.name + "'");
+    out.push_back(static_cast<int>(it - all.begin()));
+  }
+  return out;
+}
+
+struct Ends {  // plan tensors by position of Graph::inputs and outputs
+  std::vector<int> inputs, outputs;
+};
+
+Result<Ends> ends_of(const Bundle& bundle) {
+  Result<std::vector<int>> inputs =
+      plan_tensors(bundle, bundle.graph.inputs, ir::TensorKind::input);
+  if (!inputs) return inputs.diags();
+  Result<std::vector<int>> outputs =
+      plan_tensors(bundle, bundle.graph.outputs, ir::TensorKind::output);
+  if (!outputs) return outputs.diags();
+  return Ends{std::move(*inputs), std::move(*outputs)};
+}
+
+void write_inputs(const Placement& p, const Bundle& bundle, const Ends& ends,
+                  const Values& inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i)
+    write_tensor(p, bundle.plan.tensors[static_cast<size_t>(ends.inputs[i])], inputs[i]);
+}
+
+void take_times(const runtime::RunTimes& times, RunResult& out) {
+  for (size_t s = 0; s < times.steps[0].size(); ++s) {
+    std::vector<double> samples;
+    for (const std::vector<double>& repeat : times.steps) samples.push_back(repeat[s]);
+    out.steps.push_back(times_of(std::move(samples)));
+  }
+  out.total = times_of(times.total);
+}
+
+// What one run from a poisoned arena leaves.
+Result<Values> outputs_of(const Placement& p, const Bundle& bundle, const Ends& ends, const Values& inputs,
+                          const runtime::RunOptions& once) {
+  write_inputs(p, bundle, ends, inputs);
+  const auto ran = p.module->run(p.launches, once);
+  if (!ran) return ran.diags();
+  Values out;
+  for (int id : ends.outputs)
+    out.push_back(read_tensor(p, bundle.plan.tensors[static_cast<size_t>(id)]));
+  return out;
+}
+
+// Bit by bit, so that NaN is NaN.
+bool same(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+Result<Times> time_recorded(const Placement& p, const Bundle& bundle, const Ends& ends, const Values& inputs,
+                            const RunOptions& options, const Values& expected) {
+  report(options.progress, 0, 1, "running what was recorded");
+  poison_arena(p, bundle.plan);
+  const Result<Values> got = outputs_of(p, bundle, ends, inputs, {1, 0, options.cancel, true});
+  if (!got) return got.diags();
+  for (size_t i = 0; i < got->size(); ++i)
+    if (!same((*got)[i], expected[i]))
+      return error("output '" + bundle.plan.tensors[static_cast<size_t>(ends.outputs[i])].name + "' is another one when launches are recorded",
+                   "a driver's mistake: leave --recorded out");
+  write_inputs(p, bundle, ends, inputs);
+  const auto times = p.module->run(p.launches, {options.repeat, options.warm_up, options.cancel, true});
+  if (!times) return times.diags();
+  return times_of(times->total);
+}
+
+// A host's threads that feed a device apart from it may wait; those that compute may not.
+bool computes_here(const runtime::DeviceInfo& device) {
+  return !device.simulated && device.fact("class") == "cpu";
+}
+
+Diag kept_waiting_by_others(double share) {
+  Diag d = error(fmt::format("other programs kept this one waiting for {:.0f} % of the time it was measured: the device itself is faster", 100 * share),
+                 "run it again when nothing else runs");
+  d.severity = Severity::warning;
+  return d;
+}
+
+struct Batch {  // of timed runs
+  runtime::RunTimes times;
+  double kept_waiting = 0;
+  std::optional<AsProbed> as_probed;
+};
+
+AsProbed slower_of(const AsProbed& a, const AsProbed& b) {
+  return {std::min(a.multiply_adds, b.multiply_adds), std::min(a.handed, b.handed), std::min(a.reclaimed, b.reclaimed), std::max(a.elsewhere, b.elsewhere)};
+}
+
+// 1: nothing disturbed it.
+double worth(const Batch& b) {
+  const double waiting = b.kept_waiting > probe::kDisturbed ? 1 - b.kept_waiting : 1;
+  return waiting * (b.as_probed ? likeness(*b.as_probed) : 1);
+}
+
+Result<Batch> batch_of(const Placement& p, const hwdesc::Target& target, Pace* pace, const RunOptions& options) {
+  Batch out;
+  const auto look = [&]() -> Diags {
+    if (pace == nullptr) return {};
+    const Result<AsProbed> now = as_probed(*pace, target, options.cancel);
+    if (!now) return now.diags();
+    out.as_probed = out.as_probed ? slower_of(*out.as_probed, *now) : *now;
+    return {};
+  };
+  if (Diags failed = look(); !failed.empty()) return failed;
+  const probe::CpuTimes before = probe::read_cpu_times();
+  auto times = p.module->run(p.launches, {options.repeat, options.warm_up, options.cancel});
+  if (!times) return times.diags();
+  if (computes_here(p.device->info())) out.kept_waiting = probe::kept_waiting(before, probe::read_cpu_times());
+  out.times = std::move(*times);
+  if (Diags failed = look(); !failed.empty()) return failed;
+  return out;
+}
+
+// The first batch that nothing disturbed, or the least disturbed one within the patience.
+Result<Batch> timed(const Placement& p, const Bundle& bundle, const RunOptions& options, int& batches) {
+  const Result<hwdesc::Target> target = target_of(bundle.profile, bundle.api);
+  if (!target) return target.diags();
+  Result<std::unique_ptr<Pace>> pace = std::unique_ptr<Pace>();
+  if (!p.device->info().simulated && was_probed(*target)) pace = Pace::load(*p.device, *target, options.cache_dir);
+  if (!pace) return pace.diags();
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(options.patience);
+  std::optional<Batch> best;
+  for (batches = 1;; ++batches) {
+    report(options.progress, 0, 1, batches == 1 ? "running" : fmt::format("running, for the {}. time: others disturb it, or it is not as it was probed", batches));
+    Result<Batch> batch = batch_of(p, *target, pace->get(), options);
+    if (!batch) return batch;
+    if (!best || worth(*batch) > worth(*best)) best = std::move(*batch);
+    if (worth(*best) >= 1 || std::chrono::steady_clock::now() >= until) return std::move(*best);
+  }
+}
+
+}  // namespace
+
+Values generate_inputs(const ir::Graph& graph, uint64_t seed) {
+  Values out;
+  for (int id : graph.inputs)
+    out.push_back(
+        uniform(seed, "input/" + tensor_of(graph, id).name, ir::elements(tensor_of(graph, id))));
+  return out;
+}
+
+Result<Values> read_inputs(const ir::Graph& graph, const std::string& path) {
+  return read_values(graph, graph.inputs, path, "inputs");
+}
+
+Result<Values> read_outputs(const ir::Graph& graph, const std::string& path) {
+  return read_values(graph, graph.outputs, path, "outputs");
+}
+
+Times times_of(std::vector<double> samples) {
+  ASSAY_CHECK(!samples.empty());
+  return {quantile_of(samples, 0.5), quantile_of(samples, 0.25), quantile_of(samples, 0.75)};
+}
+
+Result<RunResult> run_bundle(const Bundle& bundle, const Values& inputs,
+                             const RunOptions& options) {
+  const Result<Ends> ends = ends_of(bundle);
+  if (!ends) return ends.diags();
+  runtime::LoadOptions load;
+  load.cache_dir = options.cache_dir;
+  load.progress = options.progress;
+  load.cancel = options.cancel;
+  load.guarded = options.guarded;
+  Result<Placement> placement = place(bundle, options.device, load);
+  if (!placement) return placement.diags();
+  RunResult out;
+  out.device = placement->device->info().id + " " + placement->device->info().name;
+  out.build_s = placement->module->build_seconds();
+  out.notes = placement->notes;
+  Result<Values> outputs = outputs_of(*placement, bundle, *ends, inputs, {1, 0, options.cancel});
+  if (!outputs) return outputs.diags();
+  out.outputs = std::move(*outputs);
+  write_inputs(*placement, bundle, *ends, inputs);
+  const Result<Batch> batch = timed(*placement, bundle, options, out.batches);
+  if (!batch) return batch.diags();
+  out.kept_waiting = batch->kept_waiting;
+  out.as_probed = batch->as_probed;
+  if (out.kept_waiting > probe::kDisturbed) out.notes.push_back(kept_waiting_by_others(out.kept_waiting));
+  if (out.as_probed)
+    for (Diag& d : differences(*out.as_probed)) out.notes.push_back(std::move(d));
+  take_times(batch->times, out);
+  if (options.recorded) {
+    const auto recorded = time_recorded(*placement, bundle, *ends, inputs, options, out.outputs);
+    if (!recorded) return recorded.diags();
+    out.recorded = *recorded;
+  }
+  report(options.progress, 1, 1, "running");
+  return out;
+}
+
+}  // namespace assay::toolkit
