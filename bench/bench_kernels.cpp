@@ -1,7 +1,7 @@
 // Generated kernels against a tuned library, by the protocol of docs: order A B B A, each sample at
-// least 20 ms of work after a quiet gap and one untimed call, at least 7 pairs, median of the paired
-// ratios (ours / peer in speed). Names: sgemm/cpp/<size>/<threads>; counters: ratio, ratio_q1,
-// ratio_q3, GFLOPS, peer_GFLOPS. sgemm/opencl/<size>/2: the same through opencl:0.
+// least 20 ms of work after a quiet gap and one untimed call, at least 7 pairs, median of the
+// paired ratios (ours / peer in speed). Names: sgemm/cpp/<size>/<threads>; counters: ratio,
+// ratio_q1, ratio_q3, GFLOPS, peer_GFLOPS. sgemm/opencl/<size>/2: the same through opencl:0.
 //
 // Whole models: compare_models.py.
 //
@@ -25,8 +25,8 @@
 namespace assay::bench {
 namespace {
 
-constexpr int kPairs = 8;           // A B B A gives two pairs
-constexpr double kSample = 0.02;    // seconds
+constexpr int kPairs = 8;         // A B B A gives two pairs
+constexpr double kSample = 0.02;  // seconds
 
 double quantile(std::vector<double> v, double q) {
   std::sort(v.begin(), v.end());
@@ -42,8 +42,14 @@ void sgemm(benchmark::State& state, Peer& peer, const std::string& api, int n, i
     return;
   }
   std::vector<double> ratios, mine, theirs;
-  const auto sample_ours = [&] { quiet_gap(); return ours->seconds_per_call(kSample); };
-  const auto sample_peer = [&] { quiet_gap(); return peer.sgemm(n, threads, kSample); };
+  const auto sample_ours = [&] {
+    quiet_gap();
+    return ours->seconds_per_call(kSample);
+  };
+  const auto sample_peer = [&] {
+    quiet_gap();
+    return peer.sgemm(n, threads, kSample);
+  };
   for (auto _ : state) {
     for (int i = 0; i < kPairs / 2; ++i) {
       const double a1 = sample_ours(), b1 = sample_peer(), b2 = sample_peer(), a2 = sample_ours();
@@ -70,13 +76,17 @@ int main(int argc, char** argv) {
   assay::bench::Peer peer;  // before any thread exists
   std::fprintf(stderr, "peer: %s\n", peer.name().c_str());
   const auto add = [&](const std::string& api, int n, int threads) {
-    benchmark::RegisterBenchmark(("sgemm/" + api + "/" + std::to_string(n) + "/" + std::to_string(threads)).c_str(),
-                                 [&peer, api, n, threads](benchmark::State& s) { assay::bench::sgemm(s, peer, api, n, threads); })
+    benchmark::RegisterBenchmark(
+        ("sgemm/" + api + "/" + std::to_string(n) + "/" + std::to_string(threads)).c_str(),
+        [&peer, api, n, threads](benchmark::State& s) {
+          assay::bench::sgemm(s, peer, api, n, threads);
+        })
         ->Iterations(1)
         ->UseRealTime();
   };
   for (int threads : {1, 2})
-    for (int n : {224, 448, 896, 1792, 2016, 256, 512, 1024, 2048, 509, 1021}) add("cpp", n, threads);
+    for (int n : {224, 448, 896, 1792, 2016, 256, 512, 1024, 2048, 509, 1021})
+      add("cpp", n, threads);
   for (int n : {448, 896, 1792, 2016, 512, 1024, 509, 1021}) add("opencl", n, 2);
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;

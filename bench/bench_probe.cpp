@@ -1,13 +1,14 @@
-// The probe of this CPU, again and again, against what the system declares and against loops written by hand whose
-// samples are taken behind its own blocks, within milliseconds of them.
+// The probe of this CPU, again and again, against what the system declares and against loops
+// written by hand whose samples are taken behind its own blocks, within milliseconds of them.
 //
 //   bench_probe [--device cpu:0] [--runs 20] [--budget 40]
 //
-// Per run: structure (levels, L1, L2, line, units, lanes, latency and pipes of multiply-adds), rates as ours / native, the
-// last cache's effective size. At the end: what held in how many runs. Exit code 1 if any structure was wrong.
-#include <CLI/CLI.hpp>
+// Per run: structure (levels, L1, L2, line, units, lanes, latency and pipes of multiply-adds),
+// rates as ours / native, the last cache's effective size. At the end: what held in how many runs.
+// Exit code 1 if any structure was wrong.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -31,12 +32,14 @@ using probe::Observations;
 
 constexpr int64_t kNativeBytes = int64_t{256} << 20;
 constexpr double kNear = 0.05;
-constexpr double kOwnLines = 1.04;  // a kernel's own lines lie in a cache too; and a little beyond its end a cache is hardly slower
+constexpr double kOwnLines = 1.04;  // a kernel's own lines lie in a cache too; and a little beyond
+                                    // its end a cache is hardly slower
 
 // Takes a native sample behind each of the probe's blocks that has a counterpart.
 class Reference {
  public:
-  // In each worker, before the probe fills memory of its own: a host that has to map what comes later takes some of the probe's from under it.
+  // In each worker, before the probe fills memory of its own: a host that has to map what comes
+  // later takes some of the probe's from under it.
   void before() {
     native_ = Native::make(kNativeBytes);
     if (native_) native_->go_through();
@@ -46,25 +49,41 @@ class Reference {
     if (!native_) return;
     const auto bytes = static_cast<int64_t>(block.value_at("bytes"));
     const bool one = block.value_at("units", 1) == 1;
-    if (block.experiment == "clock" && block.what == "sentinel") take(block, "addition", {}, [&] { return native_->addition(); }, keep);
-    if (block.experiment == "fma" && block.value_at("lanes") == native_->lanes()) take(block, "fma", {}, [&] { return native_->multiply_add(); }, keep);
+    if (block.experiment == "clock" && block.what == "sentinel")
+      take(
+          block, "addition", {}, [&] { return native_->addition(); }, keep);
+    if (block.experiment == "fma" && block.value_at("lanes") == native_->lanes())
+      take(
+          block, "fma", {}, [&] { return native_->multiply_add(); }, keep);
     if (block.experiment == "bandwidth" && one) {
-      const probe::Conditions at = {{"level", block.value_at("level")}, {"bytes", static_cast<double>(bytes)}};
-      if (block.what == "read") take(block, "read", at, [&] { return native_->read(bytes); }, keep);
-      if (block.what == "write") take(block, "write", at, [&] { return native_->write(bytes); }, keep);
-      if (block.what == "copy") take(block, "copy", at, [&] { return native_->copy(bytes); }, keep);
+      const probe::Conditions at = {{"level", block.value_at("level")},
+                                    {"bytes", static_cast<double>(bytes)}};
+      if (block.what == "read")
+        take(
+            block, "read", at, [&] { return native_->read(bytes); }, keep);
+      if (block.what == "write")
+        take(
+            block, "write", at, [&] { return native_->write(bytes); }, keep);
+      if (block.what == "copy")
+        take(
+            block, "copy", at, [&] { return native_->copy(bytes); }, keep);
     }
-    if (block.experiment == "far" && block.what == "read" && block.value_at("units") == native_->units())
-      take(block, "far", {}, [&] { return native_->read_far(); }, keep);
+    if (block.experiment == "far" && block.what == "read" &&
+        block.value_at("units") == native_->units())
+      take(
+          block, "far", {}, [&] { return native_->read_far(); }, keep);
   }
 
  private:
   template <class Sample>
-  void take(const Observation& beside, const std::string& what, const probe::Conditions& at, const Sample& sample, const std::function<void(const Observation&)>& keep) {
+  void take(const Observation& beside, const std::string& what, const probe::Conditions& at,
+            const Sample& sample, const std::function<void(const Observation&)>& keep) {
     double before = native_->addition();
-    std::vector<Observation> taken;  // kept behind the last one: whoever is told of one writes it down meanwhile, on one of these cores
+    std::vector<Observation> taken;  // kept behind the last one: whoever is told of one writes it
+                                     // down meanwhile, on one of these cores
     for (int i = 0; i < 6; ++i) {
-      Observation o{"reference", what, at, "s", {sample()}, {0}, beside.foreign, {}};  // trusted as far as the probe's own
+      Observation o{"reference", what,           at, "s", {sample()},
+                    {0},         beside.foreign, {}};  // trusted as far as the probe's own
       const double behind = native_->addition();
       o.clock_hz = 1 / std::min(before, behind);
       before = behind;
@@ -76,13 +95,15 @@ class Reference {
   std::unique_ptr<Native> native_;
 };
 
-// Of the best footprint: seconds, by the estimator that the probe uses, and ticks: each sample by the faster of the two clocks beside it, since
-// a clock may change within one; of all samples the median of the faster half.
+// Of the best footprint: seconds, by the estimator that the probe uses, and ticks: each sample by
+// the faster of the two clocks beside it, since a clock may change within one; of all samples the
+// median of the faster half.
 struct NativeTime {
   double seconds = 0, ticks = 0;
 };
 
-std::optional<NativeTime> native_time(const Observations& all, const std::string& what, double level) {
+std::optional<NativeTime> native_time(const Observations& all, const std::string& what,
+                                      double level) {
   probe::Conditions at;
   if (level >= 0) at["level"] = level;
   std::optional<NativeTime> best;
@@ -96,49 +117,66 @@ std::optional<NativeTime> native_time(const Observations& all, const std::string
     const auto s = probe::summarize(taken, Estimator::throughput);
     if (!s) continue;
     std::vector<double> ticks;
-    for (const Observation& o : taken) ticks.push_back(*std::min_element(o.samples.begin(), o.samples.end()) * o.clock_hz.value_or(0));
+    for (const Observation& o : taken)
+      ticks.push_back(*std::min_element(o.samples.begin(), o.samples.end()) *
+                      o.clock_hz.value_or(0));
     const NativeTime t{s->value, probe::quantile(std::move(ticks), 0.25)};
-    best = best ? NativeTime{std::min(best->seconds, t.seconds), std::min(best->ticks, t.ticks)} : t;
+    best =
+        best ? NativeTime{std::min(best->seconds, t.seconds), std::min(best->ticks, t.ticks)} : t;
   }
   return best;
 }
 
-// How many times as long native samples took as the probe's block right before them, in the median of all such blocks; nullopt: there are none.
-std::optional<double> times_as_long_behind(const Observations& all, const std::function<bool(const Observation&)>& is_ours, const std::string& what, Estimator estimator) {
+// How many times as long native samples took as the probe's block right before them, in the median
+// of all such blocks; nullopt: there are none.
+std::optional<double> times_as_long_behind(const Observations& all,
+                                           const std::function<bool(const Observation&)>& is_ours,
+                                           const std::string& what, Estimator estimator) {
   std::vector<std::pair<Observation, std::vector<Observation>>> pairs;
   for (const Observation& o : all.points) {
     if (is_ours(o)) pairs.emplace_back(o, std::vector<Observation>());
-    if (o.experiment == "reference" && o.what == what && !pairs.empty()) pairs.back().second.push_back(o);
+    if (o.experiment == "reference" && o.what == what && !pairs.empty())
+      pairs.back().second.push_back(o);
   }
   std::vector<double> out;
   for (const auto& [ours, behind] : pairs) {
-    const auto mine = probe::summarize(std::span(&ours, 1), estimator), native = probe::summarize(behind, estimator);
+    const auto mine = probe::summarize(std::span(&ours, 1), estimator),
+               native = probe::summarize(behind, estimator);
     if (mine && native) out.push_back(native->value / mine->value);
   }
   return out.empty() ? std::nullopt : std::optional(probe::quantile(std::move(out), 0.5));
 }
 
-// Of far memory, which for a guest of some hosts is in one of two states, or between, for seconds each: against the probe's own blocks.
+// Of far memory, which for a guest of some hosts is in one of two states, or between, for seconds
+// each: against the probe's own blocks.
 std::optional<NativeTime> native_far_time(const Observations& all) {
   const std::vector<Observation> read = probe::select(all, "far", "read");
   const std::vector<double> units = probe::values_of(read, "units");
   if (units.empty()) return std::nullopt;
   const auto times = times_as_long_behind(
-      all, [&](const Observation& o) { return o.experiment == "far" && o.what == "read" && o.value_at("units") == units.back(); }, "far", Estimator::throughput);
-  const auto ours = probe::summarize(probe::select(all, "far", "read", {{"units", units.back()}}), Estimator::throughput);
+      all,
+      [&](const Observation& o) {
+        return o.experiment == "far" && o.what == "read" && o.value_at("units") == units.back();
+      },
+      "far", Estimator::throughput);
+  const auto ours = probe::summarize(probe::select(all, "far", "read", {{"units", units.back()}}),
+                                     Estimator::throughput);
   return times && ours ? std::optional(NativeTime{ours->value * *times, 0}) : std::nullopt;
 }
 
-// A host may change the clock by a tenth within seconds: as much faster than the probe's own blocks say as the additions right behind each of them
-// ran; or as those beside all native samples did where these mostly ran faster, as the probe has its own.
+// A host may change the clock by a tenth within seconds: as much faster than the probe's own blocks
+// say as the additions right behind each of them ran; or as those beside all native samples did
+// where these mostly ran faster, as the probe has its own.
 double native_clock(const Observations& all) {
   const auto ours = probe::summarize(probe::select(all, "clock", "sentinel"), Estimator::latency);
   const auto times = times_as_long_behind(
-      all, [](const Observation& o) { return o.experiment == "clock" && o.what == "sentinel"; }, "addition", Estimator::latency);
+      all, [](const Observation& o) { return o.experiment == "clock" && o.what == "sentinel"; },
+      "addition", Estimator::latency);
   std::vector<double> beside_all;
   for (const Observation& o : all.points)
     if (o.experiment == "reference" && o.clock_hz) beside_all.push_back(*o.clock_hz);
-  return std::max(ours && times ? 1 / (ours->value * *times) : 0, beside_all.empty() ? 0 : probe::quantile(std::move(beside_all), 0.5));
+  return std::max(ours && times ? 1 / (ours->value * *times) : 0,
+                  beside_all.empty() ? 0 : probe::quantile(std::move(beside_all), 0.5));
 }
 
 template <class Q>
@@ -147,8 +185,8 @@ double value_or_zero(const hwdesc::Value<Q>& v) {
 }
 
 struct Run {
-  std::vector<std::string> wrong;          // of the structure
-  std::map<std::string, double> ratios;    // ours / native
+  std::vector<std::string> wrong;                // of the structure
+  std::map<std::string, double> ratios;          // ours / native
   double last = 0, last_low = 0, last_high = 0;  // effective size of the last cache
 };
 
@@ -156,13 +194,14 @@ void expect(Run& to, const std::string& what, double found, double truth) {
   if (found != truth) to.wrong.push_back(fmt::format("{} {:g}, not {:g}", what, found, truth));
 }
 
-// Multiply-adds that one unit begins in a tick, on the vectors of which it begins most: where the widest take two halves of a
-// pipe's width, they are half as many.
+// Multiply-adds that one unit begins in a tick, on the vectors of which it begins most: where the
+// widest take two halves of a pipe's width, they are half as many.
 double at_most_a_tick(const hwdesc::Profile& p) {
   double most = 0;
   for (const hwdesc::LaneMode& mode : p.execution.lanes.modes)
     for (const hwdesc::Pipe& pipe : mode.pipes)
-      if (pipe.name == "fma" && mode.width.known()) most = std::max(most, value_or_zero(pipe.rate) / mode.width.value->v);
+      if (pipe.name == "fma" && mode.width.known())
+        most = std::max(most, value_or_zero(pipe.rate) / mode.width.value->v);
   return most;
 }
 
@@ -181,29 +220,42 @@ Run judge(const probe::ProbeResult& result) {
     const double size = probe::declared_bytes(all, i);
     expect(run, c.name + " line", value_or_zero(c.line), 64);
     expect(run, c.name + " is shared", c.per == "device", i + 1 == declared);
-    if (i + 1 < declared && (c.knee.from.value->v > size * kOwnLines || c.knee.to.value->v * kOwnLines < size))
-      run.wrong.push_back(fmt::format("{} from {:.0f} to {:.0f} B, declared {:.0f} B", c.name, c.knee.from.value->v, c.knee.to.value->v, size));
+    if (i + 1 < declared &&
+        (c.knee.from.value->v > size * kOwnLines || c.knee.to.value->v * kOwnLines < size))
+      run.wrong.push_back(fmt::format("{} from {:.0f} to {:.0f} B, declared {:.0f} B", c.name,
+                                      c.knee.from.value->v, c.knee.to.value->v, size));
     if (i + 1 < declared) expect(run, c.name + " capacity", value_or_zero(c.capacity), size);
   }
   if (!caches.empty() && caches.back()->capacity.known()) {
-    run.last = caches.back()->streamed.from.known() ? caches.back()->streamed.from.value->v : caches.back()->capacity.value->v;
+    run.last = caches.back()->streamed.from.known() ? caches.back()->streamed.from.value->v
+                                                    : caches.back()->capacity.value->v;
     run.last_low = caches.back()->capacity.low->v;
     run.last_high = caches.back()->capacity.high->v;
   }
   const std::unique_ptr<Native> here = Native::make(int64_t{8} << 20);
   expect(run, "units", value_or_zero(p.topology.back().count), here->units());
-  const double lanes = p.execution.lanes.modes.empty() ? 0 : value_or_zero(p.execution.lanes.modes.back().width);
+  const double lanes =
+      p.execution.lanes.modes.empty() ? 0 : value_or_zero(p.execution.lanes.modes.back().width);
   expect(run, "lanes", lanes, here->lanes());
   for (const hwdesc::ComputeOp& c : p.compute)
-    if (c.op == "fma" && c.dtype == "f32") expect(run, "latency of multiply-adds", std::round(value_or_zero(c.latency)), 4);
+    if (c.op == "fma" && c.dtype == "f32")
+      expect(run, "latency of multiply-adds", std::round(value_or_zero(c.latency)), 4);
   for (const hwdesc::Pipe& pipe : p.pipes)
     if (pipe.name == "fma") {
-      expect(run, "pipes of multiply-adds", std::round(std::max(value_or_zero(pipe.rate) / std::max(1.0, lanes), at_most_a_tick(p))), 2);
-      if (const auto t = native_time(all, "fma", -1)) run.ratios["multiply-adds"] = value_or_zero(pipe.rate) * t->ticks / lanes;
+      expect(
+          run, "pipes of multiply-adds",
+          std::round(std::max(value_or_zero(pipe.rate) / std::max(1.0, lanes), at_most_a_tick(p))),
+          2);
+      if (const auto t = native_time(all, "fma", -1))
+        run.ratios["multiply-adds"] = value_or_zero(pipe.rate) * t->ticks / lanes;
     }
   run.ratios["clock"] = value_or_zero(p.clocks.at(0).max) / native_clock(all);
-  const auto compare = [&](const hwdesc::MemoryLevel& l, const char* what, const hwdesc::Value<hwdesc::Bandwidth>& v, const std::optional<NativeTime>& t) {
-    if (t && v.known()) run.ratios[l.name + " " + what] = v.value->v * (v.value->clock.empty() ? t->seconds : t->ticks);
+  const auto compare = [&](const hwdesc::MemoryLevel& l, const char* what,
+                           const hwdesc::Value<hwdesc::Bandwidth>& v,
+                           const std::optional<NativeTime>& t) {
+    if (t && v.known())
+      run.ratios[l.name + " " + what] =
+          v.value->v * (v.value->clock.empty() ? t->seconds : t->ticks);
   };
   for (size_t i = 0; i < caches.size() && i < 2; ++i) {
     compare(*caches[i], "read", caches[i]->bandwidth.read, native_time(all, "read", double(i)));
@@ -216,9 +268,13 @@ Run judge(const probe::ProbeResult& result) {
 }
 
 void print(int index, const Run& run) {
-  fmt::print("{:>3}  {}", index, run.wrong.empty() ? "structure as declared" : fmt::format("WRONG: {}", fmt::join(run.wrong, "; ")));
-  fmt::print("; last cache {:.1f} MiB ({:.1f} .. {:.1f})\n    ", run.last / 1048576, run.last_low / 1048576, run.last_high / 1048576);
-  for (const auto& [what, ratio] : run.ratios) fmt::print(" {} {:.3f}{}", what, ratio, std::abs(ratio - 1) <= kNear ? "" : "!");
+  fmt::print("{:>3}  {}", index,
+             run.wrong.empty() ? "structure as declared"
+                               : fmt::format("WRONG: {}", fmt::join(run.wrong, "; ")));
+  fmt::print("; last cache {:.1f} MiB ({:.1f} .. {:.1f})\n    ", run.last / 1048576,
+             run.last_low / 1048576, run.last_high / 1048576);
+  for (const auto& [what, ratio] : run.ratios)
+    fmt::print(" {} {:.3f}{}", what, ratio, std::abs(ratio - 1) <= kNear ? "" : "!");
   fmt::print("\n");
   std::fflush(stdout);
 }
@@ -227,22 +283,33 @@ double quantile(std::vector<double> v, double q) { return probe::quantile(std::m
 
 void summarise(const std::vector<Run>& runs) {
   const auto n = runs.size();
-  const auto right = std::count_if(runs.begin(), runs.end(), [](const Run& r) { return r.wrong.empty(); });
+  const auto right =
+      std::count_if(runs.begin(), runs.end(), [](const Run& r) { return r.wrong.empty(); });
   fmt::print("\nstructure as declared: {} of {}\n", right, n);
   std::map<std::string, std::vector<double>> ratios;
   for (const Run& r : runs)
     for (const auto& [what, ratio] : r.ratios) ratios[what].push_back(ratio);
-  fmt::print("{:<16} {:>7} {:>7} {:>7} {:>14}\n", "ours / native", "median", "least", "most", "within 5 %");
+  fmt::print("{:<16} {:>7} {:>7} {:>7} {:>14}\n", "ours / native", "median", "least", "most",
+             "within 5 %");
   for (const auto& [what, v] : ratios) {
-    const auto near = std::count_if(v.begin(), v.end(), [](double r) { return std::abs(r - 1) <= kNear; });
-    fmt::print("{:<16} {:>7.3f} {:>7.3f} {:>7.3f} {:>8} of {}\n", what, quantile(v, 0.5), quantile(v, 0), quantile(v, 1), near, v.size());
+    const auto near =
+        std::count_if(v.begin(), v.end(), [](double r) { return std::abs(r - 1) <= kNear; });
+    fmt::print("{:<16} {:>7.3f} {:>7.3f} {:>7.3f} {:>8} of {}\n", what, quantile(v, 0.5),
+               quantile(v, 0), quantile(v, 1), near, v.size());
   }
   size_t covered = 0, narrow = 0;
   for (const Run& a : runs) {
     narrow += a.last_high <= 3 * a.last_low ? 1 : 0;
-    covered += std::all_of(runs.begin(), runs.end(), [&](const Run& b) { return a.last_low <= b.last && b.last <= a.last_high; }) ? 1 : 0;
+    covered +=
+        std::all_of(runs.begin(), runs.end(),
+                    [&](const Run& b) { return a.last_low <= b.last && b.last <= a.last_high; })
+            ? 1
+            : 0;
   }
-  fmt::print("last cache: the interval covers all other runs' values in {} of {}, is no wider than a factor 3 in {} of {}\n", covered, n, narrow, n);
+  fmt::print(
+      "last cache: the interval covers all other runs' values in {} of {}, is no wider than a "
+      "factor 3 in {} of {}\n",
+      covered, n, narrow, n);
 }
 
 int bench(int argc, char** argv) {
@@ -255,10 +322,13 @@ int bench(int argc, char** argv) {
   app.add_option("--runs", runs, "probes, one after the other")->check(CLI::PositiveNumber);
   app.add_option("--budget", budget, "of each, s")->check(CLI::PositiveNumber);
   app.add_option("--observations", keep, "directory that keeps the raw samples of every probe");
-  app.add_option("--from", from, "judge again what such a directory keeps; no device is touched")->excludes("--observations");
+  app.add_option("--from", from, "judge again what such a directory keeps; no device is touched")
+      ->excludes("--observations");
   CLI11_PARSE(app, argc, argv);
   if (!Native::make(int64_t{8} << 20)) {
-    fmt::print(stderr, "this processor has neither AVX-512 nor AVX2 with FMA: there is no native reference for it\n");
+    fmt::print(stderr,
+               "this processor has neither AVX-512 nor AVX2 with FMA: there is no native reference "
+               "for it\n");
     return 3;
   }
   std::vector<Run> all;
@@ -267,7 +337,9 @@ int bench(int argc, char** argv) {
     probe::ProbeOptions options;
     options.budget_s = budget;
     options.before = [&] { reference.before(); };
-    options.beside = [&](const Observation& block, const auto& sink) { reference.behind(block, sink); };
+    options.beside = [&](const Observation& block, const auto& sink) {
+      reference.behind(block, sink);
+    };
     const std::string folder = fmt::format("{}/{}", from.empty() ? keep : from, i);
     if (!from.empty() && !std::filesystem::exists(folder)) break;
     if (!keep.empty()) options.observations = folder;

@@ -8,6 +8,7 @@ Order A B B A, every sample a process of its own that runs the model --repeat ti
 gives the median. Prints one JSON object; ratio = time of the second / time of the first: above 1 the
 first is faster. ONNX Runtime gets all optimisations and as many threads as there are CPUs, no spinning.
 """
+
 import argparse
 import json
 import os
@@ -21,9 +22,23 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 def seconds_of_bundle(spec, options):
     bundle, device = spec.rsplit("@", 1)
-    out = subprocess.run([options.assay, "run", bundle, "--device", device, "--repeat", str(options.repeat),
-                          "--patience", "0",  # the other side has none either
-                          "--format", "json"], capture_output=True, text=True)
+    out = subprocess.run(
+        [
+            options.assay,
+            "run",
+            bundle,
+            "--device",
+            device,
+            "--repeat",
+            str(options.repeat),
+            "--patience",
+            "0",  # the other side has none either
+            "--format",
+            "json",
+        ],
+        capture_output=True,
+        text=True,
+    )
     if out.returncode != 0:
         sys.exit(f"compare_models: {spec}: {out.stderr.strip()}")
     return json.loads(out.stdout)["measured_s"]
@@ -31,11 +46,23 @@ def seconds_of_bundle(spec, options):
 
 def seconds_of_onnxruntime(model, options):
     script = ROOT / "examples/models/reference.py"
-    out = subprocess.run([sys.executable, script, model, "--output-dir", options.scratch, "--no-spinning",
-                          "--time", str(options.repeat)], capture_output=True, text=True)
+    out = subprocess.run(
+        [
+            sys.executable,
+            script,
+            model,
+            "--output-dir",
+            options.scratch,
+            "--no-spinning",
+            "--time",
+            str(options.repeat),
+        ],
+        capture_output=True,
+        text=True,
+    )
     if out.returncode != 0:
         sys.exit(f"compare_models: ONNX Runtime on {model}: {out.stderr.strip()}")
-    return json.loads(out.stdout[out.stdout.index("{"):])["time"]["median_ms"] * 1e-3
+    return json.loads(out.stdout[out.stdout.index("{") :])["time"]["median_ms"] * 1e-3
 
 
 def contestant(spec, options):
@@ -48,13 +75,17 @@ def contestant(spec, options):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("first")
     parser.add_argument("second")
     parser.add_argument("--assay", default=str(ROOT / "build/bin/assay"))
     parser.add_argument("--pairs", type=int, default=8)
     parser.add_argument("--repeat", type=int, default=30)
-    parser.add_argument("--scratch", default=str(ROOT / "build/compare"), help="folder for ONNX Runtime's outputs")
+    parser.add_argument(
+        "--scratch", default=str(ROOT / "build/compare"), help="folder for ONNX Runtime's outputs"
+    )
     options = parser.parse_args()
     os.makedirs(options.scratch, exist_ok=True)
     a, b = contestant(options.first, options), contestant(options.second, options)
@@ -65,11 +96,20 @@ def main():
         theirs += [b1, b2]
         ratios += [b1 / a1, b2 / a2]
     quartiles = statistics.quantiles(ratios, n=4)
-    print(json.dumps({"first": options.first, "second": options.second, "pairs": len(ratios),
-                      "ratio": round(statistics.median(ratios), 3),
-                      "ratio_quartiles": [round(quartiles[0], 3), round(quartiles[2], 3)],
-                      "first_ms": [round(1e3 * t, 2) for t in mine],
-                      "second_ms": [round(1e3 * t, 2) for t in theirs]}, indent=1))
+    print(
+        json.dumps(
+            {
+                "first": options.first,
+                "second": options.second,
+                "pairs": len(ratios),
+                "ratio": round(statistics.median(ratios), 3),
+                "ratio_quartiles": [round(quartiles[0], 3), round(quartiles[2], 3)],
+                "first_ms": [round(1e3 * t, 2) for t in mine],
+                "second_ms": [round(1e3 * t, 2) for t in theirs],
+            },
+            indent=1,
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -19,59 +19,77 @@ namespace {
 
 constexpr double kSample = 1e-3;  // seconds
 constexpr int64_t kChunk = int64_t{4} << 20;
-constexpr int64_t kApart = kChunk + 3 * 4096;  // units that go in step meet in no sets and banks of their own
+constexpr int64_t kApart =
+    kChunk + 3 * 4096;  // units that go in step meet in no sets and banks of their own
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 // 64 additions, each of what the one before made.
 void additions(int64_t times) {
   uint64_t x = 1, y = 3;
-  for (int64_t i = 0; i < times; ++i) asm volatile(".rept 64\n add %1, %0\n .endr" : "+r"(x) : "r"(y));
+  for (int64_t i = 0; i < times; ++i)
+    asm volatile(".rept 64\n add %1, %0\n .endr" : "+r"(x) : "r"(y));
 }
 
 // 24 and 12 chains of multiply-adds of whole vectors, one step of each.
 void multiply_adds_16(int64_t times) {
-  asm volatile("vpxord %%zmm30, %%zmm30, %%zmm30\n vpxord %%zmm31, %%zmm31, %%zmm31" ::);  // no compiled code here uses those
+  asm volatile(
+      "vpxord %%zmm30, %%zmm30, %%zmm30\n vpxord %%zmm31, %%zmm31, %%zmm31" ::);  // no compiled
+                                                                                  // code here uses
+                                                                                  // those
   for (int64_t i = 0; i < times; ++i)
     asm volatile(
-        ".irp n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23\n vfmadd231ps %%zmm30, %%zmm31, %%zmm\\n\n .endr" ::
-            : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13",
-              "xmm14", "xmm15");
+        ".irp n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23\n vfmadd231ps "
+        "%%zmm30, %%zmm31, %%zmm\\n\n .endr" ::
+            : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
+              "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
 }
 void multiply_adds_8(int64_t times) {
   for (int64_t i = 0; i < times; ++i)
-    asm volatile(".irp n, 0,1,2,3,4,5,6,7,8,9,10,11\n vfmadd231ps %%ymm14, %%ymm15, %%ymm\\n\n .endr" ::
-                     : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm14", "xmm15");
+    asm volatile(
+        ".irp n, 0,1,2,3,4,5,6,7,8,9,10,11\n vfmadd231ps %%ymm14, %%ymm15, %%ymm\\n\n .endr" ::
+            : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
+              "xmm10", "xmm11", "xmm14", "xmm15");
 }
 
-// `bytes` again and again, 512 in a step. The place wraps around without a jump: one that is mispredicted at the end of
-// each pass costs a tenth of a pass through the first cache.
-#define ASSAY_STREAM(name, body)                                                                                  \
-  void name(const char* from, char* to, int64_t bytes, int64_t steps) {                                           \
-    int64_t at = 0, zero = 0;                                                                                     \
-    asm volatile("1:\n .set offset, 0\n .rept 8\n" body ".set offset, offset + 64\n .endr\n"                     \
-                 "add $512, %[at]\n cmp %[bytes], %[at]\n cmove %[zero], %[at]\n dec %[steps]\n jnz 1b"          \
-                 : [at] "+&r"(at), [steps] "+&r"(steps)                                                           \
-                 : [from] "r"(from), [to] "r"(to), [bytes] "r"(bytes), [zero] "r"(zero)                           \
-                 : "memory", "cc", "xmm0", "xmm1");                                                               \
+// `bytes` again and again, 512 in a step. The place wraps around without a jump: one that is
+// mispredicted at the end of each pass costs a tenth of a pass through the first cache.
+#define ASSAY_STREAM(name, body)                                                               \
+  void name(const char* from, char* to, int64_t bytes, int64_t steps) {                        \
+    int64_t at = 0, zero = 0;                                                                  \
+    asm volatile(                                                                              \
+        "1:\n .set offset, 0\n .rept 8\n" body                                                 \
+        ".set offset, offset + 64\n .endr\n"                                                   \
+        "add $512, %[at]\n cmp %[bytes], %[at]\n cmove %[zero], %[at]\n dec %[steps]\n jnz 1b" \
+        : [at] "+&r"(at), [steps] "+&r"(steps)                                                 \
+        : [from] "r"(from), [to] "r"(to), [bytes] "r"(bytes), [zero] "r"(zero)                 \
+        : "memory", "cc", "xmm0", "xmm1");                                                     \
   }
 ASSAY_STREAM(read_16, "vmovups offset(%[from],%[at]), %%zmm0\n")
 ASSAY_STREAM(write_16, "vmovups %%zmm0, offset(%[to],%[at])\n")
-ASSAY_STREAM(copy_16, "vmovups offset(%[from],%[at]), %%zmm0\n vmovups %%zmm0, offset(%[to],%[at])\n")
-ASSAY_STREAM(read_8, "vmovups offset(%[from],%[at]), %%ymm0\n vmovups offset+32(%[from],%[at]), %%ymm1\n")
-ASSAY_STREAM(write_8, "vmovups %%ymm0, offset(%[to],%[at])\n vmovups %%ymm1, offset+32(%[to],%[at])\n")
-ASSAY_STREAM(copy_8, "vmovups offset(%[from],%[at]), %%ymm0\n vmovups %%ymm0, offset(%[to],%[at])\n"
-                     "vmovups offset+32(%[from],%[at]), %%ymm1\n vmovups %%ymm1, offset+32(%[to],%[at])\n")
+ASSAY_STREAM(copy_16,
+             "vmovups offset(%[from],%[at]), %%zmm0\n vmovups %%zmm0, offset(%[to],%[at])\n")
+ASSAY_STREAM(read_8,
+             "vmovups offset(%[from],%[at]), %%ymm0\n vmovups offset+32(%[from],%[at]), %%ymm1\n")
+ASSAY_STREAM(write_8,
+             "vmovups %%ymm0, offset(%[to],%[at])\n vmovups %%ymm1, offset+32(%[to],%[at])\n")
+ASSAY_STREAM(copy_8,
+             "vmovups offset(%[from],%[at]), %%ymm0\n vmovups %%ymm0, offset(%[to],%[at])\n"
+             "vmovups offset+32(%[from],%[at]), %%ymm1\n vmovups %%ymm1, offset+32(%[to],%[at])\n")
 #undef ASSAY_STREAM
 
 using Stream = void (*)(const char*, char*, int64_t bytes, int64_t steps);
 constexpr int64_t kStep = 512;
 
-// Places behind the beginning of a page from which a copy is written: on some processors it takes up to three times as long from
-// some of them, others in each run (machine D of docs/RESULTS.md). And large pages to read from, of which a host may have put together some
-// of small ones that crowd a cache's sets (machine B). The reference is the fastest.
+// Places behind the beginning of a page from which a copy is written: on some processors it takes
+// up to three times as long from some of them, others in each run (machine D of docs/RESULTS.md).
+// And large pages to read from, of which a host may have put together some of small ones that crowd
+// a cache's sets (machine B). The reference is the fastest.
 constexpr int64_t kReadFrom[] = {0, 2 << 20, 4 << 20, 6 << 20};
-constexpr int64_t kWrittenFrom[] = {0, 64, 512, 1088, 2112, 37 * 4096 + 576, 2 << 20, (4 << 20) + 64, (6 << 20) + 576};
+constexpr int64_t kWrittenFrom[] = {
+    0, 64, 512, 1088, 2112, 37 * 4096 + 576, 2 << 20, (4 << 20) + 64, (6 << 20) + 576};
 constexpr int64_t kRoom = (6 << 20) + 4096;
 
 struct Huge {  // pages of 2 MiB where the system gives them
@@ -111,7 +129,8 @@ void pin(int cpu) {
 }  // namespace
 
 struct Native::Crew {
-  Crew(int64_t bytes, bool wide) : from(bytes), to(bytes + kRoom), lanes(wide ? 16 : 8), cpus(usable_cpus()) {}
+  Crew(int64_t bytes, bool wide)
+      : from(bytes), to(bytes + kRoom), lanes(wide ? 16 : 8), cpus(usable_cpus()) {}
 
   // On every unit of `units` at once; seconds from the first one's start to the last one's end.
   double run(int units, const std::function<void(int)>& work) const {
@@ -128,16 +147,19 @@ struct Native::Crew {
     std::vector<std::thread> threads;
     for (int u = 0; u < units; ++u) threads.emplace_back(part, u);
     for (std::thread& t : threads) t.join();
-    return *std::max_element(end.begin(), end.end()) - *std::min_element(begin.begin(), begin.end());
+    return *std::max_element(end.begin(), end.end()) -
+           *std::min_element(begin.begin(), begin.end());
   }
 
-  // Seconds per time, of so many times that a sample is long enough; how many that are is found once.
+  // Seconds per time, of so many times that a sample is long enough; how many that are is found
+  // once.
   double per_time(int64_t& times, const std::function<void(int64_t)>& work) const {
     if (times == 0)
       for (times = 1;; times *= 2) {
         const double t = run(1, [&](int) { work(times); });
         if (t > kSample / 4) {
-          times = std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(times) * kSample / t));
+          times =
+              std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(times) * kSample / t));
           break;
         }
       }
@@ -153,21 +175,27 @@ struct Native::Crew {
 
   double stream(Stream wide, Stream narrow, int64_t bytes, bool writes) {
     const Stream pass = lanes == 16 ? wide : narrow;
-    bytes = std::min<int64_t>(bytes / kStep * kStep, static_cast<int64_t>(from.bytes) - std::ranges::max(kReadFrom));
+    bytes = std::min<int64_t>(bytes / kStep * kStep,
+                              static_cast<int64_t>(from.bytes) - std::ranges::max(kReadFrom));
     const auto seconds = [&](int64_t place) {
       int64_t times = 0;
-      return per_time(times, [&](int64_t n) { pass(from.data + (writes ? 0 : place), to.data + (writes ? place : 0), bytes, n * (bytes / kStep)); });
+      return per_time(times, [&](int64_t n) {
+        pass(from.data + (writes ? 0 : place), to.data + (writes ? place : 0), bytes,
+             n * (bytes / kStep));
+      });
     };
     const auto [chosen, is_new] = places.try_emplace({pass, bytes}, 0);
     if (is_new) {
       const auto faster = [&](int64_t a, int64_t b) { return seconds(a) < seconds(b); };
-      chosen->second = writes ? std::ranges::min(kWrittenFrom, faster) : std::ranges::min(kReadFrom, faster);
+      chosen->second =
+          writes ? std::ranges::min(kWrittenFrom, faster) : std::ranges::min(kReadFrom, faster);
     }
     return seconds(chosen->second) / static_cast<double>(bytes);
   }
 
   Huge from, to;
-  std::map<std::pair<Stream, int64_t>, int64_t> places;  // by loop and bytes: where it writes, or reads
+  std::map<std::pair<Stream, int64_t>, int64_t>
+      places;  // by loop and bytes: where it writes, or reads
   int lanes;
   std::vector<int> cpus;
   int64_t additions_ = 0, multiply_adds_ = 0, turn = 0;
@@ -190,23 +218,30 @@ int Native::lanes() const { return crew_->lanes; }
 double Native::addition() { return crew_->per_time(crew_->additions_, additions) / 64; }
 double Native::multiply_add() {
   const bool wide = crew_->lanes == 16;
-  return crew_->per_time(crew_->multiply_adds_, wide ? multiply_adds_16 : multiply_adds_8) / (wide ? 24 : 12);
+  return crew_->per_time(crew_->multiply_adds_, wide ? multiply_adds_16 : multiply_adds_8) /
+         (wide ? 24 : 12);
 }
 
 double Native::read(int64_t bytes) { return crew_->stream(read_16, read_8, bytes, false); }
 double Native::write(int64_t bytes) { return crew_->stream(write_16, write_8, bytes, true); }
 double Native::copy(int64_t bytes) { return crew_->stream(copy_16, copy_8, bytes, true) / 2; }
 
-int64_t Native::turns() const { return static_cast<int64_t>(crew_->from.bytes) / (kApart * units()); }
+int64_t Native::turns() const {
+  return static_cast<int64_t>(crew_->from.bytes) / (kApart * units());
+}
 
 void Native::go_through() {
   for (int64_t i = 0; i < turns(); ++i) read_far();
 }
 
 double Native::read_far() {
-  const int64_t at = crew_->turn++ % turns() * units();  // behind what was read last, with nothing of it read before, as samples of the probe begin
+  const int64_t at =
+      crew_->turn++ % turns() * units();  // behind what was read last, with nothing of it read
+                                          // before, as samples of the probe begin
   const Stream pass = crew_->lanes == 16 ? read_16 : read_8;
-  const auto read = [&](int u) { pass(crew_->from.data + (at + u) * kApart, crew_->to.data, kChunk, kChunk / kStep); };
+  const auto read = [&](int u) {
+    pass(crew_->from.data + (at + u) * kApart, crew_->to.data, kChunk, kChunk / kStep);
+  };
   return crew_->run(units(), read) / static_cast<double>(kChunk * units());
 }
 

@@ -1,5 +1,5 @@
-// Hand-written loops in machine code for x86: what the probe's own kernels are held against. None of the project's code
-// generation is in them.
+// Hand-written loops in machine code for x86: what the probe's own kernels are held against. None
+// of the project's code generation is in them.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,8 @@ class Native {  // invariant: one pinned thread per CPU that may be used, parked
   double write(int64_t bytes);
   double copy(int64_t bytes);
 
-  // Once through all that read_far() reads: what has only been filled is slower to some guests than what was read before.
+  // Once through all that read_far() reads: what has only been filled is slower to some guests than
+  // what was read before.
   void go_through();
 
   // Seconds per byte of all units, each through the next 4 MiB of its part of the whole buffer.

@@ -40,7 +40,8 @@ void fill_random(runtime::Module& m, runtime::BufferRange range, int64_t bytes) 
 
 }  // namespace
 
-std::unique_ptr<Ours> Ours::make(const std::string& api, const std::string& operator_text, int threads) {
+std::unique_ptr<Ours> Ours::make(const std::string& api, const std::string& operator_text,
+                                 int threads) {
   static std::map<std::string, hwdesc::Profile> profiles;
   if (!profiles.contains(api)) profiles[api] = bench_profile(api);
   const hwdesc::Profile& base = profiles[api];
@@ -48,7 +49,8 @@ std::unique_ptr<Ours> Ours::make(const std::string& api, const std::string& oper
     std::fprintf(stderr, "%s", render(d).c_str());
     return nullptr;
   };
-  auto profile = toolkit::apply_overrides(base, std::vector<std::string>{"topology.unit.count=" + std::to_string(threads)});
+  auto profile = toolkit::apply_overrides(
+      base, std::vector<std::string>{"topology.unit.count=" + std::to_string(threads)});
   if (!profile.ok()) return fail(profile.diags());
   const auto target = toolkit::target_of(*profile, api);
   if (!target.ok()) return fail(target.diags());
@@ -77,7 +79,8 @@ std::unique_ptr<Ours> Ours::make(const std::string& api, const std::string& oper
     launch.kernel = s.program;
     for (int t : s.arguments) {
       const ir::PlanTensor& tensor = plan.tensors[static_cast<size_t>(t)];
-      launch.arguments.push_back({tensor.kind == ir::TensorKind::constant ? *weights : *arena, tensor.offset});
+      launch.arguments.push_back(
+          {tensor.kind == ir::TensorKind::constant ? *weights : *arena, tensor.offset});
     }
     launch.queues = s.queues;
     out->launches_.push_back(std::move(launch));
@@ -96,7 +99,8 @@ double Ours::seconds_per_call(double at_least) {
   const auto first = module_->run(launches_, once);
   if (!first.ok()) return 1e9;
   const int calls = std::max(1, static_cast<int>(std::ceil(at_least / first->total[0])));
-  std::vector<runtime::Launch> stream;  // one call behind the other, as a driver would be given them
+  std::vector<runtime::Launch>
+      stream;  // one call behind the other, as a driver would be given them
   for (int i = 0; i < calls; ++i) stream.insert(stream.end(), launches_.begin(), launches_.end());
   const auto times = module_->run(stream, {});
   return times.ok() ? times->total[0] / calls : 1e9;
@@ -107,10 +111,12 @@ std::string Ours::description() const {
   std::string out;
   for (const ir::TileLevel& t : p.tiles) {
     out += "[";
-    for (size_t a = 0; a < t.extent.size(); ++a) out += (a > 0 ? " " : "") + std::to_string(t.extent[a]);
+    for (size_t a = 0; a < t.extent.size(); ++a)
+      out += (a > 0 ? " " : "") + std::to_string(t.extent[a]);
     out += "]";
   }
-  for (const ir::Staging& s : p.staging) out += " staged " + std::to_string(s.read) + "@" + std::to_string(s.level);
+  for (const ir::Staging& s : p.staging)
+    out += " staged " + std::to_string(s.read) + "@" + std::to_string(s.level);
   return out;
 }
 

@@ -12,19 +12,20 @@
 
 namespace assay::bench {
 
-// cpp: $ASSAY_PROFILE, else the profile the demo measured; opencl: $ASSAY_OPENCL_PROFILE, else the demo's;
-// else the generic one.
+// cpp: $ASSAY_PROFILE, else the profile the demo measured; opencl: $ASSAY_OPENCL_PROFILE, else the
+// demo's; else the generic one.
 hwdesc::Profile bench_profile(const std::string& api);
 
 class Ours {  // invariant: a loaded module whose launches compute the operator
  public:
   // nullptr (with the reason on stderr) when it can not be compiled.
-  static std::unique_ptr<Ours> make(const std::string& api, const std::string& operator_text, int threads);
+  static std::unique_ptr<Ours> make(const std::string& api, const std::string& operator_text,
+                                    int threads);
   static std::unique_ptr<Ours> matmul(const std::string& api, int n, int threads);
 
   double seconds_per_call(double at_least);
   double predicted_seconds() const { return compiled_.total.seconds; }
-  std::string description() const;   // the register tile, group tile and staging chosen
+  std::string description() const;  // the register tile, group tile and staging chosen
 
  private:
   compiler::Compiled compiled_;

@@ -1,7 +1,7 @@
 #include "peer.h"
 
-#include <oneapi/dnnl/dnnl.h>
 #include <omp.h>
+#include <oneapi/dnnl/dnnl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,7 +20,9 @@ struct Request {
   double seconds = 0;
 };
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 std::vector<float> random_matrix(int n, unsigned seed) {
   std::mt19937 rng(seed);
@@ -40,7 +42,9 @@ double time_sgemm(const Request& r) {
     size = r.n;
   }
   omp_set_num_threads(r.threads);
-  const auto call = [&] { dnnl_sgemm('N', 'N', r.n, r.n, r.n, 1.0F, a.data(), r.n, b.data(), r.n, 0.0F, c.data(), r.n); };
+  const auto call = [&] {
+    dnnl_sgemm('N', 'N', r.n, r.n, r.n, 1.0F, a.data(), r.n, b.data(), r.n, 0.0F, c.data(), r.n);
+  };
   call();
   const double start = now();
   int calls = 0;
@@ -98,7 +102,8 @@ double Peer::sgemm(int n, int threads, double seconds) {
 
 std::string Peer::name() const {
   const dnnl_version_t* v = dnnl_version();
-  return "oneDNN " + std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch);
+  return "oneDNN " + std::to_string(v->major) + "." + std::to_string(v->minor) + "." +
+         std::to_string(v->patch);
 }
 
 }  // namespace assay::bench

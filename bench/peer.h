@@ -2,8 +2,9 @@
 // parked (blocked on a pipe) while the other side is timed.
 #pragma once
 
-#include <string>
 #include <sys/types.h>
+
+#include <string>
 
 namespace assay::bench {
 
@@ -15,11 +16,11 @@ class Peer {  // invariant: a child process that answers one request at a time
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
 
-  // Seconds per call of C = A B, row-major float32, n x n x n, on `threads` threads: mean over calls
-  // that fill at least `seconds`, after one untimed call. Negative: the library is not there.
+  // Seconds per call of C = A B, row-major float32, n x n x n, on `threads` threads: mean over
+  // calls that fill at least `seconds`, after one untimed call. Negative: the library is not there.
   double sgemm(int n, int threads, double seconds);
 
-  std::string name() const;   // library and version
+  std::string name() const;  // library and version
 
  private:
   int to_ = -1, from_ = -1;

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
-#include "cli/errors_table.h"
 #include "cli/console/options.h"
 #include "cli/console/report.h"
 #include "cli/console/table.h"
+#include "cli/errors_table.h"
 #include "support/files/files.h"
 #include "toolkit/estimate_json.h"
 #include "toolkit/profiles.h"
@@ -24,10 +24,16 @@ struct Request {
 };
 
 void declare(Options& options, Request& r) {
-  options.add_option("JOURNAL", r.journals, "what `assay validate` kept; any number of one device").required();
-  options.add_option("--profile", r.profile, "a file, or a name of the library").type_name("PROFILE").required();
-  options.add_option("-o,--output", r.output, "the calibration to write").type_name("FILE.yaml").required();
-  options.add_option("--api", r.api, "of the profile; the journals' when not given").type_name("NAME");
+  options.add_option("JOURNAL", r.journals, "what `assay validate` kept; any number of one device")
+      .required();
+  options.add_option("--profile", r.profile, "a file, or a name of the library")
+      .type_name("PROFILE")
+      .required();
+  options.add_option("-o,--output", r.output, "the calibration to write")
+      .type_name("FILE.yaml")
+      .required();
+  options.add_option("--api", r.api, "of the profile; the journals' when not given")
+      .type_name("NAME");
   options.add_overrides(r.overrides);
   options.add_format();
 }
@@ -44,15 +50,22 @@ Result<toolkit::FromJournals> calibrate(const Request& r, const Context& context
 Json to_json(const toolkit::Calibration& c) {
   Json classes = Json::object();
   for (const auto& [name, by] : c.classes)
-    classes[name] = {{"factor", by.factor}, {"below", by.below}, {"above", by.above}, {"programs", by.programs}, {"operators", by.operators}};
+    classes[name] = {{"factor", by.factor},
+                     {"below", by.below},
+                     {"above", by.above},
+                     {"programs", by.programs},
+                     {"operators", by.operators}};
   return classes;
 }
 
 void print_text(const toolkit::FromJournals& f, const std::string& output) {
   const toolkit::Calibration& c = f.calibration;
-  std::vector<std::vector<std::string>> rows = {{"class", "operators", "programs", "factor", "interval below", "above"}};
+  std::vector<std::vector<std::string>> rows = {
+      {"class", "operators", "programs", "factor", "interval below", "above"}};
   for (const auto& [name, by] : c.classes)
-    rows.push_back({name, std::to_string(by.operators), std::to_string(by.programs), fmt::format("{:.3f}", by.factor), fmt::format("x {:.2f}", by.below), fmt::format("x {:.2f}", by.above)});
+    rows.push_back({name, std::to_string(by.operators), std::to_string(by.programs),
+                    fmt::format("{:.3f}", by.factor), fmt::format("x {:.2f}", by.below),
+                    fmt::format("x {:.2f}", by.above)});
   fmt::print("{} ({}), profile {}\n{}\n", c.device, c.api, c.name, table(rows));
   rows = {errors_heading()};
   const toolkit::Score without = toolkit::score_of(f.plain), with = toolkit::score_of(f.by_others);
@@ -65,14 +78,17 @@ void print_text(const toolkit::FromJournals& f, const std::string& output) {
 
 }  // namespace
 
-ExitCode run_calibrate(const Command& self, std::span<const std::string> arguments, const Context& context) {
+ExitCode run_calibrate(const Command& self, std::span<const std::string> arguments,
+                       const Context& context) {
   Request request;
   Options options(self);
   declare(options, request);
   if (const auto stop = options.parse(arguments)) return *stop;
   const Result<toolkit::FromJournals> made = calibrate(request, context);
   if (!made) return failed(made.diags(), context);
-  if (const Diags unwritten = write_text(request.output, toolkit::print_calibration(made->calibration)); !unwritten.empty())
+  if (const Diags unwritten =
+          write_text(request.output, toolkit::print_calibration(made->calibration));
+      !unwritten.empty())
     return failed(unwritten, context);
   if (options.format() == Format::json)
     print_json({{"calibration", request.output},

@@ -1,4 +1,5 @@
-// The commands of `assay`: rows of the one table in commands.cpp that drives dispatch, help and hints.
+// The commands of `assay`: rows of the one table in commands.cpp that drives dispatch, help and
+// hints.
 #pragma once
 
 #include "cli/console/command.h"

@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <vector>
 
+#include "cli/command.h"
 #include "support/edit_distance.h"
 #include "support/version.h"
-#include "cli/command.h"
 
 namespace assay::cli {
 namespace {
@@ -46,7 +46,8 @@ constexpr Command kCommands[] = {
     {"profile merge",
      "one chip seen through two apis as one profile",
      "FIRST SECOND [options]",
-     {"profile merge my-cpu my-opencl -o both.yaml", "profile merge my-cpu my-opencl --prefer first -o both.yaml"},
+     {"profile merge my-cpu my-opencl -o both.yaml",
+      "profile merge my-cpu my-opencl --prefer first -o both.yaml"},
      run_profile_merge},
     {"profile schema",
      "what a profile may say: a JSON Schema, or the reference page",

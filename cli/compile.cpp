@@ -31,7 +31,8 @@ void declare(Options& options, Request& r) {
   options.add_option("--profile", r.profile, "a file, or a name of the library")
       .type_name("PROFILE")
       .required();
-  options.add_option("-o,--output", r.output, "directory of the bundle; an older bundle is replaced")
+  options
+      .add_option("-o,--output", r.output, "directory of the bundle; an older bundle is replaced")
       .type_name("DIR")
       .required();
   options.add_option("--api", r.compile.api, "of the profile; its first when not given")
@@ -39,7 +40,8 @@ void declare(Options& options, Request& r) {
   options.add_option("--dim", r.dims, "value of a symbolic dimension, `N=1`; any number")
       .type_name("N=1")
       .allow_extra_args(false);
-  options.add_option("--keep", r.compile.keep, "best programs per operator that are counted exactly")
+  options
+      .add_option("--keep", r.compile.keep, "best programs per operator that are counted exactly")
       .type_name("N")
       .range(1, 10000);
   options.add_flag("--no-build", r.no_build, "leave building the kernels to `assay run`");
@@ -57,7 +59,8 @@ Diags read_dims(Request& r) {
                         std::from_chars(text.data() + equals + 1, end, value).ptr == end &&
                         value > 0;
     if (!number)
-      diags.push_back(error("--dim '" + text + "' is not NAME=NUMBER, a whole one from 1 on", "such as --dim N=1"));
+      diags.push_back(error("--dim '" + text + "' is not NAME=NUMBER, a whole one from 1 on",
+                            "such as --dim N=1"));
     else if (!r.compile.dims.emplace(text.substr(0, equals), value).second)
       diags.push_back(error("--dim " + text.substr(0, equals) + " is given twice"));
   }
@@ -67,9 +70,12 @@ Diags read_dims(Request& r) {
 Result<toolkit::Bundle> compile(Request& r, const Context& context) {
   const Diags wrong = read_dims(r);
   if (!wrong.empty()) return wrong;
-  if (r.model.empty() && r.op.empty()) return error("one of MODEL.onnx and --op is needed", "`assay compile --help`");
-  if (!r.model.empty() && !r.op.empty()) return error("MODEL.onnx and --op are both given", "one of them is what to compile");
-  if (!r.op.empty() && !r.dims.empty()) return error("--dim is for models: an operator says its own extents");
+  if (r.model.empty() && r.op.empty())
+    return error("one of MODEL.onnx and --op is needed", "`assay compile --help`");
+  if (!r.model.empty() && !r.op.empty())
+    return error("MODEL.onnx and --op are both given", "one of them is what to compile");
+  if (!r.op.empty() && !r.dims.empty())
+    return error("--dim is for models: an operator says its own extents");
   const Diags unwritable = check_writable(r.output);
   if (!unwritable.empty()) return unwritable;
   Result<hwdesc::Profile> profile = toolkit::load_profile(r.profile);

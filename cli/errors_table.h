@@ -8,8 +8,8 @@
 
 namespace assay::cli {
 
-std::string plain(const toolkit::Figure& f);   // 0.92, or -
-std::string share(const toolkit::Figure& f);   // 12.3 %, or -
+std::string plain(const toolkit::Figure& f);  // 0.92, or -
+std::string share(const toolkit::Figure& f);  // 12.3 %, or -
 std::string signed_share(const toolkit::Figure& f);
 
 // The sets that differ in how programs were drawn.

@@ -2,4 +2,6 @@
 #include "cli/command.h"
 #include "cli/console/entry.h"
 
-int main(int argc, char** argv) { return assay::console::enter("assay", argc, argv, assay::cli::run_words); }
+int main(int argc, char** argv) {
+  return assay::console::enter("assay", argc, argv, assay::cli::run_words);
+}

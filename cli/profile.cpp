@@ -97,7 +97,8 @@ ExitCode run_profile_list(const Command& self, std::span<const std::string> argu
   if (const auto stop = options.parse(arguments)) return *stop;
   Json json = Json::array();
   if (options.format() == Format::text)
-    fmt::print("{:<30} {:<11} {:>6} {:>15} {:>10}  {}\n", "profile", "class", "units", "peak f32", "memory", "apis");
+    fmt::print("{:<30} {:<11} {:>6} {:>15} {:>10}  {}\n", "profile", "class", "units", "peak f32",
+               "memory", "apis");
   for (const hwdesc::LibraryEntry& entry : hwdesc::library()) {
     if (entry.kind != hwdesc::LibraryKind::profile) continue;
     const std::string name(entry.name);
@@ -112,8 +113,8 @@ ExitCode run_profile_list(const Command& self, std::span<const std::string> argu
                     {"peak_f32_flops", s->flops},
                     {"memory_bytes_per_s", s->bandwidth}});
     if (options.format() == Format::text)
-      fmt::print("{:<30} {:<11} {:>6} {:>8.0f} GFLOP/s {:>5.0f} GB/s  {}\n", name, profile->chip_class, s->units,
-                 s->flops / 1e9, s->bandwidth / 1e9, s->apis);
+      fmt::print("{:<30} {:<11} {:>6} {:>8.0f} GFLOP/s {:>5.0f} GB/s  {}\n", name,
+                 profile->chip_class, s->units, s->flops / 1e9, s->bandwidth / 1e9, s->apis);
   }
   if (options.format() == Format::json) print_json(json);
   return ExitCode::ok;
@@ -159,7 +160,8 @@ ExitCode run_profile_check(const Command& self, std::span<const std::string> arg
     fmt::print("{}: nothing is wrong\n", name);
   else
     fmt::print("{}", render(diags));
-  // A text that is no profile is bad input; a profile that lacks or contradicts something answers no.
+  // A text that is no profile is bad input; a profile that lacks or contradicts something answers
+  // no.
   if (!parsed) return ExitCode::bad_input;
   return has_error(diags) ? ExitCode::no : ExitCode::ok;
 }

@@ -30,7 +30,10 @@ struct Request {
 
 void declare(Options& options, Request& r) {
   options.add_option("DIR", r.bundle, "a bundle that `assay compile` wrote").required();
-  options.add_option("--device", r.device, "see `assay devices` (default: the first that runs the bundle's api)").type_name("ID");
+  options
+      .add_option("--device", r.device,
+                  "see `assay devices` (default: the first that runs the bundle's api)")
+      .type_name("ID");
   options.add_option("--repeat", r.run.repeat, "timed runs; their median is reported")
       .type_name("N")
       .capture_default_str()
@@ -39,19 +42,26 @@ void declare(Options& options, Request& r) {
       .type_name("N")
       .capture_default_str()
       .range(0, 1000000);
-  options.add_option("--patience", r.run.patience, "for so long timed runs are repeated while disturbed, or not as probed")
+  options
+      .add_option("--patience", r.run.patience,
+                  "for so long timed runs are repeated while disturbed, or not as probed")
       .type_name("SECONDS")
       .capture_default_str()
       .range(0, 3600);
-  options.add_flag("--recorded", r.run.recorded, "time all launches recorded and handed over as one, too");
+  options.add_flag("--recorded", r.run.recorded,
+                   "time all launches recorded and handed over as one, too");
   options.add_flag("--check", r.check, "compare with a float64 evaluation; exit 1 if wrong");
-  options.add_flag("--check-programs", r.check_programs, "check every program alone; exit 1 if wrong");
+  options.add_flag("--check-programs", r.check_programs,
+                   "check every program alone; exit 1 if wrong");
   options.add_option("--reference", r.reference, "outputs to compare with, raw float32")
       .type_name("FILE");
   options.add_option("--input", r.input, "inputs, raw float32; else random from --seed")
       .type_name("FILE");
   options.add_option("--seed", r.seed, "of random inputs").type_name("N").capture_default_str();
-  options.add_option("--calibration", r.calibration, "show what it makes of the prediction, too; see `assay calibrate`").type_name("FILE.yaml");
+  options
+      .add_option("--calibration", r.calibration,
+                  "show what it makes of the prediction, too; see `assay calibrate`")
+      .type_name("FILE.yaml");
   options.add_option("--summary", r.summary, "write the result as JSON here too").type_name("FILE");
   options.add_format();
 }
@@ -61,7 +71,6 @@ struct Ready {
   toolkit::Values inputs;
   std::optional<toolkit::Calibration> calibration;
 };
-
 
 Result<Ready> prepare(const Request& r) {
   Ready ready;
@@ -73,7 +82,8 @@ Result<Ready> prepare(const Request& r) {
   if (!bundle) return bundle.diags();
   ready.bundle = std::move(*bundle);
   if (!r.calibration.empty()) {
-    Result<toolkit::Calibration> calibration = load_calibration_for(r.calibration, ready.bundle.profile, ready.bundle.api);
+    Result<toolkit::Calibration> calibration =
+        load_calibration_for(r.calibration, ready.bundle.profile, ready.bundle.api);
     if (!calibration) return calibration.diags();
     ready.calibration = std::move(*calibration);
   }
@@ -107,7 +117,8 @@ Result<std::optional<toolkit::Verdict>> judge(const Request& r, const Ready& rea
 }
 
 std::vector<std::string> row(const std::string& name, double predicted, double low, double high,
-                             const toolkit::Times& t, const std::string& bound, const std::optional<toolkit::Span>& calibrated) {
+                             const toolkit::Times& t, const std::string& bound,
+                             const std::optional<toolkit::Span>& calibrated) {
   std::vector<std::string> out = {shortened(name, 32),
                                   duration(predicted),
                                   duration(low) + " .. " + duration(high),
@@ -115,7 +126,8 @@ std::vector<std::string> row(const std::string& name, double predicted, double l
                                   percent(toolkit::prediction_error(predicted, t.median)),
                                   bound};
   if (!calibrated) return out;
-  const std::string more[] = {duration(calibrated->seconds), duration(calibrated->low) + " .. " + duration(calibrated->high),
+  const std::string more[] = {duration(calibrated->seconds),
+                              duration(calibrated->low) + " .. " + duration(calibrated->high),
                               percent(toolkit::prediction_error(calibrated->seconds, t.median))};
   out.insert(out.end(), std::begin(more), std::end(more));
   return out;
@@ -129,9 +141,11 @@ void print_verdict(const toolkit::Verdict& v) {
 }
 
 void print_recorded(const toolkit::RecordedSummary& r, const toolkit::Times& one_by_one) {
-  fmt::print("recorded and handed over as one: {}, {:.2f} of launches one by one; ", duration(r.measured.median), r.measured.median / one_by_one.median);
+  fmt::print("recorded and handed over as one: {}, {:.2f} of launches one by one; ",
+             duration(r.measured.median), r.measured.median / one_by_one.median);
   if (r.predicted)
-    fmt::print("predicted {} ({} .. {}), {}\n", duration(r.predicted->seconds), duration(r.predicted->low), duration(r.predicted->high),
+    fmt::print("predicted {} ({} .. {}), {}\n", duration(r.predicted->seconds),
+               duration(r.predicted->low), duration(r.predicted->high),
                percent(toolkit::prediction_error(r.predicted->seconds, r.measured.median)));
   else
     fmt::print("not predicted: the profile does not know launch.graph\n");
@@ -140,13 +154,17 @@ void print_recorded(const toolkit::RecordedSummary& r, const toolkit::Times& one
 void print_as_probed(const toolkit::AsProbed& now, int batches) {
   fmt::print("around it multiply-adds ran at {:.2f}", now.multiply_adds);
   if (now.handed > 0) fmt::print(", and units read each other's data at {:.2f},", now.handed);
-  fmt::print(" of the profile's rate{}\n", batches > 1 ? fmt::format("; the least disturbed of {} batches", batches) : "");
+  fmt::print(" of the profile's rate{}\n",
+             batches > 1 ? fmt::format("; the least disturbed of {} batches", batches) : "");
 }
 
 void print_as_it_ran(const toolkit::Summary& s) {
-  fmt::print("for units as near to each other as they were: predicted {} ({} .. {}), {}; operators are off by {:.1f} % on average, by {:.1f} % as the profile has them\n", duration(s.as_it_ran->seconds),
-             duration(s.as_it_ran->low), duration(s.as_it_ran->high), percent(toolkit::prediction_error(s.as_it_ran->seconds, s.measured.median)), 100 * toolkit::mean_error(s, true),
-             100 * toolkit::mean_error(s, false));
+  fmt::print(
+      "for units as near to each other as they were: predicted {} ({} .. {}), {}; operators are "
+      "off by {:.1f} % on average, by {:.1f} % as the profile has them\n",
+      duration(s.as_it_ran->seconds), duration(s.as_it_ran->low), duration(s.as_it_ran->high),
+      percent(toolkit::prediction_error(s.as_it_ran->seconds, s.measured.median)),
+      100 * toolkit::mean_error(s, true), 100 * toolkit::mean_error(s, false));
 }
 
 void print_text(const toolkit::Summary& s) {
@@ -154,7 +172,8 @@ void print_text(const toolkit::Summary& s) {
       {"operator", "predicted", "interval", "measured", "error", "bound"}};
   if (s.calibrated) rows[0].insert(rows[0].end(), {"calibrated", "interval", "error"});
   for (const toolkit::OperatorSummary& o : s.operators)
-    rows.push_back(row(o.name, o.predicted_s, o.low_s, o.high_s, o.measured, o.bound, o.calibrated));
+    rows.push_back(
+        row(o.name, o.predicted_s, o.low_s, o.high_s, o.measured, o.bound, o.calibrated));
   rows.push_back(row("total", s.predicted_s, s.low_s, s.high_s, s.measured, "", s.calibrated));
   fmt::print("{} on {}\n{}", s.model, s.device, table(rows));
   fmt::print("measured quartiles {} .. {}; chosen in {}, kernels {}\n", duration(s.measured.low),
@@ -200,7 +219,8 @@ Result<Executed> execute(const Request& r, const Ready& ready) {
   toolkit::report(r.run.progress, 0, 1, "checking");
   const auto verdict = judge(r, ready, ran->outputs);
   if (!verdict) return verdict.diags();
-  toolkit::Summary summary = toolkit::summarize(ready.bundle, *ran, *verdict, ready.calibration ? &*ready.calibration : nullptr);
+  toolkit::Summary summary = toolkit::summarize(ready.bundle, *ran, *verdict,
+                                                ready.calibration ? &*ready.calibration : nullptr);
   if (!r.summary.empty()) {
     const Diags unwritten = write_text(r.summary, to_json(summary).dump(2) + "\n");
     if (!unwritten.empty()) return unwritten;
@@ -253,9 +273,12 @@ ExitCode run_run(const Command& self, std::span<const std::string> arguments,
   if (const auto stop = options.parse(arguments)) return *stop;
   const Result<Ready> ready = prepare(request);
   if (!ready) return failed(ready.diags(), context);
-  const Result<std::string> device = request.device.empty() ? toolkit::first_device(ready->bundle.api) : request.device;
-  if (device) request.run.device = *device;
-  else if (ready->bundle.no_kernels.empty()) return failed(device.diags(), context, ExitCode::device_unavailable);
+  const Result<std::string> device =
+      request.device.empty() ? toolkit::first_device(ready->bundle.api) : request.device;
+  if (device)
+    request.run.device = *device;
+  else if (ready->bundle.no_kernels.empty())
+    return failed(device.diags(), context, ExitCode::device_unavailable);
   const Diags fault = device_fault(ready->bundle, request.run.device);
   if (!fault.empty()) return failed(fault, context, ExitCode::device_unavailable);
   return execute_and_print(request, *ready, options.format(), context);

@@ -11,8 +11,8 @@
 #include "cli/console/options.h"
 #include "cli/console/report.h"
 #include "cli/console/table.h"
-#include "support/files/files.h"
 #include "simulator/estimate.h"
+#include "support/files/files.h"
 #include "toolkit/estimate_json.h"
 #include "toolkit/profiles.h"
 
@@ -30,14 +30,19 @@ struct Request {
 
 void declare(Options& options, Request& r) {
   options.add_option("PATH", r.path, "a bundle's directory, a plan or a program").required();
-  options.add_option("--profile", r.profile,
+  options
+      .add_option("--profile", r.profile,
                   "a file, or a name of the library; a bundle's own when not given")
       .type_name("PROFILE");
   options.add_option("--api", r.simulate.api, "of the profile; its first when not given")
       .type_name("NAME");
   options.add_flag("--cold", r.simulate.cold, "of a program: the caches hold nothing of it");
-  options.add_flag("--recorded", r.simulate.recorded, "launches are recorded and handed over as one");
-  options.add_option("--calibration", r.calibration, "show what it makes of the estimates, too; see `assay calibrate`").type_name("FILE.yaml");
+  options.add_flag("--recorded", r.simulate.recorded,
+                   "launches are recorded and handed over as one");
+  options
+      .add_option("--calibration", r.calibration,
+                  "show what it makes of the estimates, too; see `assay calibrate`")
+      .type_name("FILE.yaml");
   options.add_flag("--explain", r.explain, "every term behind each time");
   options.add_overrides(r.overrides);
   options.add_format();
@@ -49,12 +54,14 @@ struct Simulated {
 };
 
 // With what the calibration makes of each step.
-Result<Simulated> calibrated(toolkit::Simulation s, const hwdesc::Profile& profile, const std::string& path) {
+Result<Simulated> calibrated(toolkit::Simulation s, const hwdesc::Profile& profile,
+                             const std::string& path) {
   const Result<toolkit::Calibration> calibration = load_calibration_for(path, profile, s.api);
   if (!calibration) return calibration.diags();
   Simulated out{std::move(s), {}};
   for (size_t i = 0; i < out.simulation.steps.size(); ++i)
-    out.calibrated.push_back(toolkit::calibrated(*calibration, out.simulation.classes[i], out.simulation.estimates[i]));
+    out.calibrated.push_back(
+        toolkit::calibrated(*calibration, out.simulation.classes[i], out.simulation.estimates[i]));
   return out;
 }
 
@@ -77,7 +84,9 @@ Result<Simulated> simulate(const Request& r) {
   return calibrated(std::move(*simulation), *profile, r.calibration);
 }
 
-Json to_json(const toolkit::Span& s) { return {{"seconds", s.seconds}, {"low", s.low}, {"high", s.high}}; }
+Json to_json(const toolkit::Span& s) {
+  return {{"seconds", s.seconds}, {"low", s.low}, {"high", s.high}};
+}
 
 Json to_json(const Simulated& simulated) {
   const toolkit::Simulation& s = simulated.simulation;
@@ -89,16 +98,21 @@ Json to_json(const Simulated& simulated) {
     steps.push_back(std::move(step));
   }
   Json total = toolkit::to_json(s.total);
-  if (!simulated.calibrated.empty()) total["calibrated"] = to_json(toolkit::sum_of(simulated.calibrated));
+  if (!simulated.calibrated.empty())
+    total["calibrated"] = to_json(toolkit::sum_of(simulated.calibrated));
   return {{"name", s.name}, {"profile", s.profile}, {"total", total}, {"steps", steps}};
 }
 
 std::string interval(double low, double high) { return duration(low) + " .. " + duration(high); }
 
-std::vector<std::string> row(const std::string& name, const model::Estimate& e, const toolkit::Span* calibrated) {
+std::vector<std::string> row(const std::string& name, const model::Estimate& e,
+                             const toolkit::Span* calibrated) {
   const double gflops = e.seconds > 0 ? e.flops / e.seconds * 1e-9 : 0;
-  std::vector<std::string> out = {shortened(name, 32), duration(e.seconds), interval(e.low, e.high), fmt::format("{:.1f}", gflops), e.bound};
-  if (calibrated != nullptr) out.insert(out.end(), {duration(calibrated->seconds), interval(calibrated->low, calibrated->high)});
+  std::vector<std::string> out = {shortened(name, 32), duration(e.seconds), interval(e.low, e.high),
+                                  fmt::format("{:.1f}", gflops), e.bound};
+  if (calibrated != nullptr)
+    out.insert(out.end(),
+               {duration(calibrated->seconds), interval(calibrated->low, calibrated->high)});
   return out;
 }
 
@@ -108,7 +122,8 @@ void print_text(const Simulated& simulated, bool explain) {
       {"step", "estimate", "interval", "Gflop/s", "bound"}};
   const bool both = !simulated.calibrated.empty();
   if (both) rows[0].insert(rows[0].end(), {"calibrated", "interval"});
-  for (size_t i = 0; i < s.steps.size(); ++i) rows.push_back(row(s.steps[i], s.estimates[i], both ? &simulated.calibrated[i] : nullptr));
+  for (size_t i = 0; i < s.steps.size(); ++i)
+    rows.push_back(row(s.steps[i], s.estimates[i], both ? &simulated.calibrated[i] : nullptr));
   const toolkit::Span total = toolkit::sum_of(simulated.calibrated);
   if (s.steps.size() > 1) rows.push_back(row("total", s.total, both ? &total : nullptr));
   fmt::print("{} on {}\n{}", s.name, s.profile, table(rows));

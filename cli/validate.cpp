@@ -7,10 +7,10 @@
 #include <optional>
 
 #include "cli/command.h"
-#include "cli/errors_table.h"
 #include "cli/console/options.h"
 #include "cli/console/report.h"
 #include "cli/console/table.h"
+#include "cli/errors_table.h"
 #include "support/files/files.h"
 #include "toolkit/calibrate.h"
 #include "toolkit/devices.h"
@@ -53,11 +53,17 @@ void declare(Options& options, Request& r) {
       .capture_default_str();
   options.add_option("--api", r.validate.api, "of the profile; its first when not given")
       .type_name("NAME");
-  const console::Option resume = options.add_flag("--resume", r.validate.resume, "go on with the operators the journal lacks");
-  options.add_option("--from", r.from, "judge again the times that such a journal keeps; no device is touched")
+  const console::Option resume =
+      options.add_flag("--resume", r.validate.resume, "go on with the operators the journal lacks");
+  options
+      .add_option("--from", r.from,
+                  "judge again the times that such a journal keeps; no device is touched")
       .type_name("FILE.journal")
       .excludes(resume);
-  options.add_option("--calibration", r.calibration, "show the figures with this one, too; see `assay calibrate`").type_name("FILE.yaml");
+  options
+      .add_option("--calibration", r.calibration,
+                  "show the figures with this one, too; see `assay calibrate`")
+      .type_name("FILE.yaml");
   options.add_overrides(r.overrides);
   options.add_format();
 }
@@ -74,9 +80,11 @@ struct Ready {
 
 Result<Ready> prepare(Request& r) {
   for (const char* other : {".svg", ".journal"})
-    if (r.output.ends_with(other)) return error(fmt::format("-o {}: the table is text in columns; its {} goes beside it", r.output, other), "such as -o table.csv");
-  if (const Diags unwritable = check_writable(r.output); !unwritable.empty())
-    return unwritable;
+    if (r.output.ends_with(other))
+      return error(fmt::format("-o {}: the table is text in columns; its {} goes beside it",
+                               r.output, other),
+                   "such as -o table.csv");
+  if (const Diags unwritable = check_writable(r.output); !unwritable.empty()) return unwritable;
   r.validate.journal = beside(r.output, ".journal");
   if (r.validate.resume && !file_exists(r.validate.journal))
     return error("--resume: there is no journal " + r.validate.journal,
@@ -97,7 +105,9 @@ Result<Ready> prepare(Request& r) {
 // Of measuring; kept times know their api themselves.
 Diags misfits(const Ready& ready, const toolkit::ValidateOptions& options) {
   const Result<hwdesc::Target> target = toolkit::target_of(ready.profile, options.api);
-  return target && ready.calibration ? toolkit::misfits(*ready.calibration, ready.profile, target->api.name) : Diags{};
+  return target && ready.calibration
+             ? toolkit::misfits(*ready.calibration, ready.profile, target->api.name)
+             : Diags{};
 }
 
 Diags device_fault(const Ready& ready, const toolkit::ValidateOptions& options) {
@@ -134,7 +144,8 @@ void print_text(const toolkit::Validation& v, const toolkit::Score& s) {
   rows = {errors_heading()};
   for (const auto& [name, errors] : kSets) rows.push_back(errors_row(name, s.*errors));
   for (const toolkit::Regime& r : s.regimes) rows.push_back(errors_row(r.name + ", all", r.all));
-  for (const toolkit::Regime& r : s.regimes) rows.push_back(errors_row(r.name + ", first", r.first));
+  for (const toolkit::Regime& r : s.regimes)
+    rows.push_back(errors_row(r.name + ", first", r.first));
   fmt::print("{}\n{} of {} operators, {} programs measured, {} with wrong values\n", table(rows),
              v.operators.size(), v.total, s.measured, s.wrong);
   fmt::print(
@@ -143,9 +154,11 @@ void print_text(const toolkit::Validation& v, const toolkit::Score& s) {
       duration(s.spent.choose), duration(s.spent.reference), duration(s.spent.build),
       duration(s.spent.run), s.disturbed * 100);
   if (s.pace && std::abs(*s.pace - 1) > kOtherPace)
-    fmt::print("multiply-adds ran {:.2f} times as fast as the profile says (median): so much of each error may be the clock's; "
-               "probe again just before to see without\n",
-               *s.pace);
+    fmt::print(
+        "multiply-adds ran {:.2f} times as fast as the profile says (median): so much of each "
+        "error may be the clock's; "
+        "probe again just before to see without\n",
+        *s.pace);
 }
 
 Diags write_files(const toolkit::Validation& v, const std::string& output) {
@@ -163,7 +176,8 @@ void print_calibrated(const toolkit::Score& plain, const toolkit::Score& calibra
   fmt::print("\n{}", table(rows));
 }
 
-Diags show(const toolkit::Validation& v, const toolkit::Score& score, const Ready& ready, Format format) {
+Diags show(const toolkit::Validation& v, const toolkit::Score& score, const Ready& ready,
+           Format format) {
   print_diags(v.notes);
   std::optional<toolkit::Score> calibrated;
   if (ready.calibration) {
@@ -189,8 +203,10 @@ ExitCode conclude(const toolkit::Validation& v, const Request& r, const Ready& r
                   const Context& context) {
   const toolkit::Score score = toolkit::score_of(v);
   if (!v.operators.empty()) {
-    if (const Diags unwritten = write_files(v, r.output); !unwritten.empty()) return failed(unwritten, context);
-    if (const Diags unshown = show(v, score, ready, format); !unshown.empty()) return failed(unshown, context);
+    if (const Diags unwritten = write_files(v, r.output); !unwritten.empty())
+      return failed(unwritten, context);
+    if (const Diags unshown = show(v, score, ready, format); !unshown.empty())
+      return failed(unshown, context);
   }
   if (static_cast<int>(v.operators.size()) == v.total)
     return score.wrong == 0 ? ExitCode::ok : ExitCode::no;
@@ -210,15 +226,20 @@ ExitCode run_validate(const Command& self, std::span<const std::string> argument
   if (const auto stop = options.parse(arguments)) return *stop;
   const Result<Ready> ready = prepare(request);
   if (!ready) return failed(ready.diags(), context);
-  if (const Diags misfit = misfits(*ready, request.validate); request.from.empty() && has_error(misfit)) return failed(misfit, context);
+  if (const Diags misfit = misfits(*ready, request.validate);
+      request.from.empty() && has_error(misfit))
+    return failed(misfit, context);
   if (request.from.empty())
-    if (const Diags fault = device_fault(*ready, request.validate); !fault.empty()) return failed(fault, context, ExitCode::device_unavailable);
+    if (const Diags fault = device_fault(*ready, request.validate); !fault.empty())
+      return failed(fault, context, ExitCode::device_unavailable);
   ProgressLine progress(context);
   request.validate.progress = progress.callback();
   request.validate.cancel = context.cancel;
   const Result<toolkit::Validation> validation =
-      request.from.empty() ? toolkit::validate(ready->profile, ready->suite, request.validate)
-                           : toolkit::judge_again(ready->profile, request.from, request.validate.api, request.validate.progress, context.cancel);
+      request.from.empty()
+          ? toolkit::validate(ready->profile, ready->suite, request.validate)
+          : toolkit::judge_again(ready->profile, request.from, request.validate.api,
+                                 request.validate.progress, context.cancel);
   progress.clear();
   if (!validation) return failed(validation.diags(), context);
   return conclude(*validation, request, *ready, options.format(), context);

@@ -25,11 +25,13 @@ struct Reader : YamlReader {
 };
 
 hwdesc::DialectCapabilities Reader::capabilities(const Node& n) {
-  only_keys(n, {"vector_widths", "group_barrier", "group_memory", "prefetch", "math", "dtypes", "lanes"});
+  only_keys(
+      n, {"vector_widths", "group_barrier", "group_memory", "prefetch", "math", "dtypes", "lanes"});
   hwdesc::DialectCapabilities c;
   for (const std::string& w : words(n, "vector_widths")) {
     const std::optional<int> width = parse_number(w);
-    if (!width || *width < 1) fail(n, fmt::format("vector width '{}', expected a positive number", w));
+    if (!width || *width < 1)
+      fail(n, fmt::format("vector width '{}', expected a positive number", w));
     c.vector_widths.push_back(width.value_or(1));
   }
   c.group_barrier = flag(n, "group_barrier");
@@ -149,12 +151,14 @@ Result<Dialect> in_forms(const Dialect& dialect, std::span<const hwdesc::NamedTe
     const std::string op = key.substr(0, dot);
     const auto several = dialect.forms.find(op);
     if (dot == std::string::npos || !ir::parse_element_type(key.substr(dot + 1))) {
-      diags.push_back(error(fmt::format("forms.{}: expected an operation and an element type, as fma.f32", key)));
+      diags.push_back(error(
+          fmt::format("forms.{}: expected an operation and an element type, as fma.f32", key)));
     } else if (several == dialect.forms.end()) {
       Names with;
       for (const auto& [name, unused] : dialect.forms) with.push_back(name);
-      diags.push_back(error(fmt::format("forms.{}: dialect {} spells '{}' in one way alone", key, dialect.name, op),
-                            with.empty() ? "" : fmt::format("it has forms of: {}", fmt::join(with, ", "))));
+      diags.push_back(error(
+          fmt::format("forms.{}: dialect {} spells '{}' in one way alone", key, dialect.name, op),
+          with.empty() ? "" : fmt::format("it has forms of: {}", fmt::join(with, ", "))));
     } else {
       Names names;
       for (const Form& f : several->second) {
@@ -162,7 +166,8 @@ Result<Dialect> in_forms(const Dialect& dialect, std::span<const hwdesc::NamedTe
         if (f.name == form) out.chosen.insert_or_assign(key, f.text);
       }
       if (std::find(names.begin(), names.end(), form) == names.end())
-        diags.push_back(error(fmt::format("forms.{}: dialect {} has no form '{}' of '{}'", key, dialect.name, form, op),
+        diags.push_back(error(fmt::format("forms.{}: dialect {} has no form '{}' of '{}'", key,
+                                          dialect.name, form, op),
                               fmt::format("it has: {}", fmt::join(names, ", "))));
     }
   }
@@ -189,7 +194,8 @@ Result<Dialect> parse_dialect(std::string_view text, std::string_view file) {
   if (const Node* n = root.find("capabilities"); n != nullptr && root.find("types") != nullptr)
     for (const std::string& t : d.capabilities.dtypes)
       if (const auto dtype = ir::parse_element_type(t); !dtype || !d.types.contains(*dtype))
-        r.fail(*n, fmt::format("it is said to have elements of type '{}'", t), "their spelling stands in `types`");
+        r.fail(*n, fmt::format("it is said to have elements of type '{}'", t),
+               "their spelling stands in `types`");
   d.index_type = r.text(root, "index_type");
   d.vector_type = r.spelling(root, "vector_type", kTypeHoles);
   d.vector_header = r.spelling(root, "vector_header", kHeaderHoles);

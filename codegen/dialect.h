@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "support/result.h"
 #include "codegen/template.h"
 #include "hwdesc/target.h"
 #include "ir/dtype.h"
+#include "support/result.h"
 
 namespace assay::codegen {
 
@@ -26,7 +26,8 @@ struct Structure {
   GroupMemory group_memory = GroupMemory::body;
   Ids ids = Ids::variable;
   bool mixed_operands = false;   // a scalar operand of + - * / is broadcast by the language
-  bool constants_apart = false;  // an address is an address and a constant, where compilers do better with these than with their sum
+  bool constants_apart = false;  // an address is an address and a constant, where compilers do
+                                 // better with these than with their sum
   bool operator==(const Structure&) const = default;
 };
 
@@ -34,9 +35,11 @@ struct ElementType {
   std::string scalar;                        // the type's name
   Template literal;                          // {digits}
   std::optional<std::string> infinity, nan;  // integers have none
-  bool only_moved = false;                   // loaded, stored, and given to matrix instructions: nothing is computed on it
-  int lanes = 0;                             // of its widest vector; 0: as vector_widths say of its bytes
-  std::optional<Template> narrow;            // {scalar} {a}: takes back what the language computed in a wider type
+  bool only_moved =
+      false;      // loaded, stored, and given to matrix instructions: nothing is computed on it
+  int lanes = 0;  // of its widest vector; 0: as vector_widths say of its bytes
+  std::optional<Template>
+      narrow;  // {scalar} {a}: takes back what the language computed in a wider type
   bool operator==(const ElementType&) const = default;
 };
 
@@ -46,7 +49,8 @@ struct Header {
   bool operator==(const Header&) const = default;
 };
 
-// A way of writing an operation: which one compiles to the fastest code is the compiler's matter (apis.<name>.forms).
+// A way of writing an operation: which one compiles to the fastest code is the compiler's matter
+// (apis.<name>.forms).
 struct Form {
   std::string name;  // "a*b+c", mad, fma
   Template text;
@@ -62,16 +66,18 @@ struct Dialect {
   Template vector_type;    // {dtype} {scalar} {lanes}
   Template vector_header;  // {type} {scalar} {bytes} {align}: what declares it; may be empty
   std::map<std::string, Template, std::less<>> spellings;
-  std::map<std::string, std::vector<Form>, std::less<>> forms;  // of spellings that have several; the first is the spelling
-  std::map<std::string, Template, std::less<>> chosen;          // of "fma.f16", instead of it
+  std::map<std::string, std::vector<Form>, std::less<>>
+      forms;  // of spellings that have several; the first is the spelling
+  std::map<std::string, Template, std::less<>> chosen;  // of "fma.f16", instead of it
   std::vector<Header> headers;
 
   const Template* find(std::string_view spelling) const;
-  const Template* find(std::string_view spelling, ir::DType dtype) const;  // as `chosen` says for these elements
+  const Template* find(std::string_view spelling,
+                       ir::DType dtype) const;  // as `chosen` says for these elements
 };
 
-// The dialect with operations written as a profile's api says ("fma.f16": "a*b+c"). Errors: an operation without forms, a
-// type or form that there is not, with those there are.
+// The dialect with operations written as a profile's api says ("fma.f16": "a*b+c"). Errors: an
+// operation without forms, a type or form that there is not, with those there are.
 Result<Dialect> in_forms(const Dialect& dialect, std::span<const hwdesc::NamedText> forms);
 
 // Errors: every unknown or missing key, unknown hole, unknown word, with its place.

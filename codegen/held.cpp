@@ -14,7 +14,8 @@ class Reader {  // invariant: each vector has an element per register
 
   std::vector<bool> held() const {
     std::vector<bool> out(uses_.size());
-    for (size_t r = 0; r < out.size(); ++r) out[r] = loaded_[r] && assigned_[r] == 1 && uses_[r] > 1;
+    for (size_t r = 0; r < out.size(); ++r)
+      out[r] = loaded_[r] && assigned_[r] == 1 && uses_[r] > 1;
     return out;
   }
 
@@ -24,7 +25,9 @@ class Reader {  // invariant: each vector has an element per register
     return v.op == load || v.op == splat || v.op == gather;
   }
 
-  static bool moves(const ir::Value& v, int loop) { return loop >= 0 && ir::depends_on(v.index, loop); }
+  static bool moves(const ir::Value& v, int loop) {
+    return loop >= 0 && ir::depends_on(v.index, loop);
+  }
 
   void read(const ir::For& s, int) { read(s.body, s.var); }
 

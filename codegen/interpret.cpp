@@ -22,7 +22,8 @@ Diags faults_of(const ir::Kernel& k, std::span<std::vector<double>> buffers) {
   for (const ir::Buffer& b : k.buffers) {
     check_type(b.name, b.dtype);
     if (b.scope == ir::Scope::scratch) continue;
-    if (const int64_t numbers = b.elements * b.texel; arguments < buffers.size() && buffers[arguments].size() != static_cast<size_t>(numbers))
+    if (const int64_t numbers = b.elements * b.texel;
+        arguments < buffers.size() && buffers[arguments].size() != static_cast<size_t>(numbers))
       fail(fmt::format("'{}' has {} elements, was given {}", b.name, numbers,
                        buffers[arguments].size()));
     ++arguments;
@@ -55,7 +56,8 @@ Result<ExecutedCounts> interpret(const ir::Kernel& kernel, std::span<std::vector
   for (const auto& b : buffers) exact.emplace_back(b.begin(), b.end());
   const auto counts = interpret(kernel, exact);
   for (size_t b = 0; counts.ok() && b < buffers.size(); ++b)
-    std::transform(exact[b].begin(), exact[b].end(), buffers[b].begin(), [](double v) { return static_cast<float>(v); });
+    std::transform(exact[b].begin(), exact[b].end(), buffers[b].begin(),
+                   [](double v) { return static_cast<float>(v); });
   return counts;
 }
 

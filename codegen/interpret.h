@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "support/result.h"
 #include "ir/kernel.h"
+#include "support/result.h"
 
 namespace assay::codegen {
 
@@ -26,9 +26,10 @@ struct ExecutedCounts {
   bool operator==(const ExecutedCounts&) const = default;
 };
 
-// `buffers`: one per global buffer of the kernel, its elements as numbers (of packed types: their bits), physical
-// order. Operations round as their type does; fma rounds once. Errors: what verify finds, an access outside its buffer
-// (names buffer and index), a buffer of another size, an unsupported dtype (u8 bool).
+// `buffers`: one per global buffer of the kernel, its elements as numbers (of packed types: their
+// bits), physical order. Operations round as their type does; fma rounds once. Errors: what verify
+// finds, an access outside its buffer (names buffer and index), a buffer of another size, an
+// unsupported dtype (u8 bool).
 Result<ExecutedCounts> interpret(const ir::Kernel& kernel, std::span<std::vector<double>> buffers);
 // The same of float32 numbers; integers in them are exact up to 2^24.
 Result<ExecutedCounts> interpret(const ir::Kernel& kernel, std::span<std::vector<float>> buffers);

@@ -47,7 +47,8 @@ void Interpreter::run(const ir::Store& s) {
   const Lanes lanes = value(s.value);
   const int64_t at = ir::evaluate(s.index, indices);
   for (int l = 0; l < s.count; ++l)
-    element(s.id, at + l * s.stride, "store to", &s.index) = ir::rounded(s.value.dtype, lanes[static_cast<size_t>(l)]);
+    element(s.id, at + l * s.stride, "store to", &s.index) =
+        ir::rounded(s.value.dtype, lanes[static_cast<size_t>(l)]);
   ++counts.vector_stores;
 }
 
@@ -65,7 +66,8 @@ void Interpreter::run(const ir::AtomicAdd& s) {
   ++counts.arithmetic;
 }
 
-// Nobody comes while a group looks: it sees all of them at once, or never. Where others gave up all may have come before.
+// Nobody comes while a group looks: it sees all of them at once, or never. Where others gave up all
+// may have come before.
 void Interpreter::run(const ir::DeviceBarrier& s) {
   const double all = value(s.all).front();
   double& come = element(s.id, ir::evaluate(s.index, indices), "addition to", &s.index);
@@ -80,7 +82,9 @@ void Interpreter::run(const ir::MatrixMultiply& s) {
   const ir::MatrixInstruction& i = kernel.instructions[static_cast<size_t>(s.instruction)];
   const auto all = [&](const std::vector<int>& regs) {
     Lanes out;
-    for (const int r : regs) out.insert(out.end(), registers[static_cast<size_t>(r)].begin(), registers[static_cast<size_t>(r)].end());
+    for (const int r : regs)
+      out.insert(out.end(), registers[static_cast<size_t>(r)].begin(),
+                 registers[static_cast<size_t>(r)].end());
     return out;
   };
   const Lanes d = ir::multiply(i, all(s.a), all(s.b), all(s.c));
@@ -119,7 +123,9 @@ double Interpreter::found(int buffer, int64_t at, const ir::Index* index) {
   const int64_t n = kernel.buffers[static_cast<size_t>(buffer)].texel;
   if (n == 1) return element(buffer, at, "load from", index);
   const bool rounds = kernel.buffers[static_cast<size_t>(buffer)].dtype == ir::DType::f32;
-  const auto sum = [&](double x, double y) { return rounds ? double{static_cast<float>(x + y)} : x + y; };
+  const auto sum = [&](double x, double y) {
+    return rounds ? double{static_cast<float>(x + y)} : x + y;
+  };
   const auto number = [&](int64_t i) { return element(buffer, at * n + i, "load from", index); };
   const double first = sum(number(0), number(1));
   return n == 2 ? first : sum(first, sum(number(2), number(3)));
@@ -142,7 +148,9 @@ Lanes Interpreter::indirect(const Value& v) {
     const Lanes rows = value(v.args[1]);
     const auto row = static_cast<double>(kernel.buffers[static_cast<size_t>(v.id)].row);
     for (size_t l = 0; l < at.size(); ++l) {
-      if (at[l] < 0 || at[l] >= row) throw Fault{fmt::format("column {} of image '{}' is read: its rows have {}", at[l], kernel.buffers[static_cast<size_t>(v.id)].name, row)};
+      if (at[l] < 0 || at[l] >= row)
+        throw Fault{fmt::format("column {} of image '{}' is read: its rows have {}", at[l],
+                                kernel.buffers[static_cast<size_t>(v.id)].name, row)};
       at[l] += rows[l] * row;
     }
   }
@@ -199,7 +207,8 @@ Lanes Interpreter::value(const Value& v) {
       Lanes out(lanes);
       const int64_t first = ir::evaluate(v.index, indices);
       for (size_t l = 0; l < lanes; ++l)
-        out[l] = number_in(v.dtype, static_cast<double>(first + static_cast<int64_t>(l) * v.stride));
+        out[l] =
+            number_in(v.dtype, static_cast<double>(first + static_cast<int64_t>(l) * v.stride));
       return out;
     }
     case ValueOp::guard:

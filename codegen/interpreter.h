@@ -25,10 +25,10 @@ struct Interpreter {
   std::span<std::vector<double>> arguments;
   ExecutedCounts counts{};
   std::vector<std::vector<double>> scratch{};  // per buffer; empty for arguments
-  std::vector<Lanes> registers{};  // of the wave that runs
+  std::vector<Lanes> registers{};              // of the wave that runs
   std::vector<int64_t> indices{};
-  // The first wave of a group runs ahead of the others from barrier to barrier, so that what they have not stored yet is
-  // missed, and what they have not read yet is lost.
+  // The first wave of a group runs ahead of the others from barrier to barrier, so that what they
+  // have not stored yet is missed, and what they have not read yet is lost.
   struct Wave {
     std::vector<Lanes> registers;
     std::vector<int64_t> indices;

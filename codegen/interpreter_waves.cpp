@@ -7,12 +7,12 @@ namespace assay::codegen {
 void Interpreter::run_group(int64_t group) {
   for (size_t i = 0; i < kernel.buffers.size(); ++i)
     if (kernel.buffers[i].scope == ir::Scope::scratch)
-      scratch[i].assign(static_cast<size_t>(kernel.buffers[i].elements),
-                        kUnwritten);
+      scratch[i].assign(static_cast<size_t>(kernel.buffers[i].elements), kUnwritten);
   indices[0] = group;
   if (kernel.waves == 1) return run(kernel.body);
   others.assign(static_cast<size_t>(kernel.waves) - 1, {registers, indices});
-  for (size_t w = 0; w < others.size(); ++w) others[w].indices[static_cast<size_t>(kernel.wave)] = static_cast<int64_t>(w) + 1;
+  for (size_t w = 0; w < others.size(); ++w)
+    others[w].indices[static_cast<size_t>(kernel.wave)] = static_cast<int64_t>(w) + 1;
   indices[static_cast<size_t>(kernel.wave)] = 0;
   run_waves(kernel.body);
   catch_up();
@@ -20,7 +20,8 @@ void Interpreter::run_group(int64_t group) {
 
 void Interpreter::step(const Step& s) {
   if (s.block == nullptr) indices[static_cast<size_t>(s.var)] = s.value;
-  for (size_t i = s.begin; i < s.end; ++i) std::visit([&](const auto& node) { run(node); }, (*s.block)[i].node);
+  for (size_t i = s.begin; i < s.end; ++i)
+    std::visit([&](const auto& node) { run(node); }, (*s.block)[i].node);
 }
 
 void Interpreter::catch_up() {
@@ -38,7 +39,8 @@ bool Interpreter::has_barrier(const ir::Stmt& s) {
   if (const auto known = meets.find(&s); known != meets.end()) return known->second;
   bool has = std::holds_alternative<ir::Barrier>(s.node);
   if (const auto* loop = std::get_if<ir::For>(&s.node)) has = has_barrier(loop->body);
-  if (const auto* branch = std::get_if<ir::If>(&s.node)) has = has_barrier(branch->then_body) || has_barrier(branch->else_body);
+  if (const auto* branch = std::get_if<ir::If>(&s.node))
+    has = has_barrier(branch->then_body) || has_barrier(branch->else_body);
   return meets[&s] = has;
 }
 

@@ -7,9 +7,9 @@
 #include <set>
 #include <sstream>
 
-#include "support/edit_distance.h"
 #include "codegen/dialect.h"
 #include "codegen/yaml_reader.h"
+#include "support/edit_distance.h"
 
 namespace assay::codegen {
 namespace {
@@ -27,7 +27,8 @@ struct Reader : YamlReader {
     const Node* n = map.find(key);
     if (n == nullptr) return otherwise;
     if (const auto t = ir::parse_element_type(text_of(*n))) return *t;
-    fail(*n, fmt::format("unknown element type '{}'", n->scalar), "f32 f64 f16 bf16 i8 i32, or f16x2 bf16x2 of registers");
+    fail(*n, fmt::format("unknown element type '{}'", n->scalar),
+         "f32 f64 f16 bf16 i8 i32, or f16x2 bf16x2 of registers");
     return otherwise;
   }
   ir::Fragment fragment(const Node& root, const char* key, int rows, int cols);
@@ -39,7 +40,9 @@ struct Reader : YamlReader {
 // Every element is held, by as many workers as any other.
 void Reader::cover(const Node& at, const ir::TaskMapping& m, int rows, int cols) {
   if (m.rows() != rows || m.cols() != cols)
-    return fail(at, fmt::format("the mapping is of a matrix of {} x {}, expected {} x {}", m.rows(), m.cols(), rows, cols),
+    return fail(at,
+                fmt::format("the mapping is of a matrix of {} x {}, expected {} x {}", m.rows(),
+                            m.cols(), rows, cols),
                 "its rows and columns are the products of those of its steps");
   std::vector<int> held(static_cast<size_t>(rows) * static_cast<size_t>(cols), 0);
   for (int w = 0; w < m.workers(); ++w)
@@ -47,7 +50,8 @@ void Reader::cover(const Node& at, const ir::TaskMapping& m, int rows, int cols)
       const ir::Task t = m.task(w, i);
       ++held[static_cast<size_t>(t.row * cols + t.col)];
     }
-  if (std::any_of(held.begin(), held.end(), [&](int n) { return n != held[0]; })) fail(at, "some elements are held more often than others");
+  if (std::any_of(held.begin(), held.end(), [&](int n) { return n != held[0]; }))
+    fail(at, "some elements are held more often than others");
 }
 
 ir::Fragment Reader::fragment(const Node& root, const char* key, int rows, int cols) {
@@ -62,7 +66,10 @@ ir::Fragment Reader::fragment(const Node& root, const char* key, int rows, int c
     f.tf32 = true;
     if (f.number != ir::DType::f32) fail(*reads, "tf32 is how f32 is read");
   }
-  if (ir::numbers_in(f.number) > 1) fail(*n, fmt::format("{} holds two numbers", ir::name_of(f.number)), fmt::format("dtype: {}, in: {}", ir::name_of(ir::number_type(f.number)), ir::name_of(f.number)));
+  if (ir::numbers_in(f.number) > 1)
+    fail(*n, fmt::format("{} holds two numbers", ir::name_of(f.number)),
+         fmt::format("dtype: {}, in: {}", ir::name_of(ir::number_type(f.number)),
+                     ir::name_of(f.number)));
   const Node* mapping = need(*n, "mapping");
   if (mapping == nullptr) return f;
   auto parsed = ir::parse_mapping(text_of(*mapping));
@@ -73,17 +80,25 @@ ir::Fragment Reader::fragment(const Node& root, const char* key, int rows, int c
   f.mapping = std::move(parsed).value();
   cover(*mapping, f.mapping, rows, cols);
   const int per = f.per_register();
-  const bool fits = per == 1 ? f.element == f.number : ir::bytes_of(f.element) == 4 && (f.element == ir::DType::i32 || ir::number_type(f.element) == f.number);
+  const bool fits =
+      per == 1 ? f.element == f.number
+               : ir::bytes_of(f.element) == 4 &&
+                     (f.element == ir::DType::i32 || ir::number_type(f.element) == f.number);
   if (per < 1 || !fits)
-    fail(*n, fmt::format("elements of type {} do not hold {}", ir::name_of(f.element), ir::name_of(f.number)), "`in` is the type of the registers: f16x2 of f16, i32 of i8");
+    fail(*n,
+         fmt::format("elements of type {} do not hold {}", ir::name_of(f.element),
+                     ir::name_of(f.number)),
+         "`in` is the type of the registers: f16x2 of f16, i32 of i8");
   else if (f.mapping.items() % per != 0)
-    fail(*mapping, fmt::format("a worker has {} elements, which do not fill registers of {}", f.mapping.items(), per));
+    fail(*mapping, fmt::format("a worker has {} elements, which do not fill registers of {}",
+                               f.mapping.items(), per));
   return f;
 }
 
 std::vector<Need> Reader::needs(const Node& n) {
   std::vector<Need> out;
-  if (n.kind != Node::Kind::map) fail(n, "expected a map from facts of a device to what they must be");
+  if (n.kind != Node::Kind::map)
+    fail(n, "expected a map from facts of a device to what they must be");
   for (const yaml::Entry& e : n.entries) out.push_back({e.key, text_of(e.value)});
   return out;
 }
@@ -92,12 +107,15 @@ InstructionSpelling Reader::spelling_in(const Node& n, const ir::MatrixInstructi
   InstructionSpelling s;
   only_keys(n, {"needs", "text", "header"});
   std::vector<std::string> names;
-  for (const auto& [operand, f] : {std::pair<char, const ir::Fragment&>{'a', i.a}, {'b', i.b}, {'c', i.c}, {'d', i.c}})
+  for (const auto& [operand, f] :
+       {std::pair<char, const ir::Fragment&>{'a', i.a}, {'b', i.b}, {'c', i.c}, {'d', i.c}})
     for (int r = 0; r < f.registers(); ++r) names.push_back(fmt::format("{}{}", operand, r));
   const std::vector<std::string_view> holes(names.begin(), names.end());
   s.text = spelling(n, "text", holes);
   for (const std::string_view hole : holes)
-    if (!s.text.pieces.empty() && std::none_of(s.text.pieces.begin(), s.text.pieces.end(), [&](const Piece& p) { return p.hole && p.text == hole; }))
+    if (!s.text.pieces.empty() &&
+        std::none_of(s.text.pieces.begin(), s.text.pieces.end(),
+                     [&](const Piece& p) { return p.hole && p.text == hole; }))
       fail(n, fmt::format("{{{}}} is missing in the text", hole));
   if (const Node* v = n.find("needs")) s.needs = needs(*v);
   if (const Node* v = n.find("header")) s.header = text_of(*v);
@@ -127,15 +145,19 @@ Result<Instruction> parse_instruction(std::string_view text, std::string_view fi
   i.c = r.fragment(root, "c", i.m, i.n);
   for (const auto& [key, f] : {std::pair<const char*, const ir::Fragment&>{"a", i.a}, {"b", i.b}})
     if (f.mapping.workers() != i.workers() && root.find(key) != nullptr)
-      r.fail(*root.find(key), fmt::format("it is dealt to {} workers, c to {}", f.mapping.workers(), i.workers()));
+      r.fail(*root.find(key),
+             fmt::format("it is dealt to {} workers, c to {}", f.mapping.workers(), i.workers()));
   const Node* spellings = has_error(r.diags) ? nullptr : r.need(root, "spellings");
-  if (spellings != nullptr && spellings->kind != Node::Kind::map) r.fail(*spellings, "expected a map from dialects to their text");
+  if (spellings != nullptr && spellings->kind != Node::Kind::map)
+    r.fail(*spellings, "expected a map from dialects to their text");
   else if (spellings != nullptr)
     for (const yaml::Entry& e : spellings->entries) {
       const std::vector<std::string> known = dialect_names();
       const std::string near = nearest(e.key, known);
       if (std::find(known.begin(), known.end(), e.key) == known.end())
-        r.diags.push_back(error_at(*doc, e.line, e.col, fmt::format("there is no dialect '{}'", e.key), near.empty() ? "" : fmt::format("did you mean '{}'?", near)));
+        r.diags.push_back(error_at(*doc, e.line, e.col,
+                                   fmt::format("there is no dialect '{}'", e.key),
+                                   near.empty() ? "" : fmt::format("did you mean '{}'?", near)));
       out.spellings.emplace(e.key, r.spelling_in(e.value, i));
     }
   if (has_error(r.diags)) return std::move(r.diags);
@@ -147,16 +169,20 @@ Result<Instruction> find_instruction(const std::string& name) {
   if (!text.empty()) return parse_instruction(text, name + ".yaml");
   const std::string near = nearest(name, instruction_names());
   return error(fmt::format("there is no matrix instruction '{}'", name),
-               near.empty() ? fmt::format("there are {}", fmt::join(instruction_names(), ", ")) : fmt::format("did you mean '{}'?", near));
+               near.empty() ? fmt::format("there are {}", fmt::join(instruction_names(), ", "))
+                            : fmt::format("did you mean '{}'?", near));
 }
 
-bool has_needs(const std::vector<Need>& needs, const std::vector<std::pair<std::string, std::string>>& facts) {
+bool has_needs(const std::vector<Need>& needs,
+               const std::vector<std::pair<std::string, std::string>>& facts) {
   return std::all_of(needs.begin(), needs.end(), [&](const Need& n) {
-    const auto fact = std::find_if(facts.begin(), facts.end(), [&](const auto& f) { return f.first == n.fact; });
+    const auto fact =
+        std::find_if(facts.begin(), facts.end(), [&](const auto& f) { return f.first == n.fact; });
     if (fact == facts.end()) return false;
     char* end = nullptr;
     const double least = std::strtod(n.value.c_str(), &end);
-    if (end != n.value.c_str() && *end == '\0') return std::strtod(fact->second.c_str(), nullptr) >= least;
+    if (end != n.value.c_str() && *end == '\0')
+      return std::strtod(fact->second.c_str(), nullptr) >= least;
     std::istringstream words(fact->second);
     for (std::string w; words >> w;)
       if (w == n.value) return true;

@@ -16,12 +16,15 @@ using ir::ValueOp;
 
 class Legaliser final : public SplitVectors {
  public:
-  Legaliser(const ir::Kernel& kernel, const Dialect& dialect) : SplitVectors(kernel), dialect_(dialect) {}
+  Legaliser(const ir::Kernel& kernel, const Dialect& dialect)
+      : SplitVectors(kernel), dialect_(dialect) {}
   const std::set<int>& unsupported() const { return unsupported_; }
 
  private:
   Shape shape_of(int lanes, ir::DType dtype) override;
-  Value value(const Value& v, int piece) override { return piece_of_value(v, piece, shape_of(v.lanes, v.dtype).lanes); }
+  Value value(const Value& v, int piece) override {
+    return piece_of_value(v, piece, shape_of(v.lanes, v.dtype).lanes);
+  }
   void add_store(ir::Block& to, const ir::Store& s) override;
   void check_matrix(const ir::MatrixInstruction& i) override {
     if (kernel_.lane >= 0) return;  // each thread has its lane
@@ -120,8 +123,9 @@ Value Legaliser::piece_of_value(const Value& v, int piece, int width) {
 void Legaliser::add_store(ir::Block& to, const ir::Store& s) {
   const int width = shape_of(s.value.lanes, s.value.dtype).lanes;
   for (int first = 0, i = 0; first < s.count; first += width, ++i)
-    to.push_back({ir::Store{s.id, s.index + first * s.stride, s.stride, std::min(width, s.count - first), s.hint,
-                            piece_of_value(s.value, i, width)}});
+    to.push_back(
+        {ir::Store{s.id, s.index + first * s.stride, s.stride, std::min(width, s.count - first),
+                   s.hint, piece_of_value(s.value, i, width)}});
 }
 
 }  // namespace

@@ -2,9 +2,9 @@
 // lacks are written with others. Internal to codegen.
 #pragma once
 
-#include "support/result.h"
 #include "codegen/dialect.h"
 #include "ir/kernel.h"
+#include "support/result.h"
 
 namespace assay::codegen {
 

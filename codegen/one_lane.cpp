@@ -1,9 +1,9 @@
 #include "codegen/one_lane.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
-
-#include <fmt/format.h>
 
 #include "codegen/split_vectors.h"
 
@@ -40,7 +40,9 @@ class OneLane final : public SplitVectors {
     return static_cast<int>(out_.index_names.size()) - 1;
   }
   ir::Condition lane_below(int count) const { return {ir::variable(lane_), 0, count - 1}; }
-  ir::Index lane(int piece, int64_t stride) const { return ir::variable(lane_, stride) + piece * width_ * stride; }
+  ir::Index lane(int piece, int64_t stride) const {
+    return ir::variable(lane_, stride) + piece * width_ * stride;
+  }
   Value element(const Value& v, const ir::Index& index, int piece) const;
   bool is_copy(const ir::Block& b) const;
   bool is_copy(const ir::Stmt& s) const;
@@ -57,7 +59,9 @@ ir::Kernel OneLane::run() {
   std::vector<ir::Range> ranges(out.index_names.size());
   ranges[static_cast<size_t>(out.lane)] = {0, int64_t{width_} * kernel_.waves - 1};
   const ir::Index thread = ir::variable(out.lane);
-  out.body.insert(out.body.begin(), {ir::Stmt{ir::LetIndex{lane_, ir::modulo(thread, width_, ranges)}}, ir::Stmt{ir::LetIndex{kernel_.wave, ir::divide(thread, width_, ranges)}}});
+  out.body.insert(out.body.begin(),
+                  {ir::Stmt{ir::LetIndex{lane_, ir::modulo(thread, width_, ranges)}},
+                   ir::Stmt{ir::LetIndex{kernel_.wave, ir::divide(thread, width_, ranges)}}});
   return out;
 }
 
@@ -74,11 +78,14 @@ Value scalar(ValueOp op, ir::DType dtype) {
   return v;
 }
 
-// A load of this thread's element; beyond the lanes that are read it has the number that stands for them.
+// A load of this thread's element; beyond the lanes that are read it has the number that stands for
+// them.
 Value OneLane::element(const Value& v, const ir::Index& index, int piece) const {
   Value number = scalar(ValueOp::constant, v.dtype);
   number.number = v.number;
-  const int count = v.op == ValueOp::splat || v.lanes == 1 ? width_ : std::clamp(v.count - piece * width_, 0, width_);
+  const int count = v.op == ValueOp::splat || v.lanes == 1
+                        ? width_
+                        : std::clamp(v.count - piece * width_, 0, width_);
   if (count == 0) return number;
   Value load = scalar(ValueOp::load, v.dtype);
   load.id = v.id;
@@ -124,12 +131,14 @@ bool OneLane::is_copy(const ir::Stmt& s) const {
   if (const auto* store = std::get_if<ir::Store>(&s.node))
     return kernel_.buffers[static_cast<size_t>(store->id)].scope == ir::Scope::scratch;
   if (const auto* loop = std::get_if<ir::For>(&s.node)) return is_copy(loop->body);
-  if (const auto* branch = std::get_if<ir::If>(&s.node)) return is_copy(branch->then_body) && is_copy(branch->else_body);
+  if (const auto* branch = std::get_if<ir::If>(&s.node))
+    return is_copy(branch->then_body) && is_copy(branch->else_body);
   return false;
 }
 
-// Conditions and bounds hold the group and loops, never the lane: all threads meet at every barrier. Inside a copy
-// there is nobody to wait for. Kernels of several waves have barriers of their own.
+// Conditions and bounds hold the group and loops, never the lane: all threads meet at every
+// barrier. Inside a copy there is nobody to wait for. Kernels of several waves have barriers of
+// their own.
 ir::Block OneLane::block(const ir::Block& b) {
   if (kernel_.waves > 1 || is_copy(b)) return SplitVectors::block(b);
   ir::Block to;
@@ -165,14 +174,16 @@ void OneLane::add_store(ir::Block& to, const ir::Store& s) {
 void OneLane::add_atomic(ir::Block& to, const ir::AtomicAdd& s) {
   const bool vector = s.value.lanes > 1;
   for (int p = 0; p < shape_of(s.value.lanes, s.value.dtype).pieces; ++p) {
-    ir::AtomicAdd one{s.reg < 0 ? -1 : piece_of(s.reg, p), s.id, vector ? s.index + lane(p, s.stride) : s.index, 0, value(s.value, p)};
+    ir::AtomicAdd one{s.reg < 0 ? -1 : piece_of(s.reg, p), s.id,
+                      vector ? s.index + lane(p, s.stride) : s.index, 0, value(s.value, p)};
     if (vector) {
       to.push_back({std::move(one)});
       continue;
     }
     // The value may be in the register that is written.
     ir::If first{{lane_below(1)}, {}, {}};
-    if (one.reg >= 0) first.else_body.push_back({ir::Assign{one.reg, scalar(ValueOp::constant, one.value.dtype)}});
+    if (one.reg >= 0)
+      first.else_body.push_back({ir::Assign{one.reg, scalar(ValueOp::constant, one.value.dtype)}});
     first.then_body.push_back({std::move(one)});
     to.push_back({std::move(first)});
   }
@@ -196,8 +207,10 @@ Result<ir::Kernel> one_lane(const ir::Kernel& kernel, int width) {
   if (rewriting.unsupported().empty()) return out;
   Diags diags;
   for (const int lanes : rewriting.unsupported())
-    diags.push_back(error(fmt::format("kernel '{}': vectors of {} elements can not be dealt to {} threads", kernel.name, lanes, width),
-                          fmt::format("vectors of a multiple of {}", width)));
+    diags.push_back(
+        error(fmt::format("kernel '{}': vectors of {} elements can not be dealt to {} threads",
+                          kernel.name, lanes, width),
+              fmt::format("vectors of a multiple of {}", width)));
   return diags;
 }
 

@@ -1,9 +1,9 @@
 // Index expressions as 64-bit integer arithmetic. What the variables' ranges tell decides between
 // plain and floor division, and which bounds need no test.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "codegen/printer.h"
 
@@ -48,13 +48,15 @@ int last_bound(const ir::Term& t) {
 
 }  // namespace
 
-// What outer loops move stands first: sums are taken from the left, and g++, which regroups none of signed numbers, computes
-// what a loop does not move before it.
+// What outer loops move stands first: sums are taken from the left, and g++, which regroups none of
+// signed numbers, computes what a loop does not move before it.
 Text print_index(Printer& p, const ir::Index& index) {
   std::vector<const ir::Term*> terms;
   for (const ir::Term& t : index.terms)
     if (t.coeff != 0) terms.push_back(&t);
-  std::stable_sort(terms.begin(), terms.end(), [](const ir::Term* a, const ir::Term* b) { return last_bound(*a) < last_bound(*b); });
+  std::stable_sort(terms.begin(), terms.end(), [](const ir::Term* a, const ir::Term* b) {
+    return last_bound(*a) < last_bound(*b);
+  });
   std::string sum;
   int level = kCallLevel, count = 0;
   for (const ir::Term* term : terms) {
@@ -97,14 +99,17 @@ struct Way {  // to an element
   ir::Index index;
 };
 
-// From the walked pointer from which only a constant leads to it, or from the beginning of its buffer; where constants stand apart, from
-// an address that lies between that and the element.
+// From the walked pointer from which only a constant leads to it, or from the beginning of its
+// buffer; where constants stand apart, from an address that lies between that and the element.
 Way way_to(Printer& p, int buffer, const ir::Index& index) {
   for (const auto& [pointer, name] : p.walked)
-    if (pointer.buffer == buffer && pointer.place.terms == index.terms) return {name, ir::constant(index.offset - pointer.place.offset)};
+    if (pointer.buffer == buffer && pointer.place.terms == index.terms)
+      return {name, ir::constant(index.offset - pointer.place.offset)};
   const std::string& name = p.buffer_name(buffer);
   const ir::Index rest = index + -index.offset;
-  if (!p.dialect.structure.constants_apart || index.offset <= 0 || index.terms.empty() || ir::range_of(rest, p.ranges).low < 0) return {name, index};
+  if (!p.dialect.structure.constants_apart || index.offset <= 0 || index.terms.empty() ||
+      ir::range_of(rest, p.ranges).low < 0)
+    return {name, index};
   const Text between = p.spell(kAddress, {{"buffer", {name}}, {"index", print_index(p, rest)}});
   return {parenthesised(between, kCallLevel).text, ir::constant(index.offset)};
 }
@@ -116,7 +121,9 @@ Text print_way(Printer& p, const char* spelling, int buffer, const ir::Index& in
 
 }  // namespace
 
-Text print_address(Printer& p, int buffer, const ir::Index& index) { return print_way(p, kAddress, buffer, index); }
+Text print_address(Printer& p, int buffer, const ir::Index& index) {
+  return print_way(p, kAddress, buffer, index);
+}
 
 bool is_single(const Printer& p, int buffer) {
   const ir::Space space = p.buffer(buffer).space;
@@ -124,7 +131,8 @@ bool is_single(const Printer& p, int buffer) {
 }
 
 Text print_element(Printer& p, int buffer, const ir::Index& index) {
-  return is_single(p, buffer) ? print_element_at(p, buffer, print_index(p, index)) : print_way(p, "element", buffer, index);
+  return is_single(p, buffer) ? print_element_at(p, buffer, print_index(p, index))
+                              : print_way(p, "element", buffer, index);
 }
 
 Text print_element_apart(Printer& p, int buffer, const ir::Index& index) {
@@ -135,16 +143,25 @@ Text print_element_apart(Printer& p, int buffer, const ir::Index& index) {
 Text print_element_at(Printer& p, int buffer, const Text& index) {
   const ir::Buffer& b = p.buffer(buffer);
   if (is_single(p, buffer) && b.space == ir::Space::constant)
-    return p.spell(kConstantElement, {{"buffer", {p.buffer_name(buffer)}}, {"index", index}, {"scalar", {p.scalar_name(b.dtype)}}});
-  if (b.space != ir::Space::image) return p.spell("element", {{"buffer", {p.buffer_name(buffer)}}, {"index", index}});
-  return p.spell("texel", {{"buffer", {p.buffer_name(buffer)}}, {"index", index}, {"row", {std::to_string(b.row)}},
-                           {"texel", {std::to_string(b.texel)}}, {"scalar", {p.scalar_name(b.dtype)}}});
+    return p.spell(kConstantElement, {{"buffer", {p.buffer_name(buffer)}},
+                                      {"index", index},
+                                      {"scalar", {p.scalar_name(b.dtype)}}});
+  if (b.space != ir::Space::image)
+    return p.spell("element", {{"buffer", {p.buffer_name(buffer)}}, {"index", index}});
+  return p.spell("texel", {{"buffer", {p.buffer_name(buffer)}},
+                           {"index", index},
+                           {"row", {std::to_string(b.row)}},
+                           {"texel", {std::to_string(b.texel)}},
+                           {"scalar", {p.scalar_name(b.dtype)}}});
 }
 
 Text print_texel(Printer& p, int buffer, const Text& column, const Text& row) {
   const ir::Buffer& b = p.buffer(buffer);
-  return p.spell("texel_at", {{"buffer", {p.buffer_name(buffer)}}, {"column", column}, {"row", row},
-                              {"texel", {std::to_string(b.texel)}}, {"scalar", {p.scalar_name(b.dtype)}}});
+  return p.spell("texel_at", {{"buffer", {p.buffer_name(buffer)}},
+                              {"column", column},
+                              {"row", row},
+                              {"texel", {std::to_string(b.texel)}},
+                              {"scalar", {p.scalar_name(b.dtype)}}});
 }
 
 }  // namespace assay::codegen

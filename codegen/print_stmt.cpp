@@ -14,10 +14,14 @@ void name_walked(Printer& p, const ir::For& s) {
   if (p.threads > 1) return;
   for (Walked& pointer : walked_pointers(p.kernel, s)) {
     const ir::Buffer& b = p.buffer(pointer.buffer);
-    const std::string word = b.scope == ir::Scope::scratch ? "walked_scratch" : "walked_in", name = fmt::format("w{}", p.temporaries);
+    const std::string word = b.scope == ir::Scope::scratch ? "walked_scratch" : "walked_in",
+                      name = fmt::format("w{}", p.temporaries);
     if (!p.has(word)) continue;
     ++p.temporaries;
-    p.line("  " + p.spell(word, {{"name", {name}}, {"scalar", {p.scalar_name(b.dtype)}}, {"pointer", print_address(p, pointer.buffer, pointer.place)}}).text);
+    p.line("  " + p.spell(word, {{"name", {name}},
+                                 {"scalar", {p.scalar_name(b.dtype)}},
+                                 {"pointer", print_address(p, pointer.buffer, pointer.place)}})
+                      .text);
     p.walked.emplace_back(std::move(pointer), name);
   }
 }
@@ -44,8 +48,9 @@ void print(Printer& p, const ir::For& s) {
   // What looks whether a loop came to its end needs its variable afterwards.
   const bool checked = p.has("loop_check");
   if (checked) p.line(fmt::format("{} {} = 0;", type, name));
-  p.line(checked ? fmt::format("for (; {} < {}; ++{}) {{", name, end.text, name)
-                 : fmt::format("for ({} {} = 0; {} < {}; ++{}) {{", type, name, name, end.text, name));
+  p.line(checked
+             ? fmt::format("for (; {} < {}; ++{}) {{", name, end.text, name)
+             : fmt::format("for ({} {} = 0; {} < {}; ++{}) {{", type, name, name, end.text, name));
   name_walked(p, s);
   print_block(p, s.body);
   p.walked.clear();
@@ -140,13 +145,16 @@ void print(Printer& p, const ir::Keep& s) {
              .text);
 }
 
-void print(Printer& p, const ir::Barrier&) { p.line(p.spell("barrier", {{"lanes", {std::to_string(p.threads * p.kernel.waves)}}}).text); }
+void print(Printer& p, const ir::Barrier&) {
+  p.line(p.spell("barrier", {{"lanes", {std::to_string(p.threads * p.kernel.waves)}}}).text);
+}
 
 // As the instruction's own file spells it in this dialect.
 void print(Printer& p, const ir::MatrixMultiply& s) {
   const std::string& name = p.kernel.instructions[static_cast<size_t>(s.instruction)].name;
   const auto found = find_instruction(name);
-  const auto spelling = found.ok() ? found->spellings.find(p.dialect.name) : decltype(found->spellings.end()){};
+  const auto spelling =
+      found.ok() ? found->spellings.find(p.dialect.name) : decltype(found->spellings.end()){};
   if (!found.ok() || spelling == found->spellings.end()) {
     p.unsupported.insert(fmt::format("matrix instruction '{}'", name));
     return;
@@ -158,7 +166,8 @@ void print(Printer& p, const ir::MatrixMultiply& s) {
   std::vector<Filling> fillings;
   size_t hole = 0;
   for (const std::vector<int>* regs : {&s.a, &s.b, &s.c, &s.d})
-    for (const int r : *regs) fillings.emplace_back(holes[hole++], Text{p.register_names[static_cast<size_t>(r)]});
+    for (const int r : *regs)
+      fillings.emplace_back(holes[hole++], Text{p.register_names[static_cast<size_t>(r)]});
   p.line(fill(spelling->second.text, fillings).text);
 }
 
@@ -168,30 +177,39 @@ void print(Printer& p, const ir::AtomicAdd& s) {
   Text value = print_value(p, s.value);
   if (lanes > 1) {
     const Text name{fmt::format("t{}", p.temporaries++)};
-    p.line(fmt::format("const {} {} = {};", p.type_name(s.value.dtype, lanes), name.text, value.text));
+    p.line(
+        fmt::format("const {} {} = {};", p.type_name(s.value.dtype, lanes), name.text, value.text));
     value = name;
   }
   const std::string to = s.reg < 0 ? "" : p.register_names[static_cast<size_t>(s.reg)];
   for (int l = 0; l < lanes; ++l) {
-    const Text added = p.spell("atomic_add", {{"buffer", {p.buffer_name(s.id)}},
-                                              {"index", print_index(p, s.index + l * s.stride)},
-                                              {"value", lanes > 1 ? print_lane(p, value, l) : value}});
+    const Text added =
+        p.spell("atomic_add", {{"buffer", {p.buffer_name(s.id)}},
+                               {"index", print_index(p, s.index + l * s.stride)},
+                               {"value", lanes > 1 ? print_lane(p, value, l) : value}});
     const std::string target = to.empty() || lanes == 1 ? to : print_lane(p, {to}, l).text;
     p.line((target.empty() ? "" : target + " = ") + added.text + ";");
   }
 }
 
-// What is found to be added to is less than `all`, unless somebody gave up: everybody looks at least once.
+// What is found to be added to is less than `all`, unless somebody gave up: everybody looks at
+// least once.
 void print(Printer& p, const ir::DeviceBarrier& s) {
-  const std::string found = fmt::format("t{}", p.temporaries++), &looks = p.register_names[static_cast<size_t>(s.looks)];
+  const std::string found = fmt::format("t{}", p.temporaries++),
+                    &looks = p.register_names[static_cast<size_t>(s.looks)];
   const std::string all = print_value(p, s.all).text;
   const auto added = [&](const char* value) {
-    return p.spell("atomic_add", {{"buffer", {p.buffer_name(s.id)}}, {"index", print_index(p, s.index)}, {"value", {value}}}).text;
+    return p
+        .spell("atomic_add", {{"buffer", {p.buffer_name(s.id)}},
+                              {"index", print_index(p, s.index)},
+                              {"value", {value}}})
+        .text;
   };
   const std::string fence = p.spell("device_fence", {}).text;
   p.line(fence);
   p.line(fmt::format("{} {} = {};", p.type_name(ir::DType::i32, 1), found, added("1")));
-  p.line(fmt::format("for (; {} < ({}) && {} > 0; --{}) {} = {};", found, all, looks, looks, found, added("0")));
+  p.line(fmt::format("for (; {} < ({}) && {} > 0; --{}) {} = {};", found, all, looks, looks, found,
+                     added("0")));
   p.line(fmt::format("if ({} < ({})) {} = 0;", found, all, looks));
   p.line(fence);
 }

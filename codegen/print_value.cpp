@@ -38,8 +38,18 @@ std::string_view spelling_of(ValueOp op) {
 bool is_computed(ValueOp op) {
   using enum ValueOp;
   switch (op) {
-    case constant: case reg: case load: case splat: case gather: case indirect: case lane_index: case guard: case opaque: return false;
-    default: return true;
+    case constant:
+    case reg:
+    case load:
+    case splat:
+    case gather:
+    case indirect:
+    case lane_index:
+    case guard:
+    case opaque:
+      return false;
+    default:
+      return true;
   }
 }
 
@@ -96,7 +106,8 @@ Text print_indirect(Printer& p, const Value& v) {
   for (const Value& a : v.args) at.push_back(print_value(p, a));
   const auto element = [&](int lane) {
     const auto number = [&](const Text& of) { return v.lanes == 1 ? of : print_lane(p, of, lane); };
-    return at.size() > 1 ? print_texel(p, v.id, number(at[0]), number(at[1])) : print_element_at(p, v.id, number(at[0]));
+    return at.size() > 1 ? print_texel(p, v.id, number(at[0]), number(at[1]))
+                         : print_element_at(p, v.id, number(at[0]));
   };
   if (v.lanes == 1) return element(0);
   std::vector<std::string> items;
@@ -145,7 +156,8 @@ Text print_guard(Printer& p, const Value& v) {
                             {"b", print_value(p, v.args[1])}});
 }
 
-// What a language computes with scalars of a narrow type in a wider one is made narrow again after each operation.
+// What a language computes with scalars of a narrow type in a wider one is made narrow again after
+// each operation.
 Text narrowed(Printer& p, const Value& v, Text text) {
   const auto type = p.dialect.types.find(v.dtype);
   if (v.lanes > 1 || type == p.dialect.types.end() || !type->second.narrow) return text;
@@ -153,7 +165,8 @@ Text narrowed(Printer& p, const Value& v, Text text) {
 }
 
 // + - * / and multiply-add: a scalar operand is broadcast where the dialect says so, but the
-// product of two scalars would no longer be a vector operation. Functions take operands of one type.
+// product of two scalars would no longer be a vector operation. Functions take operands of one
+// type.
 Text print_arithmetic(Printer& p, const Value& v) {
   const Template* t = p.dialect.find(spelling_of(v.op), v.dtype);
   const bool a_is_scalar = is_uniform(v.args[0]), mixes = t != nullptr && t->level < kCallLevel;
@@ -203,7 +216,8 @@ Text print_lane(Printer& p, const Text& vector, int lane) {
 
 Text print_value(Printer& p, const Value& v) {
   if (is_computed(v.op))
-    if (const auto t = p.dialect.types.find(v.dtype); t != p.dialect.types.end() && t->second.only_moved)
+    if (const auto t = p.dialect.types.find(v.dtype);
+        t != p.dialect.types.end() && t->second.only_moved)
       p.unsupported.insert(fmt::format("'{}' of {}", spelling_of(v.op), ir::name_of(v.dtype)));
   switch (v.op) {
     case ValueOp::constant:

@@ -27,8 +27,9 @@ struct Printer {
   int threads;                    // of a group; 1: lanes are vectors
   std::vector<ir::Range> ranges;  // of the index variables bound so far
   std::vector<std::string> index_names, buffer_names, register_names;
-  std::vector<bool> held;         // registers
-  std::vector<std::pair<Walked, std::string>> walked;  // pointers of the loop that is printed, and their names
+  std::vector<bool> held;  // registers
+  std::vector<std::pair<Walked, std::string>>
+      walked;  // pointers of the loop that is printed, and their names
   std::string out;
   int depth = 0;
   int temporaries = 0;
@@ -40,7 +41,8 @@ struct Printer {
   bool has(std::string_view spelling) const { return dialect.find(spelling) != nullptr; }
   // Fills a spelling; a missing one is noted in `unsupported`.
   Text spell(std::string_view spelling, const std::vector<Filling>& fillings);
-  Text spell(std::string_view spelling, ir::DType dtype, const std::vector<Filling>& fillings);  // in the form chosen for these elements
+  Text spell(std::string_view spelling, ir::DType dtype,
+             const std::vector<Filling>& fillings);  // in the form chosen for these elements
   std::string scalar_name(ir::DType t);
   std::string type_name(ir::DType t, int lanes);
   const ir::Buffer& buffer(int id) const { return kernel.buffers[static_cast<size_t>(id)]; }
@@ -56,9 +58,11 @@ std::string print_conditions(Printer& p, const std::vector<ir::Condition>& condi
 // The address of an element of a buffer, and the element itself.
 Text print_address(Printer& p, int buffer, const ir::Index& index);
 Text print_element(Printer& p, int buffer, const ir::Index& index);
-Text print_element_apart(Printer& p, int buffer, const ir::Index& index);  // one of a vector's, where they lie apart
+Text print_element_apart(Printer& p, int buffer,
+                         const ir::Index& index);  // one of a vector's, where they lie apart
 Text print_element_at(Printer& p, int buffer, const Text& index);
-Text print_texel(Printer& p, int buffer, const Text& column, const Text& row);  // of an image, by place
+Text print_texel(Printer& p, int buffer, const Text& column,
+                 const Text& row);  // of an image, by place
 // Elements have no addresses in the language: each is read on its own.
 bool is_single(const Printer& p, int buffer);
 

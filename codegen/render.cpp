@@ -60,7 +60,9 @@ struct FrameText {
 std::string own_parameters(Printer& p) {
   std::string out = p.spell("parameter_group", {{"name", {p.index_names[0]}}}).text;
   if (p.kernel.lane >= 0)
-    out += ", " + p.spell("parameter_lane", {{"name", {p.index_names[static_cast<size_t>(p.kernel.lane)]}}}).text;
+    out += ", " + p.spell("parameter_lane",
+                          {{"name", {p.index_names[static_cast<size_t>(p.kernel.lane)]}}})
+                      .text;
   return out;
 }
 
@@ -71,7 +73,8 @@ std::string kind_of(const ir::Buffer& b) {
   return b.written ? "out" : "in";
 }
 
-// Languages without pointers: buffers are declared around the body, which takes no part of them along.
+// Languages without pointers: buffers are declared around the body, which takes no part of them
+// along.
 FrameText text_of_blocks(Printer& p) {
   FrameText f;
   int position = 0;
@@ -79,10 +82,11 @@ FrameText text_of_blocks(Printer& p) {
     const ir::Buffer& b = p.kernel.buffers[i];
     const bool scratch = b.scope == ir::Scope::scratch;
     const std::string kind = kind_of(b);
-    f.declarations += p.spell("parameter_" + kind, {{"scalar", {p.scalar_name(b.dtype)}},
-                                                    {"name", {p.buffer_names[i]}},
-                                                    {"position", {std::to_string(position)}},
-                                                    {"elements", {std::to_string(std::max<int64_t>(1, b.elements))}}})
+    f.declarations += p.spell("parameter_" + kind,
+                              {{"scalar", {p.scalar_name(b.dtype)}},
+                               {"name", {p.buffer_names[i]}},
+                               {"position", {std::to_string(position)}},
+                               {"elements", {std::to_string(std::max<int64_t>(1, b.elements))}}})
                           .text;
     if (!scratch) ++position;
   }
@@ -101,13 +105,15 @@ FrameText text_of(Printer& p, Frame frame) {
     const ir::Buffer& b = p.kernel.buffers[i];
     const bool scratch = b.scope == ir::Scope::scratch;
     const std::string kind = kind_of(b);
-    const std::vector<Filling> fillings{{"scalar", {p.scalar_name(b.dtype)}},
-                                        {"name", {p.buffer_names[i]}},
-                                        {"position", {std::to_string(position)}},
-                                        {"elements", {std::to_string(std::max<int64_t>(1, b.elements))}},
-                                        {"kernel", {p.kernel.name}},
-                                        {"offset", {std::to_string(offset)}}};
-    if (const std::string declared = "declaration_" + kind; p.has(declared)) f.declarations += p.spell(declared, fillings).text;
+    const std::vector<Filling> fillings{
+        {"scalar", {p.scalar_name(b.dtype)}},
+        {"name", {p.buffer_names[i]}},
+        {"position", {std::to_string(position)}},
+        {"elements", {std::to_string(std::max<int64_t>(1, b.elements))}},
+        {"kernel", {p.kernel.name}},
+        {"offset", {std::to_string(offset)}}};
+    if (const std::string declared = "declaration_" + kind; p.has(declared))
+      f.declarations += p.spell(declared, fillings).text;
     f.parameters += p.spell("parameter_" + kind, fillings).text + ", ";
     const std::string own = "entry_parameter_" + kind;
     const std::string parameter = p.spell(p.has(own) ? own : "parameter_" + kind, fillings).text;
@@ -144,11 +150,11 @@ void print_entry(Printer& p, const FrameText& frame, const std::string& body, in
   }
   const bool streams = p.used.words.contains("store_stream") && p.has("stream_fence");
   p.out += p.spell(kEntry, {{"name", {p.kernel.name}},
-                             {"body", {body}},
-                             {"entry_parameters", {frame.entry_parameters}},
-                             {"arguments", {frame.arguments}},
-                             {"group", {p.index_names[0]}},
-                             {"fence", {streams ? p.spell("stream_fence", {}).text : ""}}})
+                            {"body", {body}},
+                            {"entry_parameters", {frame.entry_parameters}},
+                            {"arguments", {frame.arguments}},
+                            {"group", {p.index_names[0]}},
+                            {"fence", {streams ? p.spell("stream_fence", {}).text : ""}}})
                .text;
 }
 
@@ -210,7 +216,8 @@ void Unit::add(const ir::Kernel& kernel, size_t number) {
   Diags faults = verify(kernel);
   if (has_error(faults)) return append(diags, std::move(faults));
   if (kernel.waves > 1 && threads == 1) {
-    diags.push_back(error(fmt::format("kernel '{}': groups of {} waves, where lanes are no threads", kernel.name, kernel.waves)));
+    diags.push_back(error(fmt::format("kernel '{}': groups of {} waves, where lanes are no threads",
+                                      kernel.name, kernel.waves)));
     return;
   }
   const auto scalars = threads > 1 ? one_lane(kernel, threads) : Result<ir::Kernel>(kernel);
@@ -224,7 +231,10 @@ void Unit::add(const ir::Kernel& kernel, size_t number) {
   if (frame == Frame::entry)
     print_entry(p, words, body, threads);
   else
-    cases += p.spell("sequence_case", {{"number", {std::to_string(number)}}, {"body", {body}}, {"arguments", {words.arguments}}}).text;
+    cases += p.spell("sequence_case", {{"number", {std::to_string(number)}},
+                                       {"body", {body}},
+                                       {"arguments", {words.arguments}}})
+                 .text;
   append(diags, complaints(p));
   used.words.merge(own.words);
   used.vectors.merge(own.vectors);
@@ -256,11 +266,13 @@ Text Printer::spell(std::string_view spelling, const std::vector<Filling>& filli
   return filled(spelling, dialect.find(spelling), fillings);
 }
 
-Text Printer::spell(std::string_view spelling, ir::DType dtype, const std::vector<Filling>& fillings) {
+Text Printer::spell(std::string_view spelling, ir::DType dtype,
+                    const std::vector<Filling>& fillings) {
   return filled(spelling, dialect.find(spelling, dtype), fillings);
 }
 
-Text Printer::filled(std::string_view spelling, const Template* t, const std::vector<Filling>& fillings) {
+Text Printer::filled(std::string_view spelling, const Template* t,
+                     const std::vector<Filling>& fillings) {
   if (t == nullptr) {
     unsupported.insert(fmt::format("'{}'", spelling));
     return {};
@@ -291,17 +303,23 @@ std::string Printer::type_name(ir::DType t, int lanes) {
 
 namespace {
 
-Result<Unit> unit_of(std::span<const ir::Kernel> kernels, const Dialect& dialect, Frame frame, int threads) {
+Result<Unit> unit_of(std::span<const ir::Kernel> kernels, const Dialect& dialect, Frame frame,
+                     int threads) {
   const Structure& s = dialect.structure;
   const bool blocks = s.parameters == Parameters::blocks && s.group_memory == GroupMemory::file;
   if (!blocks && (s.parameters != Parameters::pointers || s.group_memory != GroupMemory::body))
-    return error(fmt::format("dialect '{}': what is printed is `parameters: pointers` with `group_memory: body`, and `parameters: blocks` "
-                             "with `group_memory: file`",
-                             dialect.name));
+    return error(
+        fmt::format("dialect '{}': what is printed is `parameters: pointers` with `group_memory: "
+                    "body`, and `parameters: blocks` "
+                    "with `group_memory: file`",
+                    dialect.name));
   if (blocks && (kernels.size() != 1 || frame == Frame::sequence))
-    return error(fmt::format("dialect '{}' declares buffers for a whole text: one kernel each", dialect.name));
+    return error(fmt::format("dialect '{}' declares buffers for a whole text: one kernel each",
+                             dialect.name));
   if (threads > 1 && dialect.find(kEntrySimt) == nullptr)
-    return error(fmt::format("dialect '{}' prints explicit vectors only, and the lanes of this target are threads", dialect.name));
+    return error(fmt::format(
+        "dialect '{}' prints explicit vectors only, and the lanes of this target are threads",
+        dialect.name));
   Unit unit{dialect, frame, threads};
   std::set<std::string> names;
   for (size_t i = 0; i < kernels.size(); ++i) {
@@ -315,7 +333,8 @@ Result<Unit> unit_of(std::span<const ir::Kernel> kernels, const Dialect& dialect
 
 }  // namespace
 
-Result<std::string> render(std::span<const ir::Kernel> kernels, const Dialect& dialect, int threads) {
+Result<std::string> render(std::span<const ir::Kernel> kernels, const Dialect& dialect,
+                           int threads) {
   const Result<Unit> unit = unit_of(kernels, dialect, Frame::entry, threads);
   if (!unit) return unit.diags();
   return print_headers(dialect, unit->used) + unit->text;
@@ -325,7 +344,8 @@ bool has_sequence(const Dialect& dialect) { return dialect.find("sequence") != n
 
 Result<std::string> render_sequence(std::span<const ir::Kernel> kernels, const Dialect& dialect,
                                     const std::string& name) {
-  if (!has_sequence(dialect)) return error(fmt::format("dialect '{}' has no `sequence`", dialect.name));
+  if (!has_sequence(dialect))
+    return error(fmt::format("dialect '{}' has no `sequence`", dialect.name));
   Result<Unit> unit = unit_of(kernels, dialect, Frame::sequence, 1);
   if (!unit) return unit.diags();
   unit->used.words.emplace("sequence");

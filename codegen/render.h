@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "support/result.h"
 #include "ir/kernel.h"
+#include "support/result.h"
 
 namespace assay::codegen {
 
@@ -21,12 +21,14 @@ struct Dialect;  // codegen/dialect.h
 // group_begin, int64_t group_end)  that runs the body for a range of groups (cpp; other dialects:
 // their own entry around the same body). Errors: what the dialect can not spell, naming kernel and
 // operation.
-// `threads` above 1: lanes are threads, so many to a wave; a body then takes its thread's number too.
-Result<std::string> render(std::span<const ir::Kernel> kernels, const Dialect& dialect, int threads = 1);
+// `threads` above 1: lanes are threads, so many to a wave; a body then takes its thread's number
+// too.
+Result<std::string> render(std::span<const ir::Kernel> kernels, const Dialect& dialect,
+                           int threads = 1);
 
-// One kernel `name` that runs launch after launch of any of `kernels` (launch rows name them by position),
-// with the units in step: what a static schedule over all of a plan is run by. Errors: as render; a dialect
-// without `sequence`.
+// One kernel `name` that runs launch after launch of any of `kernels` (launch rows name them by
+// position), with the units in step: what a static schedule over all of a plan is run by. Errors:
+// as render; a dialect without `sequence`.
 Result<std::string> render_sequence(std::span<const ir::Kernel> kernels, const Dialect& dialect,
                                     const std::string& name);
 bool has_sequence(const Dialect& dialect);

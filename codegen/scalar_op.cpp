@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include "support/check.h"
 #include "ir/element.h"
+#include "support/check.h"
 
 namespace assay::codegen {
 namespace {
@@ -98,8 +98,8 @@ int64_t apply_integer(ValueOp op, int64_t a, int64_t b, int64_t c) {
   }
 }
 
-// a b + c of numbers whose product is exact: of both f64 neighbours of the sum, the odd one, so that a second rounding
-// sees on which side of the middle it lies (Boldo and Melquiond, 2008).
+// a b + c of numbers whose product is exact: of both f64 neighbours of the sum, the odd one, so
+// that a second rounding sees on which side of the middle it lies (Boldo and Melquiond, 2008).
 double fma_to_odd(double a, double b, double c) {
   const double p = a * b, s = p + c;
   if (!std::isfinite(s)) return s;
@@ -117,7 +117,9 @@ double apply_packed(ValueOp op, ir::DType t, double a, double b, double c) {
   const auto bits = [](double v) { return static_cast<uint32_t>(v); };
   uint32_t out = 0;
   for (int i = 0; i < ir::numbers_in(t); ++i)
-    out = ir::pack(number, out, i, apply_scalar(op, number, ir::unpack(number, bits(a), i), ir::unpack(number, bits(b), i), ir::unpack(number, bits(c), i)));
+    out = ir::pack(number, out, i,
+                   apply_scalar(op, number, ir::unpack(number, bits(a), i),
+                                ir::unpack(number, bits(b), i), ir::unpack(number, bits(c), i)));
   return static_cast<double>(out);
 }
 
@@ -139,7 +141,8 @@ double number_in(ir::DType t, double number) {
 double apply_scalar(ValueOp op, ir::DType t, double a, double b, double c) {
   if (ir::numbers_in(t) > 1) return op == ValueOp::opaque ? a : apply_packed(op, t, a, b, c);
   const auto integer = [&] {
-    if (op == ValueOp::dot) return dot(static_cast<int64_t>(a), static_cast<int64_t>(b), static_cast<int64_t>(c));
+    if (op == ValueOp::dot)
+      return dot(static_cast<int64_t>(a), static_cast<int64_t>(b), static_cast<int64_t>(c));
     return apply_integer(op, static_cast<int64_t>(a), static_cast<int64_t>(b),
                          static_cast<int64_t>(c));
   };

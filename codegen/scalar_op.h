@@ -5,9 +5,9 @@
 
 namespace assay::codegen {
 
-// Lanes of every type are carried as doubles: f32 values and integers below 2^53 are exact in them; of packed types the
-// bits. f16 and bf16 are computed in f64 and rounded once: sums, products, quotients and roots come out right, and so does
-// fma, which rounds to odd before.
+// Lanes of every type are carried as doubles: f32 values and integers below 2^53 are exact in them;
+// of packed types the bits. f16 and bf16 are computed in f64 and rounded once: sums, products,
+// quotients and roots come out right, and so does fma, which rounds to odd before.
 double apply_scalar(ir::ValueOp op, ir::DType t, double a, double b, double c);
 
 // A number as an element of a type: rounded, and in every place of a packed one.

@@ -1,8 +1,8 @@
 #include "codegen/split_vectors.h"
 
-#include <utility>
-
 #include <fmt/format.h>
+
+#include <utility>
 
 namespace assay::codegen {
 
@@ -19,7 +19,9 @@ void SplitVectors::split_registers() {
     std::vector<int> ids;
     for (int p = 0; p < shape.pieces; ++p) {
       ids.push_back(static_cast<int>(out_.registers.size()));
-      out_.registers.push_back({shape.pieces == 1 ? r.name : fmt::format("{}_{}", r.name, p * shape.lanes), r.dtype, shape.lanes});
+      out_.registers.push_back(
+          {shape.pieces == 1 ? r.name : fmt::format("{}_{}", r.name, p * shape.lanes), r.dtype,
+           shape.lanes});
     }
     pieces_of_.push_back(std::move(ids));
   }
@@ -45,7 +47,8 @@ void SplitVectors::add(ir::Block& to, const ir::If& s) {
 
 void SplitVectors::add(ir::Block& to, const ir::Assign& s) {
   const auto& pieces = pieces_of_[static_cast<size_t>(s.reg)];
-  for (size_t p = 0; p < pieces.size(); ++p) to.push_back({ir::Assign{pieces[p], value(s.value, static_cast<int>(p))}});
+  for (size_t p = 0; p < pieces.size(); ++p)
+    to.push_back({ir::Assign{pieces[p], value(s.value, static_cast<int>(p))}});
 }
 
 void SplitVectors::add(ir::Block& to, const ir::Declare& s) {
@@ -60,7 +63,9 @@ void SplitVectors::add(ir::Block& to, const ir::Declare& s) {
 void SplitVectors::add_atomic(ir::Block& to, const ir::AtomicAdd& s) {
   const Shape shape = shape_of(s.value.lanes, s.value.dtype);
   for (int p = 0; p < shape.pieces; ++p)
-    to.push_back({ir::AtomicAdd{s.reg < 0 ? -1 : piece_of(s.reg, p), s.id, s.index + p * shape.lanes * s.stride, s.stride, value(s.value, p)}});
+    to.push_back(
+        {ir::AtomicAdd{s.reg < 0 ? -1 : piece_of(s.reg, p), s.id,
+                       s.index + p * shape.lanes * s.stride, s.stride, value(s.value, p)}});
 }
 
 void SplitVectors::add_device_barrier(ir::Block& to, const ir::DeviceBarrier& s) {

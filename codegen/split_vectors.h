@@ -1,5 +1,5 @@
-// The walk that two rewritings of a kernel share: every vector becomes pieces, and each statement about a vector
-// one statement per piece. Internal to codegen.
+// The walk that two rewritings of a kernel share: every vector becomes pieces, and each statement
+// about a vector one statement per piece. Internal to codegen.
 #pragma once
 
 #include <vector>
@@ -34,7 +34,9 @@ class SplitVectors {  // invariant: pieces_of_[r] are registers of out_
 
   // A statement as those that take its place.
   void add(ir::Block& to, const ir::Stmt& s);
-  int piece_of(int reg, int piece) const { return pieces_of_[static_cast<size_t>(reg)][static_cast<size_t>(piece)]; }
+  int piece_of(int reg, int piece) const {
+    return pieces_of_[static_cast<size_t>(reg)][static_cast<size_t>(piece)];
+  }
 
   const ir::Kernel& kernel_;
   ir::Kernel out_;

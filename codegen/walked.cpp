@@ -21,7 +21,8 @@ class Finder {
         add(assign->value);
         return true;
       }
-      return std::holds_alternative<ir::Declare>(s.node) || std::holds_alternative<ir::Prefetch>(s.node);
+      return std::holds_alternative<ir::Declare>(s.node) ||
+             std::holds_alternative<ir::Prefetch>(s.node);
     });
   }
 
@@ -42,8 +43,11 @@ class Finder {
     if (v.op == V::guard) return;
     for (const ir::Value& a : v.args) add(a);
     if ((v.op != V::load && v.op != V::splat) || v.lanes == 1) return;
-    if (!has_pointer(kernel_.buffers[static_cast<size_t>(v.id)]) || !ir::depends_on(v.index, var_)) return;
-    const auto at = std::find_if(places_.begin(), places_.end(), [&](const Place& p) { return p.first.buffer == v.id && p.first.place.terms == v.index.terms; });
+    if (!has_pointer(kernel_.buffers[static_cast<size_t>(v.id)]) || !ir::depends_on(v.index, var_))
+      return;
+    const auto at = std::find_if(places_.begin(), places_.end(), [&](const Place& p) {
+      return p.first.buffer == v.id && p.first.place.terms == v.index.terms;
+    });
     if (at == places_.end()) {
       places_.push_back({{v.id, v.index}, v.index.offset});
       return;

@@ -80,7 +80,8 @@ Template YamlReader::spelling(const Node& n, std::span<const std::string_view> h
     body = need(n, "text");
     const std::string digits = text(n, "level");
     const std::optional<int> given = parse_number(digits);
-    if (!given || *given < 0 || *given > kCallLevel) fail(n, fmt::format("level '{}', expected 0 to {}", digits, kCallLevel));
+    if (!given || *given < 0 || *given > kCallLevel)
+      fail(n, fmt::format("level '{}', expected 0 to {}", digits, kCallLevel));
     level = given.value_or(kCallLevel);
     if (body == nullptr) return {};
   }
@@ -96,7 +97,7 @@ Template YamlReader::spelling(const Node& n, std::span<const std::string_view> h
 }
 
 Template YamlReader::spelling(const Node& map, std::string_view key,
-                          std::span<const std::string_view> holes) {
+                              std::span<const std::string_view> holes) {
   const Node* n = need(map, key);
   return n == nullptr ? Template{} : spelling(*n, holes);
 }

@@ -1,5 +1,5 @@
-// What the files of this folder are read with: strict maps, words, numbers and templates, each fault with its place.
-// Internal to codegen.
+// What the files of this folder are read with: strict maps, words, numbers and templates, each
+// fault with its place. Internal to codegen.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "support/yaml.h"
 #include "codegen/template.h"
+#include "support/yaml.h"
 
 namespace assay::codegen {
 
@@ -34,7 +34,8 @@ struct YamlReader {
   int number(const yaml::Node& n, int most);  // from 1
   // Only `holes` may be in it.
   Template spelling(const yaml::Node& n, std::span<const std::string_view> holes);
-  Template spelling(const yaml::Node& map, std::string_view key, std::span<const std::string_view> holes);
+  Template spelling(const yaml::Node& map, std::string_view key,
+                    std::span<const std::string_view> holes);
 };
 
 }  // namespace assay::codegen

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <map>
 
-#include "compiler/search/construct.h"
 #include "compiler/passes/place.h"
-#include "compiler/search/problems.h"
 #include "compiler/passes/schedule.h"
+#include "compiler/search/construct.h"
+#include "compiler/search/problems.h"
 #include "compiler/search/storage.h"
 
 namespace assay::compiler {
@@ -16,7 +16,8 @@ namespace {
 // The plan as it grows: programs by text, tensors by (graph tensor, layout).
 class PlanBuilder {
  public:
-  PlanBuilder(const LaidOut& laid, const std::vector<int>& storage, const model::Machine& m) : laid_(laid), storage_(storage) {
+  PlanBuilder(const LaidOut& laid, const std::vector<int>& storage, const model::Machine& m)
+      : laid_(laid), storage_(storage) {
     out_.plan.name = laid.graph.name;
     out_.plan.units = static_cast<int>(m.units);
     for (int t : laid.graph.inputs) tensor(t, laid.layouts[static_cast<size_t>(t)]);
@@ -28,7 +29,8 @@ class PlanBuilder {
     step.name = name;
     step.program = program_id(program);
     for (int t : ir::arguments_of(program))
-      step.arguments.push_back(tensor(chain.tensors[static_cast<size_t>(t)], program.layouts[static_cast<size_t>(t)]));
+      step.arguments.push_back(
+          tensor(chain.tensors[static_cast<size_t>(t)], program.layouts[static_cast<size_t>(t)]));
     step.queues = schedule(ir::group_count(program), out_.plan.units);
     out_.plan.steps.push_back(std::move(step));
   }
@@ -49,19 +51,23 @@ class PlanBuilder {
     return it->second;
   }
 
-  // Tensors that share storage are one tensor of the plan, in the shape of the one it belongs to. Constants alone lie as their
-  // programs want them; what programs take for fewer dimensions is the same bytes.
+  // Tensors that share storage are one tensor of the plan, in the shape of the one it belongs to.
+  // Constants alone lie as their programs want them; what programs take for fewer dimensions is the
+  // same bytes.
   int tensor(int t, const ir::Layout& wanted) {
     const int owner = storage_[static_cast<size_t>(t)];
     const bool own = owner == t;
     t = owner;
     const ir::Tensor& source = laid_.graph.tensors[static_cast<size_t>(t)];
-    const ir::Layout& layout = own && source.constant >= 0 ? wanted : laid_.layouts[static_cast<size_t>(t)];
+    const ir::Layout& layout =
+        own && source.constant >= 0 ? wanted : laid_.layouts[static_cast<size_t>(t)];
     const std::pair<int, std::string> key{t, ir::print(layout)};
     const auto [it, fresh] = tensors_.emplace(key, static_cast<int>(out_.plan.tensors.size()));
     if (!fresh) return it->second;
     out_.plan.tensors.push_back(plan_tensor(laid_, t, layout));
-    out_.constants.push_back(source.constant >= 0 ? laid_.graph.constants[static_cast<size_t>(source.constant)] : ir::Constant{});
+    out_.constants.push_back(source.constant >= 0
+                                 ? laid_.graph.constants[static_cast<size_t>(source.constant)]
+                                 : ir::Constant{});
     return it->second;
   }
 
@@ -75,7 +81,8 @@ class PlanBuilder {
 // A program for every part, each for the caches as the one before leaves them.
 class Chooser {  // invariant: refers to the parts of one compilation, which outlive it
  public:
-  Chooser(const Problems& problems, const hwdesc::Target& target, const model::Machine& machine, const Options& options)
+  Chooser(const Problems& problems, const hwdesc::Target& target, const model::Machine& machine,
+          const Options& options)
       : parts_(problems.tile_graphs), target_(target), machine_(machine), options_(options) {
     const std::vector<simulator::Range> ranges = ranges_of(problems);
     for (const TileGraph& part : parts_) {
@@ -84,7 +91,8 @@ class Chooser {  // invariant: refers to the parts of one compilation, which out
     }
   }
 
-  // A plan runs again and again: where its operands stay, the first step finds what the last one left.
+  // A plan runs again and again: where its operands stay, the first step finds what the last one
+  // left.
   Diags run() {
     if (Diags diags = choose_all(true); !diags.empty()) return diags;
     if (!parts_.empty() && begins_warm()) return choose_all(false);
@@ -101,16 +109,20 @@ class Chooser {  // invariant: refers to the parts of one compilation, which out
     programs_.clear();
     evaluated_ = pruned_ = 0;
     for (size_t i = 0; i < parts_.size(); ++i) {
-      if (options_.cancel != nullptr && *options_.cancel) return {error("compilation was interrupted")};
+      if (options_.cancel != nullptr && *options_.cancel)
+        return {error("compilation was interrupted")};
       const auto& [name, chain, problem] = parts_[i];
-      if (first && options_.progress) options_.progress(static_cast<int>(i), static_cast<int>(parts_.size()), name);
+      if (first && options_.progress)
+        options_.progress(static_cast<int>(i), static_cast<int>(parts_.size()), name);
       const std::string key = key_of(problem);
       auto found = known.find(key);
       if (found == known.end()) {
-        Result<Constructed> made = construct(problem, target_, machine_, caches_, where_[i], options_.keep);
+        Result<Constructed> made =
+            construct(problem, target_, machine_, caches_, where_[i], options_.keep);
         if (!made.ok()) {
           Diags diags = made.diags();
-          diags.insert(diags.begin(), error("no program can compute node " + name + " (" + problem.graph.nodes[0].op + ")"));
+          diags.insert(diags.begin(), error("no program can compute node " + name + " (" +
+                                            problem.graph.nodes[0].op + ")"));
           return diags;
         }
         evaluated_ += made->evaluated;
@@ -126,7 +138,9 @@ class Chooser {  // invariant: refers to the parts of one compilation, which out
   }
 
   bool begins_warm() const {
-    const auto seconds = [&](const simulator::CacheState& before) { return simulator::estimate(programs_[0], machine_, before, where_[0]).seconds; };
+    const auto seconds = [&](const simulator::CacheState& before) {
+      return simulator::estimate(programs_[0], machine_, before, where_[0]).seconds;
+    };
     return seconds(caches_) < kWarm * seconds({});
   }
 
@@ -144,7 +158,8 @@ class Chooser {  // invariant: refers to the parts of one compilation, which out
 
 }  // namespace
 
-Result<Compiled> compile(const ir::Graph& graph, const hwdesc::Target& target, const Options& options) {
+Result<Compiled> compile(const ir::Graph& graph, const hwdesc::Target& target,
+                         const Options& options) {
   const Result<model::Machine> machine = model::prepare(target);
   if (!machine.ok()) return machine.diags();
   const Problems problems = problems_of(graph, target, *machine);

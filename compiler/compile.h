@@ -7,24 +7,24 @@
 #include <string>
 #include <vector>
 
-#include "support/result.h"
 #include "hwdesc/target.h"
 #include "ir/graph.h"
 #include "ir/plan.h"
 #include "model/estimate.h"
+#include "support/result.h"
 
 namespace assay::compiler {
 
 struct Options {
-  int keep = 2;               // best programs per tile-graph that are lowered and counted again
+  int keep = 2;  // best programs per tile-graph that are lowered and counted again
   std::function<void(int done, int total, const std::string& what)> progress;  // may be empty
   const std::atomic<bool>* cancel = nullptr;
 };
 
 struct Compiled {
   ir::Plan plan;
-  // Logical row-major values of the plan's constant tensors, by position in plan.tensors (others are
-  // empty): the toolkit packs them into their layouts.
+  // Logical row-major values of the plan's constant tensors, by position in plan.tensors (others
+  // are empty): the toolkit packs them into their layouts.
   std::vector<ir::Constant> constants;
   // Per step, in the state the caches are in at that point; and the whole plan (terms summed).
   std::vector<model::Estimate> estimates;
@@ -35,7 +35,8 @@ struct Compiled {
 
 // Errors: a node that no program can compute (named), cancelled, a target without the numbers the
 // model needs.
-Result<Compiled> compile(const ir::Graph& graph, const hwdesc::Target& target, const Options& options);
+Result<Compiled> compile(const ir::Graph& graph, const hwdesc::Target& target,
+                         const Options& options);
 
 // The tensor expression of `matmul m=1000 n=777 k=513` and its like: one-operator graphs with
 // inputs for all operands (weights of convolutions are constants filled by a counter-based

@@ -3,9 +3,9 @@
 #include <charconv>
 #include <sstream>
 
-#include "support/edit_distance.h"
 #include "compiler/compile.h"
 #include "compiler/operator_graphs.h"
+#include "support/edit_distance.h"
 
 namespace assay::compiler {
 
@@ -14,7 +14,10 @@ namespace {
 std::string usage(const Operator& op) {
   std::string out = op.name;
   for (const Parameter& p : op.parameters)
-    out += std::string(" ") + p.name + "=" + (p.standard > 0 ? "[" + std::to_string(p.standard) + "]" : p.standard < 0 ? "[same]" : "...");
+    out += std::string(" ") + p.name + "=" +
+           (p.standard > 0   ? "[" + std::to_string(p.standard) + "]"
+            : p.standard < 0 ? "[same]"
+                             : "...");
   return out;
 }
 
@@ -30,29 +33,37 @@ Values read_parameters(const Operator& op, std::istringstream& words, Diags& dia
     const size_t eq = word.find('=');
     const std::string name = word.substr(0, eq);
     int64_t value = 0;
-    const char *begin = word.data() + (eq == std::string::npos ? word.size() : eq + 1), *end = word.data() + word.size();
+    const char *begin = word.data() + (eq == std::string::npos ? word.size() : eq + 1),
+               *end = word.data() + word.size();
     const auto [stop, code] = std::from_chars(begin, end, value);
     if (std::find(names.begin(), names.end(), name) == names.end()) {
       const std::string near = nearest(name, names);
       diags.push_back(error("operator " + std::string(op.name) + " has no parameter '" + name + "'",
-                            near.empty() ? "usage: " + usage(op) : "did you mean '" + near + "'? usage: " + usage(op)));
-    } else if (code != std::errc() || stop != end || value < (name == "pad" ? 0 : 1) || value > kLargest) {
+                            near.empty() ? "usage: " + usage(op)
+                                         : "did you mean '" + near + "'? usage: " + usage(op)));
+    } else if (code != std::errc() || stop != end || value < (name == "pad" ? 0 : 1) ||
+               value > kLargest) {
       faulty.push_back(name);
-      diags.push_back(error("'" + word + "' is not " + name + "=<whole number from " + (name == "pad" ? "0" : "1") + " to 2^31>"));
+      diags.push_back(error("'" + word + "' is not " + name + "=<whole number from " +
+                            (name == "pad" ? "0" : "1") + " to 2^31>"));
     } else if (!out.emplace(name, value).second) {
       diags.push_back(error("parameter '" + name + "' is given twice"));
     }
   }
   for (const Parameter& p : op.parameters) {
     if (out.contains(p.name)) continue;
-    if (p.standard == 0 && std::find(faulty.begin(), faulty.end(), p.name) == faulty.end()) diags.push_back(error(std::string("parameter '") + p.name + "' of operator " + op.name + " is missing", "usage: " + usage(op)));
+    if (p.standard == 0 && std::find(faulty.begin(), faulty.end(), p.name) == faulty.end())
+      diags.push_back(
+          error(std::string("parameter '") + p.name + "' of operator " + op.name + " is missing",
+                "usage: " + usage(op)));
     out[p.name] = p.standard;
   }
   if (out.contains("pad") && out["pad"] < 0) out["pad"] = out["r"] / 2;
   if (out.contains("r") && diags.empty())
     for (const auto& [size, window] : {std::pair{"h", "r"}, std::pair{"w", "s"}})
       if (out[size] + 2 * out["pad"] < out[window])
-        diags.push_back(error(std::string("window ") + window + "=" + std::to_string(out[window]) + " is larger than the padded input"));
+        diags.push_back(error(std::string("window ") + window + "=" + std::to_string(out[window]) +
+                              " is larger than the padded input"));
   return out;
 }
 
@@ -77,7 +88,9 @@ Result<ir::Graph> parse_operator(const std::string& text) {
     return g;
   }
   const std::string near = nearest(name, names);
-  return error("unknown operator '" + name + "'", (near.empty() ? "" : "did you mean '" + near + "'? ") + std::string("operators:") + list);
+  return error(
+      "unknown operator '" + name + "'",
+      (near.empty() ? "" : "did you mean '" + near + "'? ") + std::string("operators:") + list);
 }
 
 }  // namespace assay::compiler

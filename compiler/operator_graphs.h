@@ -1,4 +1,5 @@
-// The kinds of one-operator graphs: name, parameters, and the graph they make. Internal to compiler/.
+// The kinds of one-operator graphs: name, parameters, and the graph they make. Internal to
+// compiler/.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@ namespace assay::compiler {
 
 struct Parameter {
   const char* name;
-  int64_t standard;   // 0: must be given; -1: half the window
+  int64_t standard;  // 0: must be given; -1: half the window
 };
 
 using Values = std::map<std::string, int64_t>;

@@ -19,8 +19,10 @@ template <class List>
 std::vector<std::string> keys_of(const List& list) {
   std::vector<std::string> out;
   for (const auto& e : list) {
-    if constexpr (requires { e.first; }) out.push_back(e.first);
-    else out.push_back(key_of(e));
+    if constexpr (requires { e.first; })
+      out.push_back(e.first);
+    else
+      out.push_back(key_of(e));
   }
   return out;
 }
@@ -34,7 +36,9 @@ struct Declared {
 };
 
 Declared declared(const Profile& p) {
-  Declared d{keys_of(p.topology), keys_of(p.clocks), keys_of(p.execution.lanes.modes), keys_of(p.pipes), keys_of(p.memory), keys_of(p.paths), keys_of(p.references)};
+  Declared d{keys_of(p.topology),  keys_of(p.clocks), keys_of(p.execution.lanes.modes),
+             keys_of(p.pipes),     keys_of(p.memory), keys_of(p.paths),
+             keys_of(p.references)};
   d.places.insert(d.places.begin(), {"device", "host"});
   return d;
 }
@@ -50,7 +54,8 @@ bool is_whole(const Path& path) {
 
 // A quantity of 0 is a fault where it would say that the thing is not there.
 bool may_be_zero(Dimension d) {
-  return d == Dimension::latency || d == Dimension::seconds || d == Dimension::watts || d == Dimension::joules;
+  return d == Dimension::latency || d == Dimension::seconds || d == Dimension::watts ||
+         d == Dimension::joules;
 }
 
 class LeafChecks {  // leaf: what can be said of one value or one word
@@ -78,7 +83,8 @@ class LeafChecks {  // leaf: what can be said of one value or one word
         must_be(path, member, declared_.memories, "is not one of memory");
     } else if constexpr (WordList<M>) {
       if (path.back() == "through")
-        for (const std::string& m : member) must_be(path, m, declared_.memories, "is not one of memory");
+        for (const std::string& m : member)
+          must_be(path, m, declared_.memories, "is not one of memory");
     }
   }
 
@@ -86,20 +92,24 @@ class LeafChecks {  // leaf: what can be said of one value or one word
   // Operations and element types are free words, but one thing has one name.
   void check_op(const Path& path, const std::string& word) {
     const std::string instead = spelling_of_word(path.back(), word);
-    if (!instead.empty()) fault(out_, dotted(path), "'" + word + "' has another name here", "write " + instead);
-    if (path.back() == "mode" && !word.empty()) must_be(path, word, declared_.modes, "is not one of execution.lanes.modes");
+    if (!instead.empty())
+      fault(out_, dotted(path), "'" + word + "' has another name here", "write " + instead);
+    if (path.back() == "mode" && !word.empty())
+      must_be(path, word, declared_.modes, "is not one of execution.lanes.modes");
   }
 
   void must_be(const Path& path, const std::string& word, const std::vector<std::string>& known,
                const char* complaint) {
-    if (!contains(known, word)) fault(out_, dotted(path), "'" + word + "' " + complaint, did_you_mean(word, known));
+    if (!contains(known, word))
+      fault(out_, dotted(path), "'" + word + "' " + complaint, did_you_mean(word, known));
   }
 
   void check_value(const std::string& path, const AnyValue& v) {
     for (const auto& q : {v.value, v.low, v.high})
       if (q) check_quantity(path, *q, v.dimension);
     if (!v.ref.empty() && !contains(declared_.references, v.ref))
-      fault(out_, path, "'" + v.ref + "' is not one of references", did_you_mean(v.ref, declared_.references));
+      fault(out_, path, "'" + v.ref + "' is not one of references",
+            did_you_mean(v.ref, declared_.references));
     if (v.value) check_interval(path, v);
   }
 
@@ -107,19 +117,26 @@ class LeafChecks {  // leaf: what can be said of one value or one word
     const std::string text = print_quantity(q.v, q.clock, d);
     if (q.v < 0) fault(out_, path, text + " is negative");
     if (q.v == 0 && !may_be_zero(d))
-      fault(out_, path, text + " is no value", "leave it out, or write unknown, where nothing is known");
-    if (q.v > kMost || (q.v > 0 && q.v < kLeast)) fault(out_, path, text + " is out of all bounds", "from 1e-18 to 1e18 of the unit without a prefix");
+      fault(out_, path, text + " is no value",
+            "leave it out, or write unknown, where nothing is known");
+    if (q.v > kMost || (q.v > 0 && q.v < kLeast))
+      fault(out_, path, text + " is out of all bounds",
+            "from 1e-18 to 1e18 of the unit without a prefix");
     if (!q.clock.empty() && !contains(declared_.clocks, q.clock))
-      fault(out_, path, "'" + q.clock + "' is not one of clocks", did_you_mean(q.clock, declared_.clocks));
+      fault(out_, path, "'" + q.clock + "' is not one of clocks",
+            did_you_mean(q.clock, declared_.clocks));
   }
 
   void check_interval(const std::string& path, const AnyValue& v) {
     const Quantity& q = *v.value;
     for (const auto& end : {v.low, v.high})
-      if (end && end->clock != q.clock) return fault(out_, path, "value and interval are counted by different clocks");
+      if (end && end->clock != q.clock)
+        return fault(out_, path, "value and interval are counted by different clocks");
     auto text = [&](const Quantity& x) { return print_quantity(x.v, x.clock, v.dimension); };
-    if (v.low && v.low->v > q.v) fault(out_, path, "low " + text(*v.low) + " is above the value " + text(q));
-    if (v.high && v.high->v < q.v) fault(out_, path, "high " + text(*v.high) + " is below the value " + text(q));
+    if (v.low && v.low->v > q.v)
+      fault(out_, path, "low " + text(*v.low) + " is above the value " + text(q));
+    if (v.high && v.high->v < q.v)
+      fault(out_, path, "high " + text(*v.high) + " is below the value " + text(q));
   }
 
   const Declared& declared_;
@@ -128,8 +145,8 @@ class LeafChecks {  // leaf: what can be said of one value or one word
 
 bool is_name(const std::string& s) {
   return !s.empty() && std::all_of(s.begin(), s.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
-           c == '.' || c == '/';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.' || c == '/';
   });
 }
 
@@ -139,7 +156,8 @@ void check_keys(Findings& out, const std::string& path, const List& list) {
   std::set<std::string> seen;
   for (const std::string& key : keys_of(list)) {
     if (!is_name(key))
-      fault(out, join_path(path, key), "'" + key + "' is not a name", "letters, digits, and any of _ - . /");
+      fault(out, join_path(path, key), "'" + key + "' is not a name",
+            "letters, digits, and any of _ - . /");
     if (!seen.insert(key).second) fault(out, join_path(path, key), "duplicate entry '" + key + "'");
   }
 }
@@ -150,7 +168,8 @@ void check_all_keys(Findings& out, const Profile& p) {
   check_keys(out, "clocks", p.clocks);
   for (const Clock& c : p.clocks) check_keys(out, "clocks." + c.name + ".sustained", c.sustained);
   check_keys(out, "topology", p.topology);
-  if (p.execution.lanes.modes.size() > 1) check_keys(out, "execution.lanes.modes", p.execution.lanes.modes);
+  if (p.execution.lanes.modes.size() > 1)
+    check_keys(out, "execution.lanes.modes", p.execution.lanes.modes);
   check_keys(out, "pipes", p.pipes);
   check_keys(out, "memory", p.memory);
   check_keys(out, "tlb", p.tlb);
@@ -174,7 +193,8 @@ void needs_per(Findings& out, const std::string& path, const Part& part) {
 
 void check_places(Findings& out, const Profile& p) {
   if (!p.topology.empty() && !contains(keys_of(p.topology), "unit"))
-    fault(out, "topology", "no level is called unit", "unit is what runs a group: SM, CU, shader core, CPU core, tile");
+    fault(out, "topology", "no level is called unit",
+          "unit is what runs a group: SM, CU, shader core, CPU core, tile");
   for (const char* name : {"device", "host"})
     if (contains(keys_of(p.topology), name))
       fault(out, join_path("topology", name), std::string(name) + " is implied", "leave it out");
@@ -199,7 +219,9 @@ void check_places(Findings& out, const Profile& p) {
 // It decides nothing, but lists show it.
 void check_class(Findings& out, const Profile& p) {
   const std::vector<std::string> known = {"cpu", "gpu", "mobile_gpu", "npu"};
-  if (!p.chip_class.empty() && !contains(known, p.chip_class)) warn(out, "class", "'" + p.chip_class + "' is no class of chips", did_you_mean(p.chip_class, known));
+  if (!p.chip_class.empty() && !contains(known, p.chip_class))
+    warn(out, "class", "'" + p.chip_class + "' is no class of chips",
+         did_you_mean(p.chip_class, known));
 }
 
 }  // namespace
@@ -217,15 +239,20 @@ std::vector<Finding> inconsistencies(const Profile& p) {
 
 std::vector<Finding> missing_for_prediction(const Profile& p) {
   Findings out;
-  const auto clock = std::find_if(p.clocks.begin(), p.clocks.end(), [](const Clock& c) { return c.name == "core"; });
-  if (clock == p.clocks.end() || !clock->max.known()) fault(out, "clocks.core", "unknown, but needed to predict");
-  const auto unit = std::find_if(p.topology.begin(), p.topology.end(), [](const auto& t) { return t.name == "unit"; });
-  if (unit == p.topology.end() || !unit->count.known()) fault(out, "topology.unit", "unknown, but needed to predict");
+  const auto clock = std::find_if(p.clocks.begin(), p.clocks.end(),
+                                  [](const Clock& c) { return c.name == "core"; });
+  if (clock == p.clocks.end() || !clock->max.known())
+    fault(out, "clocks.core", "unknown, but needed to predict");
+  const auto unit = std::find_if(p.topology.begin(), p.topology.end(),
+                                 [](const auto& t) { return t.name == "unit"; });
+  if (unit == p.topology.end() || !unit->count.known())
+    fault(out, "topology.unit", "unknown, but needed to predict");
   const bool fma = std::any_of(p.compute.begin(), p.compute.end(), [](const ComputeOp& c) {
     return (c.op == "fma" || c.op == "mul") && c.dtype == "f32";
   });
   if (!fma && !contains(keys_of(p.pipes), "fma"))
-    fault(out, "compute.fma.f32", "neither this nor a pipe fma is known, but one is needed to predict");
+    fault(out, "compute.fma.f32",
+          "neither this nor a pipe fma is known, but one is needed to predict");
   if (p.memory.empty()) fault(out, "memory", "no memory is known, but one is needed to predict");
   return out;
 }

@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "support/diag.h"
 #include "hwdesc/profile.h"
+#include "support/diag.h"
 
 namespace assay::hwdesc {
 
 struct Finding {
   Severity severity = Severity::error;
-  std::string path;     // dotted place in the profile
+  std::string path;  // dotted place in the profile
   std::string message;
   std::string hint;
   bool operator==(const Finding&) const = default;

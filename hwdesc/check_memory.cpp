@@ -17,32 +17,37 @@ bool is_far(const MemoryLevel& m) {
 // Fractions of the whole, rising in both.
 void check_shape(Findings& out, const std::string& path, std::vector<ShapePoint> shape) {
   std::erase_if(shape, [](const ShapePoint& s) { return !s.units.known() || !s.reaches.known(); });
-  std::sort(shape.begin(), shape.end(),
-            [](const ShapePoint& a, const ShapePoint& b) { return a.units.value->v < b.units.value->v; });
+  std::sort(shape.begin(), shape.end(), [](const ShapePoint& a, const ShapePoint& b) {
+    return a.units.value->v < b.units.value->v;
+  });
   double reaches = 0;
   for (const ShapePoint& s : shape) {
     const std::string here = path + "." + key_of(s);
     for (const double v : {s.units.value->v, s.reaches.value->v})
-      if (v > 1) fault(out, here, print_number(v) + " is more than the whole", "fractions from 0 to 1");
+      if (v > 1)
+        fault(out, here, print_number(v) + " is more than the whole", "fractions from 0 to 1");
     if (s.reaches.value->v < reaches)
       fault(out, here, "more units reach less", "bandwidth does not fall as units join");
     reaches = s.reaches.value->v;
   }
 }
 
-// On-chip memories are built in powers of two: 40 MB of cache is 40 MiB written in a hurry. What was
-// measured is what it is.
+// On-chip memories are built in powers of two: 40 MB of cache is 40 MiB written in a hurry. What
+// was measured is what it is.
 void check_binary(Findings& out, const std::string& path, const MemoryLevel& m, Origin otherwise) {
-  if (!m.capacity.known() || m.capacity.source.value_or(otherwise) == Origin::measured || is_far(m)) return;
+  if (!m.capacity.known() || m.capacity.source.value_or(otherwise) == Origin::measured || is_far(m))
+    return;
   const double bytes = m.capacity.value->v;
   const std::string text = print_quantity(bytes, "", Dimension::bytes);
-  const std::pair<const char*, double> units[] = {{"kB", 1024.0}, {"MB", 1048576.0}, {"GB", 1073741824.0}};
+  const std::pair<const char*, double> units[] = {
+      {"kB", 1024.0}, {"MB", 1048576.0}, {"GB", 1073741824.0}};
   const char* const binary[] = {"KiB", "MiB", "GiB"};
   for (size_t i = 0; i < std::size(units); ++i) {
     const auto& [unit, step] = units[i];
     if (!text.ends_with(std::string(" ") + unit) || std::fmod(bytes, step) == 0) continue;
     warn(out, path + ".capacity", text + " of on-chip memory is a decimal size",
-         "is " + text.substr(0, text.find(' ') + 1) + binary[i] + " meant? kB is 1000 B, KiB is 1024 B");
+         "is " + text.substr(0, text.find(' ') + 1) + binary[i] +
+             " meant? kB is 1000 B, KiB is 1024 B");
   }
 }
 
@@ -57,7 +62,8 @@ void check_streamed(Findings& out, const std::string& path, const Streamed& s) {
 
 void check_level(Findings& out, const MemoryLevel& m, Origin otherwise) {
   const std::string path = "memory." + m.name;
-  if (m.backed_by == m.name && !m.name.empty()) fault(out, path + ".backed_by", "a memory can not lie in itself");
+  if (m.backed_by == m.name && !m.name.empty())
+    fault(out, path + ".backed_by", "a memory can not lie in itself");
   if (is_far(m) && m.latency.known() && !m.latency.value->clock.empty())
     fault(out, path + ".latency", "far memory does not tick with '" + m.latency.value->clock + "'",
           "give its latency in ns");
@@ -69,7 +75,9 @@ void check_level(Findings& out, const MemoryLevel& m, Origin otherwise) {
   if (m.line.known() && m.transaction.known() && m.transaction.value->v > m.line.value->v)
     warn(out, path + ".transaction", "a transaction larger than a line");
   for (const auto& [key, size] : {std::pair{".line", &m.line}, {".transaction", &m.transaction}})
-    if (size->known() && std::exp2(std::round(std::log2(size->value->v))) != size->value->v) warn(out, path + key, print_quantity(size->value->v, "", Dimension::bytes) + " is no power of two");
+    if (size->known() && std::exp2(std::round(std::log2(size->value->v))) != size->value->v)
+      warn(out, path + key,
+           print_quantity(size->value->v, "", Dimension::bytes) + " is no power of two");
   check_shape(out, path + ".bandwidth.shape", m.bandwidth.shape);
   check_binary(out, path, m, otherwise);
 }
@@ -83,13 +91,17 @@ void check_order(Findings& out, const Profile& p) {
       const MemoryLevel& near = p.memory[k];
       if (near.managed != far.managed || near.path != far.path) continue;
       const std::string path = "memory." + far.name;
-      if (near.latency.known() && far.latency.known() && near.latency.value->clock == far.latency.value->clock &&
+      if (near.latency.known() && far.latency.known() &&
+          near.latency.value->clock == far.latency.value->clock &&
           far.latency.value->v < near.latency.value->v)
-        warn(out, path + ".latency", "shorter than that of '" + near.name + "', which is listed nearer",
-            "memory is listed near to far");
-      if (near.capacity.known() && far.capacity.known() && far.capacity.value->v < near.capacity.value->v && far.per != "host")
-        warn(out, path + ".capacity", "smaller than that of '" + near.name + "', which is listed nearer",
-            "memory is listed near to far");
+        warn(out, path + ".latency",
+             "shorter than that of '" + near.name + "', which is listed nearer",
+             "memory is listed near to far");
+      if (near.capacity.known() && far.capacity.known() &&
+          far.capacity.value->v < near.capacity.value->v && far.per != "host")
+        warn(out, path + ".capacity",
+             "smaller than that of '" + near.name + "', which is listed nearer",
+             "memory is listed near to far");
       break;
     }
   }

@@ -18,18 +18,21 @@ struct Range {
 
 struct Place {
   FieldRow row;
-  std::optional<Range> range;  // of a known number
+  std::optional<Range> range;     // of a known number
   std::optional<Range> absolute;  // the same without its clock; nullopt: nobody knows that clock
-  bool computed = false;       // from other values, without an interval
-  bool open = false;           // a place for a number that is not known
+  bool computed = false;          // from other values, without an interval
+  bool open = false;              // a place for a number that is not known
 };
 
 bool interval_known(const AnyValue& v) { return v.low && v.high; }
 
-Range range_of(const AnyValue& v) { return interval_known(v) ? Range{*v.low, *v.high} : Range{*v.value, *v.value}; }
+Range range_of(const AnyValue& v) {
+  return interval_known(v) ? Range{*v.low, *v.high} : Range{*v.value, *v.value};
+}
 
 std::string text_of(const Range& r, Dimension d) {
-  return print_quantity(r.low.v, r.low.clock, d) + " .. " + print_quantity(r.high.v, r.high.clock, d);
+  return print_quantity(r.low.v, r.low.clock, d) + " .. " +
+         print_quantity(r.high.v, r.high.clock, d);
 }
 
 // A knee reaches from one of its two sizes to the other, so each of them may lie in between.
@@ -81,7 +84,9 @@ std::map<std::string, Place> places_of(const Profile& profile, const std::vector
   return out;
 }
 
-bool meet(const Range& a, const Range& b) { return std::max(a.low.v, b.low.v) <= std::min(a.high.v, b.high.v); }
+bool meet(const Range& a, const Range& b) {
+  return std::max(a.low.v, b.low.v) <= std::min(a.high.v, b.high.v);
+}
 
 // Nothing: one counts ticks of a clock that nobody knows, the other does not.
 std::optional<bool> meet(const Place& a, const Place& b) {
@@ -92,14 +97,20 @@ std::optional<bool> meet(const Place& a, const Place& b) {
 }
 
 bool is_circumstance(const std::string& path) {
-  return path == "name" || path == "source" || path.starts_with("identity.") || path.starts_with("references.") || is_remark(path);
+  return path == "name" || path == "source" || path.starts_with("identity.") ||
+         path.starts_with("references.") || is_remark(path);
 }
 
 Difference compare(const std::string& path, const Place& left, const Place& right) {
-  Difference out{path, left.row.value, right.row.value, left.row.interval, right.row.interval, Verdict::beyond};
-  if (is_circumstance(path)) out.verdict = Verdict::circumstance;
-  else if (const auto same = meet(left, right); !same || *same) out.verdict = same ? Verdict::within : Verdict::untold;
-  else if (left.open || right.open || (left.computed && right.computed)) out.verdict = Verdict::untold;
+  Difference out{
+      path,           left.row.value, right.row.value, left.row.interval, right.row.interval,
+      Verdict::beyond};
+  if (is_circumstance(path))
+    out.verdict = Verdict::circumstance;
+  else if (const auto same = meet(left, right); !same || *same)
+    out.verdict = same ? Verdict::within : Verdict::untold;
+  else if (left.open || right.open || (left.computed && right.computed))
+    out.verdict = Verdict::untold;
   return out;
 }
 
@@ -112,10 +123,14 @@ std::string side(const std::string& value, const std::string& interval) {
 
 const char* word_of(Verdict verdict) {
   switch (verdict) {
-    case Verdict::beyond: return "beyond";
-    case Verdict::within: return "within";
-    case Verdict::untold: return "untold";
-    case Verdict::circumstance: return "circumstance";
+    case Verdict::beyond:
+      return "beyond";
+    case Verdict::within:
+      return "within";
+    case Verdict::untold:
+      return "untold";
+    case Verdict::circumstance:
+      return "circumstance";
   }
   return "";
 }
@@ -133,13 +148,15 @@ std::vector<Difference> diff(const Profile& left, const Profile& right) {
   for (const FieldRow& row : right_rows) {
     const auto other = lefts.find(row.path);
     if (other == lefts.end() || other->second.row.path.empty())
-      out.push_back(compare(row.path, other == lefts.end() ? Place{} : other->second, rights.at(row.path)));
+      out.push_back(
+          compare(row.path, other == lefts.end() ? Place{} : other->second, rights.at(row.path)));
   }
   return out;
 }
 
 bool differs(const std::vector<Difference>& differences) {
-  return std::any_of(differences.begin(), differences.end(), [](const Difference& d) { return d.verdict == Verdict::beyond; });
+  return std::any_of(differences.begin(), differences.end(),
+                     [](const Difference& d) { return d.verdict == Verdict::beyond; });
 }
 
 std::string print_diff(const std::vector<Difference>& differences) {

@@ -1,10 +1,12 @@
-// What two profiles say differently, place by place, and whether that is more than their intervals allow. Numbers are
-// compared, not where they come from.
+// What two profiles say differently, place by place, and whether that is more than their intervals
+// allow. Numbers are compared, not where they come from.
 //
-//   beyond         both have intervals and these do not meet; or one has none and lies outside the other's; or neither
+//   beyond         both have intervals and these do not meet; or one has none and lies outside the
+//   other's; or neither
 //                  has one; words that differ, and entries that only one has
-//   within         the intervals meet; ticks of a clock that is known are times. A knee is an interval itself: its from .. to
-//   untold         one of them does not know the value, or the clock whose ticks it counts; or both computed it from
+//   within         the intervals meet; ticks of a clock that is known are times. A knee is an
+//   interval itself: its from .. to untold         one of them does not know the value, or the
+//   clock whose ticks it counts; or both computed it from
 //                  others, which are compared themselves
 //   circumstance   name, origin, references and identity: when and where, not what the chip is
 #pragma once
@@ -34,8 +36,8 @@ std::vector<Difference> diff(const Profile& left, const Profile& right);
 // Whether any of them is beyond.
 bool differs(const std::vector<Difference>& differences);
 
-// One line each: `path: left -> right`; "-" where there is nothing, intervals in brackets, the verdict at the end
-// unless it is `beyond`.
+// One line each: `path: left -> right`; "-" where there is nothing, intervals in brackets, the
+// verdict at the end unless it is `beyond`.
 std::string print_diff(const std::vector<Difference>& differences);
 
 }  // namespace assay::hwdesc

@@ -10,27 +10,45 @@ namespace assay::hwdesc {
 
 namespace {
 
-template <class T> inline constexpr const char* kEntryKey = "<name>";
-template <> inline constexpr const char* kEntryKey<TlbLevel> = "<depth>";
-template <> inline constexpr const char* kEntryKey<ComputeOp> = "<op.dtype>";
-template <> inline constexpr const char* kEntryKey<Instruction> = "<use>";
-template <> inline constexpr const char* kEntryKey<ShapePoint> = "<units>";
-template <> inline constexpr const char* kEntryKey<WideBarrier> = "<threads>";
-template <> inline constexpr const char* kEntryKey<BarrierPoint> = "<groups>";
+template <class T>
+inline constexpr const char* kEntryKey = "<name>";
+template <>
+inline constexpr const char* kEntryKey<TlbLevel> = "<depth>";
+template <>
+inline constexpr const char* kEntryKey<ComputeOp> = "<op.dtype>";
+template <>
+inline constexpr const char* kEntryKey<Instruction> = "<use>";
+template <>
+inline constexpr const char* kEntryKey<ShapePoint> = "<units>";
+template <>
+inline constexpr const char* kEntryKey<WideBarrier> = "<threads>";
+template <>
+inline constexpr const char* kEntryKey<BarrierPoint> = "<groups>";
 
 template <class M>
 consteval FieldKind kind_of() {
-  if constexpr (AValue<M>) return FieldKind::value;
-  else if constexpr (AWord<M>) return FieldKind::word;
-  else if constexpr (ANumber<M>) return FieldKind::number;
-  else if constexpr (std::same_as<M, Fact>) return FieldKind::fact;
-  else if constexpr (AChoice<M>) return FieldKind::choice;
-  else if constexpr (WordList<M>) return FieldKind::words;
-  else if constexpr (NamedTexts<M>) return FieldKind::texts;
-  else if constexpr (NamedValues<M>) return FieldKind::values;
-  else if constexpr (!EntryList<M>) return FieldKind::part;
-  else if constexpr (kMapEntry<typename ListTraits<M>::Entry>) return FieldKind::named;
-  else return FieldKind::entries;
+  if constexpr (AValue<M>)
+    return FieldKind::value;
+  else if constexpr (AWord<M>)
+    return FieldKind::word;
+  else if constexpr (ANumber<M>)
+    return FieldKind::number;
+  else if constexpr (std::same_as<M, Fact>)
+    return FieldKind::fact;
+  else if constexpr (AChoice<M>)
+    return FieldKind::choice;
+  else if constexpr (WordList<M>)
+    return FieldKind::words;
+  else if constexpr (NamedTexts<M>)
+    return FieldKind::texts;
+  else if constexpr (NamedValues<M>)
+    return FieldKind::values;
+  else if constexpr (!EntryList<M>)
+    return FieldKind::part;
+  else if constexpr (kMapEntry<typename ListTraits<M>::Entry>)
+    return FieldKind::named;
+  else
+    return FieldKind::entries;
 }
 
 class Describe {  // visitor: one node per field
@@ -48,7 +66,8 @@ class Describe {  // visitor: one node per field
     if constexpr (AValue<M>) {
       node.dimension = kDimension<typename ValueTraits<M>::Quantity>;
     } else if constexpr (NamedValues<M>) {
-      node.dimension = kDimension<typename ValueTraits<typename M::value_type::second_type>::Quantity>;
+      node.dimension =
+          kDimension<typename ValueTraits<typename M::value_type::second_type>::Quantity>;
     } else if constexpr (AChoice<M>) {
       node.choices = words<M>();
     } else if constexpr (EntryList<M>) {

@@ -10,7 +10,7 @@
 namespace assay::hwdesc {
 
 enum class FieldKind {
-  value,    // a quantity or a record {value, ...}
+  value,  // a quantity or a record {value, ...}
   word,
   number,   // a plain whole number
   choice,   // one of `words`
@@ -30,8 +30,9 @@ struct FieldNode {
   bool names_entry = false;  // of entries: part of what they are found by
   Dimension dimension = Dimension::count;  // of `value` and `values`
   std::vector<std::string> choices;
-  std::string entry_key;   // of `entries` and `named`: what stands for the entry in a path
-  std::string bare_key;    // of `part` and `named`: the field that a bare quantity or word stands for; empty: none
+  std::string entry_key;  // of `entries` and `named`: what stands for the entry in a path
+  std::string bare_key;   // of `part` and `named`: the field that a bare quantity or word stands
+                          // for; empty: none
   std::vector<FieldNode> fields;
 };
 

@@ -1,8 +1,8 @@
 #include "hwdesc/library.h"
 
-#include "support/edit_distance.h"
 #include "hwdesc/embedded.h"
 #include "hwdesc/reader.h"
+#include "support/edit_distance.h"
 
 namespace assay::hwdesc {
 
@@ -30,7 +30,8 @@ Result<Profile> load_from_library(std::string_view name) {
     known.emplace_back(e.own_name);
     names.emplace_back(e.name);
   }
-  return error("no profile '" + std::string(name) + "' in the library", did_you_mean(name, nearest(name, known).empty() ? names : known));
+  return error("no profile '" + std::string(name) + "' in the library",
+               did_you_mean(name, nearest(name, known).empty() ? names : known));
 }
 
 std::string_view dialect_text(std::string_view name) {

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "support/result.h"
 #include "hwdesc/parse.h"
+#include "support/result.h"
 
 namespace assay::hwdesc {
 
@@ -14,9 +14,9 @@ enum class LibraryKind { profile, dialect, isa };
 
 struct LibraryEntry {
   LibraryKind kind = LibraryKind::profile;
-  std::string_view name;  // profiles: <vendor>/<chip>; dialects and isa: the file's stem
+  std::string_view name;      // profiles: <vendor>/<chip>; dialects and isa: the file's stem
   std::string_view own_name;  // profiles: `name:` of the file; else as `name`
-  std::string_view file;  // below hw_profiles/
+  std::string_view file;      // below hw_profiles/
   std::string_view text;
 };
 

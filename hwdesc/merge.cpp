@@ -11,8 +11,8 @@
 namespace assay::hwdesc {
 namespace {
 
-// What a visitor of the field table needs to know where it is: path_ names the place being visited, while Self::visit
-// looks at what lies there.
+// What a visitor of the field table needs to know where it is: path_ names the place being visited,
+// while Self::visit looks at what lies there.
 template <class Self>
 class AlongPaths {
  public:
@@ -39,7 +39,8 @@ class AlongPaths {
   Path path_;
 };
 
-// Where each member of a profile lies, lists and entries included. The table gives places of one name one type.
+// Where each member of a profile lies, lists and entries included. The table gives places of one
+// name one type.
 class Places : public AlongPaths<Places> {
  public:
   explicit Places(const Profile& profile) { fields(*this, profile); }
@@ -53,37 +54,48 @@ class Places : public AlongPaths<Places> {
   template <class M>
   void visit(const M& member) {
     at_[dotted(path_)] = &member;
-    if constexpr (APart<M>) fields(*this, member);
-    else if constexpr (EntryList<M>) for (const auto& entry : member) below(key_of(entry), entry);
-    else if constexpr (NamedTexts<M> || NamedValues<M>) for (const auto& [name, item] : member) below(name, item);
+    if constexpr (APart<M>)
+      fields(*this, member);
+    else if constexpr (EntryList<M>)
+      for (const auto& entry : member) below(key_of(entry), entry);
+    else if constexpr (NamedTexts<M> || NamedValues<M>)
+      for (const auto& [name, item] : member) below(name, item);
   }
 
  private:
   std::map<std::string, const void*> at_;
 };
 
-// Whether a profile says nothing here. Of choices only the word `unknown` says so: the first of the others is a
-// statement like any other.
+// Whether a profile says nothing here. Of choices only the word `unknown` says so: the first of the
+// others is a statement like any other.
 template <class M>
 bool silent(const M& member) {
-  if constexpr (AChoice<M>) return word_of(member) == "unknown";
-  else return member == M{};
+  if constexpr (AChoice<M>)
+    return word_of(member) == "unknown";
+  else
+    return member == M{};
 }
 
 template <class M>
 std::string leaf_text(const M& member) {
-  if constexpr (AWord<M>) return member;
-  else if constexpr (ANumber<M>) return std::to_string(member);
-  else if constexpr (AChoice<M>) return word_of(member);
-  else return "";
+  if constexpr (AWord<M>)
+    return member;
+  else if constexpr (ANumber<M>)
+    return std::to_string(member);
+  else if constexpr (AChoice<M>)
+    return word_of(member);
+  else
+    return "";
 }
 
 bool belongs_to_structure(const std::string& path) {
-  return path.starts_with("topology.") || path.starts_with("execution.") || path.starts_with("memory.");
+  return path.starts_with("topology.") || path.starts_with("execution.") ||
+         path.starts_with("memory.");
 }
 
 bool is_label(const std::string& path) {
-  return path == "name" || path == "source" || path.starts_with("identity.") || path.starts_with("apis.") || is_remark(path);
+  return path == "name" || path == "source" || path.starts_with("identity.") ||
+         path.starts_with("apis.") || is_remark(path);
 }
 
 constexpr const char* kStyle = "execution.lanes.style";  // says nothing without lanes
@@ -96,8 +108,8 @@ bool disagree(const AnyValue& a, const AnyValue& b) {
   return low > high;
 }
 
-// A cache has one capacity; its knee, what it holds of streams and misses in flight are measured shapes. Of the other
-// memories an api may hand out less than there is.
+// A cache has one capacity; its knee, what it holds of streams and misses in flight are measured
+// shapes. Of the other memories an api may hand out less than there is.
 bool may_depend_on_api(const std::string& path, const Profile& profile) {
   for (const char* shape : {".knee.", ".streamed.", ".outstanding."})
     if (path.find(shape) != std::string::npos) return true;
@@ -141,7 +153,9 @@ class Merger : public AlongPaths<Merger> {  // what it visits is the first profi
 
   template <class M>
   void leaf(const std::string& path, M& mine, const M& theirs) {
-    if (mine == theirs || silent(theirs) || (path == kStyle && second_.execution.lanes.modes.empty())) return;
+    if (mine == theirs || silent(theirs) ||
+        (path == kStyle && second_.execution.lanes.modes.empty()))
+      return;
     if constexpr (AValue<M>) {
       value(path, mine, theirs);
     } else if constexpr (WordList<M>) {
@@ -158,8 +172,11 @@ class Merger : public AlongPaths<Merger> {  // what it visits is the first profi
   void value(const std::string& path, Value<Q>& mine, const Value<Q>& theirs) {
     if (!theirs.known()) return;
     if (!mine.known()) return take(path, mine, carried(theirs));
-    if (!belongs_to_structure(path) || may_depend_on_api(path, second_) || !disagree(to_any(mine), to_any(theirs))) return;
-    conflict({path, text_of(*mine.value), text_of(*theirs.value), word_of(mine.source.value_or(first_source_)),
+    if (!belongs_to_structure(path) || may_depend_on_api(path, second_) ||
+        !disagree(to_any(mine), to_any(theirs)))
+      return;
+    conflict({path, text_of(*mine.value), text_of(*theirs.value),
+              word_of(mine.source.value_or(first_source_)),
               word_of(theirs.source.value_or(second_.source))},
              mine, carried(theirs));
   }
@@ -179,28 +196,35 @@ class Merger : public AlongPaths<Merger> {  // what it visits is the first profi
   template <class M>
   void add_named(const std::string& path, M& mine, const M& theirs) {
     for (const auto& [name, item] : theirs) {
-      const auto it = std::find_if(mine.begin(), mine.end(), [&name = name](const auto& m) { return m.first == name; });
+      const auto it = std::find_if(mine.begin(), mine.end(),
+                                   [&name = name](const auto& m) { return m.first == name; });
       if (it != mine.end()) {
         if (!path.starts_with("identity")) leaf(path + "." + name, it->second, item);
         continue;
       }
       mine.push_back({name, item});
       if constexpr (NamedValues<M>) mine.back().second = carried(item);
-      if (!path.starts_with("identity") && !path.starts_with("references")) out_.taken.push_back(path + "." + name);
+      if (!path.starts_with("identity") && !path.starts_with("references"))
+        out_.taken.push_back(path + "." + name);
     }
   }
 
   // An entry of its own is the chip's structure where the first profile claims to know all of them.
   template <class Entry>
   bool structural(const Entry& entry, bool list_is_empty) const {
-    if constexpr (std::same_as<Entry, TopologyLevel>) return !list_is_empty;
-    else if constexpr (std::same_as<Entry, MemoryLevel>) return !list_is_empty && entry.managed == Managed::automatic;
-    else return false;
+    if constexpr (std::same_as<Entry, TopologyLevel>)
+      return !list_is_empty;
+    else if constexpr (std::same_as<Entry, MemoryLevel>)
+      return !list_is_empty && entry.managed == Managed::automatic;
+    else
+      return false;
   }
 
-  // Memory and topology have an order: an entry that only the second has stands behind the one before it there.
+  // Memory and topology have an order: an entry that only the second has stands behind the one
+  // before it there.
   template <class Entry>
-  static constexpr bool kOrdered = std::same_as<Entry, MemoryLevel> || std::same_as<Entry, TopologyLevel>;
+  static constexpr bool kOrdered =
+      std::same_as<Entry, MemoryLevel> || std::same_as<Entry, TopologyLevel>;
 
   template <class List>
   void add_entries(const std::string& path, List& mine, const List& theirs) {
@@ -208,9 +232,11 @@ class Merger : public AlongPaths<Merger> {  // what it visits is the first profi
     size_t behind = kOrdered<typename List::value_type> ? 0 : mine.size();
     for (const auto& entry : theirs) {
       const std::string key = key_of(entry);
-      const auto it = std::find_if(mine.begin(), mine.end(), [&](const auto& m) { return key_of(m) == key; });
+      const auto it =
+          std::find_if(mine.begin(), mine.end(), [&](const auto& m) { return key_of(m) == key; });
       if (it != mine.end()) {
-        if (kOrdered<typename List::value_type>) behind = static_cast<size_t>(it - mine.begin()) + 1;
+        if (kOrdered<typename List::value_type>)
+          behind = static_cast<size_t>(it - mine.begin()) + 1;
         continue;
       }
       if (key.empty()) continue;  // what has no name can not be told from what is there
@@ -234,7 +260,9 @@ class Merger : public AlongPaths<Merger> {  // what it visits is the first profi
       return structural(entry, theirs.empty()) && std::none_of(theirs.begin(), theirs.end(), same);
     };
     for (const auto& entry : mine)
-      if (absent(entry)) out_.conflicts.push_back({path + "." + key_of(entry), "an entry", "-", word_of(first_source_), ""});
+      if (absent(entry))
+        out_.conflicts.push_back(
+            {path + "." + key_of(entry), "an entry", "-", word_of(first_source_), ""});
     if (second_wins()) std::erase_if(mine, absent);
   }
 
@@ -256,7 +284,8 @@ class Merger : public AlongPaths<Merger> {  // what it visits is the first profi
 };
 
 bool has_reference(const Profile& p, const std::string& key) {
-  return std::any_of(p.references.begin(), p.references.end(), [&](const NamedText& r) { return r.first == key; });
+  return std::any_of(p.references.begin(), p.references.end(),
+                     [&](const NamedText& r) { return r.first == key; });
 }
 
 template <class See>
@@ -268,30 +297,41 @@ void each_citation(Profile& p, See&& see) {
   fields(visitor, p);
 }
 
-// Keys of references are each profile's own: one that names another source in the first gets a key that is free.
+// Keys of references are each profile's own: one that names another source in the first gets a key
+// that is free.
 Profile with_keys_beside(Profile second, const Profile& first) {
   std::map<std::string, std::string> keys;
   for (auto& [key, text] : second.references) {
-    if (!has_reference(first, key) || std::find(first.references.begin(), first.references.end(), NamedText{key, text}) != first.references.end()) continue;
+    if (!has_reference(first, key) || std::find(first.references.begin(), first.references.end(),
+                                                NamedText{key, text}) != first.references.end())
+      continue;
     int n = 2;
-    while (has_reference(first, key + std::to_string(n)) || has_reference(second, key + std::to_string(n))) ++n;
+    while (has_reference(first, key + std::to_string(n)) ||
+           has_reference(second, key + std::to_string(n)))
+      ++n;
     keys[key] = key + std::to_string(n);
     key = keys[key];
   }
-  each_citation(second, [&](std::string& ref) { if (const auto it = keys.find(ref); it != keys.end()) ref = it->second; });
+  each_citation(second, [&](std::string& ref) {
+    if (const auto it = keys.find(ref); it != keys.end()) ref = it->second;
+  });
   return second;
 }
 
 void drop_uncited(Profile& merged, const Profile& first) {
   std::set<std::string> cited;
   each_citation(merged, [&](const std::string& ref) { cited.insert(ref); });
-  std::erase_if(merged.references, [&](const NamedText& r) { return !cited.contains(r.first) && !has_reference(first, r.first); });
+  std::erase_if(merged.references, [&](const NamedText& r) {
+    return !cited.contains(r.first) && !has_reference(first, r.first);
+  });
 }
 
-// A path goes through memories: one of either profile through none that stands here does not stand either.
+// A path goes through memories: one of either profile through none that stands here does not stand
+// either.
 void drop_dangling_paths(Merged& out) {
   const auto stands = [&](const std::string& memory) {
-    return std::any_of(out.profile.memory.begin(), out.profile.memory.end(), [&](const MemoryLevel& m) { return m.name == memory; });
+    return std::any_of(out.profile.memory.begin(), out.profile.memory.end(),
+                       [&](const MemoryLevel& m) { return m.name == memory; });
   };
   std::erase_if(out.profile.paths, [&](auto& path) {
     const bool went = !path.through.empty();

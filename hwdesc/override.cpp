@@ -1,17 +1,17 @@
 #include "hwdesc/override.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include "support/edit_distance.h"
 #include "hwdesc/any_value.h"
 #include "hwdesc/check.h"
 #include "hwdesc/reader.h"
 #include "hwdesc/walk.h"
+#include "support/edit_distance.h"
 
 namespace assay::hwdesc {
 
@@ -53,7 +53,8 @@ Diag error_in(int col, std::string message, std::string hint = "") {
 Result<Override> parse_override(std::string_view text) {
   const size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0)
-    return error_in(1, "'" + std::string(text) + "' is not an override", "path=value, path*=number or path+=value");
+    return error_in(1, "'" + std::string(text) + "' is not an override",
+                    "path=value, path*=number or path+=value");
   Override out;
   size_t end = equals;
   if (text[equals - 1] == '*') out.op = Op::multiply;
@@ -64,7 +65,8 @@ Result<Override> parse_override(std::string_view text) {
     end = equals;
   }
   if (const char before = text[equals - 1]; before == '/' || before == '-')
-    return error_in(static_cast<int>(equals), fmt::format("there is no {}=", before), before == '/' ? "path*=0.5 halves" : "path+=-1 takes one off");
+    return error_in(static_cast<int>(equals), fmt::format("there is no {}=", before),
+                    before == '/' ? "path*=0.5 halves" : "path+=-1 takes one off");
   out.path_text = trim(text.substr(0, end));
   out.path = split(out.path_text);
   out.value = trim(text.substr(equals + 1));
@@ -73,7 +75,8 @@ Result<Override> parse_override(std::string_view text) {
   out.text = trim(text);
   for (const std::string& part : out.path)
     if (part.empty() || (part.find('*') != std::string::npos && part != "*"))
-      return error_in(1, "'" + out.path_text + "' is not a path", "words joined by dots; * stands for a whole word");
+      return error_in(1, "'" + out.path_text + "' is not a path",
+                      "words joined by dots; * stands for a whole word");
   if (out.value.empty()) return error_in(static_cast<int>(text.size()), "no value after '='");
   return out;
 }
@@ -83,8 +86,8 @@ enum class Match { none, above, leaf };
 
 // Does pattern[i..] match the path from part `part` of key `key` on? A star takes a whole key, or,
 // where a key holds dots (compute fma.f32), one part of it.
-Match match_from(const std::vector<std::string>& pattern, size_t i, const std::vector<std::vector<std::string>>& path,
-                 size_t key, size_t part) {
+Match match_from(const std::vector<std::string>& pattern, size_t i,
+                 const std::vector<std::vector<std::string>>& path, size_t key, size_t part) {
   if (key == path.size()) return i == pattern.size() ? Match::leaf : Match::none;
   if (i == pattern.size()) return Match::above;
   const auto& parts = path[key];
@@ -114,7 +117,8 @@ class Apply {  // leaf: changes what the override names
     ++matched_;
     if (failed_) return;
     if (m == Match::above && change_.op != Op::multiply) {
-      return fail(1, "'" + change_.path_text + "' is a structure, not a value", "name one of its values, as " + dotted(path));
+      return fail(1, "'" + change_.path_text + "' is a structure, not a value",
+                  "name one of its values, as " + dotted(path));
     }
     if constexpr (AValue<M>) {
       AnyValue any = to_any(member);
@@ -131,7 +135,8 @@ class Apply {  // leaf: changes what the override names
     if (failed_) return *failed_;
     if (matched_ == 0) return unmatched(profile);
     if (changed_ == 0)
-      return error_in(1, "'" + change_.path_text + "' is unknown: there is nothing to change", "set it with =");
+      return error_in(1, "'" + change_.path_text + "' is unknown: there is nothing to change",
+                      "set it with =");
     return true;
   }
 
@@ -149,16 +154,21 @@ class Apply {  // leaf: changes what the override names
 
   template <class M>
   void change_word(const Path& path, M& member) {
-    if (change_.op != Op::set) return fail(1, "'" + dotted(path) + "' is a word and can only be set with =");
+    if (change_.op != Op::set)
+      return fail(1, "'" + dotted(path) + "' is a word and can only be set with =");
     for (const char* key : {"name", "op", "dtype", "mode", "use"})
-      if (path.size() > 1 && path.back() == key) return fail(1, "'" + dotted(path) + "': an entry keeps its name");
+      if (path.size() > 1 && path.back() == key)
+        return fail(1, "'" + dotted(path) + "': an entry keeps its name");
     ++changed_;
     if constexpr (AWord<M>) {
       member = change_.value;
     } else if constexpr (AChoice<M>) {
       const auto e = from_word<M>(change_.value);
-      if (e) member = *e;
-      else fail(change_.value_col, "'" + change_.value + "' is not expected", did_you_mean(change_.value, words<M>()));
+      if (e)
+        member = *e;
+      else
+        fail(change_.value_col, "'" + change_.value + "' is not expected",
+             did_you_mean(change_.value, words<M>()));
     } else {
       fail(1, "'" + dotted(path) + "' can not be overridden");
     }
@@ -179,9 +189,12 @@ void Apply::derive(AnyValue& v) {
 
 void Apply::change_value(AnyValue& v) {
   switch (change_.op) {
-    case Op::set: return set(v);
-    case Op::add: return add(v);
-    case Op::multiply: return multiply(v);
+    case Op::set:
+      return set(v);
+    case Op::add:
+      return add(v);
+    case Op::multiply:
+      return multiply(v);
   }
 }
 
@@ -204,7 +217,8 @@ void Apply::multiply(AnyValue& v) {
   if (!v.value) return;
   const auto factor = parse_number(change_.value);
   if (!factor.ok() || *factor <= 0)
-    return fail(change_.value_col, "'" + change_.value + "' is not a positive number to multiply by");
+    return fail(change_.value_col,
+                "'" + change_.value + "' is not a positive number to multiply by");
   for (auto* q : {&v.value, &v.low, &v.high}) {
     if (!*q) continue;
     (*q)->v *= *factor;
@@ -221,8 +235,9 @@ void Apply::add(AnyValue& v) {
     return fail(change_.value_col + std::max(e.col - 1, 0), e.message, e.hint);
   }
   if (q->clock != v.value->clock)
-    return fail(change_.value_col, "'" + change_.value + "' can not be added to " +
-                                       print_quantity(v.value->v, v.value->clock, v.dimension),
+    return fail(change_.value_col,
+                "'" + change_.value + "' can not be added to " +
+                    print_quantity(v.value->v, v.value->clock, v.dimension),
                 "both must be counted by the same clock");
   for (auto* end : {&v.value, &v.low, &v.high}) {
     if (!*end) continue;
@@ -232,7 +247,8 @@ void Apply::add(AnyValue& v) {
   derive(v);
 }
 
-// `path` begins as one of `known` and goes on with a word that none of those there is like: what there is. "": it does not, or holds a star.
+// `path` begins as one of `known` and goes on with a word that none of those there is like: what
+// there is. "": it does not, or holds a star.
 std::string what_lies_where_it_goes_wrong(Path path, const std::vector<std::string>& known) {
   if (std::find(path.begin(), path.end(), "*") != path.end()) return "";
   std::vector<std::string> there;
@@ -242,9 +258,12 @@ std::string what_lies_where_it_goes_wrong(Path path, const std::vector<std::stri
     path.pop_back();
     const std::string prefix = dotted(path) + ".";
     for (const std::string& k : known)
-      if (k.starts_with(prefix) && k.find('.', prefix.size()) == std::string::npos) there.push_back(k.substr(prefix.size()));
+      if (k.starts_with(prefix) && k.find('.', prefix.size()) == std::string::npos)
+        there.push_back(k.substr(prefix.size()));
   }
-  return there.empty() || !nearest(word, there).empty() ? "" : fmt::format("{} has: {}", dotted(path), fmt::join(there, ", "));
+  return there.empty() || !nearest(word, there).empty()
+             ? ""
+             : fmt::format("{} has: {}", dotted(path), fmt::join(there, ", "));
 }
 
 // The nearest of all places and of the structures above them.
@@ -261,13 +280,16 @@ Diag Apply::unmatched(const Profile& profile) const {
   const std::string near = nearest(change_.path_text, known);
   const std::string there = what_lies_where_it_goes_wrong(change_.path, known);
   return error_in(1, "no place '" + change_.path_text + "' in profile '" + profile.name + "'",
-                  !there.empty() ? there : near.empty() ? "" : "did you mean '" + near + "'?");
+                  !there.empty() ? there
+                  : near.empty() ? ""
+                                 : "did you mean '" + near + "'?");
 }
 
 // Errors of `after` that `before` did not have.
 Diags new_faults(const Profile& before, const Profile& after) {
   const std::vector<Finding> now = inconsistencies(after);
-  const bool any = std::any_of(now.begin(), now.end(), [](const Finding& f) { return f.severity == Severity::error; });
+  const bool any = std::any_of(now.begin(), now.end(),
+                               [](const Finding& f) { return f.severity == Severity::error; });
   if (!any) return {};
   const std::vector<Finding> then = inconsistencies(before);
   Diags out;

@@ -12,12 +12,13 @@
 #include <string>
 #include <string_view>
 
-#include "support/result.h"
 #include "hwdesc/profile.h"
+#include "support/result.h"
 
 namespace assay::hwdesc {
 
-// Errors carry no file; `col` is the 1-based column within `text`. Nothing matched: the nearest path.
+// Errors carry no file; `col` is the 1-based column within `text`. Nothing matched: the nearest
+// path.
 Result<Profile> apply_override(const Profile& profile, std::string_view text);
 
 }  // namespace assay::hwdesc

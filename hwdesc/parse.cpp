@@ -55,7 +55,8 @@ Profile read_parent(Reading& reading, ReadContext& ctx, const yaml::Node& root) 
     return {};
   }
   const auto& chain = reading.chain;
-  if (std::find(chain.begin(), chain.end(), found->second) != chain.end() || chain.size() >= kMaxParents) {
+  if (std::find(chain.begin(), chain.end(), found->second) != chain.end() ||
+      chain.size() >= kMaxParents) {
     std::string steps;
     for (const std::string& f : chain) steps += f + " -> ";
     ctx.complain(*extends, "extends: a profile can not extend itself: " + steps + found->second);
@@ -71,7 +72,8 @@ void check_schema(ReadContext& ctx, const yaml::Node& root) {
   if (schema == nullptr)
     ctx.complain(root, "`schema` is missing", std::string("begin with schema: ") + kSchema);
   else if (schema->scalar != kSchema)
-    ctx.complain(*schema, "schema: '" + schema->scalar + "' is not known", std::string("this reads ") + kSchema);
+    ctx.complain(*schema, "schema: '" + schema->scalar + "' is not known",
+                 std::string("this reads ") + kSchema);
 }
 
 void apply_overrides(ReadContext& ctx, const yaml::Node& root, Profile& profile) {
@@ -86,7 +88,8 @@ void apply_overrides(ReadContext& ctx, const yaml::Node& root, Profile& profile)
       continue;
     }
     for (const Diag& d : changed.diags())
-      ctx.complain(item.line, item.col + std::max(d.col - 1, 0) + (item.quoted ? 1 : 0), d.message, d.hint);
+      ctx.complain(item.line, item.col + std::max(d.col - 1, 0) + (item.quoted ? 1 : 0), d.message,
+                   d.hint);
   }
 }
 
@@ -130,7 +133,8 @@ Diag placed(const Reading& reading, const Finding& finding) {
     const auto found = reading.places.find(path);
     if (found != reading.places.end()) {
       const Place& p = found->second;
-      Diag d = yaml::error_at(*reading.docs[p.document], p.line, p.col, to_diag(finding).message, finding.hint);
+      Diag d = yaml::error_at(*reading.docs[p.document], p.line, p.col, to_diag(finding).message,
+                              finding.hint);
       d.severity = finding.severity;
       return d;
     }

@@ -12,21 +12,25 @@
 #include <string_view>
 #include <utility>
 
-#include "support/result.h"
 #include "hwdesc/profile.h"
+#include "support/result.h"
 
 namespace assay::hwdesc {
 
 inline constexpr size_t kMaxProfileBytes = size_t{4} << 20;
 
 // (text, file) of the profile that `extends` calls `name`; `file` names it in messages.
-using Library = std::function<std::optional<std::pair<std::string, std::string>>(std::string_view name)>;
+using Library =
+    std::function<std::optional<std::pair<std::string, std::string>>(std::string_view name)>;
 
 // A library that knows no profile.
-inline std::optional<std::pair<std::string, std::string>> no_library(std::string_view) { return std::nullopt; }
+inline std::optional<std::pair<std::string, std::string>> no_library(std::string_view) {
+  return std::nullopt;
+}
 
 struct ParseOptions {
-  bool consistent = true;  // also refuse what check.h calls an error (not what only predicting needs)
+  bool consistent =
+      true;  // also refuse what check.h calls an error (not what only predicting needs)
 };
 
 Result<Profile> parse_profile(std::string_view text, std::string_view file, const Library& lib,

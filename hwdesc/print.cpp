@@ -1,11 +1,11 @@
 #include "hwdesc/print.h"
 
-#include "support/hash.h"
-#include "support/yaml.h"
 #include "hwdesc/any_value.h"
 #include "hwdesc/canonical.h"
 #include "hwdesc/fields.h"
 #include "hwdesc/words.h"
+#include "support/hash.h"
+#include "support/yaml.h"
 
 namespace assay::hwdesc {
 
@@ -79,23 +79,34 @@ template <class List>
 yaml::Node map_node(const List& list) {
   yaml::Node out = yaml::map();
   for (const auto& entry : list) {
-    if constexpr (requires { entry.first; }) put(out, entry.first, node_of(entry.second));
-    else put(out, entry.name, node_of(entry));
+    if constexpr (requires { entry.first; })
+      put(out, entry.first, node_of(entry.second));
+    else
+      put(out, entry.name, node_of(entry));
   }
   return out;
 }
 
 template <class M>
 yaml::Node node_of(const M& member) {
-  if constexpr (AValue<M>) return value_node(to_any(member));
-  else if constexpr (AWord<M>) return yaml::scalar(member);
-  else if constexpr (ANumber<M>) return yaml::scalar(std::to_string(member));
-  else if constexpr (AChoice<M>) return yaml::scalar(word_of(member));
-  else if constexpr (NamedTexts<M> || NamedValues<M>) return map_node(member);
-  else if constexpr (WordList<M>) return list_node(member);
-  else if constexpr (!EntryList<M>) return part_node(member);
-  else if constexpr (kMapEntry<typename ListTraits<M>::Entry>) return map_node(member);
-  else return list_node(member);
+  if constexpr (AValue<M>)
+    return value_node(to_any(member));
+  else if constexpr (AWord<M>)
+    return yaml::scalar(member);
+  else if constexpr (ANumber<M>)
+    return yaml::scalar(std::to_string(member));
+  else if constexpr (AChoice<M>)
+    return yaml::scalar(word_of(member));
+  else if constexpr (NamedTexts<M> || NamedValues<M>)
+    return map_node(member);
+  else if constexpr (WordList<M>)
+    return list_node(member);
+  else if constexpr (!EntryList<M>)
+    return part_node(member);
+  else if constexpr (kMapEntry<typename ListTraits<M>::Entry>)
+    return map_node(member);
+  else
+    return list_node(member);
 }
 
 }  // namespace

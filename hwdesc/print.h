@@ -1,6 +1,7 @@
-// Profile -> canonical YAML. Post-conditions: parse(print(p)) == canonical(p), and print(parse(print(p)))
-// is print(p), byte for byte. Neither the order of keys nor spaces, quotes and comments of the file a
-// profile was read from matter, so the hash of the text is the identity of the profile.
+// Profile -> canonical YAML. Post-conditions: parse(print(p)) == canonical(p), and
+// print(parse(print(p))) is print(p), byte for byte. Neither the order of keys nor spaces, quotes
+// and comments of the file a profile was read from matter, so the hash of the text is the identity
+// of the profile.
 #pragma once
 
 #include <string>

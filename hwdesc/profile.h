@@ -15,9 +15,10 @@ namespace assay::hwdesc {
 using NamedText = std::pair<std::string, std::string>;
 
 struct Clock {
-  std::string name;                                   // e.g. core, memory
-  Value<Hertz> max;                                   // the highest the chip runs at
-  std::vector<std::pair<std::string, Value<Hertz>>> sustained;  // by load: `all`, `mma`, `avx512`, ...
+  std::string name;  // e.g. core, memory
+  Value<Hertz> max;  // the highest the chip runs at
+  std::vector<std::pair<std::string, Value<Hertz>>>
+      sustained;  // by load: `all`, `mma`, `avx512`, ...
   bool operator==(const Clock&) const = default;
 };
 
@@ -38,11 +39,11 @@ struct Granule {
 };
 
 struct Registers {
-  std::string per;             // topology level that owns the file; on CPUs `unit`
-  Value<Count> count;          // registers of `width` bytes in one file
-  Value<Bytes> width;          // 4 B for SIMT files; the vector's size for CPUs
+  std::string per;     // topology level that owns the file; on CPUs `unit`
+  Value<Count> count;  // registers of `width` bytes in one file
+  Value<Bytes> width;  // 4 B for SIMT files; the vector's size for CPUs
   Value<Count> per_thread_max;
-  Value<Latency> spill;        // of an operation on a value that found no register
+  Value<Latency> spill;  // of an operation on a value that found no register
   Granule granule;
   bool operator==(const Registers&) const = default;
 };
@@ -67,7 +68,7 @@ struct Pipe {
   bool operator==(const Pipe&) const = default;
 };
 
-struct Knee {                 // where the hit rate falls: from = largest size that still hits
+struct Knee {  // where the hit rate falls: from = largest size that still hits
   Value<Bytes> from, to;
   bool operator==(const Knee&) const = default;
 };
@@ -75,8 +76,8 @@ struct Knee {                 // where the hit rate falls: from = largest size t
 // A width the chip can run in, and what differs in it from what `execution` and `pipes` say: AVX2
 // and AVX-512, wave 64 and wave 128 have registers, limits and rates of their own.
 struct LaneMode {
-  Value<Count> width;  // 32-bit lanes that issue together (warp, wavefront, vector)
-  std::string name;    // how the tool names it: avx512, wave64; may be empty
+  Value<Count> width;                  // 32-bit lanes that issue together (warp, wavefront, vector)
+  std::string name;                    // how the tool names it: avx512, wave64; may be empty
   Value<Count> threads_per_group_max;  // YAML: threads_per_group: {max: ...}
   Resident resident;
   Registers registers;
@@ -88,7 +89,8 @@ struct LaneMode {
 struct Lanes {
   LaneStyle style = LaneStyle::simt;
   std::vector<LaneMode> modes;
-  Value<Ratio> divergence;     // time of a branch that lanes of a wave disagree on, over that of one they agree on
+  Value<Ratio> divergence;  // time of a branch that lanes of a wave disagree on, over that of one
+                            // they agree on
   bool operator==(const Lanes&) const = default;
 };
 
@@ -98,11 +100,11 @@ struct Execution {
   Resident resident;
   Registers registers;
   Issue issue;
-  Knee code;                   // a loop's straight-line body that still runs at full speed, and one that does not
+  Knee code;  // a loop's straight-line body that still runs at full speed, and one that does not
   bool operator==(const Execution&) const = default;
 };
 
-enum class Managed { automatic, explicit_ };            // cache | code copies
+enum class Managed { automatic, explicit_ };  // cache | code copies
 enum class WritePolicy { unknown, through, around, allocate };
 enum class CacheRole { unknown, inclusive, victim, memory_side };
 
@@ -119,17 +121,19 @@ inline constexpr int kApartRunBytes = 256;  // of the runs whose bandwidth is `a
 struct MemoryBandwidth {
   Value<Bandwidth> read, write, copy, triad;
   Value<Bandwidth> per_unit;  // what one unit alone reaches, reading
-  // Of a cache per unit: what a unit reaches in lines that another one's holds. Reading and writing what that one has
-  // written, and writing what that one has read.
+  // Of a cache per unit: what a unit reaches in lines that another one's holds. Reading and writing
+  // what that one has written, and writing what that one has read.
   Value<Bandwidth> handed, taken, reclaimed;
-  Value<Bandwidth> apart_read, apart_write;  // as read and write, in runs that lie further than a page from each other
-  Value<Ratio> sharpness;     // p of ((n b1)^-p + B^-p)^(-1/p), n active units
+  Value<Bandwidth> apart_read,
+      apart_write;  // as read and write, in runs that lie further than a page from each other
+  Value<Ratio> sharpness;         // p of ((n b1)^-p + B^-p)^(-1/p), n active units
   std::vector<ShapePoint> shape;  // the same law as measured, where it is not of that form
   bool operator==(const MemoryBandwidth&) const = default;
 };
 
-// The same of data that is streamed through again and again: what programs do, where a chase also waits for
-// translation and hops. Footprints of one instance of which 90 %, 50 % and 10 % are still held.
+// The same of data that is streamed through again and again: what programs do, where a chase also
+// waits for translation and hops. Footprints of one instance of which 90 %, 50 % and 10 % are still
+// held.
 struct Streamed {
   Value<Bytes> from, middle, to;
   bool operator==(const Streamed&) const = default;
@@ -147,39 +151,41 @@ struct Outstanding {
   bool operator==(const Outstanding&) const = default;
 };
 
-struct FarSide {              // the distant half of a split cache
+struct FarSide {  // the distant half of a split cache
   Value<Latency> latency;
   Value<Bandwidth> bandwidth;
   bool operator==(const FarSide&) const = default;
 };
 
-struct Loaded {               // load to use while others keep the memory busy
+struct Loaded {                      // load to use while others keep the memory busy
   Value<Latency> half, nine_tenths;  // with so much of `bandwidth.read`
   bool operator==(const Loaded&) const = default;
 };
 
-struct MemoryLevel {          // near to far in Profile::memory
-  std::string name;           // l1, shared, l2, dram, ...
-  std::string per;            // topology level, `device` or `host`
+struct MemoryLevel {  // near to far in Profile::memory
+  std::string name;   // l1, shared, l2, dram, ...
+  std::string per;    // topology level, `device` or `host`
   Managed managed = Managed::automatic;
-  std::string backed_by;      // name of the memory it really lies in, when not on chip
-  std::string link;           // for host memory: pcie, ...
-  std::string path;           // the one of `paths` that alone reaches it (a texture cache); empty: loads do
-  Value<Bytes> capacity;      // nominal, per instance
+  std::string backed_by;  // name of the memory it really lies in, when not on chip
+  std::string link;       // for host memory: pcie, ...
+  std::string path;  // the one of `paths` that alone reaches it (a texture cache); empty: loads do
+  Value<Bytes> capacity;  // nominal, per instance
   Knee knee;
   Streamed streamed;
-  Streamed passed;            // by the bytes of other data that came in since, of data that was used once
-  Streamed kept;              // the same, of data that was used again and again before
+  Streamed passed;  // by the bytes of other data that came in since, of data that was used once
+  Streamed kept;    // the same, of data that was used again and again before
   MemoryBandwidth bandwidth;  // per instance
   Value<Latency> latency;     // load to use
   Loaded loaded;
-  Value<Latency> set_turn;    // of a cache: between two lines that come into one of its sets
+  Value<Latency> set_turn;          // of a cache: between two lines that come into one of its sets
   Value<Latency> set_turn_changed;  // the same where each is changed in part, and leaves again
-  Value<Latency> false_sharing;  // of a cache per unit: for each end of a written run behind which another unit writes
-  Value<Bandwidth> foreign_fill;  // of a cache that others use, too: what they bring into it meanwhile
+  Value<Latency> false_sharing;  // of a cache per unit: for each end of a written run behind which
+                                 // another unit writes
+  Value<Bandwidth>
+      foreign_fill;  // of a cache that others use, too: what they bring into it meanwhile
   Value<Bytes> line, transaction;
   Value<Count> ways;
-  Value<Count> page_lines;    // of a cache: lines a page apart that it holds
+  Value<Count> page_lines;  // of a cache: lines a page apart that it holds
   Banks banks;
   WritePolicy write = WritePolicy::unknown;
   CacheRole role = CacheRole::unknown;
@@ -196,7 +202,7 @@ struct TlbLevel {
   bool operator==(const TlbLevel&) const = default;
 };
 
-struct Mover {                // asynchronous copy engine
+struct Mover {  // asynchronous copy engine
   std::string name, from, to;
   Value<Count> outstanding;
   Fact async = Fact::unknown;
@@ -205,28 +211,30 @@ struct Mover {                // asynchronous copy engine
 
 enum class Border { unknown, zero, clamp };
 
-struct ImageBorder {          // what a read outside an image gives
+struct ImageBorder {  // what a read outside an image gives
   Border gives = Border::unknown;
-  std::string method, note;   // as of a value
+  std::string method, note;  // as of a value
   bool operator==(const ImageBorder&) const = default;
 };
 
-struct Block {                // texels that are fetched together
+struct Block {  // texels that are fetched together
   Value<Count> width, height;
   bool operator==(const Block&) const = default;
 };
 
-struct AccessPath {           // another way to read memory (texture)
+struct AccessPath {  // another way to read memory (texture)
   std::string name;
   std::vector<std::string> through;
   std::string form;
   Value<Count> texel;
   Value<Count> max_width, max_height;  // YAML: limits: {width: ..., height: ..., bytes: ...}
   Value<Bytes> max_bytes;
-  Value<Latency> latency;     // load to use, of what its first memory holds
-  Value<Bandwidth> bandwidth; // of that, all users
-  Value<Ratio> divergent;     // load to use where lanes want a line each, over that where they want the same element
-  std::vector<std::pair<std::string, Value<Bandwidth>>> formats;  // the same by what a texel is made of: r32f, rgba16f, rgba8
+  Value<Latency> latency;      // load to use, of what its first memory holds
+  Value<Bandwidth> bandwidth;  // of that, all users
+  Value<Ratio> divergent;  // load to use where lanes want a line each, over that where they want
+                           // the same element
+  std::vector<std::pair<std::string, Value<Bandwidth>>>
+      formats;  // the same by what a texel is made of: r32f, rgba16f, rgba8
   Block block;
   ImageBorder border;
   bool operator==(const AccessPath&) const = default;
@@ -234,17 +242,17 @@ struct AccessPath {           // another way to read memory (texture)
 
 // What one operation costs: `slots` lane-slots of `pipe` per element, `latency` until its result.
 struct ComputeOp {
-  std::string op;             // fma, add, mul, div, sqrt, exp, load, store, ...
-  std::string dtype;          // f32, f16, ...
+  std::string op;     // fma, add, mul, div, sqrt, exp, load, store, ...
+  std::string dtype;  // f32, f16, ...
   std::string pipe;
-  Value<Count> slots;         // unknown: 1
+  Value<Count> slots;  // unknown: 1
   Value<Latency> latency;
-  std::string mode = "";      // lane mode it holds for; empty: every mode without an entry of its own
+  std::string mode = "";  // lane mode it holds for; empty: every mode without an entry of its own
   bool operator==(const ComputeOp&) const = default;
 };
 
-struct Instruction {          // matrix instruction: multiply-adds per tick and instance of `per`
-  std::string use;            // reference into isa/
+struct Instruction {  // matrix instruction: multiply-adds per tick and instance of `per`
+  std::string use;    // reference into isa/
   std::string per;
   Value<Rate> rate;
   Value<Latency> latency;
@@ -259,12 +267,12 @@ struct Power {
 
 struct Launch {
   Value<Seconds> eager, stream, graph;  // per kernel; on the CPU `stream` is one pool step
-  Value<Seconds> cold;                  // more of it, where the kernel's code has left a unit's own caches
-  Value<Seconds> uncached;              // the same, where it has left all caches
+  Value<Seconds> cold;      // more of it, where the kernel's code has left a unit's own caches
+  Value<Seconds> uncached;  // the same, where it has left all caches
   bool operator==(const Launch&) const = default;
 };
 
-struct ApiLimits {            // where the way in allows less than the chip has
+struct ApiLimits {  // where the way in allows less than the chip has
   Value<Count> threads_per_group;
   Value<Bytes> group_memory;  // of one group
   Value<Bytes> allocation;    // of one buffer
@@ -272,32 +280,33 @@ struct ApiLimits {            // where the way in allows less than the chip has
   bool operator==(const ApiLimits&) const = default;
 };
 
-struct WideBarrier {          // a barrier of a group of so many threads, which are several waves
+struct WideBarrier {  // a barrier of a group of so many threads, which are several waves
   Value<Count> threads;
   Value<Seconds> time;
   bool operator==(const WideBarrier&) const = default;
 };
 
-struct BarrierPoint {         // a barrier among so many groups that run at once, inside one kernel
+struct BarrierPoint {  // a barrier among so many groups that run at once, inside one kernel
   Value<Count> groups;
   Value<Seconds> time;
   bool operator==(const BarrierPoint&) const = default;
 };
 
 struct Api {
-  std::string name;           // cpp, opencl, cuda, ...
-  std::string dialect;        // file dialects/<dialect>.yaml
+  std::string name;     // cpp, opencl, cuda, ...
+  std::string dialect;  // file dialects/<dialect>.yaml
   Launch launch;
-  Value<Seconds> group_start;     // per group, on the unit that runs it
-  Value<Seconds> unit_join;       // until all units take part in a launch, after the first began
-  Value<Seconds> group_barrier;   // of one wave's group
+  Value<Seconds> group_start;    // per group, on the unit that runs it
+  Value<Seconds> unit_join;      // until all units take part in a launch, after the first began
+  Value<Seconds> group_barrier;  // of one wave's group
   std::vector<WideBarrier> wide_barrier;
   Value<Seconds> device_barrier;  // between steps of one schedule
   std::vector<BarrierPoint> coresident_barrier;
-  Value<Seconds> map;             // a buffer made visible to the host and given back
-  Value<Count> joined_lanes;      // of the vectors that its compiler makes of neighbouring operations
-  Value<Count> joined_loads;      // of neighbouring words of a group's memory, one a step of an unrolled loop
-  Value<Count> unrolled;          // turns of a loop whose loads its compiler brings together
+  Value<Seconds> map;         // a buffer made visible to the host and given back
+  Value<Count> joined_lanes;  // of the vectors that its compiler makes of neighbouring operations
+  Value<Count>
+      joined_loads;  // of neighbouring words of a group's memory, one a step of an unrolled loop
+  Value<Count> unrolled;  // turns of a loop whose loads its compiler brings together
   Fact coresident_groups = Fact::unknown;
   ApiLimits limits;
   std::vector<std::string> features;
@@ -315,7 +324,7 @@ struct Profile {
   bool operator==(const Profile&) const;
 
   std::string name;
-  std::string chip_class;     // YAML: class
+  std::string chip_class;  // YAML: class
   Origin source = Origin::assumed;
   std::vector<NamedText> references;
   std::vector<NamedText> identity;  // of the measured values: cpu, os, date, ...

@@ -1,7 +1,7 @@
 #include "hwdesc/reader.h"
 
-#include "support/edit_distance.h"
 #include "hwdesc/spellings.h"
+#include "support/edit_distance.h"
 
 namespace assay::hwdesc {
 
@@ -30,12 +30,14 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   return all.empty() ? "" : "one of: " + all;
 }
 
-std::string hint_for_key(std::string_view path, std::string_view key, const std::vector<std::string>& known) {
+std::string hint_for_key(std::string_view path, std::string_view key,
+                         const std::vector<std::string>& known) {
   const std::string instead = spelling_of_key(path, key);
   return instead.empty() ? did_you_mean(key, known) : "write " + instead;
 }
 
-std::string hint_for_word(std::string_view field, std::string_view word, const std::vector<std::string>& known) {
+std::string hint_for_word(std::string_view field, std::string_view word,
+                          const std::vector<std::string>& known) {
   const std::string instead = spelling_of_word(field, word);
   return instead.empty() ? did_you_mean(word, known) : "write " + instead;
 }
@@ -51,9 +53,12 @@ namespace {
 
 const char* name_of(yaml::Node::Kind kind) {
   switch (kind) {
-    case yaml::Node::Kind::scalar: return "a word";
-    case yaml::Node::Kind::sequence: return "a list";
-    case yaml::Node::Kind::map: return "a map";
+    case yaml::Node::Kind::scalar:
+      return "a word";
+    case yaml::Node::Kind::sequence:
+      return "a list";
+    case yaml::Node::Kind::map:
+      return "a map";
   }
   return "a word";
 }
@@ -74,13 +79,16 @@ std::string prefixed(const std::string& path, const std::string& message) {
 
 }  // namespace
 
-bool expect(ReadContext& ctx, const yaml::Node& node, yaml::Node::Kind kind, const std::string& path) {
+bool expect(ReadContext& ctx, const yaml::Node& node, yaml::Node::Kind kind,
+            const std::string& path) {
   if (node.kind == kind && !is_nothing(node)) return true;
-  ctx.complain(node, prefixed(path, std::string(name_of(kind)) + " is expected, not " + found(node)));
+  ctx.complain(node,
+               prefixed(path, std::string(name_of(kind)) + " is expected, not " + found(node)));
   return false;
 }
 
-bool read_word(ReadContext& ctx, const yaml::Node& node, std::string& out, const std::string& path) {
+bool read_word(ReadContext& ctx, const yaml::Node& node, std::string& out,
+               const std::string& path) {
   if (!expect(ctx, node, yaml::Node::Kind::scalar, path)) return false;
   out = node.scalar;
   return true;
@@ -130,19 +138,27 @@ void read_field(ReadContext& ctx, const yaml::Entry& e, AnyValue& out, const std
   const std::string here = path + "." + e.key;
   int64_t n = 0;
   Origin origin = Origin::assumed;
-  if (e.key == "value") out.value = read_quantity(ctx, e.value, out.dimension, here);
-  else if (e.key == "low") out.low = read_quantity(ctx, e.value, out.dimension, here);
-  else if (e.key == "high") out.high = read_quantity(ctx, e.value, out.dimension, here);
-  else if (e.key == "n" && read_integer(ctx, e.value, n, here)) out.n = n;
+  if (e.key == "value")
+    out.value = read_quantity(ctx, e.value, out.dimension, here);
+  else if (e.key == "low")
+    out.low = read_quantity(ctx, e.value, out.dimension, here);
+  else if (e.key == "high")
+    out.high = read_quantity(ctx, e.value, out.dimension, here);
+  else if (e.key == "n" && read_integer(ctx, e.value, n, here))
+    out.n = n;
   else if (e.key == "source") {
     read_choice(ctx, e.value, origin, here);
     out.source = origin;
-  } else if (e.key == "method") read_word(ctx, e.value, out.method, here);
-  else if (e.key == "ref") read_word(ctx, e.value, out.ref, here);
-  else if (e.key == "note") read_word(ctx, e.value, out.note, here);
+  } else if (e.key == "method")
+    read_word(ctx, e.value, out.method, here);
+  else if (e.key == "ref")
+    read_word(ctx, e.value, out.ref, here);
+  else if (e.key == "note")
+    read_word(ctx, e.value, out.note, here);
   else if (e.key != "n")
-    ctx.complain(e.line, e.col, path + ": unknown key '" + e.key + "'",
-                 hint_for_key("=", e.key, {"value", "low", "high", "n", "source", "method", "ref", "note"}));
+    ctx.complain(
+        e.line, e.col, path + ": unknown key '" + e.key + "'",
+        hint_for_key("=", e.key, {"value", "low", "high", "n", "source", "method", "ref", "note"}));
 }
 
 }  // namespace
@@ -155,7 +171,8 @@ AnyValue read_any(ReadContext& ctx, const yaml::Node& node, Dimension d, const s
     return out;
   }
   if (node.find("value") == nullptr)
-    ctx.complain(node, path + ": `value` is missing", "{value: ..., source: ..., note: ...}, or value: unknown");
+    ctx.complain(node, path + ": `value` is missing",
+                 "{value: ..., source: ..., note: ...}, or value: unknown");
   for (const yaml::Entry& e : node.entries) {
     ctx.places[path + "." + e.key] = {ctx.document, e.value.line, e.value.col};
     read_field(ctx, e, out, path);

@@ -8,10 +8,10 @@
 #include <set>
 #include <string>
 
-#include "support/yaml.h"
 #include "hwdesc/any_value.h"
 #include "hwdesc/fields.h"
 #include "hwdesc/words.h"
+#include "support/yaml.h"
 
 namespace assay::hwdesc {
 
@@ -35,12 +35,15 @@ struct ReadContext {
 std::string join_path(const std::string& path, const std::string& key);
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known);
 // The hint for a key that the map at `path` does not have, for a word that `field` does not have.
-std::string hint_for_key(std::string_view path, std::string_view key, const std::vector<std::string>& known);
-std::string hint_for_word(std::string_view field, std::string_view word, const std::vector<std::string>& known);
+std::string hint_for_key(std::string_view path, std::string_view key,
+                         const std::vector<std::string>& known);
+std::string hint_for_word(std::string_view field, std::string_view word,
+                          const std::vector<std::string>& known);
 
 // Each reads one kind of node; false after a complaint.
 bool is_removal(ReadContext& ctx, const yaml::Node& node);  // complains about other tags
-bool expect(ReadContext& ctx, const yaml::Node& node, yaml::Node::Kind kind, const std::string& path);
+bool expect(ReadContext& ctx, const yaml::Node& node, yaml::Node::Kind kind,
+            const std::string& path);
 bool read_word(ReadContext& ctx, const yaml::Node& node, std::string& out, const std::string& path);
 bool read_integer(ReadContext& ctx, const yaml::Node& node, int64_t& out, const std::string& path);
 AnyValue read_any(ReadContext& ctx, const yaml::Node& node, Dimension d, const std::string& path);
@@ -48,8 +51,14 @@ void read_words(ReadContext& ctx, const yaml::Node& node, std::vector<std::strin
                 const std::string& path);
 
 struct Reset {  // visitor: every field back to its default
-  template <class M> void operator()(const char*, M& member, const char*, Need) { member = M{}; }
-  template <class Fill> void group(const char*, const char*, Fill&& fill) { fill(*this); }
+  template <class M>
+  void operator()(const char*, M& member, const char*, Need) {
+    member = M{};
+  }
+  template <class Fill>
+  void group(const char*, const char*, Fill&& fill) {
+    fill(*this);
+  }
 };
 
 template <class M>
@@ -116,8 +125,10 @@ void read_part(ReadContext& ctx, const yaml::Node& node, T& part, const std::str
 template <class List>
 auto find_entry(List& list, const std::string& key) {
   return std::find_if(list.begin(), list.end(), [&](const auto& e) {
-    if constexpr (requires { e.first; }) return e.first == key;
-    else return key_of(e) == key;
+    if constexpr (requires { e.first; })
+      return e.first == key;
+    else
+      return key_of(e) == key;
   });
 }
 
@@ -129,8 +140,10 @@ void read_map(ReadContext& ctx, const yaml::Node& node, List& list, const std::s
   for (const yaml::Entry& e : node.entries) {
     auto found = find_entry(list, e.key);
     if (e.value.tag == "!remove") {
-      if (found == list.end()) ctx.complain(e.value, path + ": no '" + e.key + "' to remove");
-      else list.erase(found);
+      if (found == list.end())
+        ctx.complain(e.value, path + ": no '" + e.key + "' to remove");
+      else
+        list.erase(found);
       continue;
     }
     if (found == list.end()) {
@@ -160,7 +173,8 @@ std::string key_in(const ReadContext& ctx, const yaml::Node& item) {
 }
 
 template <class T>
-void read_list(ReadContext& ctx, const yaml::Node& node, std::vector<T>& list, const std::string& path) {
+void read_list(ReadContext& ctx, const yaml::Node& node, std::vector<T>& list,
+               const std::string& path) {
   if (!expect(ctx, node, yaml::Node::Kind::sequence, path)) return;
   if (node.items.size() > kMaxEntries) return ctx.complain(node, path + ": too many entries");
   std::set<std::string> seen;
@@ -168,8 +182,10 @@ void read_list(ReadContext& ctx, const yaml::Node& node, std::vector<T>& list, c
     const std::string key = key_in<T>(ctx, item);
     auto found = find_entry(list, key);
     if (is_removal(ctx, item)) {
-      if (found == list.end()) ctx.complain(item, path + ": no '" + key + "' to remove");
-      else list.erase(found);
+      if (found == list.end())
+        ctx.complain(item, path + ": no '" + key + "' to remove");
+      else
+        list.erase(found);
     } else if (!key.empty() && !seen.insert(key).second) {
       ctx.complain(item, path + ": duplicate entry '" + key + "'");
     } else {
@@ -187,8 +203,11 @@ void read_choice(ReadContext& ctx, const yaml::Node& node, E& out, const std::st
   if (!read_word(ctx, node, word, path)) return;
   const auto e = from_word<E>(word);
   const std::string field = std::same_as<E, Fact> ? "fact" : path.substr(path.rfind('.') + 1);
-  if (e) out = *e;
-  else ctx.complain(node, path + ": '" + word + "' is not expected", hint_for_word(field, word, words<E>()));
+  if (e)
+    out = *e;
+  else
+    ctx.complain(node, path + ": '" + word + "' is not expected",
+                 hint_for_word(field, word, words<E>()));
 }
 
 template <class M>
@@ -213,8 +232,10 @@ void read_node(ReadContext& ctx, const yaml::Node& node, M& member, const std::s
   } else if constexpr (NamedTexts<M> || NamedValues<M>) {
     read_map(ctx, node, member, path);
   } else if constexpr (EntryList<M>) {
-    if constexpr (kMapEntry<typename ListTraits<M>::Entry>) read_map(ctx, node, member, path);
-    else read_list(ctx, node, member, path);
+    if constexpr (kMapEntry<typename ListTraits<M>::Entry>)
+      read_map(ctx, node, member, path);
+    else
+      read_list(ctx, node, member, path);
   } else {
     read_part(ctx, node, member, path);
   }

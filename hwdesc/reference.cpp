@@ -1,8 +1,8 @@
 #include "hwdesc/reference.h"
 
-#include "support/yaml.h"
 #include "hwdesc/field_tree.h"
 #include "hwdesc/print.h"
+#include "support/yaml.h"
 
 namespace assay::hwdesc {
 
@@ -78,19 +78,28 @@ std::string type_of(const FieldNode& f) {
       const std::string kind = name_of(f.dimension);
       return kind.substr(kind.find(' ') + 1);
     }
-    case FieldKind::word: return "word";
-    case FieldKind::number: return "whole number";
-    case FieldKind::fact: return "`true`, `false`, `unknown`";
-    case FieldKind::words: return "list of words";
-    case FieldKind::texts: return "map of texts";
-    case FieldKind::part: return "map";
-    case FieldKind::entries: return "list";
-    case FieldKind::named: return "map by name";
+    case FieldKind::word:
+      return "word";
+    case FieldKind::number:
+      return "whole number";
+    case FieldKind::fact:
+      return "`true`, `false`, `unknown`";
+    case FieldKind::words:
+      return "list of words";
+    case FieldKind::texts:
+      return "map of texts";
+    case FieldKind::part:
+      return "map";
+    case FieldKind::entries:
+      return "list";
+    case FieldKind::named:
+      return "map by name";
     case FieldKind::values: {
       const std::string kind = name_of(f.dimension);
       return "map by name to " + kind;
     }
-    case FieldKind::choice: break;
+    case FieldKind::choice:
+      break;
   }
   std::string out;
   for (const std::string& c : f.choices) out += (out.empty() ? "`" : ", `") + c + "`";
@@ -101,29 +110,39 @@ std::string type_of(const FieldNode& f) {
 std::string unit_of(const FieldNode& f) {
   if (f.kind != FieldKind::value && f.kind != FieldKind::values) return "";
   switch (f.dimension) {
-    case Dimension::bytes: return "B, KiB, GB";
-    case Dimension::bandwidth: return "GB/s, B/cycle@core";
-    case Dimension::rate: return "/cycle@core";
-    case Dimension::latency: return "cycles@core, ns";
-    case Dimension::seconds: return "us";
-    case Dimension::hertz: return "MHz";
-    case Dimension::watts: return "W";
-    case Dimension::joules: return "pJ";
+    case Dimension::bytes:
+      return "B, KiB, GB";
+    case Dimension::bandwidth:
+      return "GB/s, B/cycle@core";
+    case Dimension::rate:
+      return "/cycle@core";
+    case Dimension::latency:
+      return "cycles@core, ns";
+    case Dimension::seconds:
+      return "us";
+    case Dimension::hertz:
+      return "MHz";
+    case Dimension::watts:
+      return "W";
+    case Dimension::joules:
+      return "pJ";
     case Dimension::count:
-    case Dimension::ratio: return "";
+    case Dimension::ratio:
+      return "";
   }
   return "";
 }
 
 // A cell may hold no bar, and <...> would be taken for HTML.
 std::string cell(std::string text) {
-  for (size_t at = 0; (at = text.find_first_of("|<>", at)) != std::string::npos; at += 2) text.insert(at, "\\");
+  for (size_t at = 0; (at = text.find_first_of("|<>", at)) != std::string::npos; at += 2)
+    text.insert(at, "\\");
   return text;
 }
 
 void add_rows(std::string& out, const FieldNode& f, const std::string& path) {
-  out += "| `" + path + "` | " + type_of(f) + " | " + unit_of(f) + " | " + (f.required ? "yes" : "") + " | " +
-         cell(f.doc) + " |\n";
+  out += "| `" + path + "` | " + type_of(f) + " | " + unit_of(f) + " | " +
+         (f.required ? "yes" : "") + " | " + cell(f.doc) + " |\n";
   const std::string below = f.entry_key.empty() ? path : path + "." + f.entry_key;
   for (const FieldNode& inner : f.fields) add_rows(out, inner, below + "." + inner.key);
 }
@@ -138,12 +157,15 @@ std::string example_of(const yaml::Node& root, const std::string& key) {
 
 std::string unit_table() {
   std::string out;
-  for (const Dimension d : {Dimension::bytes, Dimension::bandwidth, Dimension::rate, Dimension::latency, Dimension::seconds,
-                            Dimension::hertz, Dimension::watts, Dimension::joules, Dimension::count, Dimension::ratio}) {
+  for (const Dimension d :
+       {Dimension::bytes, Dimension::bandwidth, Dimension::rate, Dimension::latency,
+        Dimension::seconds, Dimension::hertz, Dimension::watts, Dimension::joules, Dimension::count,
+        Dimension::ratio}) {
     std::string units;
     for (const std::string& u : units_of(d)) units += (units.empty() ? "`" : ", `") + u + "`";
     const std::string name = name_of(d);
-    out += "| " + name.substr(name.find(' ') + 1) + " | " + (units.empty() ? "none" : units) + " |\n";
+    out +=
+        "| " + name.substr(name.find(' ') + 1) + " | " + (units.empty() ? "none" : units) + " |\n";
   }
   return out;
 }
@@ -155,7 +177,8 @@ std::string reference_page(const Profile& example) {
   ASSAY_CHECK(printed.ok());
   std::string out = kBegin + unit_table() + kMiddle;
   for (const FieldNode& f : field_tree()) {
-    out += "\n### `" + f.key + "`\n\n| path | type | unit | must | meaning |\n|---|---|---|---|---|\n";
+    out +=
+        "\n### `" + f.key + "`\n\n| path | type | unit | must | meaning |\n|---|---|---|---|---|\n";
     add_rows(out, f, f.key);
     out += example_of(printed->root, f.key);
   }

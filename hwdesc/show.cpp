@@ -21,7 +21,8 @@ std::string text_or(const std::optional<Quantity>& q, Dimension d, const char* o
 FieldRow value_row(const AnyValue& v, Origin otherwise) {
   FieldRow row;
   row.value = text_or(v.value, v.dimension, "unknown");
-  if (v.low || v.high) row.interval = text_or(v.low, v.dimension, "") + " .. " + text_or(v.high, v.dimension, "");
+  if (v.low || v.high)
+    row.interval = text_or(v.low, v.dimension, "") + " .. " + text_or(v.high, v.dimension, "");
   if (v.value || v.source) row.origin = word_of(v.source.value_or(otherwise));
   row.method = v.method;
   row.ref = v.ref;
@@ -31,10 +32,14 @@ FieldRow value_row(const AnyValue& v, Origin otherwise) {
 
 template <class M>
 std::string word_text(const M& member) {
-  if constexpr (AWord<M>) return member;
-  else if constexpr (ANumber<M>) return std::to_string(member);
-  else if constexpr (WordList<M>) return join(member);
-  else return word_of(member);
+  if constexpr (AWord<M>)
+    return member;
+  else if constexpr (ANumber<M>)
+    return std::to_string(member);
+  else if constexpr (WordList<M>)
+    return join(member);
+  else
+    return word_of(member);
 }
 
 }  // namespace
@@ -45,8 +50,10 @@ std::vector<FieldRow> rows(const Profile& profile) {
     using M = std::remove_cvref_t<decltype(member)>;
     if (member == M{}) return;
     FieldRow row;
-    if constexpr (AValue<M>) row = value_row(to_any(member), profile.source);
-    else row.value = word_text(member);
+    if constexpr (AValue<M>)
+      row = value_row(to_any(member), profile.source);
+    else
+      row.value = word_text(member);
     row.path = dotted(path);
     out.push_back(std::move(row));
   });

@@ -14,14 +14,16 @@ struct Row {
 
 constexpr const char* kLanes = "execution: {lanes: {modes: [{width: 32}]}}";
 constexpr const char* kUnits = "topology: [{name: unit, count: 108}]";
-constexpr const char* kMemory = "an entry of memory: [{name: l2, per: device, capacity: 4 MiB, ...}]";
+constexpr const char* kMemory =
+    "an entry of memory: [{name: l2, per: device, capacity: 4 MiB, ...}]";
 constexpr const char* kRate = "pipes: [{name: fma, per: unit, rate: 64 /cycle@core}]";
 
 // The first row that fits wins, so places come before `**`.
 constexpr Row kKeys[] = {
     {"", "version format", "schema: assay/profile/1"},
     {"", "type kind category", "class: gpu"},
-    {"", "vendor arch architecture model chip device gpu cpu driver os date", "name, or identity: {driver: ...}"},
+    {"", "vendor arch architecture model chip device gpu cpu driver os date",
+     "name, or identity: {driver: ...}"},
     {"", "refs sources bibliography", "references: {ds: ...}"},
     {"", "base parent inherits", "extends: <name>"},
     {"", "set changes patch", "overrides: [\"memory.hbm.bandwidth*=2\"]"},
@@ -43,7 +45,8 @@ constexpr Row kKeys[] = {
     {"memory.*", "type kind software", "managed: automatic | explicit"},
     {"memory.*", "level scope sharedby owner parent", "per: the level of topology that has one"},
     {"memory.*", "count instances num number", "the count of the topology level named by `per`"},
-    {"memory.*", "mshr mshrs inflight missesinflight outstandinglines", "outstanding: {per: unit, lines: ...}"},
+    {"memory.*", "mshr mshrs inflight missesinflight outstandinglines",
+     "outstanding: {per: unit, lines: ...}"},
     {"memory.*", "bank numbanks bankcount bankwidth", "banks: {count: 32, width: 4 B}"},
     {"memory.*.bandwidth", "r rd load peak max total sustained aggregate", "read"},
     {"memory.*.bandwidth", "w wr store", "write"},
@@ -64,7 +67,8 @@ constexpr Row kKeys[] = {
     {"compute.*", "type precision datatype format", "dtype"},
     {"compute.*", "name instr instruction operation opcode", "op"},
     {"compute.*", "unit port", "pipe"},
-    {"compute.*", "throughput rate rthroughput cycles cost cpi", "slots: lane-slots of its pipe per element"},
+    {"compute.*", "throughput rate rthroughput cycles cost cpi",
+     "slots: lane-slots of its pipe per element"},
     {"compute.*", "lat", "latency"},
     {"tlb.*", "level", "depth"},
     {"tlb.*", "size count", "entries"},
@@ -98,7 +102,8 @@ constexpr Row kKeys[] = {
     {"=", "unit units", "the unit after the number: value: 900 GB/s"},
     {"=", "min lo lower from p5", "low"},
     {"=", "max hi upper to p95", "high"},
-    {"=", "ci interval range error stddev std sigma plusminus", "low and high: the ends of the interval"},
+    {"=", "ci interval range error stddev std sigma plusminus",
+     "low and high: the ends of the interval"},
     {"=", "samples count repeats runs", "n"},
     {"=", "origin provenance", "source"},
     {"=", "reference references cite citation url link", "ref: a key of `references`"},
@@ -106,27 +111,43 @@ constexpr Row kKeys[] = {
     {"=", "how tool", "method"},
     {"=", "val v mean median typical", "value"},
 
-    {"**", "warpsize warp wavefrontsize wavefront wavesize subgroupsize simdwidth vectorwidth lanewidth", kLanes},
-    {"**", "smcount sms numsm numsms cucount numcu cus computeunits eus eucount cores numcores corecount units "
-           "numunits multiprocessorcount shadercores tiles", kUnits},
-    {"**", "freq frequency clock clockrate corefreq coreclock boostclock clockspeed mhz ghz", "clocks: {core: {max: 1410 MHz}}"},
+    {"**",
+     "warpsize warp wavefrontsize wavefront wavesize subgroupsize simdwidth vectorwidth lanewidth",
+     kLanes},
+    {"**",
+     "smcount sms numsm numsms cucount numcu cus computeunits eus eucount cores numcores corecount "
+     "units "
+     "numunits multiprocessorcount shadercores tiles",
+     kUnits},
+    {"**", "freq frequency clock clockrate corefreq coreclock boostclock clockspeed mhz ghz",
+     "clocks: {core: {max: 1410 MHz}}"},
     {"**", "memclock memoryclock", "clocks: {memory: {max: 1215 MHz}}"},
     {"**", "smem sharedmem sharedmemory lds localmem localmemory scratchpad sram sharedmempersm",
      "memory: [{name: shared, per: unit, managed: explicit, capacity: 48 KiB}]"},
-    {"**", "l1 l1size l1d l2 l2size l2cache l3 l3size llc cache cachesize dram hbm gddr vram globalmem globalmemory "
-           "mem texcache constantcache", kMemory},
-    {"**", "bw membw memorybw membandwidth memorybandwidth bandwidth", "memory: [{name: dram, per: device, bandwidth: {read: 900 GB/s}}]"},
-    {"**", "maxthreads threadsperblock maxthreadsperblock blocksize workgroupsize maxworkgroupsize groupsize",
+    {"**",
+     "l1 l1size l1d l2 l2size l2cache l3 l3size llc cache cachesize dram hbm gddr vram globalmem "
+     "globalmemory "
+     "mem texcache constantcache",
+     kMemory},
+    {"**", "bw membw memorybw membandwidth memorybandwidth bandwidth",
+     "memory: [{name: dram, per: device, bandwidth: {read: 900 GB/s}}]"},
+    {"**",
+     "maxthreads threadsperblock maxthreadsperblock blocksize workgroupsize maxworkgroupsize "
+     "groupsize",
      "execution: {threads_per_group: {max: 1024}}"},
     {"**", "threadspersm maxthreadspersm occupancy blockspersm maxblocks warpspersm maxwarps",
      "execution: {resident: {per: unit, threads: 2048, groups: 32}}"},
-    {"**", "regs registers registerfile registerspersm regfile numregs", "execution: {registers: {per: unit, count: 65536, width: 4 B}}"},
+    {"**", "regs registers registerfile registerspersm regfile numregs",
+     "execution: {registers: {per: unit, count: 65536, width: 4 B}}"},
     {"**", "flops gflops tflops peakflops peak fp32 throughput", kRate},
-    {"**", "tensorcores tensor matrix mma wmma", "instructions: [{use: isa/..., per: unit, rate: 1024 /cycle@core}]"},
+    {"**", "tensorcores tensor matrix mma wmma",
+     "instructions: [{use: isa/..., per: unit, rate: 1024 /cycle@core}]"},
     {"**", "tdp powerlimit", "power: {cap: 300 W}"},
     {"**", "launchoverhead launchlatency kernellaunch", "apis: {<name>: {launch: {stream: 3 us}}}"},
-    {"**", "textures texture images image", "paths: [{name: texture, form: image2d, through: [...]}]"},
-    {"**", "comment comments description remark", "a YAML comment: # ..., or `note` in {value: ..., note: ...}"},
+    {"**", "textures texture images image",
+     "paths: [{name: texture, form: image2d, through: [...]}]"},
+    {"**", "comment comments description remark",
+     "a YAML comment: # ..., or `note` in {value: ..., note: ...}"},
 };
 
 constexpr Row kWords[] = {
@@ -185,15 +206,16 @@ bool lists(std::string_view words, std::string_view word) {
   return false;
 }
 
-// Dotted words against dotted words. Keys of compute and instructions hold dots themselves (`fma.f32`),
-// so there a trailing `*` takes all that is left.
+// Dotted words against dotted words. Keys of compute and instructions hold dots themselves
+// (`fma.f32`), so there a trailing `*` takes all that is left.
 bool fits(std::string_view pattern, std::string_view path) {
   if (pattern == "**") return true;
   const bool dotted_keys = path.starts_with("compute.") || path.starts_with("instructions.");
   for (;;) {
     const size_t p = pattern.find('.'), q = path.find('.');
     const std::string_view want = pattern.substr(0, p), have = path.substr(0, q);
-    if (want == "*" && p == std::string_view::npos) return dotted_keys || q == std::string_view::npos;
+    if (want == "*" && p == std::string_view::npos)
+      return dotted_keys || q == std::string_view::npos;
     if (want != "*" && want != have) return false;
     if (p == std::string_view::npos || q == std::string_view::npos)
       return p == std::string_view::npos && q == std::string_view::npos;

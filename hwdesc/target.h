@@ -6,22 +6,22 @@
 #include <string_view>
 #include <vector>
 
-#include "support/result.h"
 #include "hwdesc/profile.h"
+#include "support/result.h"
 
 namespace assay::hwdesc {
 
 // Typed capabilities of a kernel language, from dialects/<name>.yaml (`capabilities:`).
 struct DialectCapabilities {
   std::string name;
-  std::vector<int> vector_widths;      // explicit vectors it can spell, in elements; {1} for SIMT C
-  bool group_barrier = false;          // lanes of one group can meet
-  bool group_memory = false;           // memory shared by a group
-  bool prefetch = false;               // software prefetch
-  std::vector<std::string> math;       // exp, tanh, ... it can spell
-  std::vector<std::string> dtypes;     // element types it can store
-  std::vector<std::string> lanes;      // styles of lanes it prints for: simd, simt; empty: any
-  bool known = false;                  // false: no dialect file: programs are predicted, not printed
+  std::vector<int> vector_widths;   // explicit vectors it can spell, in elements; {1} for SIMT C
+  bool group_barrier = false;       // lanes of one group can meet
+  bool group_memory = false;        // memory shared by a group
+  bool prefetch = false;            // software prefetch
+  std::vector<std::string> math;    // exp, tanh, ... it can spell
+  std::vector<std::string> dtypes;  // element types it can store
+  std::vector<std::string> lanes;   // styles of lanes it prints for: simd, simt; empty: any
+  bool known = false;               // false: no dialect file: programs are predicted, not printed
 };
 
 struct Target {
@@ -30,7 +30,8 @@ struct Target {
   DialectCapabilities dialect;
 };
 
-// Threads that a wave's vectors are dealt to: the lanes of the narrowest mode where lanes are threads, else 1.
+// Threads that a wave's vectors are dealt to: the lanes of the narrowest mode where lanes are
+// threads, else 1.
 int threads_of(const Target& target);
 
 // Text of a dialect file by name; nullptr-like empty string when there is none.

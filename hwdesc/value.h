@@ -16,16 +16,49 @@ enum class Origin { measured, driver, datasheet, paper, fitted, derived, assumed
 
 // Every quantity is a double in one base unit, and, where the hardware counts in clock ticks, the
 // name of the clock. An empty clock means per second (rates, bandwidths) or seconds (latencies).
-struct Bytes { double v = 0; bool operator==(const Bytes&) const = default; };
-struct Count { double v = 0; bool operator==(const Count&) const = default; };
-struct Hertz { double v = 0; bool operator==(const Hertz&) const = default; };
-struct Watts { double v = 0; bool operator==(const Watts&) const = default; };
-struct Joules { double v = 0; bool operator==(const Joules&) const = default; };
-struct Seconds { double v = 0; bool operator==(const Seconds&) const = default; };
-struct Ratio { double v = 0; bool operator==(const Ratio&) const = default; };
-struct Rate { double v = 0; std::string clock; bool operator==(const Rate&) const = default; };       // events per tick
-struct Bandwidth { double v = 0; std::string clock; bool operator==(const Bandwidth&) const = default; };  // bytes per tick
-struct Latency { double v = 0; std::string clock; bool operator==(const Latency&) const = default; };   // ticks, or seconds
+struct Bytes {
+  double v = 0;
+  bool operator==(const Bytes&) const = default;
+};
+struct Count {
+  double v = 0;
+  bool operator==(const Count&) const = default;
+};
+struct Hertz {
+  double v = 0;
+  bool operator==(const Hertz&) const = default;
+};
+struct Watts {
+  double v = 0;
+  bool operator==(const Watts&) const = default;
+};
+struct Joules {
+  double v = 0;
+  bool operator==(const Joules&) const = default;
+};
+struct Seconds {
+  double v = 0;
+  bool operator==(const Seconds&) const = default;
+};
+struct Ratio {
+  double v = 0;
+  bool operator==(const Ratio&) const = default;
+};
+struct Rate {
+  double v = 0;
+  std::string clock;
+  bool operator==(const Rate&) const = default;
+};  // events per tick
+struct Bandwidth {
+  double v = 0;
+  std::string clock;
+  bool operator==(const Bandwidth&) const = default;
+};  // bytes per tick
+struct Latency {
+  double v = 0;
+  std::string clock;
+  bool operator==(const Latency&) const = default;
+};  // ticks, or seconds
 
 template <class Q>
 struct Value {

@@ -19,7 +19,9 @@ inline std::string dotted(const Path& path) {
 }
 
 // How something was found, and what a reader should know of it: no part of the hardware.
-inline bool is_remark(const std::string& path) { return path.ends_with(".method") || path.ends_with(".note"); }
+inline bool is_remark(const std::string& path) {
+  return path.ends_with(".method") || path.ends_with(".note");
+}
 
 template <class Leaf>
 class Walk {  // invariant: path_ names the place being visited

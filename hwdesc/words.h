@@ -18,13 +18,14 @@ struct Words;  // static constexpr std::array<std::pair<E, const char*>, n> list
 
 template <>
 struct Words<Origin> {
-  static constexpr std::array<std::pair<Origin, const char*>, 7> list{{{Origin::measured, "measured"},
-                                                                      {Origin::driver, "driver"},
-                                                                      {Origin::datasheet, "datasheet"},
-                                                                      {Origin::paper, "paper"},
-                                                                      {Origin::fitted, "fitted"},
-                                                                      {Origin::derived, "derived"},
-                                                                      {Origin::assumed, "assumed"}}};
+  static constexpr std::array<std::pair<Origin, const char*>, 7> list{
+      {{Origin::measured, "measured"},
+       {Origin::driver, "driver"},
+       {Origin::datasheet, "datasheet"},
+       {Origin::paper, "paper"},
+       {Origin::fitted, "fitted"},
+       {Origin::derived, "derived"},
+       {Origin::assumed, "assumed"}}};
 };
 
 template <>

@@ -28,7 +28,8 @@ double half_to_double(uint16_t bits) {
   const int fraction = bits & 1023;
   double magnitude = 0;
   if (exponent == 31)
-    magnitude = fraction ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
+    magnitude = fraction ? std::numeric_limits<double>::quiet_NaN()
+                         : std::numeric_limits<double>::infinity();
   else if (exponent == 0)
     magnitude = std::ldexp(fraction, -24);
   else
@@ -42,14 +43,16 @@ uint16_t double_to_half(double value) {
   if (std::isnan(value)) return static_cast<uint16_t>(sign | 0x7e00);
   if (magnitude >= 65520) return static_cast<uint16_t>(sign | 0x7c00);
   if (magnitude < std::ldexp(1.0, -14))  // subnormal: a multiple of 2^-24; 1024 carries into normal
-    return static_cast<uint16_t>(sign | static_cast<int>(std::nearbyint(std::ldexp(magnitude, 24))));
+    return static_cast<uint16_t>(sign |
+                                 static_cast<int>(std::nearbyint(std::ldexp(magnitude, 24))));
   int exponent = 0;
   std::frexp(magnitude, &exponent);  // magnitude = f * 2^exponent, f in [0.5, 1)
   const int fraction = static_cast<int>(std::nearbyint(std::ldexp(magnitude, 11 - exponent)));
   return static_cast<uint16_t>(sign | (((exponent + 14) << 10) + (fraction - 1024)));
 }
 
-// By way of f32 rounded to odd: a second rounding of what was rounded to nearest would be wrong next to the middle of two.
+// By way of f32 rounded to odd: a second rounding of what was rounded to nearest would be wrong
+// next to the middle of two.
 uint16_t double_to_bf16(double value) {
   const float f = static_cast<float>(value);
   uint32_t bits = std::bit_cast<uint32_t>(f);
@@ -62,42 +65,61 @@ uint16_t double_to_bf16(double value) {
 template <class T>
 T saturate(double value) {
   if (std::isnan(value)) return 0;
-  if (value <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
-  if (value >= static_cast<double>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
+  if (value <= static_cast<double>(std::numeric_limits<T>::min()))
+    return std::numeric_limits<T>::min();
+  if (value >= static_cast<double>(std::numeric_limits<T>::max()))
+    return std::numeric_limits<T>::max();
   return static_cast<T>(value);
 }
 
 }  // namespace
 
 bool is_integer(DType t) {
-  return t == DType::i8 || t == DType::u8 || t == DType::i32 || t == DType::i64 || t == DType::boolean;
+  return t == DType::i8 || t == DType::u8 || t == DType::i32 || t == DType::i64 ||
+         t == DType::boolean;
 }
 
 double load_element(DType t, const std::byte* at) {
   switch (t) {
-    case DType::f32: return static_cast<double>(load<float>(at));
-    case DType::f64: return load<double>(at);
-    case DType::f16: return half_to_double(load<uint16_t>(at));
-    case DType::bf16: return static_cast<double>(std::bit_cast<float>(uint32_t{load<uint16_t>(at)} << 16));
+    case DType::f32:
+      return static_cast<double>(load<float>(at));
+    case DType::f64:
+      return load<double>(at);
+    case DType::f16:
+      return half_to_double(load<uint16_t>(at));
+    case DType::bf16:
+      return static_cast<double>(std::bit_cast<float>(uint32_t{load<uint16_t>(at)} << 16));
     case DType::f16x2:
-    case DType::bf16x2: return static_cast<double>(load<uint32_t>(at));
-    default: return static_cast<double>(load_integer(t, at));
+    case DType::bf16x2:
+      return static_cast<double>(load<uint32_t>(at));
+    default:
+      return static_cast<double>(load_integer(t, at));
   }
 }
 
 void store_element(DType t, std::byte* at, double value) {
   switch (t) {
-    case DType::f32: return store(at, static_cast<float>(value));
-    case DType::f64: return store(at, value);
-    case DType::f16: return store(at, double_to_half(value));
-    case DType::bf16: return store(at, double_to_bf16(value));
-    case DType::i8: return store(at, saturate<int8_t>(value));
-    case DType::u8: return store(at, saturate<uint8_t>(value));
-    case DType::i32: return store(at, saturate<int32_t>(value));
-    case DType::i64: return store(at, saturate<int64_t>(value));
-    case DType::boolean: return store(at, static_cast<uint8_t>(value != 0));
+    case DType::f32:
+      return store(at, static_cast<float>(value));
+    case DType::f64:
+      return store(at, value);
+    case DType::f16:
+      return store(at, double_to_half(value));
+    case DType::bf16:
+      return store(at, double_to_bf16(value));
+    case DType::i8:
+      return store(at, saturate<int8_t>(value));
+    case DType::u8:
+      return store(at, saturate<uint8_t>(value));
+    case DType::i32:
+      return store(at, saturate<int32_t>(value));
+    case DType::i64:
+      return store(at, saturate<int64_t>(value));
+    case DType::boolean:
+      return store(at, static_cast<uint8_t>(value != 0));
     case DType::f16x2:
-    case DType::bf16x2: return store(at, static_cast<uint32_t>(value));
+    case DType::bf16x2:
+      return store(at, static_cast<uint32_t>(value));
   }
 }
 
@@ -117,19 +139,27 @@ uint32_t pack(DType number, uint32_t bits, int i, double value) {
   std::array<std::byte, 16> element{};
   store(element.data(), bits);
   std::byte* at = element.data() + i * bytes_of(number);
-  if (is_integer(number)) store_integer(number, at, static_cast<int64_t>(value));
-  else store_element(number, at, value);
+  if (is_integer(number))
+    store_integer(number, at, static_cast<int64_t>(value));
+  else
+    store_element(number, at, value);
   return load<uint32_t>(element.data());
 }
 
 int64_t load_integer(DType t, const std::byte* at) {
   switch (t) {
-    case DType::i8: return load<int8_t>(at);
-    case DType::u8: return load<uint8_t>(at);
-    case DType::i32: return load<int32_t>(at);
-    case DType::i64: return load<int64_t>(at);
-    case DType::boolean: return load<uint8_t>(at) != 0;
-    default: break;
+    case DType::i8:
+      return load<int8_t>(at);
+    case DType::u8:
+      return load<uint8_t>(at);
+    case DType::i32:
+      return load<int32_t>(at);
+    case DType::i64:
+      return load<int64_t>(at);
+    case DType::boolean:
+      return load<uint8_t>(at) != 0;
+    default:
+      break;
   }
   ASSAY_CHECK(is_integer(t));
   return 0;
@@ -137,12 +167,18 @@ int64_t load_integer(DType t, const std::byte* at) {
 
 void store_integer(DType t, std::byte* at, int64_t value) {
   switch (t) {
-    case DType::i8: return store(at, static_cast<int8_t>(value));
-    case DType::u8: return store(at, static_cast<uint8_t>(value));
-    case DType::i32: return store(at, static_cast<int32_t>(value));
-    case DType::i64: return store(at, value);
-    case DType::boolean: return store(at, static_cast<uint8_t>(value != 0));
-    default: break;
+    case DType::i8:
+      return store(at, static_cast<int8_t>(value));
+    case DType::u8:
+      return store(at, static_cast<uint8_t>(value));
+    case DType::i32:
+      return store(at, static_cast<int32_t>(value));
+    case DType::i64:
+      return store(at, value);
+    case DType::boolean:
+      return store(at, static_cast<uint8_t>(value != 0));
+    default:
+      break;
   }
   ASSAY_CHECK(is_integer(t));
 }

@@ -2,7 +2,8 @@
 //
 // Reading is exact except for i64 beyond 2^53; writing rounds to nearest even (floats) or towards
 // zero, saturating (integers). f16 and bf16 are decoded here, so that nothing else needs to know
-// their bits. Of packed types the number is their 32 bits, which a double holds exactly: see unpack.
+// their bits. Of packed types the number is their 32 bits, which a double holds exactly: see
+// unpack.
 #pragma once
 
 #include <cstddef>
@@ -18,15 +19,16 @@ bool is_integer(DType t);  // boolean counts as one
 
 // The nearest number of the type, as store_element would store it. Not of packed types.
 double rounded(DType t, double value);
-// The number in place `i` of the 32 bits of a packed element; bits with it in that place. Whole numbers wrap.
+// The number in place `i` of the 32 bits of a packed element; bits with it in that place. Whole
+// numbers wrap.
 double unpack(DType number, uint32_t bits, int i);
 uint32_t pack(DType number, uint32_t bits, int i, double value);
 
 double load_element(DType t, const std::byte* at);
 void store_element(DType t, std::byte* at, double value);
 
-int64_t load_integer(DType t, const std::byte* at);               // is_integer(t)
-void store_integer(DType t, std::byte* at, int64_t value);        // is_integer(t); wraps
+int64_t load_integer(DType t, const std::byte* at);         // is_integer(t)
+void store_integer(DType t, std::byte* at, int64_t value);  // is_integer(t); wraps
 
 // All elements; a rest shorter than one element is ignored.
 std::vector<double> doubles_of(DType t, std::span<const std::byte> bytes);

@@ -40,7 +40,7 @@ struct Operand {
   const double* data = nullptr;
   std::vector<int64_t> shape, strides;
   Access access = Access::points;
-  const Read* lookup = nullptr;         // the read that holds the position along one dimension
+  const Read* lookup = nullptr;  // the read that holds the position along one dimension
   const double* lookup_data = nullptr;
   std::vector<int64_t> lookup_strides, lookup_shape;
   size_t form = 0;             // affine: of the element offset
@@ -128,8 +128,10 @@ double cost_along(const Node& n, const Prepared& p, size_t axis) {
   const double extent = static_cast<double>(n.axes[axis].extent);
   double cost = 60 / extent + (p.forms[0].coeff[axis] == 0 ? 0.5 : cost_of(p.forms[0].coeff[axis]));
   for (const Operand& o : p.operands) {
-    if (o.access == Access::affine) cost += cost_of(p.forms[o.form].coeff[axis]);
-    else cost += steps_along(o, axis) ? 1 + 60 / extent : 40;
+    if (o.access == Access::affine)
+      cost += cost_of(p.forms[o.form].coeff[axis]);
+    else
+      cost += steps_along(o, axis) ? 1 + 60 / extent : 40;
   }
   return cost;
 }
@@ -158,7 +160,8 @@ Run run_of(const Operand& o, Walk& walk) {
     run.base = walk.value(o.form);
     run.step = walk.step(o.form);
     for (const Guard& guard : o.guards)
-      run.span = intersect(run.span, inside(walk.value(guard.form), walk.step(guard.form), guard.bound, walk.extent()));
+      run.span = intersect(run.span, inside(walk.value(guard.form), walk.step(guard.form),
+                                            guard.bound, walk.extent()));
     return run;
   }
   walk.position()[walk.inner()] = 0;
@@ -181,7 +184,8 @@ double dot(const double* a, int64_t sa, const double* b, int64_t sb, int64_t n) 
 }
 
 // out[i] += a[i] * b[i], i < n, each with its own stride.
-void multiply_add(double* out, int64_t so, const double* a, int64_t sa, const double* b, int64_t sb, int64_t n) {
+void multiply_add(double* out, int64_t so, const double* a, int64_t sa, const double* b, int64_t sb,
+                  int64_t n) {
   if (so == 0) {
     *out += dot(a, sa, b, sb, n);
   } else if (so == 1 && sa == 1 && sb == 0) {
@@ -200,7 +204,8 @@ bool is_multiply_add(const Node& n, const Prepared& p) {
     const Operand& o = p.operands[static_cast<size_t>(s.operand)];
     return o.access != Access::points && (!o.read->guarded || o.read->fill == 0);
   };
-  return n.combine == Combiner::sum && n.body.op == ScalarOp::mul && fits(n.body.args[0]) && fits(n.body.args[1]);
+  return n.combine == Combiner::sum && n.body.op == ScalarOp::mul && fits(n.body.args[0]) &&
+         fits(n.body.args[1]);
 }
 
 void run_multiply_add(const Node& n, const Prepared& p, Walk walk, double* out) {
@@ -211,14 +216,15 @@ void run_multiply_add(const Node& n, const Prepared& p, Walk walk, double* out) 
     const Run ra = run_of(a, walk), rb = run_of(b, walk);
     const Span span = intersect(ra.span, rb.span);
     if (span.first >= span.last) continue;
-    multiply_add(out + walk.value(0) + span.first * so, so, a.data + ra.base + span.first * ra.step, ra.step,
-                 b.data + rb.base + span.first * rb.step, rb.step, span.last - span.first);
+    multiply_add(out + walk.value(0) + span.first * so, so, a.data + ra.base + span.first * ra.step,
+                 ra.step, b.data + rb.base + span.first * rb.step, rb.step, span.last - span.first);
   } while (walk.next());
 }
 
 class Source : public BodySource {
  public:
-  Source(const Prepared& p, Walk& walk) : p_(p), walk_(walk), runs_(p.operands.size()), at_(walk.position()) {}
+  Source(const Prepared& p, Walk& walk)
+      : p_(p), walk_(walk), runs_(p.operands.size()), at_(walk.position()) {}
 
   void start_run() {
     at_ = walk_.position();
@@ -229,7 +235,8 @@ class Source : public BodySource {
   void axis(int axis, int64_t first, size_t count, double* out) override {
     const bool inner = static_cast<size_t>(axis) == walk_.inner();
     const int64_t base = inner ? first : at_[static_cast<size_t>(axis)];
-    for (size_t i = 0; i < count; ++i) out[i] = static_cast<double>(base + (inner ? static_cast<int64_t>(i) : 0));
+    for (size_t i = 0; i < count; ++i)
+      out[i] = static_cast<double>(base + (inner ? static_cast<int64_t>(i) : 0));
   }
 
   void fetch(int operand, int64_t first, size_t count, double* out) override {
@@ -239,7 +246,8 @@ class Source : public BodySource {
     const int64_t last = first + static_cast<int64_t>(count);
     const Span span = intersect(run.span, {first, last});
     if (span.first > first || span.last < last) std::fill_n(out, count, o.read->fill);
-    for (int64_t i = span.first; i < span.last; ++i) out[i - first] = o.data[run.base + i * run.step];
+    for (int64_t i = span.first; i < span.last; ++i)
+      out[i - first] = o.data[run.base + i * run.step];
   }
 
  private:
@@ -267,7 +275,8 @@ class Source : public BodySource {
       is_inside = is_inside && index >= 0 && index < o.lookup_shape[d];
       offset += index * o.lookup_strides[d];
     }
-    return position_of(is_inside ? o.lookup_data[offset] : o.lookup->fill, o.shape[dim]).value_or(-1);
+    return position_of(is_inside ? o.lookup_data[offset] : o.lookup->fill, o.shape[dim])
+        .value_or(-1);
   }
 
   const Prepared& p_;
@@ -278,11 +287,16 @@ class Source : public BodySource {
 
 double combined(Combiner c, double a, double b) {
   switch (c) {
-    case Combiner::none: return b;
-    case Combiner::sum: return a + b;
-    case Combiner::product: return a * b;
-    case Combiner::max: return a > b || std::isnan(a) ? a : b;
-    case Combiner::min: return a < b || std::isnan(a) ? a : b;
+    case Combiner::none:
+      return b;
+    case Combiner::sum:
+      return a + b;
+    case Combiner::product:
+      return a * b;
+    case Combiner::max:
+      return a > b || std::isnan(a) ? a : b;
+    case Combiner::min:
+      return a < b || std::isnan(a) ? a : b;
   }
   return b;
 }
@@ -326,20 +340,24 @@ Diags faults_of(const Graph& g, std::span<const std::vector<float>> inputs) {
   Diags diags = verify(g);
   if (has_error(diags)) return diags;
   if (inputs.size() != g.inputs.size())
-    return {error(fmt::format("{} inputs given, the graph has {}", inputs.size(), g.inputs.size()))};
+    return {
+        error(fmt::format("{} inputs given, the graph has {}", inputs.size(), g.inputs.size()))};
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor& t = g.tensors[static_cast<size_t>(g.inputs[i])];
     if (static_cast<int64_t>(inputs[i].size()) != elements(t))
-      diags.push_back(error(fmt::format("input {} has {} elements, {} are needed", t.name, inputs[i].size(), elements(t))));
+      diags.push_back(error(fmt::format("input {} has {} elements, {} are needed", t.name,
+                                        inputs[i].size(), elements(t))));
   }
   double total = 0;
   for (const Tensor& t : g.tensors) {
     total += static_cast<double>(elements(t));
     if (t.constant >= 0 && g.constants[static_cast<size_t>(t.constant)].bytes.empty())
-      diags.push_back(error(fmt::format("constant {} has no bytes", t.name), "attach the constants of a parsed graph"));
+      diags.push_back(error(fmt::format("constant {} has no bytes", t.name),
+                            "attach the constants of a parsed graph"));
   }
   if (total > static_cast<double>(kMaxEvaluated))
-    diags.push_back(error(fmt::format("{} elements are too many to evaluate, at most {}", total, kMaxEvaluated)));
+    diags.push_back(error(
+        fmt::format("{} elements are too many to evaluate, at most {}", total, kMaxEvaluated)));
   return diags;
 }
 

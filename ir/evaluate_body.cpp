@@ -21,25 +21,46 @@ void apply(ScalarOp op, double* a, size_t n) {
   const double* b = a + kChunk;
   const double* c = b + kChunk;
   switch (op) {
-    case ScalarOp::read: case ScalarOp::constant: case ScalarOp::axis: return;
-    case ScalarOp::add: return map2(a, b, n, [](double x, double y) { return x + y; });
-    case ScalarOp::sub: return map2(a, b, n, [](double x, double y) { return x - y; });
-    case ScalarOp::mul: return map2(a, b, n, [](double x, double y) { return x * y; });
-    case ScalarOp::div: return map2(a, b, n, [](double x, double y) { return x / y; });
-    case ScalarOp::max: return map2(a, b, n, [](double x, double y) { return x > y || std::isnan(x) ? x : y; });
-    case ScalarOp::min: return map2(a, b, n, [](double x, double y) { return x < y || std::isnan(x) ? x : y; });
-    case ScalarOp::pow: return map2(a, b, n, [](double x, double y) { return std::pow(x, y); });
-    case ScalarOp::neg: return map1(a, n, [](double x) { return -x; });
-    case ScalarOp::abs: return map1(a, n, [](double x) { return std::fabs(x); });
-    case ScalarOp::exp: return map1(a, n, [](double x) { return std::exp(x); });
-    case ScalarOp::log: return map1(a, n, [](double x) { return std::log(x); });
-    case ScalarOp::sqrt: return map1(a, n, [](double x) { return std::sqrt(x); });
-    case ScalarOp::tanh: return map1(a, n, [](double x) { return std::tanh(x); });
-    case ScalarOp::erf: return map1(a, n, [](double x) { return std::erf(x); });
-    case ScalarOp::floor: return map1(a, n, [](double x) { return std::floor(x); });
-    case ScalarOp::ceil: return map1(a, n, [](double x) { return std::ceil(x); });
-    case ScalarOp::less: return map2(a, b, n, [](double x, double y) { return x < y ? 1.0 : 0.0; });
-    case ScalarOp::equal: return map2(a, b, n, [](double x, double y) { return x == y ? 1.0 : 0.0; });
+    case ScalarOp::read:
+    case ScalarOp::constant:
+    case ScalarOp::axis:
+      return;
+    case ScalarOp::add:
+      return map2(a, b, n, [](double x, double y) { return x + y; });
+    case ScalarOp::sub:
+      return map2(a, b, n, [](double x, double y) { return x - y; });
+    case ScalarOp::mul:
+      return map2(a, b, n, [](double x, double y) { return x * y; });
+    case ScalarOp::div:
+      return map2(a, b, n, [](double x, double y) { return x / y; });
+    case ScalarOp::max:
+      return map2(a, b, n, [](double x, double y) { return x > y || std::isnan(x) ? x : y; });
+    case ScalarOp::min:
+      return map2(a, b, n, [](double x, double y) { return x < y || std::isnan(x) ? x : y; });
+    case ScalarOp::pow:
+      return map2(a, b, n, [](double x, double y) { return std::pow(x, y); });
+    case ScalarOp::neg:
+      return map1(a, n, [](double x) { return -x; });
+    case ScalarOp::abs:
+      return map1(a, n, [](double x) { return std::fabs(x); });
+    case ScalarOp::exp:
+      return map1(a, n, [](double x) { return std::exp(x); });
+    case ScalarOp::log:
+      return map1(a, n, [](double x) { return std::log(x); });
+    case ScalarOp::sqrt:
+      return map1(a, n, [](double x) { return std::sqrt(x); });
+    case ScalarOp::tanh:
+      return map1(a, n, [](double x) { return std::tanh(x); });
+    case ScalarOp::erf:
+      return map1(a, n, [](double x) { return std::erf(x); });
+    case ScalarOp::floor:
+      return map1(a, n, [](double x) { return std::floor(x); });
+    case ScalarOp::ceil:
+      return map1(a, n, [](double x) { return std::ceil(x); });
+    case ScalarOp::less:
+      return map2(a, b, n, [](double x, double y) { return x < y ? 1.0 : 0.0; });
+    case ScalarOp::equal:
+      return map2(a, b, n, [](double x, double y) { return x == y ? 1.0 : 0.0; });
     case ScalarOp::select:
       for (size_t i = 0; i < n; ++i) a[i] = a[i] != 0 ? b[i] : c[i];
       return;
@@ -63,10 +84,17 @@ const double* BodyProgram::run(BodySource& source, int64_t first, size_t count) 
   for (const Step& step : steps_) {
     double* at = stack_.data() + step.base * kChunk;
     switch (step.op) {
-      case ScalarOp::read: source.fetch(step.operand, first, count, at); break;
-      case ScalarOp::axis: source.axis(step.operand, first, count, at); break;
-      case ScalarOp::constant: std::fill_n(at, count, step.value); break;
-      default: apply(step.op, at, count);
+      case ScalarOp::read:
+        source.fetch(step.operand, first, count, at);
+        break;
+      case ScalarOp::axis:
+        source.axis(step.operand, first, count, at);
+        break;
+      case ScalarOp::constant:
+        std::fill_n(at, count, step.value);
+        break;
+      default:
+        apply(step.op, at, count);
     }
   }
   return stack_.data();

@@ -56,10 +56,14 @@ Scalar apply(ScalarOp op, std::vector<Scalar> args) {
 double identity_of(Combiner c) {
   switch (c) {
     case Combiner::none:
-    case Combiner::sum: return 0;
-    case Combiner::product: return 1;
-    case Combiner::max: return -std::numeric_limits<double>::infinity();
-    case Combiner::min: return std::numeric_limits<double>::infinity();
+    case Combiner::sum:
+      return 0;
+    case Combiner::product:
+      return 1;
+    case Combiner::max:
+      return -std::numeric_limits<double>::infinity();
+    case Combiner::min:
+      return std::numeric_limits<double>::infinity();
   }
   return 0;
 }
@@ -82,7 +86,8 @@ bool is_used(const Node& n, int read) { return uses_of(n, read) > 0; }
 
 bool moves_with(const Node& n, int read, int axis) {
   const Read& r = n.reads[static_cast<size_t>(read)];
-  return std::any_of(r.index.begin(), r.index.end(), [&](const Index& i) { return depends_on(i, axis); }) ||
+  return std::any_of(r.index.begin(), r.index.end(),
+                     [&](const Index& i) { return depends_on(i, axis); }) ||
          (r.lookup && moves_with(n, r.lookup->read, axis));
 }
 

@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "support/result.h"
 #include "ir/dtype.h"
 #include "ir/index.h"
+#include "support/result.h"
 
 namespace assay::ir {
 
@@ -31,10 +31,25 @@ enum class ScalarOp {
   read,      // operand `operand`
   constant,  // `value`
   axis,      // the value of axis `operand`
-  add, sub, mul, div, max, min, pow,
-  neg, abs, exp, log, sqrt, tanh, erf, floor, ceil,
-  less, equal,      // 1 or 0
-  select,           // args[0] != 0 ? args[1] : args[2]
+  add,
+  sub,
+  mul,
+  div,
+  max,
+  min,
+  pow,
+  neg,
+  abs,
+  exp,
+  log,
+  sqrt,
+  tanh,
+  erf,
+  floor,
+  ceil,
+  less,
+  equal,   // 1 or 0
+  select,  // args[0] != 0 ? args[1] : args[2]
 };
 
 // The scalar body of a node as a tree.
@@ -50,11 +65,11 @@ Scalar read(int operand);
 Scalar number(double value);
 Scalar apply(ScalarOp op, std::vector<Scalar> args);
 
-// A position that another read of the node holds, as a whole number known only at run time. Negative
-// ones count from the end; where it still lies outside, the read gives its `fill`.
+// A position that another read of the node holds, as a whole number known only at run time.
+// Negative ones count from the end; where it still lies outside, the read gives its `fill`.
 struct Lookup {
-  int dim = -1;              // of the tensor that is read; the Index there is 0
-  int read = -1;             // of the node; looks nothing up itself
+  int dim = -1;   // of the tensor that is read; the Index there is 0
+  int read = -1;  // of the node; looks nothing up itself
   bool operator==(const Lookup&) const = default;
 };
 
@@ -74,9 +89,9 @@ double identity_of(Combiner c);
 
 struct Node {
   std::string name;
-  std::string op;            // for display and op classes: matmul, conv, depthwise, pool, add, relu
-  std::vector<Axis> axes;    // spatial first
-  int output = -1;           // tensor
+  std::string op;          // for display and op classes: matmul, conv, depthwise, pool, add, relu
+  std::vector<Axis> axes;  // spatial first
+  int output = -1;         // tensor
   std::vector<Read> reads;
   Scalar body;
   Combiner combine = Combiner::none;
@@ -87,7 +102,7 @@ struct Tensor {
   std::string name;
   DType dtype = DType::f32;
   std::vector<int64_t> shape;
-  int constant = -1;         // index into Graph::constants; -1: not a constant
+  int constant = -1;  // index into Graph::constants; -1: not a constant
   bool operator==(const Tensor&) const = default;
 };
 
@@ -107,7 +122,7 @@ struct Graph {
 
   std::string name;
   std::vector<Tensor> tensors;
-  std::vector<Node> nodes;       // in topological order
+  std::vector<Node> nodes;  // in topological order
   std::vector<int> inputs, outputs;
   std::vector<Constant> constants;
 };
@@ -116,14 +131,15 @@ int64_t elements(const Tensor& t);
 
 // Does the body use read `read`? Those it does not use hold positions for others.
 bool is_used(const Node& n, int read);
-// How often operations of the body take it, a square of it twice; what one takes twice and is computed is computed once.
+// How often operations of the body take it, a square of it twice; what one takes twice and is
+// computed is computed once.
 int uses_of(const Node& n, int read);
 // Does the element that read `read` gives change with `axis`, through a lookup or not?
 bool moves_with(const Node& n, int read, int axis);
 // The position that a looked-up value stands for among `extent`; nullopt: outside.
 std::optional<int64_t> position_of(double value, int64_t extent);
 
-int spatial_count(const Graph& g, const Node& n);   // = rank of its output
+int spatial_count(const Graph& g, const Node& n);  // = rank of its output
 bool is_reduce(const Graph& g, const Node& n, int axis);
 
 // The node that writes a tensor, or -1 (inputs, constants).
@@ -132,7 +148,7 @@ int producer_of(const Graph& g, int tensor);
 std::vector<int> consumers_of(const Graph& g, int tensor);
 
 // Multiply-adds (or combiner applications) and scalar operations of a node.
-double points_of(const Node& n);            // product of all extents
+double points_of(const Node& n);                 // product of all extents
 double flops_of(const Graph& g, const Node& n);  // 2 * points for multiply-add bodies
 
 // Which part of each operand an output tile needs: per read, per dimension an inclusive range,

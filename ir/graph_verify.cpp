@@ -63,7 +63,8 @@ std::string fault_of(const Index& a, size_t axes, int depth) {
     if (t.var >= 0 && (static_cast<size_t>(t.var) >= axes || !t.of.empty()))
       return fmt::format("uses axis {}, the node has {}", t.var, axes);
     if (t.var < 0 && t.of.size() != 1) return "has a term without a base";
-    if (t.div < 1 || t.mod < 0) return fmt::format("divides by {} and takes modulo {}", t.div, t.mod);
+    if (t.div < 1 || t.mod < 0)
+      return fmt::format("divides by {} and takes modulo {}", t.div, t.mod);
     if (t.var < 0)
       if (std::string fault = fault_of(t.of[0], axes, depth + 1); !fault.empty()) return fault;
   }
@@ -74,25 +75,43 @@ constexpr int64_t kMostCounted = int64_t{1} << 24;
 
 size_t arity_of(ScalarOp op) {
   switch (op) {
-    case ScalarOp::read: case ScalarOp::constant: case ScalarOp::axis: return 0;
-    case ScalarOp::neg: case ScalarOp::abs: case ScalarOp::exp: case ScalarOp::log: case ScalarOp::sqrt:
-    case ScalarOp::tanh: case ScalarOp::erf: case ScalarOp::floor: case ScalarOp::ceil: return 1;
-    case ScalarOp::select: return 3;
-    default: return 2;
+    case ScalarOp::read:
+    case ScalarOp::constant:
+    case ScalarOp::axis:
+      return 0;
+    case ScalarOp::neg:
+    case ScalarOp::abs:
+    case ScalarOp::exp:
+    case ScalarOp::log:
+    case ScalarOp::sqrt:
+    case ScalarOp::tanh:
+    case ScalarOp::erf:
+    case ScalarOp::floor:
+    case ScalarOp::ceil:
+      return 1;
+    case ScalarOp::select:
+      return 3;
+    default:
+      return 2;
   }
 }
 
 std::string fault_of(const Scalar& s, const Node& n, int depth) {
   if (depth > kMaxBodyDepth) return fmt::format("is nested deeper than {}", kMaxBodyDepth);
   if (s.args.size() != arity_of(s.op))
-    return fmt::format("has an operation with {} operands instead of {}", s.args.size(), arity_of(s.op));
-  const auto outside = [&](size_t count) { return s.operand < 0 || static_cast<size_t>(s.operand) >= count; };
+    return fmt::format("has an operation with {} operands instead of {}", s.args.size(),
+                       arity_of(s.op));
+  const auto outside = [&](size_t count) {
+    return s.operand < 0 || static_cast<size_t>(s.operand) >= count;
+  };
   if (s.op == ScalarOp::read && outside(n.reads.size()))
     return fmt::format("uses operand {}, the node has {}", s.operand, n.reads.size());
   if (s.op == ScalarOp::axis && outside(n.axes.size()))
     return fmt::format("uses axis {}, the node has {}", s.operand, n.axes.size());
   if (s.op == ScalarOp::axis && n.axes[static_cast<size_t>(s.operand)].extent > kMostCounted)
-    return fmt::format("takes the place along axis {} as a number, which f32 tells apart up to {} only", n.axes[static_cast<size_t>(s.operand)].name, kMostCounted);
+    return fmt::format(
+        "takes the place along axis {} as a number, which f32 tells apart up to {} only",
+        n.axes[static_cast<size_t>(s.operand)].name, kMostCounted);
   for (const Scalar& arg : s.args)
     if (std::string fault = fault_of(arg, n, depth + 1); !fault.empty()) return fault;
   return "";
@@ -145,36 +164,43 @@ class Verifier {  // invariant: `written_` marks the tensors that have a value b
       return fault(fmt::format("constant {} of {}", t.constant, g_.constants.size()));
     const size_t have = g_.constants[static_cast<size_t>(t.constant)].bytes.size();
     const size_t want = static_cast<size_t>(elements(t)) * static_cast<size_t>(bytes_of(t.dtype));
-    if (have != 0 && have != want) fault(fmt::format("its constant has {} bytes, the shape needs {}", have, want));
+    if (have != 0 && have != want)
+      fault(fmt::format("its constant has {} bytes, the shape needs {}", have, want));
   }
 
   void check_inputs() {
     for (size_t i = 0; i < g_.tensors.size(); ++i) written_[i] = g_.tensors[i].constant >= 0;
     for (int id : g_.inputs) {
       where_ = "graph: ";
-      if (!has_tensor(id)) fault(fmt::format("input {} of {} tensors", id, g_.tensors.size()));
+      if (!has_tensor(id))
+        fault(fmt::format("input {} of {} tensors", id, g_.tensors.size()));
       else if (written_[static_cast<size_t>(id)])
-        fault(fmt::format("input {} is listed twice or is a constant", g_.tensors[static_cast<size_t>(id)].name));
-      else written_[static_cast<size_t>(id)] = true;
+        fault(fmt::format("input {} is listed twice or is a constant",
+                          g_.tensors[static_cast<size_t>(id)].name));
+      else
+        written_[static_cast<size_t>(id)] = true;
     }
   }
 
   void check_outputs() {
     where_ = "graph: ";
     for (int id : g_.outputs) {
-      if (!has_tensor(id)) fault(fmt::format("output {} of {} tensors", id, g_.tensors.size()));
+      if (!has_tensor(id))
+        fault(fmt::format("output {} of {} tensors", id, g_.tensors.size()));
       else if (!written_[static_cast<size_t>(id)])
         fault(fmt::format("output {} is never written", g_.tensors[static_cast<size_t>(id)].name));
     }
   }
 
   void check_node(const Node& n) {
-    if (!has_tensor(n.output)) return fault(fmt::format("writes tensor {} of {}", n.output, g_.tensors.size()));
+    if (!has_tensor(n.output))
+      return fault(fmt::format("writes tensor {} of {}", n.output, g_.tensors.size()));
     const bool axes_fit = check_axes(n);
     for (size_t i = 0; i < n.reads.size(); ++i) check_read(n, i, axes_fit);
     if (std::string f = fault_of(n.body, n, 0); !f.empty()) fault("the body " + f);
     if (written_[static_cast<size_t>(n.output)])
-      fault(fmt::format("writes {}, which has a value already", g_.tensors[static_cast<size_t>(n.output)].name));
+      fault(fmt::format("writes {}, which has a value already",
+                        g_.tensors[static_cast<size_t>(n.output)].name));
     written_[static_cast<size_t>(n.output)] = true;
   }
 
@@ -185,18 +211,20 @@ class Verifier {  // invariant: `written_` marks the tensors that have a value b
     std::vector<int64_t> extents;
     for (const Axis& axis : n.axes) {
       extents.push_back(axis.extent);
-      if (axis.name.empty() || !names.insert(axis.name).second) fault("names of axes must be distinct and not empty");
+      if (axis.name.empty() || !names.insert(axis.name).second)
+        fault("names of axes must be distinct and not empty");
     }
     if (!shape_fits(extents))
       fault(fmt::format("extents [{}] are out of bounds", fmt::join(extents, ", ")),
             "extents are 1 to 2^40, their product at most 2^56");
     if (n.axes.size() < out.shape.size())
-      fault(fmt::format("{} axes for the {} dimensions of {}", n.axes.size(), out.shape.size(), out.name),
+      fault(fmt::format("{} axes for the {} dimensions of {}", n.axes.size(), out.shape.size(),
+                        out.name),
             "the first axes are the dimensions of the output, in order");
     for (size_t d = 0; d < std::min(n.axes.size(), out.shape.size()); ++d)
       if (n.axes[d].extent != out.shape[d])
-        fault(fmt::format("axis {} has extent {}, dimension {} of {} has {}", n.axes[d].name, n.axes[d].extent, d,
-                          out.name, out.shape[d]));
+        fault(fmt::format("axis {} has extent {}, dimension {} of {} has {}", n.axes[d].name,
+                          n.axes[d].extent, d, out.name, out.shape[d]));
     const bool reduces = n.axes.size() > out.shape.size();
     if (reduces != (n.combine != Combiner::none))
       fault(reduces ? "has reduce axes but no combiner" : "has a combiner but no reduce axes");
@@ -205,12 +233,15 @@ class Verifier {  // invariant: `written_` marks the tensors that have a value b
 
   void check_read(const Node& n, size_t i, bool axes_fit) {
     const Read& r = n.reads[i];
-    if (!has_tensor(r.tensor)) return fault(fmt::format("read {}: tensor {} of {}", i, r.tensor, g_.tensors.size()));
+    if (!has_tensor(r.tensor))
+      return fault(fmt::format("read {}: tensor {} of {}", i, r.tensor, g_.tensors.size()));
     const Tensor& t = g_.tensors[static_cast<size_t>(r.tensor)];
     if (!written_[static_cast<size_t>(r.tensor)])
-      fault(fmt::format("reads {} before it is written", t.name), "nodes stand in topological order");
+      fault(fmt::format("reads {} before it is written", t.name),
+            "nodes stand in topological order");
     if (r.index.size() != t.shape.size())
-      return fault(fmt::format("reads {} with {} indices, it has {} dimensions", t.name, r.index.size(), t.shape.size()));
+      return fault(fmt::format("reads {} with {} indices, it has {} dimensions", t.name,
+                               r.index.size(), t.shape.size()));
     for (size_t d = 0; d < r.index.size(); ++d) check_index(n, r, t, d, axes_fit);
     if (r.lookup) check_lookup(n, i);
   }
@@ -220,10 +251,12 @@ class Verifier {  // invariant: `written_` marks the tensors that have a value b
     const Lookup& l = *r.lookup;
     if (l.dim < 0 || static_cast<size_t>(l.dim) >= r.index.size())
       return fault(fmt::format("read {} looks up dimension {} of {}", i, l.dim, r.index.size()));
-    if (!r.index[static_cast<size_t>(l.dim)].terms.empty() || r.index[static_cast<size_t>(l.dim)].offset != 0)
+    if (!r.index[static_cast<size_t>(l.dim)].terms.empty() ||
+        r.index[static_cast<size_t>(l.dim)].offset != 0)
       fault(fmt::format("read {} looks up dimension {} and has an index there too", i, l.dim));
     if (l.read < 0 || static_cast<size_t>(l.read) >= n.reads.size())
-      return fault(fmt::format("read {} looks up read {}, the node has {}", i, l.read, n.reads.size()));
+      return fault(
+          fmt::format("read {} looks up read {}, the node has {}", i, l.read, n.reads.size()));
     if (n.reads[static_cast<size_t>(l.read)].lookup || static_cast<size_t>(l.read) == i)
       fault(fmt::format("read {} looks up read {}, which looks something up itself", i, l.read));
   }
@@ -235,13 +268,14 @@ class Verifier {  // invariant: `written_` marks the tensors that have a value b
     std::vector<Range> ranges;
     for (const Axis& axis : n.axes) ranges.push_back({0, axis.extent - 1});
     WideRange reach = wide_range(r.index[d], ranges);
-    if (reach.overflow) return fault(fmt::format("the index of dimension {} of {} overflows", d, t.name));
+    if (reach.overflow)
+      return fault(fmt::format("the index of dimension {} of {} overflows", d, t.name));
     const auto inside = [&](WideRange w) { return w.low >= 0 && w.high < t.shape[d]; };
     if (r.guarded || inside(reach)) return;
     const Range exact = range_of(simplify(r.index[d], ranges), ranges);
     if (inside({exact.low, exact.high, false})) return;
-    fault(fmt::format("dimension {} of {} is read at {} to {}, it has 0 to {}", d, t.name, exact.low, exact.high,
-                      t.shape[d] - 1),
+    fault(fmt::format("dimension {} of {} is read at {} to {}, it has 0 to {}", d, t.name,
+                      exact.low, exact.high, t.shape[d] - 1),
           "reads that may leave the tensor must be guarded");
   }
 

@@ -109,7 +109,8 @@ std::optional<Factored> factor(const Index& rest, int64_t d, Ranges ranges) {
     if (g == 1 || g == d) continue;
     Split s = split(rest, g);
     const Range r = range_of(s.rest, ranges);
-    if (r.low >= 0 && r.high < g && s.rest.terms.size() < rest.terms.size()) return Factored{g, std::move(s)};
+    if (r.low >= 0 && r.high < g && s.rest.terms.size() < rest.terms.size())
+      return Factored{g, std::move(s)};
   }
   return std::nullopt;
 }
@@ -157,7 +158,8 @@ Index divide(const Index& a, int64_t d, Ranges ranges) {
   const Range r = range_of(s.rest, ranges);
   if (floor_div(r.low, d) == floor_div(r.high, d))
     return std::move(s.quotient) + floor_div(r.low, d);
-  if (const auto f = factor(s.rest, d, ranges)) return std::move(s.quotient) + divide(f->parts.quotient, d / f->g, ranges);
+  if (const auto f = factor(s.rest, d, ranges))
+    return std::move(s.quotient) + divide(f->parts.quotient, d / f->g, ranges);
   return std::move(s.quotient) + nest(s.rest, d, 0);
 }
 
@@ -168,7 +170,8 @@ Index modulo(const Index& a, int64_t d, Ranges ranges) {
   const Range r = range_of(s.rest, ranges);
   if (floor_div(r.low, d) == floor_div(r.high, d))
     return std::move(s.rest) + (-d * floor_div(r.low, d));
-  if (const auto f = factor(s.rest, d, ranges)) return modulo(f->parts.quotient, d / f->g, ranges) * f->g + f->parts.rest;
+  if (const auto f = factor(s.rest, d, ranges))
+    return modulo(f->parts.quotient, d / f->g, ranges) * f->g + f->parts.rest;
   return nest(s.rest, 1, d);
 }
 
@@ -212,7 +215,9 @@ Reach reach_of(const Index& a, Ranges ranges) {
   std::ranges::sort(progressions);
   Reach out;
   for (const auto& [distance, number] : progressions) {
-    const bool even = out.count == 1 || (distance % out.step == 0 && distance <= out.span - 1 + out.step && (out.count - 1) * out.step == out.span - 1);
+    const bool even =
+        out.count == 1 || (distance % out.step == 0 && distance <= out.span - 1 + out.step &&
+                           (out.count - 1) * out.step == out.span - 1);
     if (out.count == 1) out.step = distance;
     out.span += (number - 1) * distance;
     out.count = even ? (out.span - 1) / out.step + 1 : std::min(out.count * number, out.span);
@@ -268,7 +273,8 @@ std::optional<int64_t> stride_of(const Index& a, int var) {
 namespace {
 
 std::string print_base(const Term& t, std::span<const std::string> names) {
-  std::string out = t.var >= 0 ? names[static_cast<size_t>(t.var)] : "(" + print(t.of[0], names) + ")";
+  std::string out =
+      t.var >= 0 ? names[static_cast<size_t>(t.var)] : "(" + print(t.of[0], names) + ")";
   if (t.div > 1) out += "/" + std::to_string(t.div);
   if (t.mod > 0) out += "%" + std::to_string(t.mod);
   return out;

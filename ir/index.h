@@ -20,10 +20,10 @@ struct Index;
 
 struct Term {
   int64_t coeff = 1;
-  int var = -1;             // >= 0: the base is this variable
-  std::vector<Index> of;    // exactly one element when var < 0: the base is this expression
+  int var = -1;           // >= 0: the base is this variable
+  std::vector<Index> of;  // exactly one element when var < 0: the base is this expression
   int64_t div = 1;
-  int64_t mod = 0;          // 0: none
+  int64_t mod = 0;  // 0: none
   bool operator==(const Term&) const;
 };
 
@@ -60,8 +60,10 @@ Index simplify(const Index& a, Ranges ranges);
 // The tightest interval that interval arithmetic gives; exact for affine expressions.
 Range range_of(const Index& a, Ranges ranges);
 
-// The different values over the ranges: from the first to the last one `span` integers, of which `count` at most are taken on, `step` apart (1 where
-// distances differ). Exact for affine expressions whose strides are multiples of each other, or lie further apart than what smaller ones cover.
+// The different values over the ranges: from the first to the last one `span` integers, of which
+// `count` at most are taken on, `step` apart (1 where distances differ). Exact for affine
+// expressions whose strides are multiples of each other, or lie further apart than what smaller
+// ones cover.
 struct Reach {
   int64_t span = 1, count = 1, step = 1;
   bool operator==(const Reach&) const = default;

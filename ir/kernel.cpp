@@ -45,7 +45,8 @@ struct Lister {
   void list(const If& s);
   void list(const LetIndex& s) { line(fmt::format("let {} = {}", var(s.var), at(s.value))); }
   void list(const Locate& s) {
-    line(fmt::format("let {} = position of {}[{}] among {}", var(s.var), buffer(s.id), at(s.index), s.extent));
+    line(fmt::format("let {} = position of {}[{}] among {}", var(s.var), buffer(s.id), at(s.index),
+                     s.extent));
   }
   void list(const Assign& s) { line(fmt::format("{} = {}", reg(s.reg), value(s.value))); }
   void list(const Declare& s);
@@ -54,20 +55,25 @@ struct Lister {
   void list(const Keep& s) { line(fmt::format("keep {}", reg(s.reg))); }
   void list(const Barrier&) { line("barrier"); }
   void list(const DeviceBarrier& s) {
-    line(fmt::format("barrier of all groups at {}[{}] until {}, looks {}", buffer(s.id), at(s.index), value(s.all), reg(s.looks)));
+    line(fmt::format("barrier of all groups at {}[{}] until {}, looks {}", buffer(s.id),
+                     at(s.index), value(s.all), reg(s.looks)));
   }
   void list(const MatrixMultiply& s) {
-    line(fmt::format("{} = {}({} x {} + {})", regs(s.d), k.instructions.at(static_cast<size_t>(s.instruction)).name, regs(s.a), regs(s.b), regs(s.c)));
+    line(fmt::format("{} = {}({} x {} + {})", regs(s.d),
+                     k.instructions.at(static_cast<size_t>(s.instruction)).name, regs(s.a),
+                     regs(s.b), regs(s.c)));
   }
   void list(const AtomicAdd& s) {
-    line(fmt::format("{}{}[{} step {}] += {} in one step", s.reg < 0 ? "" : reg(s.reg) + " = ", buffer(s.id), at(s.index), s.stride, value(s.value)));
+    line(fmt::format("{}{}[{} step {}] += {} in one step", s.reg < 0 ? "" : reg(s.reg) + " = ",
+                     buffer(s.id), at(s.index), s.stride, value(s.value)));
   }
 };
 
 // The words of operations that are listed as calls, in the order of ValueOp from `add` on.
-constexpr const char* kWords[] = {
-    "add", "sub",  "mul",  "div", "max",   "min",  "pow",  "fma",   "neg",    "abs",   "exp",
-    "log", "sqrt", "tanh", "erf", "floor", "ceil", "less", "equal", "select", "guard", "opaque", "dot"};
+constexpr const char* kWords[] = {"add",   "sub",    "mul",   "div",    "max",  "min",
+                                  "pow",   "fma",    "neg",   "abs",    "exp",  "log",
+                                  "sqrt",  "tanh",   "erf",   "floor",  "ceil", "less",
+                                  "equal", "select", "guard", "opaque", "dot"};
 constexpr auto kFirstWord = static_cast<size_t>(ValueOp::add);
 static_assert(kFirstWord + std::size(kWords) == static_cast<size_t>(ValueOp::dot) + 1);
 
@@ -102,7 +108,8 @@ std::string Lister::value(const Value& v) const {
       return fmt::format("{} {}[{} step {}]{}", shape(v.dtype, v.lanes), buffer(v.id), at(v.index),
                          v.stride, fill());
     case ValueOp::indirect:
-      return fmt::format("{} {}[{}{}]", shape(v.dtype, v.lanes), buffer(v.id), value(v.args.at(0)), v.args.size() > 1 ? ", " + value(v.args[1]) : "");
+      return fmt::format("{} {}[{}{}]", shape(v.dtype, v.lanes), buffer(v.id), value(v.args.at(0)),
+                         v.args.size() > 1 ? ", " + value(v.args[1]) : "");
     case ValueOp::lane_index:
       return fmt::format("{} lanes({} step {})", shape(v.dtype, v.lanes), at(v.index), v.stride);
     default:
@@ -163,11 +170,13 @@ std::string space_of(const Buffer& b) {
 
 std::string print_kernel(const Kernel& k) {
   Lister l{k, {}, 0};
-  l.line(fmt::format("kernel {}, {} groups{}", k.name, k.groups, k.waves > 1 ? fmt::format(" of {} waves", k.waves) : ""));
+  l.line(fmt::format("kernel {}, {} groups{}", k.name, k.groups,
+                     k.waves > 1 ? fmt::format(" of {} waves", k.waves) : ""));
   ++l.depth;
   for (const Buffer& b : k.buffers)
-    l.line(fmt::format("{}{} {}: {}[{}]{}", space_of(b), b.scope == Scope::scratch ? "scratch" : "buffer", b.name,
-                       name_of(b.dtype), b.elements, b.written ? " written" : ""));
+    l.line(fmt::format("{}{} {}: {}[{}]{}", space_of(b),
+                       b.scope == Scope::scratch ? "scratch" : "buffer", b.name, name_of(b.dtype),
+                       b.elements, b.written ? " written" : ""));
   for (const MatrixInstruction& i : k.instructions) l.line("instruction " + print(i));
   --l.depth;
   l.block(k.body);

@@ -4,8 +4,8 @@
 // Values are vectors of `lanes` elements held in named registers (never arrays). Addresses are
 // element offsets given as ir::Index over the kernel's index variables. A kernel is run once per
 // group; group id is index variable 0. Statements execute in order; group scratch is private to the
-// running group. A group may be several waves, each of which runs the whole body, knows its number and has registers
-// of its own; they share the scratch and meet at barriers.
+// running group. A group may be several waves, each of which runs the whole body, knows its number
+// and has registers of its own; they share the scratch and meet at barriers.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 #include <variant>
 #include <vector>
 
-#include "support/result.h"
 #include "ir/dtype.h"
 #include "ir/index.h"
 #include "ir/matrix.h"
+#include "support/result.h"
 
 namespace assay::ir {
 
@@ -25,8 +25,9 @@ enum class Scope {
   scratch,  // allocated per group (CPU: per worker of the pool), uninitialised, 64-byte aligned
 };
 
-// How an argument that is only read is reached. Of an image an element is a texel: the sum of its `texel` numbers, which
-// lie one after the other in memory, rows of `row` texels below each other. A kernel has at most `elements` of it.
+// How an argument that is only read is reached. Of an image an element is a texel: the sum of its
+// `texel` numbers, which lie one after the other in memory, rows of `row` texels below each other.
+// A kernel has at most `elements` of it.
 enum class Space { plain, constant, image };
 
 struct Buffer {
@@ -34,10 +35,10 @@ struct Buffer {
   DType dtype = DType::f32;
   int64_t elements = 0;
   Scope scope = Scope::global;
-  bool written = false;      // global: is it stored to
+  bool written = false;        // global: is it stored to
   Space space = Space::plain;  // global
-  int texel = 1;             // image: 1, 2 or 4 numbers
-  int64_t row = 0;           // image: texels; a power of two
+  int texel = 1;               // image: 1, 2 or 4 numbers
+  int64_t row = 0;             // image: texels; a power of two
   bool operator==(const Buffer&) const = default;
 };
 
@@ -49,20 +50,38 @@ struct Register {
 };
 
 enum class ValueOp {
-  constant,   // `number` in every lane
-  reg,        // register `id`
-  load,       // `count` consecutive elements of buffer `id` at `index`, further lanes `number`
-  splat,      // one element of buffer `id` at `index`, in every lane
-  gather,     // lane l: element at index + l * `stride`, for l < count, further lanes `number`
-  indirect,   // lane l: element args[0][l] (an integer register) of buffer `id`; of an image also the texel in column args[0][l] of row args[1][l], which may lie outside
-  lane_index, // lane l: index + l * `stride`, converted to dtype
-  add, sub, mul, div, max, min, pow,
-  fma,        // args[0] * args[1] + args[2]
-  neg, abs, exp, log, sqrt, tanh, erf, floor, ceil,
-  less, equal, select,
-  guard,      // conditions hold ? args[0] : args[1]; args[0] is evaluated only if they hold
-  opaque,     // args[0], but the compiler must not know its value
-  dot,        // of i32: args[2] + the sum of the products of the four i8 in the bits of args[0] and args[1]; wraps
+  constant,    // `number` in every lane
+  reg,         // register `id`
+  load,        // `count` consecutive elements of buffer `id` at `index`, further lanes `number`
+  splat,       // one element of buffer `id` at `index`, in every lane
+  gather,      // lane l: element at index + l * `stride`, for l < count, further lanes `number`
+  indirect,    // lane l: element args[0][l] (an integer register) of buffer `id`; of an image also
+               // the texel in column args[0][l] of row args[1][l], which may lie outside
+  lane_index,  // lane l: index + l * `stride`, converted to dtype
+  add,
+  sub,
+  mul,
+  div,
+  max,
+  min,
+  pow,
+  fma,  // args[0] * args[1] + args[2]
+  neg,
+  abs,
+  exp,
+  log,
+  sqrt,
+  tanh,
+  erf,
+  floor,
+  ceil,
+  less,
+  equal,
+  select,
+  guard,   // conditions hold ? args[0] : args[1]; args[0] is evaluated only if they hold
+  opaque,  // args[0], but the compiler must not know its value
+  dot,     // of i32: args[2] + the sum of the products of the four i8 in the bits of args[0] and
+           // args[1]; wraps
 };
 
 // low <= index <= high
@@ -79,7 +98,7 @@ struct Value {
   int id = -1;
   Index index;
   int64_t stride = 0;
-  int count = 0;                      // load, gather: 1..lanes
+  int count = 0;  // load, gather: 1..lanes
   double number = 0;
   std::vector<Value> args;
   std::vector<Condition> conditions;  // guard
@@ -93,8 +112,8 @@ using Block = std::vector<Stmt>;
 struct For {
   int var = -1;
   int64_t limit = 0;
-  std::vector<Index> bounds;   // further upper bounds (all apply)
-  int unroll = 0;              // 0: the compiler's choice; 1: never; n: by n
+  std::vector<Index> bounds;  // further upper bounds (all apply)
+  int unroll = 0;             // 0: the compiler's choice; 1: never; n: by n
   Block body;
   bool operator==(const For&) const;
 };
@@ -121,20 +140,20 @@ struct Locate {
   bool operator==(const Locate&) const = default;
 };
 
-struct Assign {    // the first assignment in a scope is its declaration: see Declare
+struct Assign {  // the first assignment in a scope is its declaration: see Declare
   int reg = -1;
   Value value;
   bool operator==(const Assign&) const = default;
 };
 
-struct Declare {   // registers live from here to the end of the enclosing block
+struct Declare {  // registers live from here to the end of the enclosing block
   std::vector<int> regs;
   bool operator==(const Declare&) const = default;
 };
 
 enum class CacheHint { none, bypass, stream };
 
-struct Store {     // the first `count` lanes of value to buffer `id` at `index`
+struct Store {  // the first `count` lanes of value to buffer `id` at `index`
   int id = -1;
   Index index;
   int64_t stride = 1;  // element distance of lanes; != 1: a scatter
@@ -150,18 +169,19 @@ struct Prefetch {
   bool operator==(const Prefetch&) const = default;
 };
 
-struct Keep {      // the value counts as used: the compiler must compute it here
+struct Keep {  // the value counts as used: the compiler must compute it here
   int reg = -1;
   bool operator==(const Keep&) const = default;
 };
 
-struct Barrier {   // every lane and wave of the group arrives, then all see what the others stored in scratch
+struct Barrier {  // every lane and wave of the group arrives, then all see what the others stored
+                  // in scratch
   bool operator==(const Barrier&) const = default;
 };
 
-// For every lane l: what buffer `id` holds at index + l * `stride` goes to the register, and the lane's value is added to
-// it, in one step that nobody else is in the middle of. i32 only. Of one lane, where lanes are threads: the first thread
-// does it, the others find 0.
+// For every lane l: what buffer `id` holds at index + l * `stride` goes to the register, and the
+// lane's value is added to it, in one step that nobody else is in the middle of. i32 only. Of one
+// lane, where lanes are threads: the first thread does it, the others find 0.
 struct AtomicAdd {
   int reg = -1;  // -1: nobody wants to know
   int id = -1;
@@ -171,10 +191,11 @@ struct AtomicAdd {
   bool operator==(const AtomicAdd&) const = default;
 };
 
-// All groups of a launch meet, if they run at once: each adds one to the number at `index` of buffer `id`, then looks until
-// it is `all` or more, and goes on. So that it ends in any case, there are as many looks as the register holds; each makes
-// it one less, and it is 0 where not all have come. Behind it a group sees what the others stored before. i32 of one lane;
-// where lanes are threads, the first thread does it between two barriers.
+// All groups of a launch meet, if they run at once: each adds one to the number at `index` of
+// buffer `id`, then looks until it is `all` or more, and goes on. So that it ends in any case,
+// there are as many looks as the register holds; each makes it one less, and it is 0 where not all
+// have come. Behind it a group sees what the others stored before. i32 of one lane; where lanes are
+// threads, the first thread does it between two barriers.
 struct DeviceBarrier {
   int id = -1;
   Index index;
@@ -183,8 +204,8 @@ struct DeviceBarrier {
   bool operator==(const DeviceBarrier&) const = default;
 };
 
-// d = a b + c by one matrix instruction of all lanes together: register i of an operand holds, in lane w, what its
-// fragment gives worker w. The registers of d and of c are distinct, or the same.
+// d = a b + c by one matrix instruction of all lanes together: register i of an operand holds, in
+// lane w, what its fragment gives worker w. The registers of d and of c are distinct, or the same.
 struct MatrixMultiply {
   int instruction = -1;  // of the kernel
   std::vector<int> d, a, b, c;
@@ -192,12 +213,15 @@ struct MatrixMultiply {
 };
 
 struct Stmt {
-  std::variant<For, If, LetIndex, Locate, Assign, Declare, Store, Prefetch, Keep, Barrier, AtomicAdd, DeviceBarrier, MatrixMultiply> node;
+  std::variant<For, If, LetIndex, Locate, Assign, Declare, Store, Prefetch, Keep, Barrier,
+               AtomicAdd, DeviceBarrier, MatrixMultiply>
+      node;
   bool operator==(const Stmt&) const = default;
 };
 
 inline bool For::operator==(const For& o) const {
-  return var == o.var && limit == o.limit && bounds == o.bounds && unroll == o.unroll && body == o.body;
+  return var == o.var && limit == o.limit && bounds == o.bounds && unroll == o.unroll &&
+         body == o.body;
 }
 inline bool If::operator==(const If& o) const {
   return conditions == o.conditions && then_body == o.then_body && else_body == o.else_body;
@@ -213,19 +237,20 @@ struct Kernel {
   bool operator==(const Kernel&) const;
 
   std::string name;
-  std::vector<Buffer> buffers;            // arguments first (in argument order), then scratch
-  std::vector<std::string> index_names;   // [0] = "group"
+  std::vector<Buffer> buffers;           // arguments first (in argument order), then scratch
+  std::vector<std::string> index_names;  // [0] = "group"
   std::vector<Register> registers;
   std::vector<MatrixInstruction> instructions;  // that its statements use
   int64_t groups = 1;
   int waves = 1;  // of a group
   int wave = -1;  // index variable that holds the wave's number, where there are several
-  int lane = -1;  // index variable that holds the thread's number in its group, where a lane has a thread of its own
+  int lane = -1;  // index variable that holds the thread's number in its group, where a lane has a
+                  // thread of its own
   Block body;
 };
 
-// Ids in range, registers declared before use, lanes match, loop variables bound once, barriers where all waves and
-// lanes of a group come.
+// Ids in range, registers declared before use, lanes match, loop variables bound once, barriers
+// where all waves and lanes of a group come.
 Diags verify(const Kernel& k);
 
 // A readable listing, for golden tests and `--explain`; not parsed.

@@ -69,7 +69,8 @@ struct Checker {
   void check(const DeviceBarrier& s);
   void check_added_to(int id, DType added);
   void check(const MatrixMultiply& s);
-  void check_fragment(const MatrixInstruction& i, const char* operand, const std::vector<int>& regs, const Fragment& f);
+  void check_fragment(const MatrixInstruction& i, const char* operand, const std::vector<int>& regs,
+                      const Fragment& f);
 };
 
 size_t arity(ValueOp op) {
@@ -89,8 +90,21 @@ bool is_index_type(DType t) { return t == DType::i32 || t == DType::i64; }  // a
 bool has_pairs(ValueOp op) {
   using enum ValueOp;
   switch (op) {
-    case constant: case reg: case load: case splat: case gather: case indirect: case add: case sub: case mul: case fma: case neg: case opaque: return true;
-    default: return false;
+    case constant:
+    case reg:
+    case load:
+    case splat:
+    case gather:
+    case indirect:
+    case add:
+    case sub:
+    case mul:
+    case fma:
+    case neg:
+    case opaque:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -144,9 +158,13 @@ void Checker::check_value(const Value& v) {
   check_leaf(v);
   check_conditions(v.conditions);
   if (v.op != ValueOp::guard && !v.conditions.empty()) fail("only a guard has conditions");
-  if (numbers_in(v.dtype) > 1 && !has_pairs(v.op)) fail(fmt::format("an operation that {} does not have", name_of(v.dtype)));
-  if (v.op == ValueOp::dot && v.dtype != DType::i32) fail("products of four i8 are added up in i32 only");
-  const bool by_place = v.op == ValueOp::indirect && v.args.size() == 2 && in_range(v.id, k.buffers.size()) && k.buffers[static_cast<size_t>(v.id)].space == Space::image;
+  if (numbers_in(v.dtype) > 1 && !has_pairs(v.op))
+    fail(fmt::format("an operation that {} does not have", name_of(v.dtype)));
+  if (v.op == ValueOp::dot && v.dtype != DType::i32)
+    fail("products of four i8 are added up in i32 only");
+  const bool by_place = v.op == ValueOp::indirect && v.args.size() == 2 &&
+                        in_range(v.id, k.buffers.size()) &&
+                        k.buffers[static_cast<size_t>(v.id)].space == Space::image;
   if (v.args.size() != arity(v.op) && !by_place)
     return fail(
         fmt::format("an operation with {} operands, expected {}", v.args.size(), arity(v.op)));
@@ -162,11 +180,15 @@ void Checker::check_value(const Value& v) {
 void Checker::check_space(const Buffer& b) {
   if (b.space == Space::plain) return;
   if (b.scope != Scope::global || b.written)
-    fail(fmt::format("'{}' is {}: only arguments that are read can be", b.name, b.space == Space::image ? "an image" : "constant"));
+    fail(fmt::format("'{}' is {}: only arguments that are read can be", b.name,
+                     b.space == Space::image ? "an image" : "constant"));
   if (b.space != Space::image) return;
-  if (b.texel != 1 && b.texel != 2 && b.texel != 4) fail(fmt::format("image '{}' has texels of {} numbers", b.name, b.texel));
-  if (b.row < 1 || (b.row & (b.row - 1)) != 0) fail(fmt::format("image '{}' has rows of {} texels, which is no power of two", b.name, b.row));
-  if (b.dtype != DType::f32 && b.dtype != DType::i32) fail(fmt::format("image '{}' holds {}", b.name, name_of(b.dtype)));
+  if (b.texel != 1 && b.texel != 2 && b.texel != 4)
+    fail(fmt::format("image '{}' has texels of {} numbers", b.name, b.texel));
+  if (b.row < 1 || (b.row & (b.row - 1)) != 0)
+    fail(fmt::format("image '{}' has rows of {} texels, which is no power of two", b.name, b.row));
+  if (b.dtype != DType::f32 && b.dtype != DType::i32)
+    fail(fmt::format("image '{}' holds {}", b.name, name_of(b.dtype)));
 }
 
 void Checker::bind(int var) {
@@ -189,7 +211,8 @@ void Checker::check(const For& s) {
   for (const Index& b : s.bounds) check_index(b);
   if (s.unroll < 0) fail(fmt::format("a loop is unrolled {} times", s.unroll));
   const auto vars = var_visible;
-  const bool own = std::any_of(s.bounds.begin(), s.bounds.end(), [&](const Index& b) { return is_own(b); });
+  const bool own =
+      std::any_of(s.bounds.begin(), s.bounds.end(), [&](const Index& b) { return is_own(b); });
   bind(s.var);
   apart += own ? 1 : 0;
   check_block(s.body);
@@ -199,7 +222,8 @@ void Checker::check(const For& s) {
 
 void Checker::check(const If& s) {
   check_conditions(s.conditions);
-  const bool own = std::any_of(s.conditions.begin(), s.conditions.end(), [&](const Condition& c) { return is_own(c.index); });
+  const bool own = std::any_of(s.conditions.begin(), s.conditions.end(),
+                               [&](const Condition& c) { return is_own(c.index); });
   apart += own ? 1 : 0;
   check_block(s.then_body);
   check_block(s.else_body);
@@ -261,7 +285,8 @@ void Checker::check(const AtomicAdd& s) {
   if (s.reg >= 0 && register_ok(s.reg)) {
     const Register& r = k.registers[static_cast<size_t>(s.reg)];
     if (r.lanes != s.value.lanes || r.dtype != s.value.dtype)
-      fail(fmt::format("register '{}' has {} lanes and takes {}, or another type", r.name, r.lanes, s.value.lanes));
+      fail(fmt::format("register '{}' has {} lanes and takes {}, or another type", r.name, r.lanes,
+                       s.value.lanes));
   }
   check_added_to(s.id, s.value.dtype);
 }
@@ -269,35 +294,44 @@ void Checker::check(const AtomicAdd& s) {
 void Checker::check_added_to(int id, DType added) {
   if (!buffer_ok(id)) return;
   const Buffer& b = k.buffers[static_cast<size_t>(id)];
-  if (b.dtype != added) fail(fmt::format("what is added to '{}' has another type than the buffer", b.name));
-  if (b.scope == Scope::global && !b.written) fail(fmt::format("buffer '{}' is added to but not marked written", b.name));
+  if (b.dtype != added)
+    fail(fmt::format("what is added to '{}' has another type than the buffer", b.name));
+  if (b.scope == Scope::global && !b.written)
+    fail(fmt::format("buffer '{}' is added to but not marked written", b.name));
 }
 
 void Checker::check(const DeviceBarrier& s) {
   check_index(s.index);
   check_value(s.all);
-  if (s.all.dtype != DType::i32 || s.all.lanes != 1) fail("how many groups have to come is one number of type i32");
+  if (s.all.dtype != DType::i32 || s.all.lanes != 1)
+    fail("how many groups have to come is one number of type i32");
   if (register_ok(s.looks)) {
     const Register& r = k.registers[static_cast<size_t>(s.looks)];
-    if (r.lanes != 1 || r.dtype != DType::i32) fail(fmt::format("register '{}' counts looks: one number of type i32", r.name));
+    if (r.lanes != 1 || r.dtype != DType::i32)
+      fail(fmt::format("register '{}' counts looks: one number of type i32", r.name));
   }
   check_added_to(s.id, DType::i32);
-  if (buffer_ok(s.id) && k.buffers[static_cast<size_t>(s.id)].scope != Scope::global) fail("groups meet in memory that all of them reach");
+  if (buffer_ok(s.id) && k.buffers[static_cast<size_t>(s.id)].scope != Scope::global)
+    fail("groups meet in memory that all of them reach");
 }
 
-void Checker::check_fragment(const MatrixInstruction& i, const char* operand, const std::vector<int>& regs, const Fragment& f) {
+void Checker::check_fragment(const MatrixInstruction& i, const char* operand,
+                             const std::vector<int>& regs, const Fragment& f) {
   if (static_cast<int>(regs.size()) != f.registers())
-    fail(fmt::format("{} has {} registers of {}, was given {}", i.name, f.registers(), operand, regs.size()));
+    fail(fmt::format("{} has {} registers of {}, was given {}", i.name, f.registers(), operand,
+                     regs.size()));
   for (const int id : regs) {
     if (!register_ok(id)) continue;
     const Register& r = k.registers[static_cast<size_t>(id)];
     if (r.dtype != f.element || r.lanes != f.mapping.workers())
-      fail(fmt::format("register '{}' is no part of {} of {}: {} lanes of {} are", r.name, operand, i.name, f.mapping.workers(), name_of(f.element)));
+      fail(fmt::format("register '{}' is no part of {} of {}: {} lanes of {} are", r.name, operand,
+                       i.name, f.mapping.workers(), name_of(f.element)));
   }
 }
 
 void Checker::check(const MatrixMultiply& s) {
-  if (!in_range(s.instruction, k.instructions.size())) return fail(fmt::format("there is no instruction {}", s.instruction));
+  if (!in_range(s.instruction, k.instructions.size()))
+    return fail(fmt::format("there is no instruction {}", s.instruction));
   const MatrixInstruction& i = k.instructions[static_cast<size_t>(s.instruction)];
   check_fragment(i, "a", s.a, i.a);
   check_fragment(i, "b", s.b, i.b);
@@ -330,11 +364,14 @@ Diags verify(const Kernel& k) {
     c.fail("index variable 0, the group, is missing");
   else
     c.var_bound[0] = c.var_visible[0] = true;
-  if (k.waves < 1 || (k.waves > 1 && k.wave < 0 && k.lane < 0)) c.fail(fmt::format("a group of {} waves, which have no numbers", k.waves));
+  if (k.waves < 1 || (k.waves > 1 && k.wave < 0 && k.lane < 0))
+    c.fail(fmt::format("a group of {} waves, which have no numbers", k.waves));
   for (const auto& [var, whose] : {std::pair{k.wave, "wave"}, {k.lane, "lane"}}) {
     const auto i = static_cast<size_t>(var);
-    if (var >= 0 && c.in_range(var, k.index_names.size())) c.var_bound[i] = c.var_visible[i] = c.var_own[i] = true;
-    else if (var >= 0) c.fail(fmt::format("there is no index variable {} for the {}", var, whose));
+    if (var >= 0 && c.in_range(var, k.index_names.size()))
+      c.var_bound[i] = c.var_visible[i] = c.var_own[i] = true;
+    else if (var >= 0)
+      c.fail(fmt::format("there is no index variable {} for the {}", var, whose));
   }
   c.check_block(k.body);
   return std::move(c.diags);

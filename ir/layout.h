@@ -17,9 +17,9 @@
 namespace assay::ir {
 
 struct PhysicalDim {
-  int dim = 0;       // logical dimension
+  int dim = 0;  // logical dimension
   int64_t div = 1;
-  int64_t mod = 0;   // 0: none
+  int64_t mod = 0;  // 0: none
   bool operator==(const PhysicalDim&) const = default;
 };
 

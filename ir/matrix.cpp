@@ -11,17 +11,25 @@ namespace assay::ir {
 namespace {
 
 std::string print(const Fragment& f) {
-  return fmt::format("{}{} in {}: {}", f.tf32 ? "tf32 of " : "", name_of(f.number), name_of(f.element), print(f.mapping));
+  return fmt::format("{}{} in {}: {}", f.tf32 ? "tf32 of " : "", name_of(f.number),
+                     name_of(f.element), print(f.mapping));
 }
 
 double read(const Fragment& f, double number) {
   if (!f.tf32) return number;
-  return static_cast<double>(std::bit_cast<float>(std::bit_cast<uint32_t>(static_cast<float>(number)) & 0xffffe000U));
+  return static_cast<double>(
+      std::bit_cast<float>(std::bit_cast<uint32_t>(static_cast<float>(number)) & 0xffffe000U));
 }
 
 // 32 bits, whichever type their register has.
-uint32_t bits_of(DType element, double value) { return element == DType::i32 ? static_cast<uint32_t>(static_cast<int32_t>(value)) : static_cast<uint32_t>(value); }
-double of_bits(DType element, uint32_t bits) { return element == DType::i32 ? static_cast<double>(static_cast<int32_t>(bits)) : static_cast<double>(bits); }
+uint32_t bits_of(DType element, double value) {
+  return element == DType::i32 ? static_cast<uint32_t>(static_cast<int32_t>(value))
+                               : static_cast<uint32_t>(value);
+}
+double of_bits(DType element, uint32_t bits) {
+  return element == DType::i32 ? static_cast<double>(static_cast<int32_t>(bits))
+                               : static_cast<double>(bits);
+}
 
 struct Matrix {
   int cols;
@@ -33,26 +41,35 @@ template <class F>
 void for_items(const Fragment& f, F&& visit) {
   const int workers = f.mapping.workers(), per = f.per_register();
   for (int w = 0; w < workers; ++w)
-    for (int i = 0; i < f.mapping.items(); ++i) visit(static_cast<size_t>(i / per * workers + w), i % per, f.mapping.task(w, i));
+    for (int i = 0; i < f.mapping.items(); ++i)
+      visit(static_cast<size_t>(i / per * workers + w), i % per, f.mapping.task(w, i));
 }
 
 Matrix gather(const Fragment& f, const std::vector<double>& registers) {
-  Matrix m{f.mapping.cols(), std::vector<double>(static_cast<size_t>(f.mapping.rows()) * static_cast<size_t>(f.mapping.cols()))};
+  Matrix m{f.mapping.cols(), std::vector<double>(static_cast<size_t>(f.mapping.rows()) *
+                                                 static_cast<size_t>(f.mapping.cols()))};
   for_items(f, [&](size_t at, int place, const Task& t) {
-    m.at(t) = f.per_register() == 1 ? read(f, registers[at]) : unpack(f.number, bits_of(f.element, registers[at]), place);
+    m.at(t) = f.per_register() == 1 ? read(f, registers[at])
+                                    : unpack(f.number, bits_of(f.element, registers[at]), place);
   });
   return m;
 }
 
 double in_type(DType t, double v) {
-  return t == DType::i32 ? static_cast<double>(static_cast<int32_t>(static_cast<uint32_t>(static_cast<int64_t>(v)))) : rounded(t, v);
+  return t == DType::i32 ? static_cast<double>(
+                               static_cast<int32_t>(static_cast<uint32_t>(static_cast<int64_t>(v))))
+                         : rounded(t, v);
 }
 
 std::vector<double> scatter(const Fragment& f, Matrix m) {
-  std::vector<double> registers(static_cast<size_t>(f.registers()) * static_cast<size_t>(f.mapping.workers()));
+  std::vector<double> registers(static_cast<size_t>(f.registers()) *
+                                static_cast<size_t>(f.mapping.workers()));
   for_items(f, [&](size_t at, int place, const Task& t) {
-    if (f.per_register() == 1) registers[at] = in_type(f.number, m.at(t));
-    else registers[at] = of_bits(f.element, pack(f.number, bits_of(f.element, registers[at]), place, m.at(t)));
+    if (f.per_register() == 1)
+      registers[at] = in_type(f.number, m.at(t));
+    else
+      registers[at] =
+          of_bits(f.element, pack(f.number, bits_of(f.element, registers[at]), place, m.at(t)));
   });
   return registers;
 }
@@ -60,10 +77,12 @@ std::vector<double> scatter(const Fragment& f, Matrix m) {
 }  // namespace
 
 std::string print(const MatrixInstruction& i) {
-  return fmt::format("{}: m {} n {} k {}; a {}; b {}; c {}", i.name, i.m, i.n, i.k, print(i.a), print(i.b), print(i.c));
+  return fmt::format("{}: m {} n {} k {}; a {}; b {}; c {}", i.name, i.m, i.n, i.k, print(i.a),
+                     print(i.b), print(i.c));
 }
 
-std::vector<double> multiply(const MatrixInstruction& i, const std::vector<double>& a, const std::vector<double>& b, const std::vector<double>& c) {
+std::vector<double> multiply(const MatrixInstruction& i, const std::vector<double>& a,
+                             const std::vector<double>& b, const std::vector<double>& c) {
   Matrix left = gather(i.a, a), right = gather(i.b, b), sum = gather(i.c, c);
   for (int row = 0; row < i.m; ++row)
     for (int col = 0; col < i.n; ++col)

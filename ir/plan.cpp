@@ -10,7 +10,9 @@ struct PlanVerifier {
   const Plan& p;
   Diags diags;
 
-  void fail(const std::string& message) { diags.push_back(error("plan " + p.name + ": " + message)); }
+  void fail(const std::string& message) {
+    diags.push_back(error("plan " + p.name + ": " + message));
+  }
 
   void check_tensor(const PlanTensor& t) {
     if (t.offset < 0 || t.bytes < 0) {
@@ -18,7 +20,8 @@ struct PlanVerifier {
       return;
     }
     const int64_t room = t.kind == TensorKind::constant ? p.weights_bytes : p.arena_bytes;
-    if (t.bytes > room || t.offset > room - t.bytes) fail("tensor " + t.name + " does not lie inside its storage");
+    if (t.bytes > room || t.offset > room - t.bytes)
+      fail("tensor " + t.name + " does not lie inside its storage");
     if (t.bytes < physical_elements(t.layout, t.shape) * bytes_of(t.dtype))
       fail("tensor " + t.name + " has less storage than its layout needs");
   }
@@ -26,7 +29,9 @@ struct PlanVerifier {
   // The same elements in the same order: both are stored row-major.
   static bool reshaped(const PlanTensor& t, const Program& program, size_t w) {
     const Tensor& wanted = program.graph.tensors[w];
-    const auto plain = [](const Layout& l, const std::vector<int64_t>& shape) { return l == row_major(static_cast<int>(shape.size())); };
+    const auto plain = [](const Layout& l, const std::vector<int64_t>& shape) {
+      return l == row_major(static_cast<int>(shape.size()));
+    };
     return plain(t.layout, t.shape) && plain(program.layouts[w], wanted.shape) &&
            physical_elements(t.layout, t.shape) == elements(wanted);
   }
@@ -34,7 +39,8 @@ struct PlanVerifier {
   void check_arguments(const Step& s, const Program& program) {
     const std::vector<int> wanted = arguments_of(program);
     if (wanted.size() != s.arguments.size()) {
-      fail("step " + s.name + " has " + std::to_string(s.arguments.size()) + " arguments, its program takes " + std::to_string(wanted.size()));
+      fail("step " + s.name + " has " + std::to_string(s.arguments.size()) +
+           " arguments, its program takes " + std::to_string(wanted.size()));
       return;
     }
     for (size_t i = 0; i < wanted.size(); ++i) {
@@ -46,21 +52,26 @@ struct PlanVerifier {
       const auto w = static_cast<size_t>(wanted[i]);
       const bool same = t.shape == program.graph.tensors[w].shape && t.layout == program.layouts[w];
       if (t.dtype != program.graph.tensors[w].dtype || !(same || reshaped(t, program, w)))
-        fail("step " + s.name + ": tensor " + t.name + " does not have the shape and layout its program expects");
+        fail("step " + s.name + ": tensor " + t.name +
+             " does not have the shape and layout its program expects");
     }
   }
 
   // Each group exactly once.
   void check_queues(const Step& s, const Program& program) {
     std::vector<Queue> queues = s.queues;
-    std::sort(queues.begin(), queues.end(), [](const Queue& a, const Queue& b) { return a.begin < b.begin; });
+    std::sort(queues.begin(), queues.end(),
+              [](const Queue& a, const Queue& b) { return a.begin < b.begin; });
     int64_t next = 0;
     for (const Queue& q : queues) {
-      if (q.unit < 0 || q.unit >= p.units) fail("step " + s.name + " has a queue for a unit that does not exist");
-      if (q.begin != next || q.end <= q.begin) fail("step " + s.name + ": its queues do not run every group once");
+      if (q.unit < 0 || q.unit >= p.units)
+        fail("step " + s.name + " has a queue for a unit that does not exist");
+      if (q.begin != next || q.end <= q.begin)
+        fail("step " + s.name + ": its queues do not run every group once");
       next = q.end;
     }
-    if (next != group_count(program)) fail("step " + s.name + ": its queues do not run every group once");
+    if (next != group_count(program))
+      fail("step " + s.name + ": its queues do not run every group once");
   }
 };
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "support/result.h"
 #include "ir/program.h"
+#include "support/result.h"
 
 namespace assay::ir {
 
@@ -17,11 +17,11 @@ enum class TensorKind { input, output, constant, temporary };
 struct PlanTensor {
   std::string name;
   DType dtype = DType::f32;
-  std::vector<int64_t> shape;     // logical
+  std::vector<int64_t> shape;  // logical
   Layout layout;
   TensorKind kind = TensorKind::temporary;
   int64_t offset = 0;
-  int64_t bytes = 0;              // of the storage, padding included
+  int64_t bytes = 0;  // of the storage, padding included
   // A padded tensor whose padding must hold zeros: the runtime clears it when it is placed, and
   // placement gives it storage that nothing else writes.
   bool zeroed = false;
@@ -38,17 +38,17 @@ struct Queue {
 
 // One launch; a barrier over all units stands after every step.
 struct Step {
-  std::string name;               // the anchor's name in the model
+  std::string name;  // the anchor's name in the model
   int program = -1;
-  std::vector<int> arguments;     // plan tensors, in the order of arguments_of(program); in another
-                                  // shape where both are row-major and have as many elements
+  std::vector<int> arguments;  // plan tensors, in the order of arguments_of(program); in another
+                               // shape where both are row-major and have as many elements
   std::vector<Queue> queues;
   bool operator==(const Step&) const = default;
 };
 
 struct Plan {
   std::string name;
-  int units = 1;                  // vEUs the schedule is made for
+  int units = 1;  // vEUs the schedule is made for
   std::vector<PlanTensor> tensors;
   std::vector<Program> programs;  // distinct
   std::vector<Step> steps;

@@ -48,21 +48,28 @@ struct Verifier {
     const int64_t whole = extent_of(p, static_cast<int>(axis));
     const int64_t outer = level == 0 ? whole : p.tiles[level - 1].extent[axis];
     const std::string where = "tile " + std::to_string(level) + ", axis " + axis_name(axis);
-    if (t < 1 || t > whole) fail(where + ": extent " + std::to_string(t) + " is not in 1.." + std::to_string(whole));
-    else if (t > outer) fail(where + ": extent " + std::to_string(t) + " exceeds the enclosing tile's " + std::to_string(outer));
+    if (t < 1 || t > whole)
+      fail(where + ": extent " + std::to_string(t) + " is not in 1.." + std::to_string(whole));
+    else if (t > outer)
+      fail(where + ": extent " + std::to_string(t) + " exceeds the enclosing tile's " +
+           std::to_string(outer));
     else if (outer != whole && outer % t != 0)
-      fail(where + ": extent " + std::to_string(t) + " does not divide the enclosing tile's " + std::to_string(outer));
+      fail(where + ": extent " + std::to_string(t) + " does not divide the enclosing tile's " +
+           std::to_string(outer));
   }
 
   void check_order(size_t level) {
     const TileLevel& tile = p.tiles[level];
     std::set<int> seen;
     for (int a : tile.order) {
-      if (a < 0 || a >= static_cast<int>(tile.extent.size())) fail("tile order names an axis that does not exist");
-      else if (!seen.insert(a).second) fail("tile order names axis " + axis_name(static_cast<size_t>(a)) + " twice");
+      if (a < 0 || a >= static_cast<int>(tile.extent.size()))
+        fail("tile order names an axis that does not exist");
+      else if (!seen.insert(a).second)
+        fail("tile order names axis " + axis_name(static_cast<size_t>(a)) + " twice");
     }
     for (size_t a = 0; a < tile.extent.size(); ++a) {
-      const int64_t outer = level == 0 ? extent_of(p, static_cast<int>(a)) : p.tiles[level - 1].extent[a];
+      const int64_t outer =
+          level == 0 ? extent_of(p, static_cast<int>(a)) : p.tiles[level - 1].extent[a];
       if (tile.extent[a] < outer && !seen.contains(static_cast<int>(a)))
         fail("tile " + std::to_string(level) + " does not walk axis " + axis_name(a));
     }
@@ -83,7 +90,8 @@ struct Verifier {
 
   void check_vector() {
     if (p.vector_width < 1) fail("vector width must be at least 1");
-    if (p.vector_axis >= spatial_count(p.graph, p.graph.nodes[0])) fail("the vector axis must be spatial");
+    if (p.vector_axis >= spatial_count(p.graph, p.graph.nodes[0]))
+      fail("the vector axis must be spatial");
     if (p.vector_axis < 0 && p.vector_width != 1) fail("a vector width needs a vector axis");
     if (p.vector_axis < 0 || p.tiles.empty()) return;
     const int64_t t = p.tiles.back().extent[static_cast<size_t>(p.vector_axis)];
@@ -94,9 +102,12 @@ struct Verifier {
   void check_staging() {
     std::set<int> seen;
     for (const Staging& s : p.staging) {
-      if (s.read < 0 || s.read >= static_cast<int>(p.graph.nodes[0].reads.size())) fail("staging names a read that does not exist");
-      else if (!seen.insert(s.read).second) fail("a read is staged twice");
-      if (s.level < 0 || s.level >= static_cast<int>(p.tiles.size())) fail("staging names a tile level that does not exist");
+      if (s.read < 0 || s.read >= static_cast<int>(p.graph.nodes[0].reads.size()))
+        fail("staging names a read that does not exist");
+      else if (!seen.insert(s.read).second)
+        fail("a read is staged twice");
+      if (s.level < 0 || s.level >= static_cast<int>(p.tiles.size()))
+        fail("staging names a tile level that does not exist");
     }
   }
 };
@@ -104,13 +115,15 @@ struct Verifier {
 }  // namespace
 
 int64_t tile_count(const Program& p, int level, int axis) {
-  return ceil_div(extent_of(p, axis), p.tiles[static_cast<size_t>(level)].extent[static_cast<size_t>(axis)]);
+  return ceil_div(extent_of(p, axis),
+                  p.tiles[static_cast<size_t>(level)].extent[static_cast<size_t>(axis)]);
 }
 
 int64_t group_count(const Program& p) {
   int64_t n = 1;
   for (size_t a = 0; a < p.tiles[0].extent.size(); ++a)
-    if (!is_reduce(p.graph, p.graph.nodes[0], static_cast<int>(a))) n *= tile_count(p, 0, static_cast<int>(a));
+    if (!is_reduce(p.graph, p.graph.nodes[0], static_cast<int>(a)))
+      n *= tile_count(p, 0, static_cast<int>(a));
   return n;
 }
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "support/result.h"
 #include "ir/graph.h"
 #include "ir/layout.h"
+#include "support/result.h"
 
 namespace assay::ir {
 
@@ -21,8 +21,8 @@ namespace assay::ir {
 // whole axis (then the last inner tile may be partial). Axes missing in `order` are not walked
 // (their extent equals the enclosing tile's).
 struct TileLevel {
-  std::string memory;            // memory level the tile is meant to fit (profile name) | `registers`
-  std::vector<int64_t> extent;   // per axis of the anchor
+  std::string memory;  // memory level the tile is meant to fit (profile name) | `registers`
+  std::vector<int64_t> extent;  // per axis of the anchor
   std::vector<int> order;
   bool operator==(const TileLevel&) const = default;
 };
@@ -31,8 +31,8 @@ struct TileLevel {
 // (panel packing on a CPU, shared memory on a GPU). `layout` is over the tile's region of the
 // operand, whose shape is the operand's index ranges over the tile.
 struct Staging {
-  int read = -1;                 // which read of the anchor
-  int level = 0;                 // index into Program::tiles
+  int read = -1;  // which read of the anchor
+  int level = 0;  // index into Program::tiles
   Layout layout;
   bool operator==(const Staging&) const = default;
 };
@@ -47,20 +47,20 @@ struct InnerEdge {
 
 struct Program {
   std::string name;
-  Graph graph;                     // nodes[0] is the anchor; outputs: exactly one
-  std::vector<InnerEdge> edges;    // in topological order
-  std::vector<Layout> layouts;     // per tensor of `graph`; inner tensors' are ignored
-  std::vector<TileLevel> tiles;    // tiles[0]: one group's tile; back(): the register tile
-  int vector_axis = -1;            // spatial axis along which lanes lie; -1: scalar code
-  int vector_width = 1;            // elements per vector
+  Graph graph;                   // nodes[0] is the anchor; outputs: exactly one
+  std::vector<InnerEdge> edges;  // in topological order
+  std::vector<Layout> layouts;   // per tensor of `graph`; inner tensors' are ignored
+  std::vector<TileLevel> tiles;  // tiles[0]: one group's tile; back(): the register tile
+  int vector_axis = -1;          // spatial axis along which lanes lie; -1: scalar code
+  int vector_width = 1;          // elements per vector
   std::vector<Staging> staging;
-  int prefetch = 0;                // reduce steps ahead to prefetch the vector operand; 0: none
+  int prefetch = 0;  // reduce steps ahead to prefetch the vector operand; 0: none
   int pipeline_stages = 1;
   int split_k = 1;
-  // Waves per axis that compute a group's register tiles side by side, each keeping its accumulators
-  // while the group's reduction goes on; empty: one worker walks all tiles.
+  // Waves per axis that compute a group's register tiles side by side, each keeping its
+  // accumulators while the group's reduction goes on; empty: one worker walks all tiles.
   std::vector<int> workers;
-  std::string instruction;         // matrix instruction, empty: none
+  std::string instruction;  // matrix instruction, empty: none
   bool operator==(const Program&) const = default;
 };
 

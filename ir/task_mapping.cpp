@@ -25,10 +25,14 @@ constexpr std::array<Word, 4> kWords = {{{Kind::repeat, "repeat", 2},
 constexpr int kLargest = 1024;
 constexpr const char* kForm = "for instance: repeat(2, 1) * spatial(8, 4) * repeat(1, 2)";
 
-bool is_spatial(const MappingStep& s) { return s.kind == Kind::spatial || s.kind == Kind::spatial_by_column; }
+bool is_spatial(const MappingStep& s) {
+  return s.kind == Kind::spatial || s.kind == Kind::spatial_by_column;
+}
 int rows_of(const MappingStep& s) { return s.kind == Kind::replicate ? 1 : s.rows; }
 int cols_of(const MappingStep& s) { return s.kind == Kind::replicate ? 1 : s.cols; }
-int workers_of(const MappingStep& s) { return is_spatial(s) ? s.rows * s.cols : s.kind == Kind::replicate ? s.rows : 1; }
+int workers_of(const MappingStep& s) {
+  return is_spatial(s) ? s.rows * s.cols : s.kind == Kind::replicate ? s.rows : 1;
+}
 int items_of(const MappingStep& s) { return s.kind == Kind::repeat ? s.rows * s.cols : 1; }
 
 template <class F>
@@ -51,7 +55,9 @@ class Scanner {
   std::string_view word() {
     skip();
     const size_t begin = at_;
-    while (at_ < text_.size() && (std::isalpha(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_')) ++at_;
+    while (at_ < text_.size() &&
+           (std::isalpha(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_'))
+      ++at_;
     return text_.substr(begin, at_ - begin);
   }
   int number() {  // 0: there is none
@@ -84,14 +90,18 @@ Result<MappingStep> parse_step(Scanner& in) {
     const bool opened = in.take('(');
     s.rows = in.number();
     if (w.sizes == 2) s.cols = in.take(',') ? in.number() : 0;
-    if (!opened || !in.take(')') || s.rows < 1 || s.cols < 1 || s.rows > kLargest || s.cols > kLargest)
-      return error(fmt::format("'{}' takes {} from 1 to {}", name, w.sizes == 2 ? "two numbers" : "a number", kLargest), kForm);
+    if (!opened || !in.take(')') || s.rows < 1 || s.cols < 1 || s.rows > kLargest ||
+        s.cols > kLargest)
+      return error(fmt::format("'{}' takes {} from 1 to {}", name,
+                               w.sizes == 2 ? "two numbers" : "a number", kLargest),
+                   kForm);
     return s;
   }
   std::vector<std::string> known;
   for (const Word& w : kWords) known.emplace_back(w.name);
   const std::string near = nearest(name, known);
-  return error(fmt::format("'{}' is no step of a task mapping, expected one of: {}", name.empty() ? std::string(in.rest()) : name, fmt::join(known, ", ")),
+  return error(fmt::format("'{}' is no step of a task mapping, expected one of: {}",
+                           name.empty() ? std::string(in.rest()) : name, fmt::join(known, ", ")),
                near.empty() ? kForm : fmt::format("did you mean '{}'?", near));
 }
 
@@ -102,7 +112,8 @@ int TaskMapping::cols() const { return product(steps, cols_of); }
 int TaskMapping::workers() const { return product(steps, workers_of); }
 int TaskMapping::items() const { return product(steps, items_of); }
 
-// From the innermost step out: what is left of the worker and the item belongs to the steps around it.
+// From the innermost step out: what is left of the worker and the item belongs to the steps around
+// it.
 Task TaskMapping::task(int worker, int item) const {
   Task t;
   int rows = 1, cols = 1;
@@ -130,7 +141,8 @@ Result<TaskMapping> parse_mapping(std::string_view text) {
     auto s = parse_step(in);
     if (!s) return s.diags();
     tasks *= int64_t{s->rows} * s->cols;
-    if (tasks > int64_t{kLargest} * kLargest) return error(fmt::format("'{}' has more than {} tasks", text, kLargest * kLargest));
+    if (tasks > int64_t{kLargest} * kLargest)
+      return error(fmt::format("'{}' has more than {} tasks", text, kLargest * kLargest));
     m.steps.push_back(*s);
   } while (in.take('*'));
   if (!in.done()) return error(fmt::format("'{}' stands behind a task mapping", in.rest()), kForm);
@@ -142,7 +154,9 @@ std::string print(const TaskMapping& m) {
   for (const MappingStep& s : m.steps) {
     if (!text.empty()) text += " * ";
     for (const Word& w : kWords)
-      if (w.kind == s.kind) text += w.sizes == 2 ? fmt::format("{}({}, {})", w.name, s.rows, s.cols) : fmt::format("{}({})", w.name, s.rows);
+      if (w.kind == s.kind)
+        text += w.sizes == 2 ? fmt::format("{}({}, {})", w.name, s.rows, s.cols)
+                             : fmt::format("{}({})", w.name, s.rows);
   }
   return text;
 }

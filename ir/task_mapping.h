@@ -1,9 +1,11 @@
 // Task mappings: which elements of a matrix each worker holds, in which order.
 //
-// A product of steps, outer first. `repeat(r, c)`: every worker has all r c tasks, row by row; `spatial(r, c)`: r c
-// workers have one each, counted row by row, or down the columns of `spatial_by_column(r, c)`; `replicate(n)`: n workers
-// have the same one. Of f * g, task = task of f, times the shape of g, plus task of g; workers and items of g count faster.
-// After Ding and others, "Hidet: Task-Mapping Programming Paradigm for Deep Learning Tensor Programs", 2023, section 4.
+// A product of steps, outer first. `repeat(r, c)`: every worker has all r c tasks, row by row;
+// `spatial(r, c)`: r c workers have one each, counted row by row, or down the columns of
+// `spatial_by_column(r, c)`; `replicate(n)`: n workers have the same one. Of f * g, task = task of
+// f, times the shape of g, plus task of g; workers and items of g count faster. After Ding and
+// others, "Hidet: Task-Mapping Programming Paradigm for Deep Learning Tensor Programs", 2023,
+// section 4.
 #pragma once
 
 #include <string>
@@ -29,15 +31,16 @@ struct Task {
 struct TaskMapping {
   std::vector<MappingStep> steps;
 
-  int rows() const;     // of the matrix
+  int rows() const;  // of the matrix
   int cols() const;
   int workers() const;
-  int items() const;    // tasks of a worker
+  int items() const;                      // tasks of a worker
   Task task(int worker, int item) const;  // 0 <= worker < workers(), 0 <= item < items()
   bool operator==(const TaskMapping&) const = default;
 };
 
-// "repeat(2, 1) * spatial(8, 4)". Errors carry no place: an unknown step, a size that is not 1 to 1024.
+// "repeat(2, 1) * spatial(8, 4)". Errors carry no place: an unknown step, a size that is not 1 to
+// 1024.
 Result<TaskMapping> parse_mapping(std::string_view text);
 std::string print(const TaskMapping& m);
 

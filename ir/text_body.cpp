@@ -7,9 +7,9 @@
 #include <cmath>
 #include <limits>
 
-#include "support/quantity.h"
 #include "ir/limits.h"
 #include "ir/text_index.h"
+#include "support/quantity.h"
 
 namespace assay::ir {
 namespace {
@@ -47,11 +47,16 @@ struct Infix {
 
 Infix infix_of(ScalarOp op) {
   switch (op) {
-    case ScalarOp::add: return {'+', kSum};
-    case ScalarOp::sub: return {'-', kSum};
-    case ScalarOp::mul: return {'*', kProduct};
-    case ScalarOp::div: return {'/', kProduct};
-    default: return {};
+    case ScalarOp::add:
+      return {'+', kSum};
+    case ScalarOp::sub:
+      return {'-', kSum};
+    case ScalarOp::mul:
+      return {'*', kProduct};
+    case ScalarOp::div:
+      return {'/', kProduct};
+    default:
+      return {};
   }
 }
 
@@ -67,7 +72,8 @@ class Speller {
   std::string spell(const Scalar& s, int least) const {
     const Infix infix = infix_of(s.op);
     if (infix.sign != 0 && s.args.size() == 2) {
-      std::string text = fmt::format("{} {} {}", spell(s.args[0], infix.level), infix.sign, spell(s.args[1], infix.level + 1));
+      std::string text = fmt::format("{} {} {}", spell(s.args[0], infix.level), infix.sign,
+                                     spell(s.args[1], infix.level + 1));
       return infix.level < least ? "(" + text + ")" : text;
     }
     if (is_minus(s)) {
@@ -112,15 +118,19 @@ int add_read(std::vector<Read>& reads, Read r) {
 double parse_signed(Scanner& s) {
   const bool negative = s.accept('-');
   double value = 0;
-  if (s.accept_word("inf")) value = std::numeric_limits<double>::infinity();
-  else if (s.accept_word("nan")) value = std::numeric_limits<double>::quiet_NaN();
-  else value = s.real();
+  if (s.accept_word("inf"))
+    value = std::numeric_limits<double>::infinity();
+  else if (s.accept_word("nan"))
+    value = std::numeric_limits<double>::quiet_NaN();
+  else
+    value = s.real();
   return negative ? -value : value;
 }
 
 class Parser {
  public:
-  Parser(Scanner& scanner, const BodyNames& names, std::vector<Read>& reads) : s_(scanner), names_(names), reads_(reads) {}
+  Parser(Scanner& scanner, const BodyNames& names, std::vector<Read>& reads)
+      : s_(scanner), names_(names), reads_(reads) {}
 
   Scalar sum() {
     Deeper deeper(*this);
@@ -192,7 +202,8 @@ class Parser {
     const size_t at = s_.at();
     const int64_t i = s_.integer();
     if (i >= static_cast<int64_t>(reads_.size()))
-      s_.fail_at(at, fmt::format("there is no read {}", i), fmt::format("the list of reads has {}", reads_.size()));
+      s_.fail_at(at, fmt::format("there is no read {}", i),
+                 fmt::format("the list of reads has {}", reads_.size()));
     return read(static_cast<int>(i));
   }
 
@@ -205,7 +216,8 @@ class Parser {
   Scalar call(const Scanner& start, const std::string& name) {
     std::vector<std::string> names;
     for (const Function& f : kFunctions) names.emplace_back(f.name);
-    const Function& f = kFunctions[static_cast<size_t>(find_name(s_, start.at(), "function", name, names))];
+    const Function& f =
+        kFunctions[static_cast<size_t>(find_name(s_, start.at(), "function", name, names))];
     std::vector<Scalar> args;
     s_.expect('(');
     for (int i = 0; i < f.arity; ++i) {
@@ -256,13 +268,17 @@ std::string spell_read(const Read& r, const BodyNames& names, std::span<const Re
   text += '[';
   for (size_t d = 0; d < r.index.size(); ++d) {
     text += d ? ", " : "";
-    if (!r.lookup || r.lookup->dim != static_cast<int>(d)) text += spell_index(r.index[d], names.axes);
-    else if (static_cast<size_t>(r.lookup->read) < all.size()) text += spell_read(all[static_cast<size_t>(r.lookup->read)], names);
-    else text += fmt::format("${}", r.lookup->read);
+    if (!r.lookup || r.lookup->dim != static_cast<int>(d))
+      text += spell_index(r.index[d], names.axes);
+    else if (static_cast<size_t>(r.lookup->read) < all.size())
+      text += spell_read(all[static_cast<size_t>(r.lookup->read)], names);
+    else
+      text += fmt::format("${}", r.lookup->read);
   }
   if (r.guarded) {
     Scalar fill = number(r.fill);
-    text += (r.index.empty() ? ": guard " : " : guard ") + Speller({}, [](int) { return std::string(); }).spell(fill, kSum);
+    text += (r.index.empty() ? ": guard " : " : guard ") +
+            Speller({}, [](int) { return std::string(); }).spell(fill, kSum);
   }
   return text + "]";
 }
@@ -283,7 +299,8 @@ bool reads_follow_body(const Node& n) {
   if (static_cast<size_t>(next) != n.reads.size()) return false;
   for (size_t i = 0; i < n.reads.size(); ++i)
     for (size_t j = 0; j <= i; ++j)
-      if ((n.reads[i] == n.reads[j]) != (i == j)) return false;  // a fill of nan differs from itself
+      if ((n.reads[i] == n.reads[j]) != (i == j))
+        return false;  // a fill of nan differs from itself
   return true;
 }
 
@@ -308,7 +325,8 @@ Read parse_read(Scanner& s, const BodyNames& names, std::vector<Read>& reads, bo
     } while (s.accept(','));
   }
   if (s.accept(':')) {
-    if (!s.accept_word("guard")) s.fail("expected guard and a number behind ':'", "x[2*i - 1 : guard 0]");
+    if (!s.accept_word("guard"))
+      s.fail("expected guard and a number behind ':'", "x[2*i - 1 : guard 0]");
     r.guarded = true;
     r.fill = parse_signed(s);
   }
@@ -318,7 +336,9 @@ Read parse_read(Scanner& s, const BodyNames& names, std::vector<Read>& reads, bo
 
 }  // namespace
 
-Read parse_read(Scanner& s, const BodyNames& names, std::vector<Read>& reads) { return parse_read(s, names, reads, false); }
+Read parse_read(Scanner& s, const BodyNames& names, std::vector<Read>& reads) {
+  return parse_read(s, names, reads, false);
+}
 
 Scalar parse_body(Scanner& scanner, const BodyNames& names, std::vector<Read>& reads) {
   return Parser(scanner, names, reads).sum();

@@ -1,13 +1,14 @@
 // Scalar bodies and reads as text:
-//   x[n, c, 2*y + r - 3 : guard 0] * w[o, c, r, s]        max(x[i, j], 0)        select(less(i, 3), ...)
+//   x[n, c, 2*y + r - 3 : guard 0] * w[o, c, r, s]        max(x[i, j], 0)        select(less(i, 3),
+//   ...)
 //
 // Operators + - * / with the usual precedence, unary minus, the functions max min pow neg abs exp
 // log sqrt tanh erf floor ceil less equal select; a bare name is the value of an axis; $2 is the
 // third read of the list given beside the body. Numbers print with the shortest digits that read
 // back. Each different read becomes one operand, in order of appearance.
-// A read in the place of an index is looked up at run time, words[ids[t], j]; where reads are given as
-// a list it is named by its number, words[$1, j].
-// Post-condition: parse(spell(body)) == body, tree included.
+// A read in the place of an index is looked up at run time, words[ids[t], j]; where reads are given
+// as a list it is named by its number, words[$1, j]. Post-condition: parse(spell(body)) == body,
+// tree included.
 #pragma once
 
 #include <functional>

@@ -9,8 +9,8 @@
 //
 // `out` names the output and its axes; all other axes are reduce axes. Left out: a node's name is
 // its output's, `combine` is sum where there are reduce axes, an output's dtype is f32, its shape
-// the extents of its axes. Printed: all of it, tensors in the order of their ids; small constants by
-// value, others by size and hash, which are parsed as constants without bytes.
+// the extents of its axes. Printed: all of it, tensors in the order of their ids; small constants
+// by value, others by size and hash, which are parsed as constants without bytes.
 #pragma once
 
 #include <string>
@@ -29,7 +29,8 @@ Graph read_graph(TextReader& reader, const yaml::Node& node, bool is_document);
 
 // `f32 1x3x224x224`; without extents: a scalar.
 std::string spell_type(DType dtype, std::span<const int64_t> shape);
-bool read_type(TextReader& reader, const yaml::Node& node, DType& dtype, std::vector<int64_t>& shape);
+bool read_type(TextReader& reader, const yaml::Node& node, DType& dtype,
+               std::vector<int64_t>& shape);
 
 std::vector<std::string> axis_names(const Node& n);
 std::vector<std::string> tensor_names(const Graph& g);

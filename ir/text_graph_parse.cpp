@@ -4,11 +4,11 @@
 #include <charconv>
 #include <map>
 
-#include "support/quantity.h"
 #include "ir/element.h"
 #include "ir/limits.h"
 #include "ir/text_body.h"
 #include "ir/text_graph.h"
+#include "support/quantity.h"
 
 namespace assay::ir {
 namespace {
@@ -51,11 +51,13 @@ class GraphReader {  // invariant: names_[i] is the name of tensor i, ids_ its i
     if (const yaml::Node* tensors = node.find("tensors"); tensors && r_.is_map(*tensors, "tensors"))
       for (const Entry& e : tensors->entries) read_tensor(e);
     if (const yaml::Node* inputs = r_.need(node, "inputs")) read_inputs(*inputs);
-    if (const yaml::Node* constants = node.find("constants"); constants && r_.is_list(*constants, "constants"))
+    if (const yaml::Node* constants = node.find("constants");
+        constants && r_.is_list(*constants, "constants"))
       for (const yaml::Node& c : constants->items) read_constant(c);
     if (const yaml::Node* nodes = r_.need(node, "nodes"); nodes && r_.is_list(*nodes, "nodes"))
       for (const yaml::Node& n : nodes->items) read_node(n);
-    if (const yaml::Node* outputs = r_.need(node, "outputs"); outputs && r_.is_list(*outputs, "outputs"))
+    if (const yaml::Node* outputs = r_.need(node, "outputs");
+        outputs && r_.is_list(*outputs, "outputs"))
       for (const yaml::Node& o : outputs->items) add_id(o, g_.outputs);
     if (r_.ok()) check(node);
     return std::move(g_);
@@ -116,31 +118,39 @@ class GraphReader {  // invariant: names_[i] is the name of tensor i, ids_ its i
   // {bytes, hash}: without its bytes; {f32: [1, 2, 3]}: by value.
   void read_constant(const yaml::Node& node) {
     g_.constants.emplace_back();
-    if (!r_.is_map(node, "a constant", {"bytes", "hash", "f32", "f64", "f16", "bf16", "i8", "u8", "i32", "i64"})) return;
+    if (!r_.is_map(node, "a constant",
+                   {"bytes", "hash", "f32", "f64", "f16", "bf16", "i8", "u8", "i32", "i64"}))
+      return;
     for (const Entry& e : node.entries) {
       const std::optional<DType> dtype = parse_dtype(e.key);
       if (!dtype || !r_.is_list(e.value, "the values of a constant")) continue;
       std::vector<std::byte>& bytes = g_.constants.back().bytes;
       const size_t size = static_cast<size_t>(bytes_of(*dtype));
       bytes.resize(e.value.items.size() * size);
-      for (size_t i = 0; i < e.value.items.size(); ++i) read_element(e.value.items[i], *dtype, bytes.data() + i * size);
+      for (size_t i = 0; i < e.value.items.size(); ++i)
+        read_element(e.value.items[i], *dtype, bytes.data() + i * size);
     }
   }
 
   void read_element(const yaml::Node& node, DType dtype, std::byte* at) {
     if (is_integer(dtype)) {
-      if (const auto value = r_.integer(node, INT64_MIN, INT64_MAX)) store_integer(dtype, at, *value);
+      if (const auto value = r_.integer(node, INT64_MIN, INT64_MAX))
+        store_integer(dtype, at, *value);
       return;
     }
     const std::optional<std::string> text = r_.text(node);
     if (!text) return;
     const Result<double> value = parse_number(*text);
-    if (value.ok()) store_element(dtype, at, *value);
-    else r_.fault(node, fmt::format("found {}, expected a number", *text));
+    if (value.ok())
+      store_element(dtype, at, *value);
+    else
+      r_.fault(node, fmt::format("found {}, expected a number", *text));
   }
 
   void read_node(const yaml::Node& node) {
-    if (!r_.is_map(node, "a node", {"name", "op", "out", "dtype", "axes", "combine", "reads", "body"})) return;
+    if (!r_.is_map(node, "a node",
+                   {"name", "op", "out", "dtype", "axes", "combine", "reads", "body"}))
+      return;
     const yaml::Node* out_node = r_.need(node, "out");
     const yaml::Node* axes = r_.need(node, "axes");
     const yaml::Node* body = r_.need(node, "body");
@@ -176,7 +186,8 @@ class GraphReader {  // invariant: names_[i] is the name of tensor i, ids_ its i
       n.axes.push_back({name, extents[name]});
     }
     for (const std::string& key : keys)
-      if (std::find(out.axes.begin(), out.axes.end(), key) == out.axes.end()) n.axes.push_back({key, extents[key]});
+      if (std::find(out.axes.begin(), out.axes.end(), key) == out.axes.end())
+        n.axes.push_back({key, extents[key]});
     return true;
   }
 
@@ -185,8 +196,10 @@ class GraphReader {  // invariant: names_[i] is the name of tensor i, ids_ its i
     const yaml::Node* combine = node.find("combine");
     if (!combine) return;
     const std::optional<Combiner> found = combiner_of(r_.text_or(node, "combine", ""));
-    if (found) n.combine = *found;
-    else r_.fault(*combine, "unknown combiner", "one of sum, product, max, min, none");
+    if (found)
+      n.combine = *found;
+    else
+      r_.fault(*combine, "unknown combiner", "one of sum, product, max, min, none");
   }
 
   void read_body(const yaml::Node& node, const yaml::Node& body, Node& n) {
@@ -194,8 +207,12 @@ class GraphReader {  // invariant: names_[i] is the name of tensor i, ids_ its i
     const BodyNames names{axes, names_};
     if (const yaml::Node* reads = node.find("reads"); reads && r_.is_list(*reads, "reads"))
       for (const yaml::Node& item : reads->items)
-        if (auto read = r_.expression(item, [&](Scanner& s) { return parse_read(s, names, n.reads); })) n.reads.push_back(std::move(*read));
-    if (auto parsed = r_.expression(body, [&](Scanner& s) { return parse_body(s, names, n.reads); })) n.body = std::move(*parsed);
+        if (auto read =
+                r_.expression(item, [&](Scanner& s) { return parse_read(s, names, n.reads); }))
+          n.reads.push_back(std::move(*read));
+    if (auto parsed =
+            r_.expression(body, [&](Scanner& s) { return parse_body(s, names, n.reads); }))
+      n.body = std::move(*parsed);
   }
 
   int output_id(const yaml::Node& node, const Out& out, const Node& n) {
@@ -204,7 +221,9 @@ class GraphReader {  // invariant: names_[i] is the name of tensor i, ids_ its i
     for (size_t d = 0; d < out.axes.size(); ++d) shape.push_back(n.axes[d].extent);
     const std::string dtype = r_.text_or(node, "dtype", "f32");
     const std::optional<DType> parsed = parse_dtype(dtype);
-    if (!parsed) r_.fault(node, fmt::format("unknown dtype {}", dtype), "f32, f64, f16, bf16, i8, u8, i32, i64 or bool");
+    if (!parsed)
+      r_.fault(node, fmt::format("unknown dtype {}", dtype),
+               "f32, f64, f16, bf16, i8, u8, i32, i64 or bool");
     return add_tensor(out.tensor, parsed.value_or(DType::f32), std::move(shape), -1);
   }
 
@@ -236,7 +255,9 @@ Type parse_type(const std::string& text) {
   const size_t blank = text.find(' ');
   Scanner s(text);
   const std::optional<DType> dtype = parse_dtype(std::string_view(text).substr(0, blank));
-  if (!dtype) s.fail("unknown dtype", "f32 128x64; the dtype is f32, f64, f16, bf16, i8, u8, i32, i64 or bool");
+  if (!dtype)
+    s.fail("unknown dtype",
+           "f32 128x64; the dtype is f32, f64, f16, bf16, i8, u8, i32, i64 or bool");
   Type type{*dtype, {}};
   if (blank == std::string::npos) return type;
   const char* at = text.data() + blank + 1;
@@ -249,7 +270,9 @@ Type parse_type(const std::string& text) {
       s.fail_at(place, "expected an extent from 1 to 2^40", "a shape is written 128x64");
     type.shape.push_back(extent);
     if (next == end) break;
-    if (*next != 'x') s.fail_at(static_cast<size_t>(next - text.data()), "expected x between extents", "a shape is written 128x64");
+    if (*next != 'x')
+      s.fail_at(static_cast<size_t>(next - text.data()), "expected x between extents",
+                "a shape is written 128x64");
     at = next + 1;
   }
   if (!shape_fits(type.shape)) s.fail("the tensor is too large", "at most 2^56 elements");
@@ -258,7 +281,8 @@ Type parse_type(const std::string& text) {
 
 }  // namespace
 
-bool read_type(TextReader& reader, const yaml::Node& node, DType& dtype, std::vector<int64_t>& shape) {
+bool read_type(TextReader& reader, const yaml::Node& node, DType& dtype,
+               std::vector<int64_t>& shape) {
   const std::optional<std::string> text = reader.text(node);
   if (!text) return false;
   try {
@@ -274,7 +298,9 @@ bool read_type(TextReader& reader, const yaml::Node& node, DType& dtype, std::ve
 
 Graph read_graph(TextReader& reader, const yaml::Node& node, bool is_document) {
   const std::string_view schema = is_document ? "schema" : "name";
-  if (!reader.is_map(node, "a graph", {"name", "tensors", "inputs", "outputs", "constants", "nodes", schema})) return {};
+  if (!reader.is_map(node, "a graph",
+                     {"name", "tensors", "inputs", "outputs", "constants", "nodes", schema}))
+    return {};
   return GraphReader(reader).read(node);
 }
 

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "support/hash.h"
-#include "support/quantity.h"
-#include "support/yaml.h"
 #include "ir/element.h"
 #include "ir/text_body.h"
 #include "ir/text_graph.h"
 #include "ir/text_index.h"
+#include "support/hash.h"
+#include "support/quantity.h"
+#include "support/yaml.h"
 
 namespace assay::ir {
 namespace {
@@ -20,11 +20,16 @@ constexpr int64_t kMostInlined = 16;  // elements of a constant that is printed 
 
 std::string_view name_of(Combiner c) {
   switch (c) {
-    case Combiner::none: return "none";
-    case Combiner::sum: return "sum";
-    case Combiner::product: return "product";
-    case Combiner::max: return "max";
-    case Combiner::min: return "min";
+    case Combiner::none:
+      return "none";
+    case Combiner::sum:
+      return "sum";
+    case Combiner::product:
+      return "product";
+    case Combiner::max:
+      return "max";
+    case Combiner::min:
+      return "min";
   }
   return "none";
 }
@@ -37,8 +42,9 @@ std::string name_list(const std::vector<int>& ids, const std::vector<std::string
 
 // The type a constant's bytes are read as: that of the first tensor it belongs to.
 const Tensor* owner_of(const Graph& g, size_t constant) {
-  const auto found = std::find_if(g.tensors.begin(), g.tensors.end(),
-                                  [&](const Tensor& t) { return t.constant == static_cast<int>(constant); });
+  const auto found = std::find_if(g.tensors.begin(), g.tensors.end(), [&](const Tensor& t) {
+    return t.constant == static_cast<int>(constant);
+  });
   return found == g.tensors.end() ? nullptr : &*found;
 }
 
@@ -50,7 +56,8 @@ std::string values_of(DType dtype, const std::vector<std::byte>& bytes) {
     const double value = load_element(dtype, bytes.data() + i);
     if (!std::isfinite(value)) return "";
     text += i ? ", " : "";
-    text += is_integer(dtype) ? fmt::format("{}", load_integer(dtype, bytes.data() + i)) : print_number(value);
+    text += is_integer(dtype) ? fmt::format("{}", load_integer(dtype, bytes.data() + i))
+                              : print_number(value);
   }
   return text;
 }
@@ -59,8 +66,11 @@ std::string spell_constant(const Graph& g, size_t i) {
   const std::vector<std::byte>& bytes = g.constants[i].bytes;
   if (bytes.empty()) return "{bytes: 0}";
   if (const Tensor* t = owner_of(g, i); t && elements(*t) <= kMostInlined) {
-    const bool fits = bytes.size() == static_cast<size_t>(elements(*t)) * static_cast<size_t>(bytes_of(t->dtype));
-    if (const std::string values = fits && t->dtype != DType::boolean ? values_of(t->dtype, bytes) : ""; !values.empty())
+    const bool fits =
+        bytes.size() == static_cast<size_t>(elements(*t)) * static_cast<size_t>(bytes_of(t->dtype));
+    if (const std::string values =
+            fits && t->dtype != DType::boolean ? values_of(t->dtype, bytes) : "";
+        !values.empty())
       return fmt::format("{{{}: [{}]}}", ir::name_of(t->dtype), values);
   }
   const char* data = reinterpret_cast<const char*>(bytes.data());
@@ -78,15 +88,17 @@ std::string spell_node(const Graph& g, const Node& n, const std::vector<std::str
   const std::vector<std::string> axes = axis_names(n);
   const BodyNames names{axes, tensors};
   std::string extents, reads;
-  for (const Axis& axis : n.axes) extents += fmt::format("{}{}: {}", extents.empty() ? "" : ", ", quote(axis.name), axis.extent);
+  for (const Axis& axis : n.axes)
+    extents += fmt::format("{}{}: {}", extents.empty() ? "" : ", ", quote(axis.name), axis.extent);
   const bool follow = reads_follow_body(n);
   for (const Read& r : n.reads)
     if (!follow) reads += (reads.empty() ? "" : ", ") + quote(spell_read(r, names));
   const std::string body = spell_body(n.body, axes, [&](int i) {
-    return follow ? spell_read(n.reads[static_cast<size_t>(i)], names, n.reads) : fmt::format("${}", i);
+    return follow ? spell_read(n.reads[static_cast<size_t>(i)], names, n.reads)
+                  : fmt::format("${}", i);
   });
-  std::string text = fmt::format("{{name: {}, op: {}, out: {}, axes: {{{}}}", quote(n.name), quote(n.op),
-                                 quote(spell_out(g, n, axes)), extents);
+  std::string text = fmt::format("{{name: {}, op: {}, out: {}, axes: {{{}}}", quote(n.name),
+                                 quote(n.op), quote(spell_out(g, n, axes)), extents);
   if (n.combine != Combiner::none) text += fmt::format(", combine: {}", name_of(n.combine));
   if (!follow) text += fmt::format(", reads: [{}]", reads);
   return text + fmt::format(", body: {}}}", quote(body));
@@ -119,29 +131,36 @@ std::string print_graph_fields(const Graph& g, int indent) {
   text += pad + (g.tensors.empty() ? "tensors: {}\n" : "tensors:\n");
   for (const Tensor& t : g.tensors) {
     const std::string type = spell_type(t.dtype, t.shape);
-    text += fmt::format("{}  {}: {}\n", pad, quote(t.name),
-                        t.constant < 0 ? type : fmt::format("{{type: {}, constant: {}}}", type, t.constant));
+    text += fmt::format(
+        "{}  {}: {}\n", pad, quote(t.name),
+        t.constant < 0 ? type : fmt::format("{{type: {}, constant: {}}}", type, t.constant));
   }
-  text += fmt::format("{}inputs: {}\n{}outputs: {}\n", pad, name_list(g.inputs, names), pad, name_list(g.outputs, names));
+  text += fmt::format("{}inputs: {}\n{}outputs: {}\n", pad, name_list(g.inputs, names), pad,
+                      name_list(g.outputs, names));
   if (!g.constants.empty()) text += pad + "constants:\n";
-  for (size_t i = 0; i < g.constants.size(); ++i) text += fmt::format("{}  - {}\n", pad, spell_constant(g, i));
+  for (size_t i = 0; i < g.constants.size(); ++i)
+    text += fmt::format("{}  - {}\n", pad, spell_constant(g, i));
   text += pad + (g.nodes.empty() ? "nodes: []\n" : "nodes:\n");
   for (const Node& n : g.nodes) text += fmt::format("{}  - {}\n", pad, spell_node(g, n, names));
   return text;
 }
 
-std::string print_graph(const Graph& g) { return "schema: assay/graph/1\n" + print_graph_fields(g, 0); }
+std::string print_graph(const Graph& g) {
+  return "schema: assay/graph/1\n" + print_graph_fields(g, 0);
+}
 
 std::string print_node(const Graph& g, const Node& n) {
   const std::vector<std::string> axes = axis_names(n), tensors = tensor_names(g);
   const size_t rank = static_cast<size_t>(spatial_count(g, n));
   std::string text = spell_out(g, n, axes) + " = ";
   if (n.combine != Combiner::none)
-    text += fmt::format("{}({}) ", name_of(n.combine),
-                        fmt::join(axes.begin() + static_cast<std::ptrdiff_t>(std::min(rank, axes.size())), axes.end(), ", "));
+    text += fmt::format(
+        "{}({}) ", name_of(n.combine),
+        fmt::join(axes.begin() + static_cast<std::ptrdiff_t>(std::min(rank, axes.size())),
+                  axes.end(), ", "));
   return text + spell_body(n.body, axes, [&](int i) {
-    return spell_read(n.reads[static_cast<size_t>(i)], {axes, tensors}, n.reads);
-  });
+           return spell_read(n.reads[static_cast<size_t>(i)], {axes, tensors}, n.reads);
+         });
 }
 
 }  // namespace assay::ir

@@ -12,7 +12,9 @@ std::string name_of(int var, std::span<const std::string> names) {
   return i < names.size() ? spell_name(names[i]) : fmt::format("'#{}'", var);
 }
 
-bool is_single_term(const Index& a) { return a.offset == 0 && a.terms.size() == 1 && a.terms[0].coeff == 1; }
+bool is_single_term(const Index& a) {
+  return a.offset == 0 && a.terms.size() == 1 && a.terms[0].coeff == 1;
+}
 
 bool divides(const Term& t) { return t.div != 1 || t.mod != 0; }
 
@@ -22,7 +24,8 @@ std::string spell_base(const Term& t, std::span<const std::string> names) {
   const std::string inner = spell_index(t.of[0], names);
   // The parser drops one pair around a lone term, unless a pair stands inside it already.
   const Index& of = t.of[0];
-  const bool dropped = !divides(t) && is_single_term(of) && (of.terms[0].var >= 0 || divides(of.terms[0]));
+  const bool dropped =
+      !divides(t) && is_single_term(of) && (of.terms[0].var >= 0 || divides(of.terms[0]));
   return dropped ? "((" + inner + "))" : "(" + inner + ")";
 }
 
@@ -32,7 +35,8 @@ std::string spell_term(const Term& t, std::span<const std::string> names) {
   if (t.div != 1) text += fmt::format("/{}", t.div);
   if (t.mod != 0) text += fmt::format("%{}", t.mod);
   if (t.coeff == 1 || t.coeff == -1) return text;
-  const uint64_t magnitude = t.coeff < 0 ? -static_cast<uint64_t>(t.coeff) : static_cast<uint64_t>(t.coeff);
+  const uint64_t magnitude =
+      t.coeff < 0 ? -static_cast<uint64_t>(t.coeff) : static_cast<uint64_t>(t.coeff);
   return fmt::format(fmt::runtime(divides(t) ? "{}*({})" : "{}*{}"), magnitude, text);
 }
 
@@ -66,7 +70,9 @@ class Parser {
   }
 
  private:
-  [[noreturn]] void too_large(size_t at) const { s_.fail_at(at, "the numbers of this index are too large"); }
+  [[noreturn]] void too_large(size_t at) const {
+    s_.fail_at(at, "the numbers of this index are too large");
+  }
 
   Index nested(Index of) {
     if (++nestings_ > kMaxNestings) s_.fail("the index is too large");
@@ -97,10 +103,14 @@ class Parser {
     while (true) {
       s_.peek();
       const size_t at = s_.at();
-      if (s_.accept('*')) left = times(std::move(left), factor(), at);
-      else if (s_.accept('/')) left = {over(std::move(left), positive(at))};
-      else if (s_.accept('%')) left = {remainder(std::move(left), positive(at))};
-      else return left;
+      if (s_.accept('*'))
+        left = times(std::move(left), factor(), at);
+      else if (s_.accept('/'))
+        left = {over(std::move(left), positive(at))};
+      else if (s_.accept('%'))
+        left = {remainder(std::move(left), positive(at))};
+      else
+        return left;
     }
   }
 
@@ -115,7 +125,7 @@ class Parser {
     if (!x.terms.empty() && !y.terms.empty())
       s_.fail_at(at, "two axes are multiplied", "an index is a sum of axes with constant factors");
     return {x.terms.empty() ? scaled(keep_whole(std::move(y)), x.offset)
-                              : scaled(keep_whole(std::move(x)), y.offset)};
+                            : scaled(keep_whole(std::move(x)), y.offset)};
   }
 
   // A sum under a factor stays one nested term.
@@ -172,8 +182,10 @@ std::string spell_index(const Index& a, std::span<const std::string> names) {
   std::string text;
   for (const Term& t : a.terms) {
     const bool first = text.empty();
-    if (first) text = t.coeff < 0 ? "-" : "";
-    else text += t.coeff < 0 ? " - " : " + ";
+    if (first)
+      text = t.coeff < 0 ? "-" : "";
+    else
+      text += t.coeff < 0 ? " - " : " + ";
     const std::string term = spell_term(t, names);
     text += first && t.coeff == -1 && divides(t) ? "(" + term + ")" : term;
   }

@@ -2,9 +2,9 @@
 // floor division.
 //
 // Post-condition: parse(spell(a)) == a, structure included, for every index whose terms have div >=
-// 1 and mod >= 0. A term prints as `coeff*base/div%mod`, in parentheses behind a coefficient when it
-// divides; one pair of parentheses around a single plain term is dropped by the parser, so a nested
-// index that holds just that has two.
+// 1 and mod >= 0. A term prints as `coeff*base/div%mod`, in parentheses behind a coefficient when
+// it divides; one pair of parentheses around a single plain term is dropped by the parser, so a
+// nested index that holds just that has two.
 #pragma once
 
 #include <span>

@@ -15,7 +15,8 @@ int64_t bounded(Scanner& s, int64_t low, int64_t high, const char* what) {
   s.peek();
   const size_t at = s.at();
   const int64_t value = s.integer();
-  if (value < low || value > high) s.fail_at(at, fmt::format("{} is {}, expected {} to {}", what, value, low, high));
+  if (value < low || value > high)
+    s.fail_at(at, fmt::format("{} is {}, expected {} to {}", what, value, low, high));
   return value;
 }
 
@@ -83,7 +84,8 @@ Layout parse_layout(Scanner& s) {
 }
 
 std::string layout_fault(const Layout& layout, std::span<const int64_t> shape) {
-  const std::string rank_fault = fmt::format("the layout does not fit a tensor of {} dimensions", shape.size());
+  const std::string rank_fault =
+      fmt::format("the layout does not fit a tensor of {} dimensions", shape.size());
   if (!layout.pad.empty() && layout.pad.size() != shape.size()) return rank_fault;
   std::vector<bool> placed(shape.size(), false);
   int64_t storage = 1;

@@ -8,18 +8,18 @@
 #include <string>
 #include <string_view>
 
-#include "support/result.h"
 #include "ir/layout.h"
 #include "ir/text_scanner.h"
+#include "support/result.h"
 
 namespace assay::ir {
 
-Layout parse_layout(Scanner& scanner);                 // throws TextFault
+Layout parse_layout(Scanner& scanner);  // throws TextFault
 
-// What keeps a layout from being one of a tensor of `shape`: a logical dimension that does not exist
-// or is not placed, or more storage than kMaxElements. Empty: nothing.
+// What keeps a layout from being one of a tensor of `shape`: a logical dimension that does not
+// exist or is not placed, or more storage than kMaxElements. Empty: nothing.
 std::string layout_fault(const Layout& layout, std::span<const int64_t> shape);
 
-Result<Layout> parse_layout(std::string_view text);    // `col` of an error: 1-based within the text
+Result<Layout> parse_layout(std::string_view text);  // `col` of an error: 1-based within the text
 
 }  // namespace assay::ir

@@ -7,7 +7,8 @@
 //   arena_bytes: 1234
 //   weights_bytes: 5678
 //   tensors:
-//     - {name: data, type: f32 1x3x224x224, kind: input, layout: "[0, 1, 2, 3]", offset: 0, bytes: 602112}
+//     - {name: data, type: f32 1x3x224x224, kind: input, layout: "[0, 1, 2, 3]", offset: 0, bytes:
+//     602112}
 //   programs:
 //     - name: conv ...                            # text_program.h
 //   steps:
@@ -16,12 +17,12 @@
 
 #include <array>
 
-#include "support/hash.h"
 #include "ir/limits.h"
 #include "ir/plan.h"
 #include "ir/text_graph.h"
 #include "ir/text_layout.h"
 #include "ir/text_program.h"
+#include "support/hash.h"
 
 namespace assay::ir {
 namespace {
@@ -32,16 +33,18 @@ constexpr std::array<std::string_view, 4> kKinds = {"input", "output", "constant
 constexpr int64_t kMaxBytes = int64_t{1} << 60;
 
 std::string spell_tensor(const PlanTensor& t) {
-  return fmt::format("{{name: {}, type: {}, kind: {}, layout: {}, offset: {}, bytes: {}{}}}", quote(t.name),
-                     spell_type(t.dtype, t.shape), kKinds[static_cast<size_t>(t.kind)], quote(print(t.layout)), t.offset,
-                     t.bytes, t.zeroed ? ", zeroed: true" : "");
+  return fmt::format("{{name: {}, type: {}, kind: {}, layout: {}, offset: {}, bytes: {}{}}}",
+                     quote(t.name), spell_type(t.dtype, t.shape),
+                     kKinds[static_cast<size_t>(t.kind)], quote(print(t.layout)), t.offset, t.bytes,
+                     t.zeroed ? ", zeroed: true" : "");
 }
 
 std::string spell_step(const Step& s) {
   std::string queues;
-  for (const Queue& q : s.queues) queues += fmt::format("{}[{}, {}, {}]", queues.empty() ? "" : ", ", q.unit, q.begin, q.end);
-  return fmt::format("{{name: {}, program: {}, arguments: [{}], queues: [{}]}}", quote(s.name), s.program,
-                     fmt::join(s.arguments, ", "), queues);
+  for (const Queue& q : s.queues)
+    queues += fmt::format("{}[{}, {}, {}]", queues.empty() ? "" : ", ", q.unit, q.begin, q.end);
+  return fmt::format("{{name: {}, program: {}, arguments: [{}], queues: [{}]}}", quote(s.name),
+                     s.program, fmt::join(s.arguments, ", "), queues);
 }
 
 class PlanReader {
@@ -50,14 +53,16 @@ class PlanReader {
 
   Plan read(const yaml::Node& node) {
     if (!r_.is_map(node, "a plan",
-                   {"schema", "name", "units", "arena_bytes", "weights_bytes", "tensors", "programs", "steps"}))
+                   {"schema", "name", "units", "arena_bytes", "weights_bytes", "tensors",
+                    "programs", "steps"}))
       return {};
     p_.name = r_.text_or(node, "name", "plan");
     p_.units = static_cast<int>(r_.integer_or(node, "units", 1, 1 << 20, 1));
     p_.arena_bytes = r_.integer_or(node, "arena_bytes", 0, kMaxBytes, 0);
     p_.weights_bytes = r_.integer_or(node, "weights_bytes", 0, kMaxBytes, 0);
     for (const yaml::Node& t : items(node, "tensors")) read_tensor(t);
-    for (const yaml::Node& p : items(node, "programs")) p_.programs.push_back(read_program(r_, p, false));
+    for (const yaml::Node& p : items(node, "programs"))
+      p_.programs.push_back(read_program(r_, p, false));
     for (const yaml::Node& s : items(node, "steps")) read_step(s);
     if (r_.ok())
       for (const Diag& d : verify(p_)) r_.fault(node, d.message, d.hint);
@@ -72,7 +77,9 @@ class PlanReader {
   }
 
   void read_tensor(const yaml::Node& node) {
-    if (!r_.is_map(node, "a tensor", {"name", "type", "kind", "layout", "offset", "bytes", "zeroed"})) return;
+    if (!r_.is_map(node, "a tensor",
+                   {"name", "type", "kind", "layout", "offset", "bytes", "zeroed"}))
+      return;
     PlanTensor t;
     for (std::string_view key : {"name", "offset", "bytes"}) r_.need(node, key);
     t.name = r_.text_or(node, "name", "");
@@ -80,7 +87,8 @@ class PlanReader {
     if (const yaml::Node* kind = r_.need(node, "kind")) t.kind = read_kind(*kind);
     if (const yaml::Node* layout = r_.need(node, "layout"))
       if (auto parsed = r_.expression(*layout, [](Scanner& s) { return parse_layout(s); })) {
-        if (const std::string fault = layout_fault(*parsed, t.shape); !fault.empty()) r_.fault(*layout, fault);
+        if (const std::string fault = layout_fault(*parsed, t.shape); !fault.empty())
+          r_.fault(*layout, fault);
         t.layout = std::move(*parsed);
       }
     t.offset = r_.integer_or(node, "offset", 0, kMaxBytes, 0);
@@ -91,7 +99,8 @@ class PlanReader {
 
   TensorKind read_kind(const yaml::Node& node) {
     for (size_t i = 0; i < kKinds.size(); ++i)
-      if (node.kind == yaml::Node::Kind::scalar && node.scalar == kKinds[i]) return static_cast<TensorKind>(i);
+      if (node.kind == yaml::Node::Kind::scalar && node.scalar == kKinds[i])
+        return static_cast<TensorKind>(i);
     r_.fault(node, "unknown kind", fmt::format("one of {}", fmt::join(kKinds, ", ")));
     return TensorKind::temporary;
   }
@@ -100,8 +109,10 @@ class PlanReader {
     if (!r_.is_map(node, "a step", {"name", "program", "arguments", "queues"})) return;
     Step s;
     s.name = r_.text_or(node, "name", "");
-    const int64_t programs = static_cast<int64_t>(p_.programs.size()), tensors = static_cast<int64_t>(p_.tensors.size());
-    if (r_.need(node, "program")) s.program = static_cast<int>(r_.integer_or(node, "program", 0, programs - 1, -1));
+    const int64_t programs = static_cast<int64_t>(p_.programs.size()),
+                  tensors = static_cast<int64_t>(p_.tensors.size());
+    if (r_.need(node, "program"))
+      s.program = static_cast<int>(r_.integer_or(node, "program", 0, programs - 1, -1));
     for (const yaml::Node& a : items(node, "arguments"))
       s.arguments.push_back(static_cast<int>(r_.integer(a, 0, tensors - 1).value_or(0)));
     for (const yaml::Node& q : items(node, "queues")) s.queues.push_back(read_queue(q));
@@ -113,7 +124,9 @@ class PlanReader {
       r_.fault(node, "a queue is [unit, begin, end]");
       return {};
     }
-    const auto at = [&](size_t i, int64_t high) { return r_.integer(node.items[i], 0, high).value_or(0); };
+    const auto at = [&](size_t i, int64_t high) {
+      return r_.integer(node.items[i], 0, high).value_or(0);
+    };
     return {static_cast<int>(at(0, p_.units - 1)), at(1, kMaxElements), at(2, kMaxElements)};
   }
 
@@ -124,8 +137,9 @@ class PlanReader {
 }  // namespace
 
 std::string print_plan(const Plan& p) {
-  std::string text = fmt::format("schema: assay/plan/1\nname: {}\nunits: {}\narena_bytes: {}\nweights_bytes: {}\n",
-                                 quote(p.name), p.units, p.arena_bytes, p.weights_bytes);
+  std::string text =
+      fmt::format("schema: assay/plan/1\nname: {}\nunits: {}\narena_bytes: {}\nweights_bytes: {}\n",
+                  quote(p.name), p.units, p.arena_bytes, p.weights_bytes);
   text += p.tensors.empty() ? "tensors: []\n" : "tensors:\n";
   for (const PlanTensor& t : p.tensors) text += fmt::format("  - {}\n", spell_tensor(t));
   text += p.programs.empty() ? "programs: []\n" : "programs:\n";

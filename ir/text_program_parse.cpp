@@ -37,7 +37,8 @@ class ProgramReader {  // invariant: axes_ and tensors_ name what p_.graph has
   }
 
  private:
-  std::optional<int> id(const yaml::Node& node, std::string_view what, const std::vector<std::string>& names) {
+  std::optional<int> id(const yaml::Node& node, std::string_view what,
+                        const std::vector<std::string>& names) {
     const std::optional<std::string> name = r_.text(node);
     if (!name) return std::nullopt;
     try {
@@ -48,7 +49,8 @@ class ProgramReader {  // invariant: axes_ and tensors_ name what p_.graph has
     }
   }
 
-  std::optional<int> key_id(const yaml::Entry& e, std::string_view what, const std::vector<std::string>& names) {
+  std::optional<int> key_id(const yaml::Entry& e, std::string_view what,
+                            const std::vector<std::string>& names) {
     yaml::Node key;
     key.scalar = e.key;
     key.line = e.line;
@@ -70,12 +72,15 @@ class ProgramReader {  // invariant: axes_ and tensors_ name what p_.graph has
     if (!edges) return;
     const int64_t last = static_cast<int64_t>(p_.graph.nodes.size()) - 1;
     for (const yaml::Node& e : edges->items)
-      if (r_.is_map(e, "an edge", {"from", "to", "level"}) && r_.need(e, "from") && r_.need(e, "to"))
-        p_.edges.push_back({small(e, "from", 0, last, 0), small(e, "to", 0, last, 0), r_.text_or(e, "level", "registers")});
+      if (r_.is_map(e, "an edge", {"from", "to", "level"}) && r_.need(e, "from") &&
+          r_.need(e, "to"))
+        p_.edges.push_back({small(e, "from", 0, last, 0), small(e, "to", 0, last, 0),
+                            r_.text_or(e, "level", "registers")});
   }
 
   void read_layouts(const yaml::Node& node) {
-    for (const Tensor& t : p_.graph.tensors) p_.layouts.push_back(row_major(static_cast<int>(t.shape.size())));
+    for (const Tensor& t : p_.graph.tensors)
+      p_.layouts.push_back(row_major(static_cast<int>(t.shape.size())));
     const yaml::Node* layouts = node.find("layouts");
     if (!layouts || !r_.is_map(*layouts, "layouts")) return;
     for (const yaml::Entry& e : layouts->entries) {
@@ -88,7 +93,8 @@ class ProgramReader {  // invariant: axes_ and tensors_ name what p_.graph has
   }
 
   void check_layout(const yaml::Node& at, const Layout& layout, int tensor) {
-    const std::string fault = layout_fault(layout, p_.graph.tensors[static_cast<size_t>(tensor)].shape);
+    const std::string fault =
+        layout_fault(layout, p_.graph.tensors[static_cast<size_t>(tensor)].shape);
     if (!fault.empty()) r_.fault(at, fault);
   }
 
@@ -102,7 +108,8 @@ class ProgramReader {  // invariant: axes_ and tensors_ name what p_.graph has
       tile.extent = enclosing;
       if (!r_.is_map(t, "a tile", {"memory", "extent", "order"})) continue;
       if (r_.need(t, "memory")) tile.memory = r_.text_or(t, "memory", "");
-      if (const yaml::Node* extent = t.find("extent")) read_per_axis(*extent, kMaxExtent, tile.extent);
+      if (const yaml::Node* extent = t.find("extent"))
+        read_per_axis(*extent, kMaxExtent, tile.extent);
       if (const yaml::Node* order = list(t, "order"))
         for (const yaml::Node& axis : order->items)
           if (const std::optional<int> a = id(axis, "axis", axes_)) tile.order.push_back(*a);
@@ -116,7 +123,8 @@ class ProgramReader {  // invariant: axes_ and tensors_ name what p_.graph has
     if (!r_.is_map(node, "values per axis")) return;
     for (const yaml::Entry& e : node.entries)
       if (const std::optional<int> axis = key_id(e, "axis", axes_))
-        if (const std::optional<int64_t> value = r_.integer(e.value, 1, high)) values[static_cast<size_t>(*axis)] = static_cast<T>(*value);
+        if (const std::optional<int64_t> value = r_.integer(e.value, 1, high))
+          values[static_cast<size_t>(*axis)] = static_cast<T>(*value);
   }
 
   void read_staging(const yaml::Node& node) {
@@ -128,18 +136,23 @@ class ProgramReader {  // invariant: axes_ and tensors_ name what p_.graph has
       if (!layout || !r_.need(s, "read") || !r_.need(s, "level")) continue;
       auto parsed = r_.expression(*layout, [](Scanner& scanner) { return parse_layout(scanner); });
       Staging staged;
-      staged.read = small(s, "read", 0, static_cast<int64_t>(p_.graph.nodes[0].reads.size()) - 1, 0);
-      staged.level = small(s, "level", 0, std::max<int64_t>(0, static_cast<int64_t>(p_.tiles.size()) - 1), 0);
+      staged.read =
+          small(s, "read", 0, static_cast<int64_t>(p_.graph.nodes[0].reads.size()) - 1, 0);
+      staged.level =
+          small(s, "level", 0, std::max<int64_t>(0, static_cast<int64_t>(p_.tiles.size()) - 1), 0);
       const std::vector<Read>& reads = p_.graph.nodes[0].reads;
-      if (parsed && !reads.empty()) check_layout(*layout, *parsed, reads[static_cast<size_t>(staged.read)].tensor);
+      if (parsed && !reads.empty())
+        check_layout(*layout, *parsed, reads[static_cast<size_t>(staged.read)].tensor);
       if (parsed) staged.layout = std::move(*parsed);
       p_.staging.push_back(std::move(staged));
     }
   }
 
   void read_switches(const yaml::Node& node) {
-    if (const yaml::Node* vector = node.find("vector"); vector && r_.is_map(*vector, "vector", {"axis", "width"})) {
-      if (const yaml::Node* axis = vector->find("axis")) p_.vector_axis = id(*axis, "axis", axes_).value_or(-1);
+    if (const yaml::Node* vector = node.find("vector");
+        vector && r_.is_map(*vector, "vector", {"axis", "width"})) {
+      if (const yaml::Node* axis = vector->find("axis"))
+        p_.vector_axis = id(*axis, "axis", axes_).value_or(-1);
       p_.vector_width = small(*vector, "width", 1, kMaxSwitch, 1);
     }
     p_.prefetch = small(node, "prefetch", 0, kMaxSwitch, 0);
@@ -162,8 +175,8 @@ class ProgramReader {  // invariant: axes_ and tensors_ name what p_.graph has
 Program read_program(TextReader& reader, const yaml::Node& node, bool is_document) {
   const std::string_view schema = is_document ? "schema" : "name";
   if (!reader.is_map(node, "a program",
-                     {"name", "graph", "edges", "layouts", "tiles", "vector", "staging", "prefetch", "pipeline_stages",
-                      "split_k", "workers", "instruction", schema}))
+                     {"name", "graph", "edges", "layouts", "tiles", "vector", "staging", "prefetch",
+                      "pipeline_stages", "split_k", "workers", "instruction", schema}))
     return {};
   return ProgramReader(reader).read(node);
 }

@@ -1,16 +1,18 @@
 #include <fmt/format.h>
 
-#include "support/hash.h"
-#include "support/yaml.h"
 #include "ir/text_graph.h"
 #include "ir/text_program.h"
+#include "support/hash.h"
+#include "support/yaml.h"
 
 namespace assay::ir {
 namespace {
 
 using yaml::quote;
 
-std::string join(const std::vector<std::string>& parts) { return fmt::format("{}", fmt::join(parts, ", ")); }
+std::string join(const std::vector<std::string>& parts) {
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
 
 std::string named(const std::vector<std::string>& names, size_t i) {
   return i < names.size() ? quote(names[i]) : fmt::format("\"#{}\"", i);
@@ -19,36 +21,44 @@ std::string named(const std::vector<std::string>& names, size_t i) {
 template <class T>
 std::string per_axis(const std::vector<T>& values, const std::vector<std::string>& axes) {
   std::vector<std::string> parts;
-  for (size_t i = 0; i < values.size(); ++i) parts.push_back(fmt::format("{}: {}", named(axes, i), values[i]));
+  for (size_t i = 0; i < values.size(); ++i)
+    parts.push_back(fmt::format("{}: {}", named(axes, i), values[i]));
   return "{" + join(parts) + "}";
 }
 
 std::string spell_tile(const TileLevel& tile, const std::vector<std::string>& axes) {
   std::vector<std::string> order;
   for (int axis : tile.order) order.push_back(named(axes, static_cast<size_t>(axis)));
-  return fmt::format("{{memory: {}, extent: {}, order: [{}]}}", quote(tile.memory), per_axis(tile.extent, axes), join(order));
+  return fmt::format("{{memory: {}, extent: {}, order: [{}]}}", quote(tile.memory),
+                     per_axis(tile.extent, axes), join(order));
 }
 
 std::string spell_edges(const Program& p) {
   std::vector<std::string> parts;
-  for (const InnerEdge& e : p.edges) parts.push_back(fmt::format("{{from: {}, to: {}, level: {}}}", e.producer, e.consumer, quote(e.level)));
+  for (const InnerEdge& e : p.edges)
+    parts.push_back(
+        fmt::format("{{from: {}, to: {}, level: {}}}", e.producer, e.consumer, quote(e.level)));
   return join(parts);
 }
 
 std::string spell_staging(const Program& p) {
   std::vector<std::string> parts;
   for (const Staging& s : p.staging)
-    parts.push_back(fmt::format("{{read: {}, level: {}, layout: {}}}", s.read, s.level, quote(print(s.layout))));
+    parts.push_back(fmt::format("{{read: {}, level: {}, layout: {}}}", s.read, s.level,
+                                quote(print(s.layout))));
   return join(parts);
 }
 
 std::string spell_vector(const Program& p, const std::vector<std::string>& axes) {
   const std::string width = fmt::format("width: {}", p.vector_width);
-  return p.vector_axis < 0 ? width : fmt::format("axis: {}, {}", named(axes, static_cast<size_t>(p.vector_axis)), width);
+  return p.vector_axis < 0
+             ? width
+             : fmt::format("axis: {}, {}", named(axes, static_cast<size_t>(p.vector_axis)), width);
 }
 
 // Fields that are left out at their defaults.
-std::string spell_switches(const Program& p, const std::string& pad, const std::vector<std::string>& axes) {
+std::string spell_switches(const Program& p, const std::string& pad,
+                           const std::vector<std::string>& axes) {
   std::string text;
   const auto line = [&](bool shown, std::string_view key, const std::string& value) {
     if (shown) text += fmt::format("{}{}: {}\n", pad, key, value);
@@ -67,19 +77,25 @@ std::string spell_switches(const Program& p, const std::string& pad, const std::
 
 std::string print_program_fields(const Program& p, int indent) {
   const std::string pad(static_cast<size_t>(indent), ' ');
-  const std::vector<std::string> axes = p.graph.nodes.empty() ? std::vector<std::string>{} : axis_names(p.graph.nodes[0]);
+  const std::vector<std::string> axes =
+      p.graph.nodes.empty() ? std::vector<std::string>{} : axis_names(p.graph.nodes[0]);
   const std::vector<std::string> tensors = tensor_names(p.graph);
-  std::string text = fmt::format("{}name: {}\n{}graph:\n", pad, quote(p.name), pad) + print_graph_fields(p.graph, indent + 2);
+  std::string text = fmt::format("{}name: {}\n{}graph:\n", pad, quote(p.name), pad) +
+                     print_graph_fields(p.graph, indent + 2);
   if (!p.edges.empty()) text += fmt::format("{}edges: [{}]\n", pad, spell_edges(p));
   std::vector<std::string> layouts;
-  for (size_t i = 0; i < p.layouts.size(); ++i) layouts.push_back(fmt::format("{}: {}", named(tensors, i), quote(print(p.layouts[i]))));
+  for (size_t i = 0; i < p.layouts.size(); ++i)
+    layouts.push_back(fmt::format("{}: {}", named(tensors, i), quote(print(p.layouts[i]))));
   text += fmt::format("{}layouts: {{{}}}\n", pad, join(layouts));
   text += pad + (p.tiles.empty() ? "tiles: []\n" : "tiles:\n");
-  for (const TileLevel& tile : p.tiles) text += fmt::format("{}  - {}\n", pad, spell_tile(tile, axes));
+  for (const TileLevel& tile : p.tiles)
+    text += fmt::format("{}  - {}\n", pad, spell_tile(tile, axes));
   return text + spell_switches(p, pad, axes);
 }
 
-std::string print_program(const Program& p) { return "schema: assay/program/1\n" + print_program_fields(p, 0); }
+std::string print_program(const Program& p) {
+  return "schema: assay/program/1\n" + print_program_fields(p, 0);
+}
 
 std::string hash_of(const Program& p) { return hash_hex(print_program(p)); }
 

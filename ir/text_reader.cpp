@@ -18,7 +18,8 @@ constexpr size_t kMostFaults = 200;
 }  // namespace
 
 void TextReader::fault(const Node& at, std::string message, std::string hint) {
-  if (diags_.size() < kMostFaults) diags_.push_back(yaml::error_at(doc_, at, std::move(message), std::move(hint)));
+  if (diags_.size() < kMostFaults)
+    diags_.push_back(yaml::error_at(doc_, at, std::move(message), std::move(hint)));
 }
 
 // Exact for scalars on one line without escapes; else the scalar's own place.
@@ -35,7 +36,8 @@ bool TextReader::is_map(const Node& node, std::string_view what) {
   return false;
 }
 
-bool TextReader::is_map(const Node& node, std::string_view what, std::initializer_list<std::string_view> known) {
+bool TextReader::is_map(const Node& node, std::string_view what,
+                        std::initializer_list<std::string_view> known) {
   if (!is_map(node, what)) return false;
   for (const yaml::Entry& e : node.entries) {
     if (std::find(known.begin(), known.end(), e.key) != known.end()) continue;
@@ -44,7 +46,8 @@ bool TextReader::is_map(const Node& node, std::string_view what, std::initialize
     const std::string hint = near.empty() ? fmt::format("known keys: {}", fmt::join(names, ", "))
                                           : fmt::format("did you mean {}?", near);
     if (diags_.size() < kMostFaults)
-      diags_.push_back(yaml::error_at(doc_, e.line, e.col, fmt::format("unknown key {} in {}", e.key, what), hint));
+      diags_.push_back(yaml::error_at(doc_, e.line, e.col,
+                                      fmt::format("unknown key {} in {}", e.key, what), hint));
   }
   return true;
 }
@@ -95,7 +98,8 @@ std::string TextReader::text_or(const Node& map, std::string_view key, std::stri
   return node ? text(*node).value_or(otherwise) : otherwise;
 }
 
-int64_t TextReader::integer_or(const Node& map, std::string_view key, int64_t low, int64_t high, int64_t otherwise) {
+int64_t TextReader::integer_or(const Node& map, std::string_view key, int64_t low, int64_t high,
+                               int64_t otherwise) {
   const Node* node = map.find(key);
   return node ? integer(*node, low, high).value_or(otherwise) : otherwise;
 }

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "support/yaml.h"
 #include "ir/text_scanner.h"
+#include "support/yaml.h"
 
 namespace assay::ir {
 
@@ -24,7 +24,8 @@ class TextReader {  // invariant: diags() holds errors only
   void fault(const yaml::Node& scalar, const TextFault& fault);  // at a place inside the scalar
 
   // Whether `node` is a map; its keys must be among `known`.
-  bool is_map(const yaml::Node& node, std::string_view what, std::initializer_list<std::string_view> known);
+  bool is_map(const yaml::Node& node, std::string_view what,
+              std::initializer_list<std::string_view> known);
   bool is_map(const yaml::Node& node, std::string_view what);
   bool is_list(const yaml::Node& node, std::string_view what);
 
@@ -36,12 +37,14 @@ class TextReader {  // invariant: diags() holds errors only
 
   // Entries of a map; `otherwise` when the key is absent or wrong (the latter reported).
   std::string text_or(const yaml::Node& map, std::string_view key, std::string otherwise);
-  int64_t integer_or(const yaml::Node& map, std::string_view key, int64_t low, int64_t high, int64_t otherwise);
+  int64_t integer_or(const yaml::Node& map, std::string_view key, int64_t low, int64_t high,
+                     int64_t otherwise);
   bool flag_or(const yaml::Node& map, std::string_view key, bool otherwise);
 
   // parse(scanner) over a scalar; nullopt when it faults (reported) or leaves a rest.
   template <class F>
-  auto expression(const yaml::Node& node, F parse) -> std::optional<decltype(parse(std::declval<Scanner&>()))> {
+  auto expression(const yaml::Node& node, F parse)
+      -> std::optional<decltype(parse(std::declval<Scanner&>()))> {
     const std::optional<std::string> string = text(node);
     if (!string) return std::nullopt;
     Scanner scanner(*string);

@@ -18,7 +18,8 @@ bool is_inner(char c) { return is_letter(c) || is_digit(c) || c == '.'; }
 }  // namespace
 
 void Scanner::skip_blanks() {
-  while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t')) ++at_;
+  while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t'))
+    ++at_;
 }
 
 char Scanner::peek() {
@@ -40,7 +41,8 @@ bool Scanner::accept(char c) {
 bool Scanner::accept_word(std::string_view word) {
   skip_blanks();
   const size_t end = at_ + word.size();
-  if (!text_.substr(at_).starts_with(word) || (end < text_.size() && is_inner(text_[end]))) return false;
+  if (!text_.substr(at_).starts_with(word) || (end < text_.size() && is_inner(text_[end])))
+    return false;
   at_ = end;
   return true;
 }
@@ -98,15 +100,18 @@ double Scanner::real() {
   return value;
 }
 
-void Scanner::fail(std::string message, std::string hint) const { fail_at(at_, std::move(message), std::move(hint)); }
+void Scanner::fail(std::string message, std::string hint) const {
+  fail_at(at_, std::move(message), std::move(hint));
+}
 
 void Scanner::fail_at(size_t at, std::string message, std::string hint) const {
   throw TextFault{at, std::move(message), std::move(hint)};
 }
 
 std::string spell_name(std::string_view name) {
-  const bool bare = !name.empty() && is_letter(name[0]) && std::all_of(name.begin(), name.end(), is_inner) &&
-                    name != "inf" && name != "nan";
+  const bool bare = !name.empty() && is_letter(name[0]) &&
+                    std::all_of(name.begin(), name.end(), is_inner) && name != "inf" &&
+                    name != "nan";
   if (bare) return std::string(name);
   std::string quoted = "'";
   for (char c : name) {
@@ -121,7 +126,8 @@ int find_name(const Scanner& scanner, size_t at, std::string_view what, const st
   const auto found = std::find(names.begin(), names.end(), name);
   if (found != names.end()) return static_cast<int>(found - names.begin());
   const std::string near = name.size() > 1 ? nearest(name, names) : "";  // a letter is near to any
-  std::string hint = fmt::format("known here: {}", fmt::join(names.subspan(0, std::min<size_t>(names.size(), 12)), ", "));
+  std::string hint = fmt::format(
+      "known here: {}", fmt::join(names.subspan(0, std::min<size_t>(names.size(), 12)), ", "));
   if (!near.empty()) hint = fmt::format("did you mean {}?", near);
   scanner.fail_at(at, fmt::format("there is no {} {}", what, name), std::move(hint));
 }

@@ -20,25 +20,25 @@ class Scanner {
   explicit Scanner(std::string_view text) : text_(text) {}
 
   size_t at() const { return at_; }
-  bool done();                        // nothing but blanks is left
-  char peek();                        // the next character behind blanks; '\0' at the end
+  bool done();  // nothing but blanks is left
+  char peek();  // the next character behind blanks; '\0' at the end
   bool accept(char c);
   bool accept_word(std::string_view word);  // a whole identifier
   void expect(char c);
   void expect_end();
 
-  bool at_name();                     // an identifier or a quoted name
+  bool at_name();  // an identifier or a quoted name
   bool at_integer();
   std::string name();
-  int64_t integer();                  // digits without a sign
-  double real();                      // digits, point, exponent, without a sign
+  int64_t integer();  // digits without a sign
+  double real();      // digits, point, exponent, without a sign
 
   [[noreturn]] void fail(std::string message, std::string hint = "") const;
   [[noreturn]] void fail_at(size_t at, std::string message, std::string hint = "") const;
 
  private:
   void skip_blanks();
-  std::string found() const;          // what stands here, for messages
+  std::string found() const;  // what stands here, for messages
 
   std::string_view text_;
   size_t at_ = 0;

@@ -1,6 +1,7 @@
 // Copies of staged operands: the region one tile needs, from the tensor's layout into the scratch
-// buffer's own layout, each element once, whichever of a group's waves copies it. Vectors run along the dimension that is contiguous in the source; when it is
-// contiguous in the copy too, whole vectors are stored, else their lanes are scattered.
+// buffer's own layout, each element once, whichever of a group's waves copies it. Vectors run along
+// the dimension that is contiguous in the source; when it is contiguous in the copy too, whole
+// vectors are stored, else their lanes are scattered.
 #include <algorithm>
 #include <optional>
 
@@ -15,31 +16,33 @@ struct Copy {
   Lowering& s;
   const StagedBuffer& staged;
   int tensor = -1;
-  std::vector<int64_t> shape;          // of the tensor
-  std::vector<ir::Index> origin;       // of the region, per dimension
-  int vector_dim = -1;                 // contiguous in the source; -1: scalar copy
-  int dealt_dim = -1;                  // whose elements, or vectors, the waves of a group share out
+  std::vector<int64_t> shape;     // of the tensor
+  std::vector<ir::Index> origin;  // of the region, per dimension
+  int vector_dim = -1;            // contiguous in the source; -1: scalar copy
+  int dealt_dim = -1;             // whose elements, or vectors, the waves of a group share out
 
   const ir::Layout& source_layout() const { return s.p.layouts[static_cast<size_t>(tensor)]; }
 };
 
 // Region origin per dimension: the index at the tile's first position, moved by what negative
 // coefficients subtract inside the tile.
-std::vector<ir::Index> region_origin(const Lowering& s, const StagedBuffer& staged, const Place& place) {
+std::vector<ir::Index> region_origin(const Lowering& s, const StagedBuffer& staged,
+                                     const Place& place) {
   const ir::Read& r = s.anchor.reads[static_cast<size_t>(staged.staging.read)];
   const auto level = static_cast<size_t>(staged.staging.level);
   const std::vector<ir::Range> inside = tile_ranges(s.p, staged.staging.level);
   std::vector<ir::Index> out;
   for (const ir::Index& i : r.index) {
     const int64_t low = ir::range_of(i, inside).low - i.offset;
-    ir::Index at = ir::substitute(i, [&](int a) { return place.level[level][static_cast<size_t>(a)]; });
+    ir::Index at =
+        ir::substitute(i, [&](int a) { return place.level[level][static_cast<size_t>(a)]; });
     out.push_back(ir::simplify(at + low, s.ranges));
   }
   return out;
 }
 
-// `n` positions from `first` on in a loop of their own; or each wave's part of them, where the waves share them out.
-// Returns the loop, and the position it stands at.
+// `n` positions from `first` on in a loop of their own; or each wave's part of them, where the
+// waves share them out. Returns the loop, and the position it stands at.
 std::pair<ir::For, ir::Index> walk(const Copy& c, int dim, const char* name, int64_t n) {
   Lowering& s = c.s;
   const bool dealt = dim == c.dealt_dim;
@@ -55,13 +58,15 @@ std::pair<ir::For, ir::Index> walk(const Copy& c, int dim, const char* name, int
 
 // Ends such a loop before position `end`.
 void clip(const Copy& c, int dim, const ir::Index& end, ir::For& loop) {
-  loop.bounds.push_back(dim == c.dealt_dim ? end + ir::variable(c.s.kernel.wave, -loop.limit) : end);
+  loop.bounds.push_back(dim == c.dealt_dim ? end + ir::variable(c.s.kernel.wave, -loop.limit)
+                                           : end);
 }
 
-// Calls `body` with a position that walks [0, n), but ends before `end` where there is one; block by block where layouts have
-// blocks, so that no place in them is found by dividing.
+// Calls `body` with a position that walks [0, n), but ends before `end` where there is one; block
+// by block where layouts have blocks, so that no place in them is found by dividing.
 template <class Body>
-void emit_walk(const Copy& c, int dim, const char* name, int64_t n, const std::optional<ir::Index>& end, ir::Block& out, const Body& body) {
+void emit_walk(const Copy& c, int dim, const char* name, int64_t n,
+               const std::optional<ir::Index>& end, ir::Block& out, const Body& body) {
   Lowering& s = c.s;
   const int64_t block = dim == c.dealt_dim ? 0 : copy_block(s.p, c.staged.staging, dim);
   if (block == 0) {
@@ -105,14 +110,16 @@ void emit_element(const Copy& c, std::vector<ir::Index> local, int count, ir::Bl
     auto& along = to_index[static_cast<size_t>(c.vector_dim)];
     along = along + ir::variable(s.lane);
   }
-  const ir::Index to = ir::physical_offset(c.staged.staging.layout, c.staged.shape, to_index, s.ranges);
+  const ir::Index to =
+      ir::physical_offset(c.staged.staging.layout, c.staged.shape, to_index, s.ranges);
   const std::optional<LaneAddress> split = split_lane(s, to);
   ir::Store store;
   store.id = c.staged.buffer;
   ASSAY_CHECK(split.has_value());
   store.index = split->base;
   store.stride = c.vector_dim >= 0 ? split->stride : 1;
-  const bool whole = c.vector_dim >= 0 && whole_vectors(c.staged.staging.layout, c.vector_dim, s.width());
+  const bool whole =
+      c.vector_dim >= 0 && whole_vectors(c.staged.staging.layout, c.vector_dim, s.width());
   store.count = whole ? s.width() : count;
   store.value = copied_vector(c, from, count);
   if (c.vector_dim < 0) store.value.lanes = store.value.count = store.count = 1;
@@ -164,7 +171,8 @@ void emit_vector_dim(const Copy& c, const std::vector<ir::Index>& local, ir::Blo
   }
 }
 
-void emit_dims(const Copy& c, size_t next, const std::vector<int>& dims, std::vector<ir::Index> local, ir::Block& out) {
+void emit_dims(const Copy& c, size_t next, const std::vector<int>& dims,
+               std::vector<ir::Index> local, ir::Block& out) {
   Lowering& s = c.s;
   if (next == dims.size()) {
     if (c.vector_dim >= 0)
@@ -180,7 +188,8 @@ void emit_dims(const Copy& c, size_t next, const std::vector<int>& dims, std::ve
     return;
   }
   std::optional<ir::Index> end;
-  if (ir::range_of(c.origin[d], s.ranges).high + region > c.shape[d]) end = ir::constant(c.shape[d]) + c.origin[d] * -1;
+  if (ir::range_of(c.origin[d], s.ranges).high + region > c.shape[d])
+    end = ir::constant(c.shape[d]) + c.origin[d] * -1;
   emit_walk(c, dims[next], "c", region, end, out, [&](const ir::Index& at, ir::Block& inside) {
     std::vector<ir::Index> inner = local;
     inner[d] = at;
@@ -188,7 +197,8 @@ void emit_dims(const Copy& c, size_t next, const std::vector<int>& dims, std::ve
   });
 }
 
-// The outermost dimension with a turn for every wave; else that with the most. -1: there is but one of everything.
+// The outermost dimension with a turn for every wave; else that with the most. -1: there is but one
+// of everything.
 int dealt_dim(const Copy& c, const std::vector<int>& dims) {
   int best = -1;
   int64_t most = 1;
@@ -198,7 +208,8 @@ int dealt_dim(const Copy& c, const std::vector<int>& dims) {
     best = dim;
   };
   for (const int d : dims) consider(d, c.staged.shape[static_cast<size_t>(d)]);
-  if (c.vector_dim >= 0) consider(c.vector_dim, c.staged.shape[static_cast<size_t>(c.vector_dim)] / c.s.width());
+  if (c.vector_dim >= 0)
+    consider(c.vector_dim, c.staged.shape[static_cast<size_t>(c.vector_dim)] / c.s.width());
   return best;
 }
 
@@ -211,7 +222,8 @@ void emit_copy(Lowering& s, const StagedBuffer& staged, const Place& place, ir::
   c.vector_dim = copy_vector_dim(s.p, staged.staging);
   std::vector<int> dims;  // in the source's storage order, each once, the vector dimension last
   for (const ir::PhysicalDim& d : c.source_layout().dims)
-    if (d.dim != c.vector_dim && std::find(dims.begin(), dims.end(), d.dim) == dims.end()) dims.push_back(d.dim);
+    if (d.dim != c.vector_dim && std::find(dims.begin(), dims.end(), d.dim) == dims.end())
+      dims.push_back(d.dim);
   std::vector<ir::Index> local(c.shape.size(), ir::constant(0));
   if (s.kernel.waves > 1) c.dealt_dim = dealt_dim(c, dims);
   if (s.kernel.waves == 1 || c.dealt_dim >= 0) return emit_dims(c, 0, dims, std::move(local), out);

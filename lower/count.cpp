@@ -5,8 +5,8 @@
 #include <set>
 #include <utility>
 
-#include "support/check.h"
 #include "lower/kept.h"
+#include "support/check.h"
 
 namespace assay::lower {
 
@@ -43,20 +43,41 @@ void count_operation(const ir::Value& v, Asked& asked, Counts& out) {
     case V::constant:
     case V::reg:
     case V::lane_index:
-    case V::opaque: break;
-    case V::load: (v.lanes == 1 ? access().splats : access().vector_loads) += 1; break;
-    case V::splat: access().splats += 1; break;
-    case V::gather: access().gathered_lanes += v.count; break;
-    case V::indirect: access().gathered_lanes += v.lanes; break;
+    case V::opaque:
+      break;
+    case V::load:
+      (v.lanes == 1 ? access().splats : access().vector_loads) += 1;
+      break;
+    case V::splat:
+      access().splats += 1;
+      break;
+    case V::gather:
+      access().gathered_lanes += v.count;
+      break;
+    case V::indirect:
+      access().gathered_lanes += v.lanes;
+      break;
     case V::fma:
-    case V::dot: out.fma += 1; break;
+    case V::dot:
+      out.fma += 1;
+      break;
     case V::div:
-    case V::sqrt: out.divide += 1; break;
-    case V::pow: out.math += kPowCost; break;
+    case V::sqrt:
+      out.divide += 1;
+      break;
+    case V::pow:
+      out.math += kPowCost;
+      break;
     case V::exp:
-    case V::log: out.math += 1; break;
-    case V::tanh: out.math += kTanhCost; break;
-    case V::erf: out.math += kErfCost; break;
+    case V::log:
+      out.math += 1;
+      break;
+    case V::tanh:
+      out.math += kTanhCost;
+      break;
+    case V::erf:
+      out.math += kErfCost;
+      break;
     case V::guard:
       if (std::find(asked.begin(), asked.end(), v.conditions) == asked.end()) {
         asked.push_back(v.conditions);
@@ -74,13 +95,16 @@ void count_operation(const ir::Value& v, Asked& asked, Counts& out) {
     case V::ceil:
     case V::less:
     case V::equal:
-    case V::select: out.simple += 1; break;
+    case V::select:
+      out.simple += 1;
+      break;
   }
 }
 
 // Nothing for what is in a register already. A value that an operation takes twice (a square) is
 // computed once: every compiler sees that.
-void count_value(const ir::Value& v, const std::unordered_set<const ir::Value*>& free, Asked& asked, Counts& out) {
+void count_value(const ir::Value& v, const std::unordered_set<const ir::Value*>& free, Asked& asked,
+                 Counts& out) {
   for (auto a = v.args.begin(); a != v.args.end(); ++a)
     if (std::find(v.args.begin(), a, *a) == a) count_value(*a, free, asked, out);
   if (!free.contains(&v)) count_operation(v, asked, out);
@@ -142,7 +166,8 @@ class Counter {
     }
     const bool alike = !deciding_in(k.body).contains(0);
     int64_t& group = values_[0];
-    for (group = 0; group < (alike ? std::min<int64_t>(1, k.groups) : k.groups); ++group) repeat(k.wave, k.waves, k.body, out);
+    for (group = 0; group < (alike ? std::min<int64_t>(1, k.groups) : k.groups); ++group)
+      repeat(k.wave, k.waves, k.body, out);
     if (!alike) return out;
     Counts times = empty();
     add_scaled(times, out, static_cast<double>(k.groups));
@@ -163,7 +188,8 @@ class Counter {
     for (value = 0; value < trips; ++value) add_scaled(out, block(body), 1);
   }
 
-  // What decides inside a block, and the count of a block in which nothing does: the same each time.
+  // What decides inside a block, and the count of a block in which nothing does: the same each
+  // time.
   const std::set<int>& deciding_in(const ir::Block& b) {
     const auto [it, fresh] = deciding_.try_emplace(&b);
     if (fresh) deciding(b, it->second);
@@ -188,10 +214,11 @@ class Counter {
   }
   void visit(const ir::If& i, Counts& out) {
     out.branches += 1;
-    const bool holds = std::all_of(i.conditions.begin(), i.conditions.end(), [&](const ir::Condition& c) {
-      const int64_t v = ir::evaluate(c.index, values_);
-      return c.low <= v && v <= c.high;
-    });
+    const bool holds =
+        std::all_of(i.conditions.begin(), i.conditions.end(), [&](const ir::Condition& c) {
+          const int64_t v = ir::evaluate(c.index, values_);
+          return c.low <= v && v <= c.high;
+        });
     const ir::Block& body = holds ? i.then_body : i.else_body;
     add_scaled(out, deciding_in(body).empty() ? counted_once(body) : block(body), 1);
   }
@@ -246,8 +273,6 @@ double Counts::stores() const {
   return n;
 }
 
-Counts count(const ir::Kernel& kernel) {
-  return Counter(kernel).all(kernel);
-}
+Counts count(const ir::Kernel& kernel) { return Counter(kernel).all(kernel); }
 
 }  // namespace assay::lower

@@ -1,6 +1,6 @@
 // What a loop kernel executes, counted from the kernel itself: vector instructions by kind and
-// element accesses per buffer, over all groups and their waves. Exact, partial tiles included; a guarded load counts
-// as executed, and one that compilers make unnecessary (lower/kept.h) does not.
+// element accesses per buffer, over all groups and their waves. Exact, partial tiles included; a
+// guarded load counts as executed, and one that compilers make unnecessary (lower/kept.h) does not.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,9 @@ struct AccessCount {          // per buffer of the kernel, instructions
   bool operator==(const AccessCount&) const = default;
 };
 
-// What functions cost beside an exponential, by the polynomials of the dialects: tanh and erf hold an
-// exponential and two polynomials; a power is a logarithm and an exponential, lane by lane in libm.
+// What functions cost beside an exponential, by the polynomials of the dialects: tanh and erf hold
+// an exponential and two polynomials; a power is a logarithm and an exponential, lane by lane in
+// libm.
 inline constexpr double kTanhCost = 1.5, kErfCost = 2.2, kPowCost = 8;
 
 // A position from a number: compared, counted from the end, converted.
@@ -28,17 +29,17 @@ inline constexpr double kLocateCost = 3;
 
 struct Counts {
   double fma = 0;
-  double simple = 0;          // add, sub, mul, max, min, neg, abs, compare, select, floor, ceil
-  double divide = 0;          // div, sqrt
-  double math = 0;            // functions; an exponential is 1
-  double iterations = 0;      // of all loops, copies included
-  double branches = 0;        // conditions evaluated: If and guard
+  double simple = 0;      // add, sub, mul, max, min, neg, abs, compare, select, floor, ceil
+  double divide = 0;      // div, sqrt
+  double math = 0;        // functions; an exponential is 1
+  double iterations = 0;  // of all loops, copies included
+  double branches = 0;    // conditions evaluated: If and guard
   double prefetches = 0;
-  double barriers = 0;        // that a wave meets the others of its group at
+  double barriers = 0;  // that a wave meets the others of its group at
   std::vector<AccessCount> buffers;
   bool operator==(const Counts&) const = default;
 
-  double loads() const;       // load instructions, lanes of gathers one each
+  double loads() const;  // load instructions, lanes of gathers one each
   double stores() const;
 };
 

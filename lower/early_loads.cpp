@@ -12,7 +12,8 @@ namespace assay::lower {
 namespace {
 
 bool is_plain_load(const ir::Value& v) {
-  return (v.op == ir::ValueOp::load || v.op == ir::ValueOp::splat || v.op == ir::ValueOp::gather) && v.args.empty();
+  return (v.op == ir::ValueOp::load || v.op == ir::ValueOp::splat || v.op == ir::ValueOp::gather) &&
+         v.args.empty();
 }
 
 // Of a guard, the load and the number that stands for it elsewhere.
@@ -21,17 +22,24 @@ bool is_load(const ir::Value& v) {
   return v.args.size() == 2 && is_plain_load(v.args[0]) && v.args[1].op == ir::ValueOp::constant;
 }
 
-int buffer_of(const ir::Value& load) { return load.op == ir::ValueOp::guard ? load.args[0].id : load.id; }
+int buffer_of(const ir::Value& load) {
+  return load.op == ir::ValueOp::guard ? load.args[0].id : load.id;
+}
 
-class Run {  // of one block. invariant: `loads_` read nothing that `rest_` writes, and write nothing that it touches before they stood there
+class Run {  // of one block. invariant: `loads_` read nothing that `rest_` writes, and write
+             // nothing that it touches before they stood there
  public:
   explicit Run(ir::Kernel& k) : k_(k) {}
 
-  void add(const ir::Declare& d, ir::Block&) { declared_.regs.insert(declared_.regs.end(), d.regs.begin(), d.regs.end()); }
+  void add(const ir::Declare& d, ir::Block&) {
+    declared_.regs.insert(declared_.regs.end(), d.regs.begin(), d.regs.end());
+  }
 
   void add(ir::Assign a, ir::Block& out) {
     const bool whole = is_load(a.value);
-    if (is_full(a.value) || (whole && (touched_.contains(a.reg) || stored_.contains(buffer_of(a.value))))) flush(out);
+    if (is_full(a.value) ||
+        (whole && (touched_.contains(a.reg) || stored_.contains(buffer_of(a.value)))))
+      flush(out);
     if (whole) {
       loads_.push_back({std::move(a)});
       return;
@@ -75,30 +83,38 @@ class Run {  // of one block. invariant: `loads_` read nothing that `rest_` writ
       for (const ir::Value& a : v.args) n += loads_in(a);
     return n;
   }
-  bool is_full(const ir::Value& v) const { return !loads_.empty() && loads_.size() + loads_in(v) > size_t{kLoadsTogether}; }
+  bool is_full(const ir::Value& v) const {
+    return !loads_.empty() && loads_.size() + loads_in(v) > size_t{kLoadsTogether};
+  }
 
   // Loads inside of a value get registers; one that an operation takes twice is one.
   void take_loads(ir::Value& v) {
     if (v.op == ir::ValueOp::guard) return;
     const std::vector<ir::Value> before = v.args;
     for (size_t i = 0; i < v.args.size(); ++i) {
-      const auto same = static_cast<size_t>(std::find(before.begin(), before.end(), before[i]) - before.begin());
-      if (same < i) v.args[i] = v.args[same];
-      else take(v.args[i]);
+      const auto same =
+          static_cast<size_t>(std::find(before.begin(), before.end(), before[i]) - before.begin());
+      if (same < i)
+        v.args[i] = v.args[same];
+      else
+        take(v.args[i]);
     }
   }
 
   void take(ir::Value& v) {
     if (!is_load(v)) return take_loads(v);
     if (stored_.contains(buffer_of(v))) return;
-    if (const auto same = std::find_if(known_.begin(), known_.end(), [&](const Known& k) { return k.value == v; }); same != known_.end()) {
+    if (const auto same = std::find_if(known_.begin(), known_.end(),
+                                       [&](const Known& k) { return k.value == v; });
+        same != known_.end()) {
       v = value_of(same->reg, v);
       return;
     }
     const int reg = static_cast<int>(k_.registers.size());
     k_.registers.push_back({"early" + std::to_string(reg), v.dtype, v.lanes});
     declared_.regs.push_back(reg);
-    if ((v.op == ir::ValueOp::guard ? v.args[0] : v).op != ir::ValueOp::gather) known_.push_back({v, reg});  // those count once (kept.h)
+    if ((v.op == ir::ValueOp::guard ? v.args[0] : v).op != ir::ValueOp::gather)
+      known_.push_back({v, reg});  // those count once (kept.h)
     ir::Value loaded = value_of(reg, v);
     loads_.push_back({ir::Assign{reg, std::exchange(v, std::move(loaded))}});
   }
@@ -124,7 +140,8 @@ class Run {  // of one block. invariant: `loads_` read nothing that `rest_` writ
 
   ir::Kernel& k_;
   ir::Declare declared_;
-  std::vector<Known> known_;        // loaded before in this block, of memory that nobody has stored to since
+  std::vector<Known>
+      known_;  // loaded before in this block, of memory that nobody has stored to since
   ir::Block loads_, rest_;
   std::set<int> stored_, touched_;  // buffers; registers
 };

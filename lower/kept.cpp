@@ -8,7 +8,7 @@ namespace assay::lower {
 
 namespace {
 
-using Key = std::vector<int64_t>;  // equal where loads read the same elements
+using Key = std::vector<int64_t>;      // equal where loads read the same elements
 using Available = std::map<Key, int>;  // what is in registers, with the buffer it is from
 
 struct Load {
@@ -77,7 +77,8 @@ class Keeper {
       if (const auto* locate = std::get_if<ir::Locate>(&s.node)) located_.insert(locate->var);
       if (const auto* assign = std::get_if<ir::Assign>(&s.node)) value(assign->value, held, done);
       if (const auto* store = std::get_if<ir::Store>(&s.node)) {
-        if (!is_scratch(store->id)) value(store->value, held, done);  // copies are made as they stand
+        if (!is_scratch(store->id))
+          value(store->value, held, done);  // copies are made as they stand
         forget(held, {store->id});
       }
       if (const auto* loop = std::get_if<ir::For>(&s.node)) before_loop(*loop, held, done);
@@ -101,7 +102,9 @@ class Keeper {
   }
 
  private:
-  bool is_scratch(int buffer) const { return kernel_.buffers[static_cast<size_t>(buffer)].scope == ir::Scope::scratch; }
+  bool is_scratch(int buffer) const {
+    return kernel_.buffers[static_cast<size_t>(buffer)].scope == ir::Scope::scratch;
+  }
 
   void value(const ir::Value& v, Available& held, std::vector<Load>& done) {
     using V = ir::ValueOp;
@@ -132,7 +135,9 @@ class Keeper {
     std::vector<Load> inside = block(loop.body, held);
     if (loop.limit == 1 && !loop.bounds.empty()) return;  // a condition
     for (Load& load : inside) {
-      if (changes.buffers.contains(load.value->id) || moved_by(load.value->index, changes.variables)) continue;
+      if (changes.buffers.contains(load.value->id) ||
+          moved_by(load.value->index, changes.variables))
+        continue;
       hoisted_[load.value] = &loop;
       held.emplace(load.key, load.value->id);
       done.push_back(std::move(load));
@@ -141,8 +146,8 @@ class Keeper {
 
   const ir::Kernel& kernel_;
   KeptLoads out_;
-  Key guards_;             // of the guards around what is looked at
-  std::set<int> located_;  // variables found by Locate
+  Key guards_;                                          // of the guards around what is looked at
+  std::set<int> located_;                               // variables found by Locate
   std::map<const ir::Value*, const ir::For*> hoisted_;  // the outermost loop it stands before
 };
 

@@ -19,20 +19,26 @@ void check_staging(const ir::Program& p, Diags& out) {
   for (const ir::Staging& s : p.staging) {
     const ir::Read& r = p.graph.nodes[0].reads[static_cast<size_t>(s.read)];
     const std::string& name = p.graph.tensors[static_cast<size_t>(r.tensor)].name;
-    if (r.guarded) out.push_back(error(p.name + ": " + name + " is read with guards and can not be staged"));
-    if (r.lookup) out.push_back(error(p.name + ": " + name + " is read at looked-up positions and can not be staged"));
+    if (r.guarded)
+      out.push_back(error(p.name + ": " + name + " is read with guards and can not be staged"));
+    if (r.lookup)
+      out.push_back(
+          error(p.name + ": " + name + " is read at looked-up positions and can not be staged"));
     if (!std::all_of(r.index.begin(), r.index.end(), affine))
-      out.push_back(error(p.name + ": " + name + " is not read at affine positions and can not be staged"));
+      out.push_back(
+          error(p.name + ": " + name + " is not read at affine positions and can not be staged"));
   }
 }
 
-// What the api allows a group; else what a unit has, where lanes are threads: its groups' copies lie in memory that code fills.
+// What the api allows a group; else what a unit has, where lanes are threads: its groups' copies
+// lie in memory that code fills.
 std::optional<double> group_bytes(const hwdesc::Target& target) {
   if (target.api.limits.group_memory.known()) return target.api.limits.group_memory.value->v;
   std::optional<double> least;
   if (hwdesc::threads_of(target) == 1) return least;
   for (const hwdesc::MemoryLevel& l : target.profile.memory)
-    if (l.managed == hwdesc::Managed::explicit_ && l.per != "device" && l.per != "host" && l.capacity.known())
+    if (l.managed == hwdesc::Managed::explicit_ && l.per != "device" && l.per != "host" &&
+        l.capacity.known())
       least = std::min(least.value_or(l.capacity.value->v), l.capacity.value->v);
   return least;
 }
@@ -63,19 +69,23 @@ void check_iterations(const ir::Program& p, const hwdesc::Target& target, Diags&
     const std::vector<int64_t> shape = staged_shape(p, s);
     const int vectors = copy_vector_dim(p, s);
     for (int d = 0; d < static_cast<int>(shape.size()); ++d) {
-      const int64_t n = shape[static_cast<size_t>(d)] / (d == vectors ? p.vector_width : 1), block = copy_block(p, s, d);
-      most = std::max(most, block == 0 || !p.workers.empty() ? n : std::max(block, (n + block - 1) / block));
+      const int64_t n = shape[static_cast<size_t>(d)] / (d == vectors ? p.vector_width : 1),
+                    block = copy_block(p, s, d);
+      most = std::max(
+          most, block == 0 || !p.workers.empty() ? n : std::max(block, (n + block - 1) / block));
     }
   }
   if (static_cast<double>(most) > limit.value->v)
-    out.push_back(error(p.name + ": a loop of " + std::to_string(most) + " iterations, where the driver ends loops after " +
+    out.push_back(error(p.name + ": a loop of " + std::to_string(most) +
+                        " iterations, where the driver ends loops after " +
                         std::to_string(static_cast<int64_t>(limit.value->v))));
 }
 
 void check_types(const ir::Program& p, Diags& out) {
   for (const ir::Tensor& t : p.graph.tensors)
     if (t.dtype != ir::DType::f32)
-      out.push_back(error(p.name + ": tensor " + t.name + " is " + std::string(ir::name_of(t.dtype)) +
+      out.push_back(error(p.name + ": tensor " + t.name + " is " +
+                          std::string(ir::name_of(t.dtype)) +
                           "; kernels are generated for f32 only"));
 }
 
@@ -110,11 +120,13 @@ void check_lookups(const ir::Program& p, Diags& out) {
       const std::string& name = p.graph.tensors[static_cast<size_t>(r.tensor)].name;
       const ir::Read& positions = node.reads[static_cast<size_t>(r.lookup->read)];
       if (n > 0) out.push_back(error(p.name + ": " + name + " is looked up in an epilogue"));
-      if (positions.guarded) out.push_back(error(p.name + ": positions in " + name + " are read with guards"));
+      if (positions.guarded)
+        out.push_back(error(p.name + ": positions in " + name + " are read with guards"));
       if (p.vector_axis >= 0 && ir::moves_with(node, r.lookup->read, p.vector_axis))
         out.push_back(error(p.name + ": lanes look up different positions in " + name));
       for (const ir::Staging& s : p.staging)
-        if (s.read == r.lookup->read) out.push_back(error(p.name + ": positions in " + name + " can not be staged"));
+        if (s.read == r.lookup->read)
+          out.push_back(error(p.name + ": positions in " + name + " can not be staged"));
     }
   }
 }
@@ -122,30 +134,44 @@ void check_lookups(const ir::Program& p, Diags& out) {
 // Every wave has one register tile of the group's.
 bool is_shared_out(const ir::Program& p, const Nest& nest) {
   for (int a = 0; a < static_cast<int>(p.workers.size()); ++a) {
-    const int64_t workers = p.workers[static_cast<size_t>(a)], inner = p.tiles.back().extent[static_cast<size_t>(a)];
-    const auto loops = std::count_if(nest.loops.begin(), nest.loops.end(), [&](const Loop& l) { return l.wave && l.axis == a; });
-    if (workers < 1 || (workers > 1 && (ir::is_reduce(p.graph, p.graph.nodes[0], a) || loops != 1))) return false;
-    if (workers > 1 && (p.tiles[0].extent[static_cast<size_t>(a)] + inner - 1) / inner != workers) return false;
+    const int64_t workers = p.workers[static_cast<size_t>(a)],
+                  inner = p.tiles.back().extent[static_cast<size_t>(a)];
+    const auto loops = std::count_if(nest.loops.begin(), nest.loops.end(),
+                                     [&](const Loop& l) { return l.wave && l.axis == a; });
+    if (workers < 1 || (workers > 1 && (ir::is_reduce(p.graph, p.graph.nodes[0], a) || loops != 1)))
+      return false;
+    if (workers > 1 && (p.tiles[0].extent[static_cast<size_t>(a)] + inner - 1) / inner != workers)
+      return false;
   }
   return p.workers.size() == p.graph.nodes[0].axes.size();
 }
 
-// Waves that meet around copies compute whole register tiles: what they read past the end of an axis is in a copy.
+// Waves that meet around copies compute whole register tiles: what they read past the end of an
+// axis is in a copy.
 void check_whole_tiles(const ir::Program& p, const Nest& nest, Diags& out) {
   const ir::Node& anchor = p.graph.nodes[0];
-  if (anchor.combine == ir::Combiner::none) out.push_back(error(p.name + ": waves stage operands of reductions only"));
-  if (has_partial_sums(nest)) out.push_back(error(p.name + ": waves that share staged operands keep their sums; here they would pass through the output"));
+  if (anchor.combine == ir::Combiner::none)
+    out.push_back(error(p.name + ": waves stage operands of reductions only"));
+  if (has_partial_sums(nest))
+    out.push_back(error(p.name + ": waves that share staged operands keep their sums; here they "
+                                 "would pass through the output"));
   for (const ir::Staging& s : p.staging)
     for (const Loop& l : nest.loops)
-      if (l.wave && l.level <= s.level) out.push_back(error(p.name + ": an operand is staged inside of a wave's tile"));
+      if (l.wave && l.level <= s.level)
+        out.push_back(error(p.name + ": an operand is staged inside of a wave's tile"));
   for (int a = 0; a < static_cast<int>(anchor.axes.size()); ++a) {
     if (computed_extent(p, a) == anchor.axes[static_cast<size_t>(a)].extent) continue;
     for (int r = 0; r < static_cast<int>(anchor.reads.size()); ++r) {
-      const std::string& name = p.graph.tensors[static_cast<size_t>(anchor.reads[static_cast<size_t>(r)].tensor)].name;
-      const bool staged = std::any_of(p.staging.begin(), p.staging.end(), [&](const ir::Staging& s) { return s.read == r; });
-      if (!staged && reads_axis(p, r, a)) out.push_back(error(p.name + ": " + name + " would be read past the end of an axis; it can be staged"));
+      const std::string& name =
+          p.graph.tensors[static_cast<size_t>(anchor.reads[static_cast<size_t>(r)].tensor)].name;
+      const bool staged = std::any_of(p.staging.begin(), p.staging.end(),
+                                      [&](const ir::Staging& s) { return s.read == r; });
+      if (!staged && reads_axis(p, r, a))
+        out.push_back(error(p.name + ": " + name +
+                            " would be read past the end of an axis; it can be staged"));
       for (const ir::Index& i : anchor.reads[static_cast<size_t>(r)].index)
-        if (staged && affine(i) && ir::stride_of(i, a).value_or(0) < 0) out.push_back(error(p.name + ": " + name + " is read backwards, past its beginning"));
+        if (staged && affine(i) && ir::stride_of(i, a).value_or(0) < 0)
+          out.push_back(error(p.name + ": " + name + " is read backwards, past its beginning"));
     }
   }
 }
@@ -154,16 +180,22 @@ void check_waves(const ir::Program& p, const hwdesc::Target& target, Diags& out)
   if (p.workers.empty() || !out.empty()) return;
   const int threads = hwdesc::threads_of(target);
   const Nest nest = nest_of(p);
-  if (!is_shared_out(p, nest)) out.push_back(error(p.name + ": a group has as many waves as register tiles, in one loop for each axis"));
-  if (threads == 1) out.push_back(error(p.name + ": groups of several waves are for chips whose lanes are threads"));
-  if (target.dialect.known && !target.dialect.group_barrier) out.push_back(error(p.name + ": dialect " + target.dialect.name + " has no barriers"));
+  if (!is_shared_out(p, nest))
+    out.push_back(
+        error(p.name + ": a group has as many waves as register tiles, in one loop for each axis"));
+  if (threads == 1)
+    out.push_back(
+        error(p.name + ": groups of several waves are for chips whose lanes are threads"));
+  if (target.dialect.known && !target.dialect.group_barrier)
+    out.push_back(error(p.name + ": dialect " + target.dialect.name + " has no barriers"));
   if (!p.staging.empty() && out.empty()) check_whole_tiles(p, nest, out);
   int64_t all = threads;
   for (const int w : p.workers) all *= w;
   const auto& own = target.api.limits.threads_per_group;
   const auto& limit = own.known() ? own : target.profile.execution.threads_per_group_max;
   if (limit.known() && static_cast<double>(all) > limit.value->v)
-    out.push_back(error(p.name + ": " + std::to_string(all) + " threads in a group, of " + std::to_string(static_cast<int64_t>(limit.value->v)) + " at most"));
+    out.push_back(error(p.name + ": " + std::to_string(all) + " threads in a group, of " +
+                        std::to_string(static_cast<int64_t>(limit.value->v)) + " at most"));
 }
 
 }  // namespace
@@ -188,7 +220,9 @@ void add_constants(const ir::Scalar& e, std::set<double>& out) {
 
 int64_t hoisted_vectors(const ir::Program& p) {
   const Nest nest = nest_of(p);
-  if (nest.first_inner == 0 || !nest.loops[nest.first_inner - 1].is_walked() || nest.loops[nest.first_inner - 1].reduce) return 0;
+  if (nest.first_inner == 0 || !nest.loops[nest.first_inner - 1].is_walked() ||
+      nest.loops[nest.first_inner - 1].reduce)
+    return 0;
   const int around = nest.loops[nest.first_inner - 1].axis;
   const auto& tile = p.tiles.back().extent;
   int64_t sum = 0;
@@ -197,11 +231,14 @@ int64_t hoisted_vectors(const ir::Program& p) {
     const ir::Node& node = p.graph.nodes[n];
     add_constants(node.body, constants);
     for (int r = 0; r < static_cast<int>(node.reads.size()); ++r) {
-      if (node.reads[static_cast<size_t>(r)].tensor == p.graph.nodes[n - 1].output || ir::moves_with(node, r, around)) continue;
+      if (node.reads[static_cast<size_t>(r)].tensor == p.graph.nodes[n - 1].output ||
+          ir::moves_with(node, r, around))
+        continue;
       int64_t vectors = 1;
       for (int a = 0; a < ir::spatial_count(p.graph, node); ++a) {
         const int64_t t = tile[static_cast<size_t>(a)];
-        if (ir::moves_with(node, r, a)) vectors *= a == p.vector_axis ? (t + p.vector_width - 1) / p.vector_width : t;
+        if (ir::moves_with(node, r, a))
+          vectors *= a == p.vector_axis ? (t + p.vector_width - 1) / p.vector_width : t;
       }
       sum += vectors;
     }
@@ -218,15 +255,20 @@ Diags over_limits(const ir::Program& p, const hwdesc::Target& target) {
   const hwdesc::DialectCapabilities& d = target.dialect;
   const int threads = hwdesc::threads_of(target);
   if (threads > 1 && p.vector_width > 1 && p.vector_width % threads != 0)
-    out.push_back(error(p.name + ": vectors of " + std::to_string(p.vector_width) + " elements can not be dealt to " + std::to_string(threads) + " threads"));
+    out.push_back(error(p.name + ": vectors of " + std::to_string(p.vector_width) +
+                        " elements can not be dealt to " + std::to_string(threads) + " threads"));
   if (threads == 1 && d.known && p.vector_width > 1 &&
-      std::find(d.vector_widths.begin(), d.vector_widths.end(), p.vector_width) == d.vector_widths.end())
-    out.push_back(error(p.name + ": dialect " + d.name + " has no vectors of " + std::to_string(p.vector_width) + " elements"));
+      std::find(d.vector_widths.begin(), d.vector_widths.end(), p.vector_width) ==
+          d.vector_widths.end())
+    out.push_back(error(p.name + ": dialect " + d.name + " has no vectors of " +
+                        std::to_string(p.vector_width) + " elements"));
   const auto& registers = target.profile.execution.registers;
   const bool simd = target.profile.execution.lanes.style == hwdesc::LaneStyle::simd;
-  if (simd && registers.count.known() && static_cast<double>(live_vectors(p)) > registers.count.value->v)
-    out.push_back(error(p.name + ": " + std::to_string(live_vectors(p)) + " live vectors exceed the " +
-                        std::to_string(static_cast<int64_t>(registers.count.value->v)) + " registers"));
+  if (simd && registers.count.known() &&
+      static_cast<double>(live_vectors(p)) > registers.count.value->v)
+    out.push_back(
+        error(p.name + ": " + std::to_string(live_vectors(p)) + " live vectors exceed the " +
+              std::to_string(static_cast<int64_t>(registers.count.value->v)) + " registers"));
   check_waves(p, target, out);
   if (p.split_k != 1) out.push_back(error(p.name + ": split-k is not supported"));
   return out;

@@ -1,9 +1,9 @@
 // What a target allows a program to be, with reasons: pruning by limits (Romou, MobiCom'22).
 #pragma once
 
-#include "support/diag.h"
 #include "hwdesc/target.h"
 #include "ir/program.h"
+#include "support/diag.h"
 
 namespace assay::lower {
 
@@ -16,8 +16,9 @@ Diags legal(const ir::Program& p, const hwdesc::Target& target);
 // splat. `lane_vectors`: register tile extent along the vector axis in vectors.
 int64_t live_vectors(const ir::Program& p);
 
-// Vectors beside those that the epilogue reads alike in every turn of the loop around the reduction, its constants too:
-// compilers load them before it, and keep them in registers all through it. Too many cost time, no more.
+// Vectors beside those that the epilogue reads alike in every turn of the loop around the
+// reduction, its constants too: compilers load them before it, and keep them in registers all
+// through it. Too many cost time, no more.
 int64_t hoisted_vectors(const ir::Program& p);
 
 // The part of `legal` that differs between programs of one tile-graph: vector widths, registers,

@@ -13,8 +13,10 @@ namespace {
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-constexpr int kVectorSteps = 2;    // of a reduction in vectors' code: half as often counted, compared and jumped
-constexpr int64_t kLongBody = 8;   // vectors alive in a step beyond which that is nothing, and those of two steps may not find room
+constexpr int kVectorSteps =
+    2;  // of a reduction in vectors' code: half as often counted, compared and jumped
+constexpr int64_t kLongBody = 8;  // vectors alive in a step beyond which that is nothing, and those
+                                  // of two steps may not find room
 
 class Emitter {  // invariant: emits the nest's loops in order, copies at their places
  public:
@@ -38,7 +40,9 @@ class Emitter {  // invariant: emits the nest's loops in order, copies at their 
   }
 
   void emit_copies(int after_loop, const Place& place, ir::Block& out) {
-    const bool meet = s_.kernel.waves > 1 && std::any_of(s_.staged.begin(), s_.staged.end(), [&](const auto& s) { return s.second.place == after_loop; });
+    const bool meet = s_.kernel.waves > 1 &&
+                      std::any_of(s_.staged.begin(), s_.staged.end(),
+                                  [&](const auto& s) { return s.second.place == after_loop; });
     if (meet) append(out, ir::Barrier{});
     for (const auto& [read, staged] : s_.staged)
       if (staged.place == after_loop) emit_copy(s_, staged, place, out);
@@ -48,11 +52,13 @@ class Emitter {  // invariant: emits the nest's loops in order, copies at their 
   static void move_to(Place& place, const Loop& l, ir::Index at) {
     const auto a = static_cast<size_t>(l.axis);
     place.at[a] = at;
-    for (size_t level = static_cast<size_t>(l.level); level < place.level.size(); ++level) place.level[level][a] = at;
+    for (size_t level = static_cast<size_t>(l.level); level < place.level.size(); ++level)
+      place.level[level][a] = at;
   }
 
   // Everything inside loop i, once its position is set.
-  void emit_inside(size_t i, const Place& place, const TileClass& tile, ir::Block& out, TileBody* body) {
+  void emit_inside(size_t i, const Place& place, const TileClass& tile, ir::Block& out,
+                   TileBody* body) {
     emit_copies(static_cast<int>(i), place, out);
     emit(i + 1, place, tile, out, body);
   }
@@ -75,16 +81,21 @@ class Emitter {  // invariant: emits the nest's loops in order, copies at their 
       emit_dealt(i, place, tile, out, body);
   }
 
-  // The end of a register tile: a body for each part of it that may lie inside of the tensors, from axis `a` on.
-  void emit_ends(size_t a, const Place& place, const TileClass& tile, TileBody& body, ir::Block& out) {
+  // The end of a register tile: a body for each part of it that may lie inside of the tensors, from
+  // axis `a` on.
+  void emit_ends(size_t a, const Place& place, const TileClass& tile, TileBody& body,
+                 ir::Block& out) {
     if (a == place.at.size()) return body.emit_end(place, tile, out);
     const int64_t whole = s_.anchor.axes[a].extent;
-    if (computed_extent(s_.p, static_cast<int>(a)) == whole) return emit_ends(a + 1, place, tile, body, out);
+    if (computed_extent(s_.p, static_cast<int>(a)) == whole)
+      return emit_ends(a + 1, place, tile, body, out);
     TileClass partial = tile;
     partial[a] = whole % tile[a];
     split_tiles(
-        ir::divide(place.at[a], tile[a], s_.ranges), computed_extent(s_.p, static_cast<int>(a)) / tile[a], whole, tile[a], out,
-        [&](ir::Block& to) { emit_ends(a + 1, place, tile, body, to); }, [&](ir::Block& to) { emit_ends(a + 1, place, partial, body, to); });
+        ir::divide(place.at[a], tile[a], s_.ranges),
+        computed_extent(s_.p, static_cast<int>(a)) / tile[a], whole, tile[a], out,
+        [&](ir::Block& to) { emit_ends(a + 1, place, tile, body, to); },
+        [&](ir::Block& to) { emit_ends(a + 1, place, partial, body, to); });
   }
 
   // A loop whose variable is decoded from the number of the group, or of the wave.
@@ -93,7 +104,8 @@ class Emitter {  // invariant: emits the nest's loops in order, copies at their 
     int64_t stride = 1;
     for (size_t j = i + 1; j < s_.nest.loops.size(); ++j)
       if (loop(j).group == l.group && loop(j).wave == l.wave) stride *= loop(j).trips;
-    const int var = s_.new_index((l.wave ? "w" : "g") + s_.anchor.axes[static_cast<size_t>(l.axis)].name, l.trips);
+    const int var = s_.new_index(
+        (l.wave ? "w" : "g") + s_.anchor.axes[static_cast<size_t>(l.axis)].name, l.trips);
     ir::Index value = ir::divide(ir::variable(l.wave ? s_.kernel.wave : 0), stride, s_.ranges);
     if (i > 0 && loop(i - 1).wave == l.wave) value = ir::modulo(value, l.trips, s_.ranges);
     append(out, ir::LetIndex{var, ir::simplify(value, s_.ranges)});
@@ -105,14 +117,16 @@ class Emitter {  // invariant: emits the nest's loops in order, copies at their 
     }
     const ir::Index number = ir::divide(place.at[static_cast<size_t>(l.axis)], l.tile, s_.ranges);
     split_tiles(
-        number, tiles, extent(l), l.tile, out, [&](ir::Block& to) { emit_inside(i, place, tile, to, body); },
+        number, tiles, extent(l), l.tile, out,
+        [&](ir::Block& to) { emit_inside(i, place, tile, to, body); },
         [&](ir::Block& to) { emit_rest(i, place, tile, to, body); });
   }
 
-  // `full` for the tiles of a number that lie inside an extent, `partial` for the last one where it does not fill its tile;
-  // nothing for those behind it.
+  // `full` for the tiles of a number that lie inside an extent, `partial` for the last one where it
+  // does not fill its tile; nothing for those behind it.
   template <class Full, class Partial>
-  static void split_tiles(const ir::Index& number, int64_t tiles, int64_t whole, int64_t tile, ir::Block& out, const Full& full, const Partial& partial) {
+  static void split_tiles(const ir::Index& number, int64_t tiles, int64_t whole, int64_t tile,
+                          ir::Block& out, const Full& full, const Partial& partial) {
     const int64_t inside = whole / tile;
     ir::If split{{{number, 0, inside - 1}}, {}, {}};
     full(split.then_body);
@@ -137,11 +151,15 @@ class Emitter {  // invariant: emits the nest's loops in order, copies at their 
 
   // Steps of the innermost loop of a reduction that are unrolled; 0: the compiler's choice.
   int steps_together() const {
-    if (vectors_) return live_vectors(s_.p) <= kLongBody && loop(s_.nest.loops.size() - 1).tile == 1 ? kVectorSteps : 0;
+    if (vectors_)
+      return live_vectors(s_.p) <= kLongBody && loop(s_.nest.loops.size() - 1).tile == 1
+                 ? kVectorSteps
+                 : 0;
     return unrolled_steps(s_.p);
   }
 
-  void emit_loop(size_t i, const Place& place, const TileClass& tile, ir::Block& out, TileBody* body) {
+  void emit_loop(size_t i, const Place& place, const TileClass& tile, ir::Block& out,
+                 TileBody* body) {
     const Loop& l = loop(i);
     const int64_t whole = extent(l), enclosing = enclosing_extent(s_.p, l.level, l.axis);
     const bool last = last_of_axis(i);
@@ -150,7 +168,8 @@ class Emitter {  // invariant: emits the nest's loops in order, copies at their 
     const ir::Index base = ir::divide(place.at[static_cast<size_t>(l.axis)], l.tile, s_.ranges);
     ir::For f;
     f.limit = std::min(tiles, last ? enclosing / l.tile : ceil_div(enclosing, l.tile));
-    f.var = s_.new_index(s_.anchor.axes[static_cast<size_t>(l.axis)].name + std::to_string(l.level), f.limit);
+    f.var = s_.new_index(s_.anchor.axes[static_cast<size_t>(l.axis)].name + std::to_string(l.level),
+                         f.limit);
     if (clipped) f.bounds.push_back(ir::constant(tiles) + base * -1);
     if (l.reduce && i + 1 == s_.nest.loops.size()) f.unroll = steps_together();
     if (f.limit > 0) {
@@ -180,7 +199,9 @@ Result<ir::Kernel> lower(const ir::Program& p, const hwdesc::Target& target) {
   Diags diags = legal(p, target);
   if (!diags.empty()) return diags;
   Lowering s(p);
-  if (!target.profile.memory.empty() && target.profile.memory[0].line.known()) s.line = static_cast<int64_t>(target.profile.memory[0].line.value->v) / ir::bytes_of(ir::DType::f32);
+  if (!target.profile.memory.empty() && target.profile.memory[0].line.known())
+    s.line =
+        static_cast<int64_t>(target.profile.memory[0].line.value->v) / ir::bytes_of(ir::DType::f32);
   const bool vectors = hwdesc::threads_of(target) == 1;
   Emitter(s, vectors).emit_all();
   if (!s.diags.empty()) return s.diags;

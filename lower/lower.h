@@ -8,10 +8,10 @@
 // no conditions in it.
 #pragma once
 
-#include "support/result.h"
 #include "hwdesc/target.h"
 #include "ir/kernel.h"
 #include "ir/program.h"
+#include "support/result.h"
 
 namespace assay::lower {
 

@@ -17,7 +17,8 @@ ir::Buffer argument(const ir::Tensor& t, const ir::Layout& layout, bool written)
 
 }  // namespace
 
-Lowering::Lowering(const ir::Program& program) : p(program), anchor(program.graph.nodes[0]), nest(nest_of(program)) {
+Lowering::Lowering(const ir::Program& program)
+    : p(program), anchor(program.graph.nodes[0]), nest(nest_of(program)) {
   kernel.name = p.name;
   kernel.groups = ir::group_count(p);
   new_index("group", kernel.groups);
@@ -27,8 +28,8 @@ Lowering::Lowering(const ir::Program& program) : p(program), anchor(program.grap
   if (kernel.waves > 1) kernel.wave = new_index("wave", kernel.waves);
   for (int t : ir::arguments_of(p)) {
     buffer_of[t] = static_cast<int>(kernel.buffers.size());
-    kernel.buffers.push_back(argument(p.graph.tensors[static_cast<size_t>(t)], p.layouts[static_cast<size_t>(t)],
-                                      t == p.graph.outputs[0]));
+    kernel.buffers.push_back(argument(p.graph.tensors[static_cast<size_t>(t)],
+                                      p.layouts[static_cast<size_t>(t)], t == p.graph.outputs[0]));
   }
   for (const ir::Staging& stage : p.staging) {
     StagedBuffer b;
@@ -37,7 +38,8 @@ Lowering::Lowering(const ir::Program& program) : p(program), anchor(program.grap
     b.shape = staged_shape(p, stage);
     b.buffer = static_cast<int>(kernel.buffers.size());
     ir::Buffer scratch;
-    const ir::Tensor& source = p.graph.tensors[static_cast<size_t>(anchor.reads[static_cast<size_t>(stage.read)].tensor)];
+    const ir::Tensor& source =
+        p.graph.tensors[static_cast<size_t>(anchor.reads[static_cast<size_t>(stage.read)].tensor)];
     scratch.name = source.name + "_staged";
     scratch.dtype = source.dtype;
     scratch.elements = ir::physical_elements(stage.layout, b.shape);

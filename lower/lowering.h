@@ -14,8 +14,8 @@ namespace assay::lower {
 // Where the code being emitted stands: per axis the absolute position of the innermost open tile,
 // and the same at the opening of each tile level (what staged regions are relative to).
 struct Place {
-  std::vector<ir::Index> at;                   // [axis]
-  std::vector<std::vector<ir::Index>> level;   // [tile level][axis]
+  std::vector<ir::Index> at;                  // [axis]
+  std::vector<std::vector<ir::Index>> level;  // [tile level][axis]
 };
 
 // A partial or full register tile: its extent per axis.
@@ -24,8 +24,8 @@ using TileClass = std::vector<int64_t>;
 struct StagedBuffer {
   ir::Staging staging;
   int buffer = -1;
-  int place = -1;                  // after which loop the copy stands
-  std::vector<int64_t> shape;      // of the region
+  int place = -1;              // after which loop the copy stands
+  std::vector<int64_t> shape;  // of the region
 };
 
 struct Lowering {
@@ -33,12 +33,12 @@ struct Lowering {
   const ir::Node& anchor;
   Nest nest;
   ir::Kernel kernel;
-  std::vector<ir::Range> ranges;   // per index variable of the kernel; the last is not special
-  int lane = -1;                   // index variable that stands for the lane, never printed
-  int64_t line = 16;               // elements of a cache line
-  std::map<int, int> buffer_of;    // external tensor -> kernel buffer
+  std::vector<ir::Range> ranges;       // per index variable of the kernel; the last is not special
+  int lane = -1;                       // index variable that stands for the lane, never printed
+  int64_t line = 16;                   // elements of a cache line
+  std::map<int, int> buffer_of;        // external tensor -> kernel buffer
   std::map<int, StagedBuffer> staged;  // read of the anchor -> its copy
-  Diags diags;                     // what turned out to be impossible on the way
+  Diags diags;                         // what turned out to be impossible on the way
 
   explicit Lowering(const ir::Program& program);
 
@@ -74,28 +74,31 @@ class TileBody {  // invariant: accumulators stand for one tile class at one pla
   void emit_end(const Place& place, const TileClass& tile, ir::Block& out);
 
  private:
-  struct Point {                   // one accumulator
-    std::vector<int64_t> offset;   // per axis, inside the tile; the vector axis: the first lane
+  struct Point {                  // one accumulator
+    std::vector<int64_t> offset;  // per axis, inside the tile; the vector axis: the first lane
     int row = 0, vector = 0;
-    int count = 1;                 // lanes inside the tensor
+    int count = 1;  // lanes inside the tensor
     int reg = -1;
   };
   Point inside(Point pt, const TileClass& tile) const;
   std::vector<ir::Index> position(const Place& place, const std::vector<int64_t>& offset) const;
   ir::Value load(int tensor, const ir::Layout& layout, std::vector<int64_t> shape, int buffer,
                  const std::vector<ir::Index>& index, int count, double fill) const;
-  ir::Value read_anchor(int read, const Place& place, const std::vector<int64_t>& offset, int count, ir::Block& out);
+  ir::Value read_anchor(int read, const Place& place, const std::vector<int64_t>& offset, int count,
+                        ir::Block& out);
   ir::Value read_external(const ir::Read& r, const std::vector<ir::Index>& at, int count) const;
-  ir::Value read_looked_up(const ir::Read& r, const std::vector<ir::Index>& at, int count, ir::Block& out);
+  ir::Value read_looked_up(const ir::Read& r, const std::vector<ir::Index>& at, int count,
+                           ir::Block& out);
   std::vector<ir::Index> index_at(const ir::Read& r, const std::vector<ir::Index>& at) const;
   ir::Value guarded(const ir::Read& r, int tensor, const std::vector<ir::Index>& index,
                     ir::Value value) const;
   ir::Value scalar_value(const ir::Scalar& e, const std::vector<ir::Value>& reads,
                          const std::vector<ir::Index>& at) const;
-  ir::Value combined(const ir::Value& acc, const ir::Scalar& body, const std::vector<ir::Value>& reads,
-                     const std::vector<ir::Index>& at) const;
-  std::vector<ir::Value> shared_reads(const Place& place, const std::vector<int64_t>& offset, const Point& pt,
-                                      std::map<std::vector<int64_t>, int>& seen, ir::Block& out);
+  ir::Value combined(const ir::Value& acc, const ir::Scalar& body,
+                     const std::vector<ir::Value>& reads, const std::vector<ir::Index>& at) const;
+  std::vector<ir::Value> shared_reads(const Place& place, const std::vector<int64_t>& offset,
+                                      const Point& pt, std::map<std::vector<int64_t>, int>& seen,
+                                      ir::Block& out);
   ir::Value partial_sum(const Point& pt);
   void add_partial_sums(const Place& place, ir::Block& out);
   void emit_prefetch(const Place& place, const std::vector<int64_t>& reduce_offset, ir::Block& out);

@@ -29,18 +29,23 @@ bool reads_axis(const ir::Program& p, int read, int axis) {
 bool is_condition(const ir::Program& p, const Nest& nest, size_t loop) {
   const Loop& l = nest.loops[loop];
   const int64_t whole = extent(p, l.axis), around = enclosing_extent(p, l.level, l.axis);
-  const bool last = std::none_of(nest.loops.begin() + static_cast<ptrdiff_t>(loop) + 1, nest.loops.end(),
-                                 [&](const Loop& other) { return other.axis == l.axis; });
-  return last && l.is_walked() && around < whole && whole % around != 0 && std::min(whole, around) / l.tile == 1;
+  const bool last =
+      std::none_of(nest.loops.begin() + static_cast<ptrdiff_t>(loop) + 1, nest.loops.end(),
+                   [&](const Loop& other) { return other.axis == l.axis; });
+  return last && l.is_walked() && around < whole && whole % around != 0 &&
+         std::min(whole, around) / l.tile == 1;
 }
 
 bool computes_whole_tiles(const ir::Program& p) { return !p.workers.empty() && !p.staging.empty(); }
 
 namespace {
 
-bool is_shared_out(const ir::Program& p, int axis) { return !p.workers.empty() && p.workers[static_cast<size_t>(axis)] > 1; }
+bool is_shared_out(const ir::Program& p, int axis) {
+  return !p.workers.empty() && p.workers[static_cast<size_t>(axis)] > 1;
+}
 
-// The extent of a tile as it is computed: its waves' register tiles, though the axis may end before.
+// The extent of a tile as it is computed: its waves' register tiles, though the axis may end
+// before.
 int64_t computed_tile(const ir::Program& p, int level, int axis) {
   const int64_t t = tile(p, level, axis), inner = p.tiles.back().extent[static_cast<size_t>(axis)];
   if (!computes_whole_tiles(p) || !is_shared_out(p, axis) || t <= inner) return t;
@@ -61,7 +66,8 @@ int64_t computed_extent(const ir::Program& p, int axis) {
 
 std::vector<ir::Range> tile_ranges(const ir::Program& p, int level) {
   std::vector<ir::Range> out;
-  for (int a = 0; a < static_cast<int>(p.graph.nodes[0].axes.size()); ++a) out.push_back({0, computed_tile(p, level, a) - 1});
+  for (int a = 0; a < static_cast<int>(p.graph.nodes[0].axes.size()); ++a)
+    out.push_back({0, computed_tile(p, level, a) - 1});
   return out;
 }
 
@@ -82,7 +88,8 @@ Nest walk_of(const ir::Program& p) {
     }
   }
   // Group loops come first, whatever stands between them: they are not loops of the kernel.
-  std::stable_partition(nest.loops.begin(), nest.loops.end(), [](const Loop& l) { return l.group; });
+  std::stable_partition(nest.loops.begin(), nest.loops.end(),
+                        [](const Loop& l) { return l.group; });
   find_first_inner(nest);
   return nest;
 }
@@ -90,8 +97,10 @@ Nest walk_of(const ir::Program& p) {
 Nest nest_of(const ir::Program& p) {
   Nest nest = walk_of(p);
   if (p.workers.empty()) return nest;
-  std::stable_partition(nest.loops.begin(), nest.loops.end(), [](const Loop& l) { return l.group || l.wave; });
-  std::stable_partition(nest.loops.begin(), nest.loops.end(), [](const Loop& l) { return l.group; });
+  std::stable_partition(nest.loops.begin(), nest.loops.end(),
+                        [](const Loop& l) { return l.group || l.wave; });
+  std::stable_partition(nest.loops.begin(), nest.loops.end(),
+                        [](const Loop& l) { return l.group; });
   find_first_inner(nest);
   return nest;
 }
@@ -116,14 +125,16 @@ std::vector<int64_t> staged_shape(const ir::Program& p, const ir::Staging& s) {
   return shape;
 }
 
-std::optional<int64_t> lane_stride(const ir::Layout& layout, std::span<const int64_t> shape, int dim, int width) {
+std::optional<int64_t> lane_stride(const ir::Layout& layout, std::span<const int64_t> shape,
+                                   int dim, int width) {
   const std::vector<int64_t> extents = ir::physical_shape(layout, shape);
   int64_t stride = 1;
   for (size_t p = layout.dims.size(); p-- > 0;) {
     const ir::PhysicalDim& d = layout.dims[p];
     if (d.dim == dim) {
       if (d.div != 1) return std::nullopt;
-      if (d.mod > 0 && (d.mod % width != 0 || ir::pad_of(layout, dim).before % width != 0)) return std::nullopt;
+      if (d.mod > 0 && (d.mod % width != 0 || ir::pad_of(layout, dim).before % width != 0))
+        return std::nullopt;
       return stride;
     }
     stride *= extents[p];
@@ -131,12 +142,13 @@ std::optional<int64_t> lane_stride(const ir::Layout& layout, std::span<const int
   return std::nullopt;
 }
 
-std::optional<int64_t> lane_stride(const ir::Layout& layout, std::span<const int64_t> shape, std::span<const ir::Index> index,
-                                   int axis, int width) {
+std::optional<int64_t> lane_stride(const ir::Layout& layout, std::span<const int64_t> shape,
+                                   std::span<const ir::Index> index, int axis, int width) {
   int64_t stride = 0;
   for (size_t d = 0; d < index.size(); ++d) {
     if (!ir::depends_on(index[d], axis)) continue;
-    const std::optional<int64_t> c = ir::stride_of(index[d], axis), s = lane_stride(layout, shape, static_cast<int>(d), width);
+    const std::optional<int64_t> c = ir::stride_of(index[d], axis),
+                                 s = lane_stride(layout, shape, static_cast<int>(d), width);
     if (!c || !s) return std::nullopt;
     stride += *c * *s;
   }
@@ -193,12 +205,14 @@ int64_t copy_block(const ir::Program& p, const ir::Staging& s, int dim) {
 
 int unrolled_steps(const ir::Program& p) {
   constexpr int kSteps = 4;
-  const bool several = std::any_of(p.workers.begin(), p.workers.end(), [](int64_t n) { return n > 1; });
+  const bool several =
+      std::any_of(p.workers.begin(), p.workers.end(), [](int64_t n) { return n > 1; });
   return several && !p.staging.empty() ? kSteps : 0;
 }
 
 bool has_partial_sums(const Nest& nest) {
-  return std::any_of(nest.loops.begin(), nest.loops.begin() + static_cast<ptrdiff_t>(nest.first_inner),
+  return std::any_of(nest.loops.begin(),
+                     nest.loops.begin() + static_cast<ptrdiff_t>(nest.first_inner),
                      [](const Loop& l) { return l.reduce; });
 }
 
@@ -207,12 +221,15 @@ double visits(const ir::Program& p, const Nest& nest) {
   for (size_t a = 0; a < p.tiles.back().extent.size(); ++a) {
     int level = -1;
     for (size_t i = 0; i < nest.first_inner; ++i)
-      if (nest.loops[i].reduce && nest.loops[i].axis == static_cast<int>(a)) level = nest.loops[i].level;
+      if (nest.loops[i].reduce && nest.loops[i].axis == static_cast<int>(a))
+        level = nest.loops[i].level;
     if (level >= 0) times *= static_cast<double>(ir::tile_count(p, level, static_cast<int>(a)));
   }
   return times;
 }
 
-bool adds_late(const ir::Program& p, const Nest& nest) { return p.prefetch > 0 && has_partial_sums(nest); }
+bool adds_late(const ir::Program& p, const Nest& nest) {
+  return p.prefetch > 0 && has_partial_sums(nest);
+}
 
 }  // namespace assay::lower

@@ -6,7 +6,8 @@ namespace assay::model {
 
 namespace {
 
-// Does the position along one dimension leave multiples of w? The lane axis itself moves in vectors.
+// Does the position along one dimension leave multiples of w? The lane axis itself moves in
+// vectors.
 bool drifts(const ir::Program& p, const ir::Index& i, int64_t pad, int64_t w) {
   if ((i.offset + pad) % w != 0) return true;
   for (const ir::Term& t : i.terms) {
@@ -36,17 +37,21 @@ double straddling(const ir::Program& p, const ir::Layout& layout, const ir::Tens
     stride *= full[d];
   }
   // An axis shorter than the vector has no more than its elements.
-  const int64_t lanes = std::min(w, p.graph.nodes[0].axes[static_cast<size_t>(p.vector_axis)].extent);
+  const int64_t lanes =
+      std::min(w, p.graph.nodes[0].axes[static_cast<size_t>(p.vector_axis)].extent);
   const double bytes = static_cast<double>(lanes) * ir::bytes_of(tensor.dtype);
   return aligned ? 0 : std::min(1.0, (bytes - ir::bytes_of(tensor.dtype)) / line);
 }
 
-bool inside_blocks(const ir::Program& p, const ir::Layout& layout, const std::vector<ir::Index>& index) {
+bool inside_blocks(const ir::Program& p, const ir::Layout& layout,
+                   const std::vector<ir::Index>& index) {
   const std::vector<int64_t>& tile = p.tiles.back().extent;
   return std::any_of(layout.dims.begin(), layout.dims.end(), [&](const ir::PhysicalDim& d) {
     if (d.mod == 0) return false;
     for (size_t a = 0; a < tile.size(); ++a)
-      if (tile[a] % d.mod != 0 && ir::depends_on(index[static_cast<size_t>(d.dim)], static_cast<int>(a))) return true;
+      if (tile[a] % d.mod != 0 &&
+          ir::depends_on(index[static_cast<size_t>(d.dim)], static_cast<int>(a)))
+        return true;
     return false;
   });
 }

@@ -16,8 +16,9 @@ namespace assay::model {
 double straddling(const ir::Program& p, const ir::Layout& layout, const ir::Tensor& tensor,
                   const std::vector<ir::Index>& index, double line);
 
-// Does a register tile cover parts of the blocks that the layout splits a dimension into? Then which block an element lies in, and where, is
-// computed as the loops go.
-bool inside_blocks(const ir::Program& p, const ir::Layout& layout, const std::vector<ir::Index>& index);
+// Does a register tile cover parts of the blocks that the layout splits a dimension into? Then
+// which block an element lies in, and where, is computed as the loops go.
+bool inside_blocks(const ir::Program& p, const ir::Layout& layout,
+                   const std::vector<ir::Index>& index);
 
 }  // namespace assay::model

@@ -14,7 +14,8 @@ double shared_bandwidth(double n, double b1, double limit, double p);
 // in_flight_bytes / latency, seconds; no bound when the latency is not known (0).
 double little_bound(double in_flight_bytes, double latency);
 
-// Seconds a byte: read, written, and of one of each at once, which take between the longer and both.
+// Seconds a byte: read, written, and of one of each at once, which take between the longer and
+// both.
 struct Pace {
   double read = 0, write = 0, both = 0;
   double seconds(double in, double out) const {

@@ -29,35 +29,53 @@ void count_body(const ir::Scalar& e, double times, Counts& out) {
   switch (e.op) {
     case S::read:
     case S::constant:
-    case S::axis: break;
+    case S::axis:
+      break;
     case S::div:
-    case S::sqrt: out.divide += times; break;
-    case S::pow: out.math += lower::kPowCost * times; break;
+    case S::sqrt:
+      out.divide += times;
+      break;
+    case S::pow:
+      out.math += lower::kPowCost * times;
+      break;
     case S::exp:
-    case S::log: out.math += times; break;
-    case S::tanh: out.math += lower::kTanhCost * times; break;
-    case S::erf: out.math += lower::kErfCost * times; break;
-    default: out.simple += times; break;
+    case S::log:
+      out.math += times;
+      break;
+    case S::tanh:
+      out.math += lower::kTanhCost * times;
+      break;
+    case S::erf:
+      out.math += lower::kErfCost * times;
+      break;
+    default:
+      out.simple += times;
+      break;
   }
 }
 
 class ClosedForm {
  public:
   explicit ClosedForm(const ir::Program& p)
-      : p_(p), anchor_(p.graph.nodes[0]), nest_(lower::nest_of(p)), spatial_(ir::spatial_count(p.graph, anchor_)) {}
+      : p_(p),
+        anchor_(p.graph.nodes[0]),
+        nest_(lower::nest_of(p)),
+        spatial_(ir::spatial_count(p.graph, anchor_)) {}
 
   Counts compute() {
     const std::vector<int> arguments = ir::arguments_of(p_);
     out_.buffers.resize(arguments.size() + p_.staging.size());
     buffer_of_.assign(p_.graph.tensors.size(), -1);
-    for (size_t i = 0; i < arguments.size(); ++i) buffer_of_[static_cast<size_t>(arguments[i])] = static_cast<int>(i);
+    for (size_t i = 0; i < arguments.size(); ++i)
+      buffer_of_[static_cast<size_t>(arguments[i])] = static_cast<int>(i);
     for (size_t a = 0; a < anchor_.axes.size(); ++a) {
       whole_.push_back(anchor_.axes[a].extent);
       computed_.push_back(lower::computed_extent(p_, static_cast<int>(a)));
       steps_.push_back(steps_along(static_cast<int>(a), computed_[a]));
       ends_.push_back(steps_along(static_cast<int>(a), whole_[a]));
     }
-    for (size_t i = 0; i < p_.staging.size(); ++i) count_copy(p_.staging[i], static_cast<int>(arguments.size() + i));
+    for (size_t i = 0; i < p_.staging.size(); ++i)
+      count_copy(p_.staging[i], static_cast<int>(arguments.size() + i));
     count_barriers();
     count_anchor();
     count_output();
@@ -67,8 +85,8 @@ class ClosedForm {
   }
 
  private:
-  struct Steps {          // along one axis, over the whole iteration space
-    double points = 1;    // unrolled positions: elements, or vectors on the vector axis
+  struct Steps {        // along one axis, over the whole iteration space
+    double points = 1;  // unrolled positions: elements, or vectors on the vector axis
     double elements = 1;
     double tiles = 1;     // register tiles
     int64_t in_tile = 1;  // points of one full register tile
@@ -103,7 +121,10 @@ class ClosedForm {
   void add_loads(int buffer, const ir::Layout& layout, std::span<const int64_t> shape,
                  const std::vector<ir::Index>& index, double n, double lanes) {
     AccessCount& a = out_.buffers[static_cast<size_t>(buffer)];
-    const std::optional<int64_t> stride = p_.vector_axis < 0 ? 0 : lower::lane_stride(layout, shape, index, p_.vector_axis, p_.vector_width);
+    const std::optional<int64_t> stride =
+        p_.vector_axis < 0
+            ? 0
+            : lower::lane_stride(layout, shape, index, p_.vector_axis, p_.vector_width);
     if (p_.vector_width == 1 || stride == 0)
       a.splats += n;
     else if (stride == 1)
@@ -136,14 +157,21 @@ class ClosedForm {
       if (anchor_.reads[static_cast<size_t>(other)].lookup && same_positions(other, read)) return;
     double n = 1;
     for (size_t a = 0; a < steps_.size(); ++a)
-      n *= ir::moves_with(anchor_, lookup.read, static_cast<int>(a)) ? steps_[a].points : steps_[a].tiles;
-    out_.buffers[static_cast<size_t>(buffer_of_[static_cast<size_t>(anchor_.reads[static_cast<size_t>(lookup.read)].tensor)])].splats += n;
+      n *= ir::moves_with(anchor_, lookup.read, static_cast<int>(a)) ? steps_[a].points
+                                                                     : steps_[a].tiles;
+    out_.buffers[static_cast<size_t>(buffer_of_[static_cast<size_t>(
+                     anchor_.reads[static_cast<size_t>(lookup.read)].tensor)])]
+        .splats += n;
     out_.simple += lower::kLocateCost * n;
   }
 
   bool same_positions(int a, int b) const {
-    const ir::Read &x = anchor_.reads[static_cast<size_t>(a)], &y = anchor_.reads[static_cast<size_t>(b)];
-    const auto extent = [&](const ir::Read& r) { return p_.graph.tensors[static_cast<size_t>(r.tensor)].shape[static_cast<size_t>(r.lookup->dim)]; };
+    const ir::Read &x = anchor_.reads[static_cast<size_t>(a)],
+                   &y = anchor_.reads[static_cast<size_t>(b)];
+    const auto extent = [&](const ir::Read& r) {
+      return p_.graph.tensors[static_cast<size_t>(r.tensor)]
+          .shape[static_cast<size_t>(r.lookup->dim)];
+    };
     return x.lookup->read == y.lookup->read && extent(x) == extent(y);
   }
 
@@ -151,34 +179,41 @@ class ClosedForm {
     double n = 1, lanes = 1;  // vectors, and elements in them
   };
 
-  // Reads at looked-up positions are made for every point; only what accumulators of one place share
-  // is made once.
+  // Reads at looked-up positions are made for every point; only what accumulators of one place
+  // share is made once.
   Loads repeated(int read, bool shares) const {
     Loads out;
     for (size_t a = 0; a < steps_.size(); ++a) {
       const Steps& s = steps_[a];
-      const bool shared = shares && static_cast<int>(a) < spatial_ && !lower::reads_axis(p_, read, static_cast<int>(a));
+      const bool shared = shares && static_cast<int>(a) < spatial_ &&
+                          !lower::reads_axis(p_, read, static_cast<int>(a));
       out.n *= shared ? s.tiles : s.points;
       out.lanes *= shared ? s.tiles : s.elements;
     }
     return out;
   }
 
-  // What stays in registers (lower/kept.h): an element is read once per tile, outside all loops that do
-  // not move it. `loops`: how many stand around the place; `fixed`: the last of them that the load must
-  // stay inside, -1: none. Axes from `axes` on are not walked, the others as far as `extents`.
-  Loads kept(const ir::Read& r, const std::vector<int64_t>& extents, size_t axes, size_t loops, int fixed) const {
+  // What stays in registers (lower/kept.h): an element is read once per tile, outside all loops
+  // that do not move it. `loops`: how many stand around the place; `fixed`: the last of them that
+  // the load must stay inside, -1: none. Axes from `axes` on are not walked, the others as far as
+  // `extents`.
+  Loads kept(const ir::Read& r, const std::vector<int64_t>& extents, size_t axes, size_t loops,
+             int fixed) const {
     std::vector<bool> moves(axes);
     std::vector<size_t> moving;
     for (size_t a = 0; a < axes; ++a) {
-      moves[a] = std::any_of(r.index.begin(), r.index.end(), [&](const ir::Index& i) { return ir::depends_on(i, static_cast<int>(a)); });
+      moves[a] = std::any_of(r.index.begin(), r.index.end(), [&](const ir::Index& i) {
+        return ir::depends_on(i, static_cast<int>(a));
+      });
       if (moves[a]) moving.push_back(a);
     }
     Loads out{0, 0};
     for (size_t choice = 0; choice < size_t{1} << moving.size(); ++choice) {
-      TileClass c{extents, 1, std::vector<Positions>(steps_.size()), std::vector<bool>(steps_.size())};
+      TileClass c{extents, 1, std::vector<Positions>(steps_.size()),
+                  std::vector<bool>(steps_.size())};
       for (size_t k = 0; k < moving.size(); ++k) c.last[moving[k]] = (choice >> k & 1) != 0;
-      for (size_t k = 0; k < moving.size() && c.tiles > 0; ++k) place(c, moving[k], moves, loops, fixed);
+      for (size_t k = 0; k < moving.size() && c.tiles > 0; ++k)
+        place(c, moving[k], moves, loops, fixed);
       if (c.tiles == 0) continue;
       const double passes = c.tiles * passes_over(moves, extents, inside(moves, c, loops, fixed));
       Loads l;
@@ -200,7 +235,7 @@ class ClosedForm {
   };
   using Positions = std::vector<Position>;
 
-  struct TileClass {  // full register tiles, or the last along some axes
+  struct TileClass {                      // full register tiles, or the last along some axes
     const std::vector<int64_t>& extents;  // of the axes
     double tiles = 1;
     std::vector<Positions> at;  // per axis
@@ -212,7 +247,8 @@ class ClosedForm {
     for (int64_t i = 0; i < extent; i += step) to.push_back({from + i, std::min(step, extent - i)});
   }
 
-  void place(TileClass& c, size_t axis, const std::vector<bool>& moves, size_t loops, int fixed) const {
+  void place(TileClass& c, size_t axis, const std::vector<bool>& moves, size_t loops,
+             int fixed) const {
     const int64_t whole = c.extents[axis], t = p_.tiles.back().extent[axis], rest = whole % t;
     const bool together = rest > 0 && whole / t == 1 && one_body(c, axis, moves, loops, fixed);
     c.tiles *= !c.last[axis] ? static_cast<double>(whole / t) : rest > 0 && !together ? 1.0 : 0.0;
@@ -224,17 +260,24 @@ class ClosedForm {
   bool walks_alone(size_t loop) const {
     const lower::Loop& l = nest_.loops[loop];
     const auto a = static_cast<size_t>(l.axis);
-    return l.is_walked() && lower::enclosing_extent(p_, l.level, l.axis) == anchor_.axes[a].extent && l.tile == p_.tiles.back().extent[a];
+    return l.is_walked() &&
+           lower::enclosing_extent(p_, l.level, l.axis) == anchor_.axes[a].extent &&
+           l.tile == p_.tiles.back().extent[a];
   }
 
-  // Does a loop move a load in tiles of a class? The only full tile and the last one lie where they lie.
+  // Does a loop move a load in tiles of a class? The only full tile and the last one lie where they
+  // lie.
   bool moved_by(size_t loop, const std::vector<bool>& moves, const TileClass& c) const {
     const auto a = static_cast<size_t>(nest_.loops[loop].axis);
-    return a < moves.size() && moves[a] && !(walks_alone(loop) && (c.last[a] || anchor_.axes[a].extent / nest_.loops[loop].tile == 1));
+    return a < moves.size() && moves[a] &&
+           !(walks_alone(loop) &&
+             (c.last[a] || anchor_.axes[a].extent / nest_.loops[loop].tile == 1));
   }
 
-  // The only full tile along an axis and the last one stand in one block, if no loop in them moves a load.
-  bool one_body(const TileClass& c, size_t axis, const std::vector<bool>& moves, size_t loops, int fixed) const {
+  // The only full tile along an axis and the last one stand in one block, if no loop in them moves
+  // a load.
+  bool one_body(const TileClass& c, size_t axis, const std::vector<bool>& moves, size_t loops,
+                int fixed) const {
     size_t own = loops;
     for (size_t i = 0; i < loops; ++i)
       if (nest_.loops[i].axis == static_cast<int>(axis) && walks_alone(i)) own = i;
@@ -247,30 +290,36 @@ class ClosedForm {
   // The last loop that moves a load in tiles of a class, or that it can not leave.
   int inside(const std::vector<bool>& moves, const TileClass& c, size_t loops, int fixed) const {
     for (size_t i = 0; i < loops; ++i)
-      if (!nest_.loops[i].is_walked() || moved_by(i, moves, c) || lower::is_condition(p_, nest_, i)) fixed = std::max(fixed, static_cast<int>(i));
+      if (!nest_.loops[i].is_walked() || moved_by(i, moves, c) || lower::is_condition(p_, nest_, i))
+        fixed = std::max(fixed, static_cast<int>(i));
     return fixed;
   }
 
   // How often loops up to `place` walk the axes that do not move a load.
-  double passes_over(const std::vector<bool>& moves, const std::vector<int64_t>& extents, int place) const {
+  double passes_over(const std::vector<bool>& moves, const std::vector<int64_t>& extents,
+                     int place) const {
     double n = 1;
     for (size_t a = 0; a < moves.size(); ++a) {
       int64_t tile = 0;
       for (int i = 0; i <= place; ++i)
-        if (nest_.loops[static_cast<size_t>(i)].axis == static_cast<int>(a)) tile = nest_.loops[static_cast<size_t>(i)].tile;
+        if (nest_.loops[static_cast<size_t>(i)].axis == static_cast<int>(a))
+          tile = nest_.loops[static_cast<size_t>(i)].tile;
       if (!moves[a] && tile > 0) n *= static_cast<double>(ceil_div(extents[a], tile));
     }
     return n;
   }
 
   // The axes that share dimensions of a read with `axis`, directly or through others; ascending.
-  static std::vector<size_t> moved_together(const ir::Read& r, size_t axis, const std::vector<bool>& moves) {
+  static std::vector<size_t> moved_together(const ir::Read& r, size_t axis,
+                                            const std::vector<bool>& moves) {
     std::vector<bool> in(moves.size());
     in[axis] = true;
     for (bool grows = true; grows;) {
       grows = false;
       for (const ir::Index& i : r.index) {
-        const auto moved = [&](size_t a) { return moves[a] && ir::depends_on(i, static_cast<int>(a)); };
+        const auto moved = [&](size_t a) {
+          return moves[a] && ir::depends_on(i, static_cast<int>(a));
+        };
         bool any = false;
         for (size_t a = 0; a < in.size(); ++a) any = any || (in[a] && moved(a));
         for (size_t a = 0; any && a < in.size(); ++a)
@@ -285,7 +334,8 @@ class ClosedForm {
 
   // Different loads in one register tile of a class.
   Loads in_tile(const ir::Read& r, const std::vector<size_t>& axes, const TileClass& c) const {
-    if (std::count_if(axes.begin(), axes.end(), [&](size_t a) { return c.at[a].size() > 1; }) <= 1) {
+    if (std::count_if(axes.begin(), axes.end(), [&](size_t a) { return c.at[a].size() > 1; }) <=
+        1) {
       Loads all;  // nothing can overlap
       for (size_t a : axes) {
         all.n *= static_cast<double>(c.at[a].size());
@@ -322,12 +372,14 @@ class ClosedForm {
     const auto t = static_cast<size_t>(r.tensor);
     for (size_t i = 0; i < p_.staging.size(); ++i) {
       if (p_.staging[i].read != read) continue;
-      const Loads l = kept(r, computed_, steps_.size(), nest_.loops.size(), lower::staging_place(p_, nest_, p_.staging[i]));
+      const Loads l = kept(r, computed_, steps_.size(), nest_.loops.size(),
+                           lower::staging_place(p_, nest_, p_.staging[i]));
       add_loads(static_cast<int>(out_.buffers.size() - p_.staging.size() + i), p_.staging[i].layout,
                 lower::staged_shape(p_, p_.staging[i]), r.index, l.n, l.lanes);
       return;
     }
-    const Loads l = r.lookup ? repeated(read, reduces) : kept(r, computed_, steps_.size(), nest_.loops.size(), -1);
+    const Loads l = r.lookup ? repeated(read, reduces)
+                             : kept(r, computed_, steps_.size(), nest_.loops.size(), -1);
     add_loads(buffer_of_[t], p_.layouts[t], p_.graph.tensors[t].shape, r.index, l.n, l.lanes);
   }
 
@@ -339,7 +391,8 @@ class ClosedForm {
     for (int i = 0; i < spatial_; ++i) lanes *= ends_[static_cast<size_t>(i)].elements;
     std::optional<int64_t> stride = 1;
     if (p_.vector_width > 1)
-      stride = lower::lane_stride(p_.layouts[t], p_.graph.tensors[t].shape, p_.vector_axis, p_.vector_width);
+      stride = lower::lane_stride(p_.layouts[t], p_.graph.tensors[t].shape, p_.vector_axis,
+                                  p_.vector_width);
     const bool contiguous = stride == 1;
     (contiguous ? a.vector_stores : a.scattered_lanes) += (contiguous ? n : lanes) * passes;
     if (passes <= 1) return;
@@ -372,15 +425,16 @@ class ClosedForm {
     }
   }
 
-  // Sum over all regions of the copied extent along one dimension, clipped to the tensor; in vectors
-  // of w. Pre: the axes of a dimension occur in no other (matmul, convolution).
+  // Sum over all regions of the copied extent along one dimension, clipped to the tensor; in
+  // vectors of w. Pre: the axes of a dimension occur in no other (matmul, convolution).
   double copied_along(const ir::Staging& s, size_t dim, int64_t w) const {
     const ir::Read& r = anchor_.reads[static_cast<size_t>(s.read)];
     const int64_t size = p_.graph.tensors[static_cast<size_t>(r.tensor)].shape[dim];
     const int64_t region = lower::staged_shape(p_, s)[dim];
     std::vector<int64_t> origins{0};
     for (const ir::Term& t : r.index[dim].terms) {
-      const int64_t tile = p_.tiles[static_cast<size_t>(s.level)].extent[static_cast<size_t>(t.var)];
+      const int64_t tile =
+          p_.tiles[static_cast<size_t>(s.level)].extent[static_cast<size_t>(t.var)];
       const int64_t count = ir::tile_count(p_, s.level, t.var);
       std::vector<int64_t> next;
       for (int64_t o : origins)
@@ -411,16 +465,20 @@ class ClosedForm {
       n *= copied_along(s, d, static_cast<int>(d) == v ? p_.vector_width : 1);
       elements *= copied_along(s, d, 1);
     }
-    AccessCount& source = out_.buffers[static_cast<size_t>(buffer_of_[static_cast<size_t>(r.tensor)])];
+    AccessCount& source =
+        out_.buffers[static_cast<size_t>(buffer_of_[static_cast<size_t>(r.tensor)])];
     AccessCount& copy = out_.buffers[static_cast<size_t>(buffer)];
     (v >= 0 ? source.vector_loads : source.splats) += n;
-    const bool contiguous = v < 0 || lower::lane_stride(s.layout, lower::staged_shape(p_, s), v, p_.vector_width) == 1;
+    const bool contiguous =
+        v < 0 || lower::lane_stride(s.layout, lower::staged_shape(p_, s), v, p_.vector_width) == 1;
     (contiguous ? copy.vector_stores : copy.scattered_lanes) += contiguous ? n : elements;
   }
 
   // Before and after what is copied at one place, all waves of a group meet.
   void count_barriers() {
-    const auto waves = [&](size_t axis) { return p_.workers.empty() ? int64_t{1} : p_.workers[axis]; };
+    const auto waves = [&](size_t axis) {
+      return p_.workers.empty() ? int64_t{1} : p_.workers[axis];
+    };
     if (std::none_of(p_.workers.begin(), p_.workers.end(), [](int64_t n) { return n > 1; })) return;
     std::set<int> places;
     for (const ir::Staging& s : p_.staging) places.insert(lower::staging_place(p_, nest_, s));
@@ -428,11 +486,15 @@ class ClosedForm {
       std::vector<double> positions(anchor_.axes.size(), 1);
       for (size_t i = 0; i < nest_.loops.size(); ++i) {
         const lower::Loop& l = nest_.loops[i];
-        if (!l.is_walked() || static_cast<int>(i) <= place) positions[static_cast<size_t>(l.axis)] = static_cast<double>(ir::tile_count(p_, l.level, l.axis));
+        if (!l.is_walked() || static_cast<int>(i) <= place)
+          positions[static_cast<size_t>(l.axis)] =
+              static_cast<double>(ir::tile_count(p_, l.level, l.axis));
       }
       double n = 2;
       for (size_t a = 0; a < positions.size(); ++a)
-        n *= waves(a) > 1 ? static_cast<double>(ir::tile_count(p_, 0, static_cast<int>(a)) * waves(a)) : positions[a];
+        n *= waves(a) > 1
+                 ? static_cast<double>(ir::tile_count(p_, 0, static_cast<int>(a)) * waves(a))
+                 : positions[a];
       out_.barriers += n;
     }
   }
@@ -453,7 +515,8 @@ class ClosedForm {
   const ir::Node& anchor_;
   const lower::Nest nest_;
   const int spatial_;
-  std::vector<int64_t> whole_, computed_;  // extents of the axes, and as far as register tiles are computed
+  std::vector<int64_t> whole_,
+      computed_;  // extents of the axes, and as far as register tiles are computed
   std::vector<Steps> steps_;
   std::vector<Steps> ends_;  // of what is stored
   std::vector<int> buffer_of_;

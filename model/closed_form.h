@@ -4,7 +4,8 @@
 // Along an axis of extent E with register tiles of t there are ceil(E/t) tiles; a read that moves
 // with the axis is loaded E times along it (NV = the tiles' vectors on the vector axis), less what
 // overlaps in a tile; one that does not, once per tile of the innermost loop over the axis that its
-// load stands inside (lower/kept.h). Per kind of tile, full or last along each axis, all factors multiply.
+// load stands inside (lower/kept.h). Per kind of tile, full or last along each axis, all factors
+// multiply.
 #pragma once
 
 #include "ir/program.h"

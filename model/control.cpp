@@ -6,11 +6,13 @@ namespace assay::model {
 
 namespace {
 
-constexpr double kFunction = 48;  // instructions: range, polynomial and scaling as the dialects write it, and two thirds as many that compilers add
+constexpr double kFunction = 48;  // instructions: range, polynomial and scaling as the dialects
+                                  // write it, and two thirds as many that compilers add
 
 constexpr double kBeside = 1.5;  // slots of an instruction: ports taken, values late
 constexpr double kLoad = 1;      // that no operation takes from memory
-constexpr double kStore = 1.8, kGathered = 1.6, kScattered = 4, kIteration = 0.6, kPrefetch = 0.3, kCondition = 1.75;
+constexpr double kStore = 1.8, kGathered = 1.6, kScattered = 4, kIteration = 0.6, kPrefetch = 0.3,
+                 kCondition = 1.75;
 constexpr double kCopiedLoad = 0.3, kCopiedStore = 2.5, kCopiedGathered = 0.6, kCopiedScattered = 3;
 
 constexpr double kWaveBeside = 1.4, kWavePartialSums = 1.8;
@@ -21,19 +23,24 @@ constexpr double kWaveCondition = 1;  // compare with jump, mostly known beforeh
 }  // namespace
 
 double core_slots(const Instructions& i) {
-  const double counted = i.operations + kLoad * (i.loads - std::min(i.operations, i.operands)) + i.divisions + kFunction * i.functions + kStore * i.stores + kGathered * i.gathered +
-                         kScattered * i.scattered + kPrefetch * i.prefetches + kIteration * i.iterations + kCondition * i.branches;
+  const double counted = i.operations + kLoad * (i.loads - std::min(i.operations, i.operands)) +
+                         i.divisions + kFunction * i.functions + kStore * i.stores +
+                         kGathered * i.gathered + kScattered * i.scattered +
+                         kPrefetch * i.prefetches + kIteration * i.iterations +
+                         kCondition * i.branches;
   return kBeside * counted;
 }
 
 double copy_slots(const Copying& c) {
-  return kBeside * (kCopiedLoad * c.loads + kCopiedStore * c.stores + kCopiedGathered * c.gathered + kCopiedScattered * c.scattered);
+  return kBeside * (kCopiedLoad * c.loads + kCopiedStore * c.stores + kCopiedGathered * c.gathered +
+                    kCopiedScattered * c.scattered);
 }
 
 double wave_slots(const Instructions& i, bool partial_sums, double group) {
   const double counted = i.written() + (kWaveFunction - 1) * i.functions;
   const double lost = std::max(1.0, group) / 2;
-  return counted * (partial_sums ? kWavePartialSums : kWaveBeside) + i.iterations * (kWaveIteration + lost) + i.branches * (kWaveCondition + lost);
+  return counted * (partial_sums ? kWavePartialSums : kWaveBeside) +
+         i.iterations * (kWaveIteration + lost) + i.branches * (kWaveCondition + lost);
 }
 
 }  // namespace assay::model

@@ -14,17 +14,23 @@ Copies copies_of(const ir::Program& p, const lower::Counts& counts) {
   for (size_t i = 0; i < p.staging.size(); ++i) {
     const ir::Staging& s = p.staging[i];
     const lower::AccessCount& into = counts.buffers[first + i];
-    const auto source = std::find(arguments.begin(), arguments.end(), p.graph.nodes[0].reads[static_cast<size_t>(s.read)].tensor);
-    const double gathered = counts.buffers[static_cast<size_t>(source - arguments.begin())].gathered_lanes;
+    const auto source = std::find(arguments.begin(), arguments.end(),
+                                  p.graph.nodes[0].reads[static_cast<size_t>(s.read)].tensor);
+    const double gathered =
+        counts.buffers[static_cast<size_t>(source - arguments.begin())].gathered_lanes;
     out.parts.stores += into.vector_stores;
     out.parts.scattered += into.scattered_lanes;
     out.parts.gathered += gathered;
-    if (gathered <= 0) out.parts.loads += into.vector_stores + into.scattered_lanes / p.vector_width;
-    const double elements = static_cast<double>(ir::physical_elements(s.layout, lower::staged_shape(p, s)));
-    const double n = into.vector_stores + into.scattered_lanes, at_once = std::max(1.0, elements / p.vector_width);
+    if (gathered <= 0)
+      out.parts.loads += into.vector_stores + into.scattered_lanes / p.vector_width;
+    const double elements =
+        static_cast<double>(ir::physical_elements(s.layout, lower::staged_shape(p, s)));
+    const double n = into.vector_stores + into.scattered_lanes,
+                 at_once = std::max(1.0, elements / p.vector_width);
     out.all += n;
     if (lower::copy_vector_dim(p, s) < 0) out.single += n;
-    // Half a window of loads and stores goes on beside the arithmetic before them, and as many beside that behind them.
+    // Half a window of loads and stores goes on beside the arithmetic before them, and as many
+    // beside that behind them.
     out.alone += n * std::max(0.0, 1 - kReorderWindow / at_once);
   }
   return out;
@@ -34,8 +40,10 @@ double copied_part(const Streams& s, const LevelTraffic& t) {
   double bytes = 0;
   for (size_t i = 0; i < s.streams.size(); ++i) {
     const Stream& one = s.streams[i];
-    if (one.staging >= 0) bytes += t.streams[i].written;
-    else if (!one.written && one.until < s.nest.loops.size()) bytes += t.streams[i].read;
+    if (one.staging >= 0)
+      bytes += t.streams[i].written;
+    else if (!one.written && one.until < s.nest.loops.size())
+      bytes += t.streams[i].read;
   }
   return bytes > 0 ? bytes / (t.read + t.written) : 0;
 }

@@ -6,16 +6,16 @@
 
 namespace assay::model {
 
-struct Term {               // one cost, seconds of the busiest unit
-  std::string name;         // fma, load, l1<-l2, launch, ...
+struct Term {        // one cost, seconds of the busiest unit
+  std::string name;  // fma, load, l1<-l2, launch, ...
   double seconds = 0;
-  std::string detail;       // counts and rates, for --explain
+  std::string detail;  // counts and rates, for --explain
 };
 
 struct LevelUse {
-  std::string boundary;     // "l1<-l2"
+  std::string boundary;  // "l1<-l2"
   double read_bytes = 0, written_bytes = 0, seconds = 0, working_set = 0;
-  bool shared = false;      // by units, what lies behind it
+  bool shared = false;  // by units, what lies behind it
 };
 
 struct Estimate {
@@ -25,10 +25,10 @@ struct Estimate {
   std::vector<Term> terms;
   std::vector<LevelUse> levels;
   double flops = 0;
-  double groups = 1, rounds = 1, balance = 1;   // balance: mean load / largest load of the units
-  double efficiency = 0;                         // what the chip could do the node in at best / seconds
-  double occupancy = 1;                          // groups resident per unit
-  std::vector<std::string> assumed;              // fields of the profile that were not known
+  double groups = 1, rounds = 1, balance = 1;  // balance: mean load / largest load of the units
+  double efficiency = 0;             // what the chip could do the node in at best / seconds
+  double occupancy = 1;              // groups resident per unit
+  std::vector<std::string> assumed;  // fields of the profile that were not known
 };
 
 }  // namespace assay::model

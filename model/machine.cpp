@@ -1,8 +1,8 @@
 #include "model/machine.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "model/resolving.h"
 
@@ -14,7 +14,8 @@ constexpr double kUnknownClock = 1e9;
 
 class Resolver : Resolving {
  public:
-  Resolver(const hwdesc::Target& target, Resolution& out) : Resolving(target, out), target_(target) {}
+  Resolver(const hwdesc::Target& target, Resolution& out)
+      : Resolving(target, out), target_(target) {}
 
   void resolve() {
     m_.profile = p_.name;
@@ -31,22 +32,31 @@ class Resolver : Resolving {
  private:
   void resolve_units() {
     m_.units = instances_of("unit");
-    const bool declared = std::any_of(p_.topology.begin(), p_.topology.end(),
-                                      [](const auto& t) { return t.name == "unit" && t.count.known(); });
-    if (!declared) fail("has no topology level `unit` with a count", "add `- {name: unit, count: ...}` to topology");
+    const bool declared = std::any_of(p_.topology.begin(), p_.topology.end(), [](const auto& t) {
+      return t.name == "unit" && t.count.known();
+    });
+    if (!declared)
+      fail("has no topology level `unit` with a count",
+           "add `- {name: unit, count: ...}` to topology");
   }
 
   void resolve_clock() {
     m_.clock = hertz("core");
-    if (m_.clock <= 0) m_.clock = assume(kUnknownClock, "clocks.core.max", "1 GHz, where only ratios of times count").value;
+    if (m_.clock <= 0)
+      m_.clock =
+          assume(kUnknownClock, "clocks.core.max", "1 GHz, where only ratios of times count").value;
   }
 
   // A device without a counter is measured in seconds, and needs none.
   void check_clocks() {
     for (const std::string& clock : out_.unknown_clocks) {
-      const auto c = std::find_if(p_.clocks.begin(), p_.clocks.end(), [&](const hwdesc::Clock& k) { return k.name == clock; });
-      fail(fmt::format("counts ticks of `{}`, {}", clock, c == p_.clocks.end() ? "which is no clock of it" : "whose frequency is not known"),
-           fmt::format("add `clocks: {{{}: {{max: ... MHz}}}}`, or give those values in seconds", clock));
+      const auto c = std::find_if(p_.clocks.begin(), p_.clocks.end(),
+                                  [&](const hwdesc::Clock& k) { return k.name == clock; });
+      fail(fmt::format(
+               "counts ticks of `{}`, {}", clock,
+               c == p_.clocks.end() ? "which is no clock of it" : "whose frequency is not known"),
+           fmt::format("add `clocks: {{{}: {{max: ... MHz}}}}`, or give those values in seconds",
+                       clock));
     }
   }
 
@@ -66,11 +76,13 @@ class Resolver : Resolving {
       m_.vector_registers = m_.simt ? bytes / (4.0 * m_.native_width) : r.count.value->v;
     } else {
       m_.vector_registers = m_.simt ? 512 : 16;
-      m_.assumptions.push_back("execution.registers.count: " + std::to_string(static_cast<int>(m_.vector_registers)));
+      m_.assumptions.push_back("execution.registers.count: " +
+                               std::to_string(static_cast<int>(m_.vector_registers)));
     }
     const auto& res = p_.execution.resident;
     m_.resident_groups = res.groups.known() ? res.groups.value->v : (m_.simt ? 16 : 1);
-    m_.resident_waves = res.threads.known() ? res.threads.value->v / m_.native_width : (m_.simt ? 32 : 1);
+    m_.resident_waves =
+        res.threads.known() ? res.threads.value->v / m_.native_width : (m_.simt ? 32 : 1);
   }
 
   // Lane-slots per second of one unit. Pre: the rate is known.
@@ -84,12 +96,14 @@ class Resolver : Resolving {
     for (size_t i = 0; i < p_.pipes.size(); ++i) {
       const hwdesc::Pipe& pipe = p_.pipes[i];
       if (pipe.name != name || !pipe.rate.known()) continue;
-      return {slots_of(pipe), spread_of(pipe.rate), false, "pipes." + name + ".rate", per_unit(pipe.per)};
+      return {slots_of(pipe), spread_of(pipe.rate), false, "pipes." + name + ".rate",
+              per_unit(pipe.per)};
     }
     return {};
   }
 
-  // Vector instructions per second: lane-slots over the native width and the slots an element takes.
+  // Vector instructions per second: lane-slots over the native width and the slots an element
+  // takes.
   Quantity instructions(Quantity slots, double slots_per_element) const {
     slots.value /= m_.native_width * slots_per_element;
     return slots;
@@ -113,7 +127,9 @@ class Resolver : Resolving {
         return r;
       }
     }
-    Quantity q = assume(fallback.value / factor, "compute." + name + ".f32", "1/" + std::to_string(static_cast<int>(factor)) + " of the multiply-add rate");
+    Quantity q =
+        assume(fallback.value / factor, "compute." + name + ".f32",
+               "1/" + std::to_string(static_cast<int>(factor)) + " of the multiply-add rate");
     q.parts = fallback.parts;
     return q;
   }
@@ -129,13 +145,15 @@ class Resolver : Resolving {
     for (const hwdesc::LaneMode& mode : p_.execution.lanes.modes)
       for (const hwdesc::Pipe& pipe : mode.pipes) {
         if (pipe.name != name || !pipe.rate.known() || !mode.width.known()) continue;
-        out.push_back({static_cast<int>(mode.width.value->v), slots_of(pipe) / mode.width.value->v});
+        out.push_back(
+            {static_cast<int>(mode.width.value->v), slots_of(pipe) / mode.width.value->v});
       }
     return ascending(std::move(out));
   }
 
   static std::vector<NarrowRate> ascending(std::vector<NarrowRate> rates) {
-    std::sort(rates.begin(), rates.end(), [](const NarrowRate& a, const NarrowRate& b) { return a.lanes < b.lanes; });
+    std::sort(rates.begin(), rates.end(),
+              [](const NarrowRate& a, const NarrowRate& b) { return a.lanes < b.lanes; });
     return rates;
   }
 
@@ -153,13 +171,16 @@ class Resolver : Resolving {
     std::vector<NarrowRate> out;
     for (const hwdesc::LaneMode& mode : p_.execution.lanes.modes)
       for (const hwdesc::ComputeOp& c : p_.compute)
-        if (c.op == name && c.dtype == "f32" && c.mode == mode.name && !c.mode.empty() && c.slots.known() && mode.width.known())
-          out.push_back({static_cast<int>(mode.width.value->v), pipe(c.pipe).value / c.slots.value->v});
+        if (c.op == name && c.dtype == "f32" && c.mode == mode.name && !c.mode.empty() &&
+            c.slots.known() && mode.width.known())
+          out.push_back(
+              {static_cast<int>(mode.width.value->v), pipe(c.pipe).value / c.slots.value->v});
     return ascending(std::move(out));
   }
 
   // Instructions in the time of one of whole vectors.
-  std::vector<NarrowRate> narrow_instructions(const std::string& name, const Quantity& whole) const {
+  std::vector<NarrowRate> narrow_instructions(const std::string& name,
+                                              const Quantity& whole) const {
     std::vector<NarrowRate> out = narrow_elements(name);
     for (NarrowRate& n : out) n.rate /= n.lanes * whole.value;
     return out.empty() ? m_.narrow_arithmetic : out;
@@ -169,25 +190,30 @@ class Resolver : Resolving {
     const hwdesc::ComputeOp* fma = op("fma");
     Quantity q = pipe(fma != nullptr ? fma->pipe : "fma");
     if (q.value <= 0) {
-      fail("has no rate for multiply-adds", "add a pipe `fma` with a rate and `compute: [{op: fma, dtype: f32, pipe: fma}]`");
+      fail("has no rate for multiply-adds",
+           "add a pipe `fma` with a rate and `compute: [{op: fma, dtype: f32, pipe: fma}]`");
       return;
     }
     m_.fma_rate = instructions(q, fma != nullptr && fma->slots.known() ? fma->slots.value->v : 1.0);
     m_.fma_latency = fma != nullptr && fma->latency.known()
-                         ? Quantity{seconds(*fma->latency.value), spread_of(fma->latency), false, "compute.fma.f32.latency"}
+                         ? Quantity{seconds(*fma->latency.value), spread_of(fma->latency), false,
+                                    "compute.fma.f32.latency"}
                          : assume(4 / m_.clock, "compute.fma.f32.latency", "4 cycles");
     const hwdesc::ComputeOp* update = op("update");
     if (update != nullptr && update->latency.known())
-      m_.update_latency = {seconds(*update->latency.value), spread_of(update->latency), false, "compute.update.f32.latency"};
+      m_.update_latency = {seconds(*update->latency.value), spread_of(update->latency), false,
+                           "compute.update.f32.latency"};
     const hwdesc::ComputeOp* add = op("add");
     m_.add_latency = add != nullptr && add->latency.known()
-                         ? Quantity{seconds(*add->latency.value), spread_of(add->latency), false, "compute.add.f32.latency"}
+                         ? Quantity{seconds(*add->latency.value), spread_of(add->latency), false,
+                                    "compute.add.f32.latency"}
                          : m_.fma_latency;
     const auto or_lsu = [&](const char* name) {
       Quantity p = pipe(name);
       if (p.value <= 0) p = pipe("lsu");
       if (p.value > 0) return instructions(p, 1.0);
-      Quantity like = assume(m_.fma_rate.value, std::string("pipes.") + name, "as the multiply-add rate");
+      Quantity like =
+          assume(m_.fma_rate.value, std::string("pipes.") + name, "as the multiply-add rate");
       like.parts = m_.fma_rate.parts;
       return like;
     };
@@ -219,38 +245,54 @@ class Resolver : Resolving {
     const auto& issue = p_.execution.issue;
     if (issue.rate.known()) {
       const hwdesc::Rate& r = *issue.rate.value;
-      m_.issue_rate = {r.v * ticks(r.clock) * per_unit(issue.per), spread_of(issue.rate), false, "execution.issue.rate", per_unit(issue.per)};
+      m_.issue_rate = {r.v * ticks(r.clock) * per_unit(issue.per), spread_of(issue.rate), false,
+                       "execution.issue.rate", per_unit(issue.per)};
     } else {
       m_.issue_rate = assume(4 * m_.clock, "execution.issue.rate", "4 per cycle");
       if (m_.simt) m_.issue_rate.parts = 4;
     }
   }
 
-  Quantity time_or(const hwdesc::Value<hwdesc::Seconds>& v, double fallback, const std::string& path) {
+  Quantity time_or(const hwdesc::Value<hwdesc::Seconds>& v, double fallback,
+                   const std::string& path) {
     if (v.known()) return {v.value->v, spread_of(v), false, path};
     return assume(fallback, path, std::to_string(fallback * 1e6) + " us");
   }
 
   void resolve_launch() {
     const std::string base = "apis." + api_.name;
-    // A schedule that runs inside one launch pays its barrier between steps, and its units are awake.
+    // A schedule that runs inside one launch pays its barrier between steps, and its units are
+    // awake.
     if (api_.device_barrier.known())
-      m_.launch = {api_.device_barrier.value->v, spread_of(api_.device_barrier), false, base + ".device_barrier"};
+      m_.launch = {api_.device_barrier.value->v, spread_of(api_.device_barrier), false,
+                   base + ".device_barrier"};
     else
       m_.launch = time_or(api_.launch.stream, m_.simt ? 3e-6 : 1e-6, base + ".launch.stream");
     if (api_.unit_join.known() && !api_.device_barrier.known())
-      m_.unit_join = {api_.unit_join.value->v, spread_of(api_.unit_join), false, base + ".unit_join"};
-    if (api_.launch.cold.known()) m_.cold = {api_.launch.cold.value->v, spread_of(api_.launch.cold), false, base + ".launch.cold"};
-    if (api_.launch.uncached.known()) m_.uncached = {api_.launch.uncached.value->v, spread_of(api_.launch.uncached), false, base + ".launch.uncached"};
-    if (api_.joined_lanes.known()) m_.joined_lanes = std::max(1, static_cast<int>(api_.joined_lanes.value->v));
-    if (api_.joined_loads.known()) m_.joined_loads = std::max(1, static_cast<int>(api_.joined_loads.value->v));
+      m_.unit_join = {api_.unit_join.value->v, spread_of(api_.unit_join), false,
+                      base + ".unit_join"};
+    if (api_.launch.cold.known())
+      m_.cold = {api_.launch.cold.value->v, spread_of(api_.launch.cold), false,
+                 base + ".launch.cold"};
+    if (api_.launch.uncached.known())
+      m_.uncached = {api_.launch.uncached.value->v, spread_of(api_.launch.uncached), false,
+                     base + ".launch.uncached"};
+    if (api_.joined_lanes.known())
+      m_.joined_lanes = std::max(1, static_cast<int>(api_.joined_lanes.value->v));
+    if (api_.joined_loads.known())
+      m_.joined_loads = std::max(1, static_cast<int>(api_.joined_loads.value->v));
     if (api_.unrolled.known()) m_.unrolled = std::max(1, static_cast<int>(api_.unrolled.value->v));
     m_.group_start = time_or(api_.group_start, 50e-9, base + ".group_start");
-    if (api_.group_barrier.known()) m_.group_barrier = {api_.group_barrier.value->v, spread_of(api_.group_barrier), false, base + ".group_barrier"};
+    if (api_.group_barrier.known())
+      m_.group_barrier = {api_.group_barrier.value->v, spread_of(api_.group_barrier), false,
+                          base + ".group_barrier"};
     for (const hwdesc::WideBarrier& b : api_.wide_barrier)
       if (b.threads.known() && b.time.known())
-        m_.wide_barriers.push_back({b.threads.value->v / m_.native_width, {b.time.value->v, spread_of(b.time), false, base + ".wide_barrier"}});
-    std::sort(m_.wide_barriers.begin(), m_.wide_barriers.end(), [](const WideBarrier& a, const WideBarrier& b) { return a.waves < b.waves; });
+        m_.wide_barriers.push_back(
+            {b.threads.value->v / m_.native_width,
+             {b.time.value->v, spread_of(b.time), false, base + ".wide_barrier"}});
+    std::sort(m_.wide_barriers.begin(), m_.wide_barriers.end(),
+              [](const WideBarrier& a, const WideBarrier& b) { return a.waves < b.waves; });
   }
 
   const hwdesc::Target& target_;
@@ -261,8 +303,11 @@ class Resolver : Resolving {
 double group_barrier_of(const Machine& m, double waves) {
   double below = 1, time = m.group_barrier.value;
   for (const WideBarrier& b : m.wide_barriers) {
-    if (time <= 0) time = b.time.value;  // of one wave nothing is known: no longer than of the smallest group
-    if (waves <= b.waves) return waves <= below ? time : time + (b.time.value - time) * (waves - below) / (b.waves - below);
+    if (time <= 0)
+      time = b.time.value;  // of one wave nothing is known: no longer than of the smallest group
+    if (waves <= b.waves)
+      return waves <= below ? time
+                            : time + (b.time.value - time) * (waves - below) / (b.waves - below);
     below = b.waves;
     time = b.time.value;
   }

@@ -20,8 +20,10 @@ class Memories : Resolving {
     // What a copy brings into a group's own memory comes as the cache behind it hands over.
     for (size_t l = m_.levels.size(); l-- > 1;)
       if (m_.levels[l - 1].on_chip_explicit) m_.levels[l - 1].line = m_.levels[l].line;
-    if (m_.levels.empty()) fail("has no memory", "declare at least the memory that holds the tensors");
-    else m_.levels.back().last = true;
+    if (m_.levels.empty())
+      fail("has no memory", "declare at least the memory that holds the tensors");
+    else
+      m_.levels.back().last = true;
   }
 
  private:
@@ -31,9 +33,11 @@ class Memories : Resolving {
       if (t.depth != 1 || !t.entries.known() || !t.miss.known()) continue;
       if (t.page.known()) m_.page = t.page.value->v;
       m_.translations = t.entries.value->v;
-      const bool passing = t.passing.known();  // of loads that do not wait for each other, as programs' do not
+      const bool passing =
+          t.passing.known();  // of loads that do not wait for each other, as programs' do not
       const auto& cost = passing ? t.passing : t.miss;
-      m_.translation = {seconds(*cost.value), spread_of(cost), false, passing ? "tlb.1.passing" : "tlb.1.miss"};
+      m_.translation = {seconds(*cost.value), spread_of(cost), false,
+                        passing ? "tlb.1.passing" : "tlb.1.miss"};
     }
   }
 
@@ -50,42 +54,53 @@ class Memories : Resolving {
 
   // The device's own; the host's lies behind it.
   bool is_farthest(const hwdesc::MemoryLevel& l) const {
-    return std::none_of(p_.memory.begin() + (&l - p_.memory.data()) + 1, p_.memory.end(), [](const hwdesc::MemoryLevel& m) { return m.per != "host"; });
+    return std::none_of(p_.memory.begin() + (&l - p_.memory.data()) + 1, p_.memory.end(),
+                        [](const hwdesc::MemoryLevel& m) { return m.per != "host"; });
   }
 
   bool lies_farther_out(const hwdesc::MemoryLevel& l) const {
     const auto behind = p_.memory.begin() + (&l - p_.memory.data());
-    return std::any_of(behind, p_.memory.end(), [&](const hwdesc::MemoryLevel& m) { return m.name == l.backed_by; });
+    return std::any_of(behind, p_.memory.end(),
+                       [&](const hwdesc::MemoryLevel& m) { return m.name == l.backed_by; });
   }
 
-  // Where nobody has measured them: as one core where somebody has (C of docs/RESULTS.md), 9 to 10 ticks of the 14 to its second cache, and 18 to 29.
+  // Where nobody has measured them: as one core where somebody has (C of docs/RESULTS.md), 9 to 10
+  // ticks of the 14 to its second cache, and 18 to 29.
   void resolve_turns() {
     constexpr double kTurn = 0.65, kChanged = 2.3;
     if (m_.simt || m_.levels.size() < 2) return;
     const std::string path = "memory." + m_.levels[0].name + ".set_turn";
-    const auto assume = [](const Quantity& from, double times, const std::string& name, Quantity& to) {
+    const auto assume = [](const Quantity& from, double times, const std::string& name,
+                           Quantity& to) {
       if (to.value <= 0 && from.value > 0) to = {from.value * times, from.spread, true, name};
     };
     assume(m_.levels[1].latency, kTurn, path, m_.set_turn);
     assume(m_.set_turn, kChanged, path + "_changed", m_.set_turn_changed);
   }
 
-  // A power of two: as many as lines a page apart have to crowd, where they fall on more than their addresses tell. Where nobody told the ways, they are at least 8.
+  // A power of two: as many as lines a page apart have to crowd, where they fall on more than their
+  // addresses tell. Where nobody told the ways, they are at least 8.
   static double sets_of(const hwdesc::MemoryLevel& l, const Level& level) {
     const double bytes = l.capacity.known() ? l.capacity.value->v : level.capacity.value;
-    if (!l.ways.known() && l.page_lines.known()) return std::exp2(std::round(std::log2(std::max(1.0, bytes / level.line / l.page_lines.value->v))));
-    const double sets = std::log2(std::max(1.0, bytes / ((l.ways.known() ? l.ways.value->v : 8.0) * level.line)));
+    if (!l.ways.known() && l.page_lines.known())
+      return std::exp2(
+          std::round(std::log2(std::max(1.0, bytes / level.line / l.page_lines.value->v))));
+    const double sets =
+        std::log2(std::max(1.0, bytes / ((l.ways.known() ? l.ways.value->v : 8.0) * level.line)));
     return std::exp2(l.ways.known() ? std::round(sets) : std::floor(sets));
   }
 
   void resolve_level(const hwdesc::MemoryLevel& l) {
-    if (l.per == "host" || !l.link.empty() || !l.path.empty()) return;  // programs load from buffers
-    if (lies_farther_out(l)) return;  // a name for a part of another memory, as near as the caches make it
+    if (l.per == "host" || !l.link.empty() || !l.path.empty())
+      return;  // programs load from buffers
+    if (lies_farther_out(l))
+      return;  // a name for a part of another memory, as near as the caches make it
     Level out;
     const std::string base = "memory." + l.name;
     out.name = l.name;
     out.instances = instances_of(l.per);
-    // The device's, though it may have one unit only: one unit alone reaches less of it than all it can give.
+    // The device's, though it may have one unit only: one unit alone reaches less of it than all it
+    // can give.
     out.shared = out.instances < m_.units || (m_.units == 1 && l.per == "device");
     out.on_chip_explicit = l.managed == hwdesc::Managed::explicit_ && !is_farthest(l);
     if (l.knee.from.known())
@@ -93,37 +108,51 @@ class Memories : Resolving {
     else if (l.capacity.known())
       out.capacity = {l.capacity.value->v, spread_of(l.capacity), false, base + ".capacity"};
     else
-      out.capacity = assume(l.managed == hwdesc::Managed::automatic ? 32768.0 : 1e12, base + ".capacity", "not known");
+      out.capacity = assume(l.managed == hwdesc::Managed::automatic ? 32768.0 : 1e12,
+                            base + ".capacity", "not known");
     if (l.capacity.known()) out.middle = l.capacity.value->v;
     out.end = l.knee.to.known() ? l.knee.to.value->v : 1.5 * out.capacity.value;
-    if (l.transaction.known()) out.line = l.transaction.value->v;
-    else if (l.line.known()) out.line = l.line.value->v;
+    if (l.transaction.known())
+      out.line = l.transaction.value->v;
+    else if (l.line.known())
+      out.line = l.line.value->v;
     out.whole_line = l.line.known() ? l.line.value->v : out.line;
     if (l.managed == hwdesc::Managed::automatic) out.sets = sets_of(l, out);
     resolve_streamed(l, base, out);
     const double users = m_.units / out.instances;
     resolve_bandwidth(l, base, users, out);
-    if (l.latency.known()) out.latency = {seconds(*l.latency.value), spread_of(l.latency), false, base + ".latency"};
-    else if (m_.simt) out.latency = usual_latency(l, out, base + ".latency");
-    if (l.outstanding.lines.known()) out.misses_in_flight = l.outstanding.lines.value->v * per_unit(l.outstanding.per);
+    if (l.latency.known())
+      out.latency = {seconds(*l.latency.value), spread_of(l.latency), false, base + ".latency"};
+    else if (m_.simt)
+      out.latency = usual_latency(l, out, base + ".latency");
+    if (l.outstanding.lines.known())
+      out.misses_in_flight = l.outstanding.lines.value->v * per_unit(l.outstanding.per);
     resolve_falling(l.passed, out.passed);
     resolve_falling(l.kept, out.kept);
     out.foreign_fill = bandwidth(l.foreign_fill, base + ".foreign_fill");
-    out.write_allocates = l.write == hwdesc::WritePolicy::allocate || l.write == hwdesc::WritePolicy::unknown;
+    out.write_allocates =
+        l.write == hwdesc::WritePolicy::allocate || l.write == hwdesc::WritePolicy::unknown;
     if (!out.shared) resolve_others(l.bandwidth, base + ".bandwidth.");
-    if (!out.shared && l.false_sharing.known()) m_.false_sharing = {seconds(*l.false_sharing.value), spread_of(l.false_sharing), false, base + ".false_sharing"};
+    if (!out.shared && l.false_sharing.known())
+      m_.false_sharing = {seconds(*l.false_sharing.value), spread_of(l.false_sharing), false,
+                          base + ".false_sharing"};
     if (m_.levels.empty()) resolve_nearest(l.bandwidth, base + ".bandwidth.", out);
-    if (m_.levels.empty() && l.set_turn.known()) m_.set_turn = {seconds(*l.set_turn.value), spread_of(l.set_turn), false, base + ".set_turn"};
+    if (m_.levels.empty() && l.set_turn.known())
+      m_.set_turn = {seconds(*l.set_turn.value), spread_of(l.set_turn), false, base + ".set_turn"};
     if (m_.levels.empty() && l.set_turn_changed.known())
-      m_.set_turn_changed = {seconds(*l.set_turn_changed.value), spread_of(l.set_turn_changed), false, base + ".set_turn_changed"};
+      m_.set_turn_changed = {seconds(*l.set_turn_changed.value), spread_of(l.set_turn_changed),
+                             false, base + ".set_turn_changed"};
     m_.levels.push_back(std::move(out));
   }
 
-  // Where nobody has measured what waves wait for: what they do on the library's GPUs where somebody has, whose own memories lie 23 to
-  // 48 ticks away, first caches 30 to 125, second ones 211 to 266, far memories 317 to 405 ns.
-  Quantity usual_latency(const hwdesc::MemoryLevel& l, const Level& level, const std::string& path) {
+  // Where nobody has measured what waves wait for: what they do on the library's GPUs where
+  // somebody has, whose own memories lie 23 to 48 ticks away, first caches 30 to 125, second ones
+  // 211 to 266, far memories 317 to 405 ns.
+  Quantity usual_latency(const hwdesc::MemoryLevel& l, const Level& level,
+                         const std::string& path) {
     constexpr double kOwnMemory = 25, kFirst = 32, kFurther = 220, kFar = 400e-9;
-    const bool first = std::none_of(m_.levels.begin(), m_.levels.end(), [](const Level& before) { return !before.on_chip_explicit; });
+    const bool first = std::none_of(m_.levels.begin(), m_.levels.end(),
+                                    [](const Level& before) { return !before.on_chip_explicit; });
     Quantity q = level.on_chip_explicit ? assume(kOwnMemory / m_.clock, path, "25 ticks")
                  : is_farthest(l)       ? assume(kFar, path, "400 ns")
                  : first                ? assume(kFirst / m_.clock, path, "32 ticks")
@@ -133,10 +162,15 @@ class Memories : Resolving {
   }
 
   // Loads and stores side by side, and one after the other where what is loaded was just stored.
-  void resolve_nearest(const hwdesc::MemoryBandwidth& b, const std::string& base, const Level& nearest) {
+  void resolve_nearest(const hwdesc::MemoryBandwidth& b, const std::string& base,
+                       const Level& nearest) {
     const double copy = bandwidth(b.copy, base + "copy").value;
-    if (copy > 0) m_.together = std::clamp(2 / copy / (1 / nearest.read.value + 1 / nearest.write.value), 0.5, 1.0);
-    if (m_.update_latency.value <= 0) m_.update_latency = {nearest.latency.value + m_.fma_latency.value, nearest.latency.spread, true, "compute.update.f32.latency"};
+    if (copy > 0)
+      m_.together =
+          std::clamp(2 / copy / (1 / nearest.read.value + 1 / nearest.write.value), 0.5, 1.0);
+    if (m_.update_latency.value <= 0)
+      m_.update_latency = {nearest.latency.value + m_.fma_latency.value, nearest.latency.spread,
+                           true, "compute.update.f32.latency"};
   }
 
   void resolve_others(const hwdesc::MemoryBandwidth& b, const std::string& base) {
@@ -145,57 +179,72 @@ class Memories : Resolving {
     if (b.reclaimed.known()) m_.reclaimed = bandwidth(b.reclaimed, base + "reclaimed");
   }
 
-  // What programs do is stream. Nine tenths are held at `from`, one tenth at `to`: the ends lie where those lines,
-  // drawn on, reach all and nothing.
+  // What programs do is stream. Nine tenths are held at `from`, one tenth at `to`: the ends lie
+  // where those lines, drawn on, reach all and nothing.
   void resolve_streamed(const hwdesc::MemoryLevel& l, const std::string& base, Level& out) {
     const hwdesc::Streamed& s = l.streamed;
     if (!s.from.known()) return;
     const double from = s.from.value->v;
     double to = s.to.known() ? s.to.value->v : 0;
     if (!s.to.known()) {
-      to = s.middle.known() ? s.middle.value->v / from * s.middle.value->v : std::max(out.end, 2 * from);
-      m_.assumptions.push_back(base + ".streamed.to: " + (s.middle.known() ? "as far beyond the middle as `from` is before it" : "the knee's end, at least twice `from`"));
+      to = s.middle.known() ? s.middle.value->v / from * s.middle.value->v
+                            : std::max(out.end, 2 * from);
+      m_.assumptions.push_back(base + ".streamed.to: " +
+                               (s.middle.known() ? "as far beyond the middle as `from` is before it"
+                                                 : "the knee's end, at least twice `from`"));
     }
     out.streamed = true;
     out.middle = s.middle.known() ? s.middle.value->v : std::sqrt(from * to);
     out.middle_held = 0.5;
-    out.capacity = {from * std::pow(from / out.middle, 0.25), spread_of(s.from), false, base + ".streamed.from"};
+    out.capacity = {from * std::pow(from / out.middle, 0.25), spread_of(s.from), false,
+                    base + ".streamed.from"};
     out.end = to * std::pow(to / out.middle, 0.25);
   }
 
   static void resolve_falling(const hwdesc::Streamed& s, Falling& out) {
     if (!s.from.known() || !s.middle.known()) return;
-    const double from = s.from.value->v, middle = s.middle.value->v, to = s.to.known() ? s.to.value->v : middle / from * middle;
+    const double from = s.from.value->v, middle = s.middle.value->v,
+                 to = s.to.known() ? s.to.value->v : middle / from * middle;
     out = {from * std::pow(from / middle, 0.25), middle, 0.5, to * std::pow(to / middle, 0.25)};
   }
 
-  // A probe's capacity is where the latency crosses the geometric middle of two levels: so much of it hits there.
+  // A probe's capacity is where the latency crosses the geometric middle of two levels: so much of
+  // it hits there.
   void resolve_knees() {
     for (size_t l = 0; l + 1 < m_.levels.size(); ++l) {
       Level& level = m_.levels[l];
       if (level.streamed) continue;
       const double near = level.latency.value, far = m_.levels[l + 1].latency.value;
-      if (near <= 0 || far <= near || level.middle <= level.capacity.value || level.middle >= level.end)
+      if (near <= 0 || far <= near || level.middle <= level.capacity.value ||
+          level.middle >= level.end)
         level.middle = 0;
       else
         level.middle_held = (far - std::sqrt(near * far)) / (far - near);
     }
   }
 
-  void resolve_bandwidth(const hwdesc::MemoryLevel& l, const std::string& base, double users, Level& out) {
+  void resolve_bandwidth(const hwdesc::MemoryLevel& l, const std::string& base, double users,
+                         Level& out) {
     out.read = bandwidth(l.bandwidth.read, base + ".bandwidth.read");
     if (out.read.value <= 0) out.read = bandwidth(l.bandwidth.copy, base + ".bandwidth.copy");
     if (out.read.value <= 0)
-      out.read = m_.levels.empty() ? assume(m_.load_rate.value * m_.native_width * 4 * users, base + ".bandwidth.read", "as the load pipe")
-                                   : assume(m_.levels.back().read.value * m_.levels.back().instances / 2 / out.instances, base + ".bandwidth.read", "half of the nearer memory's");
+      out.read =
+          m_.levels.empty()
+              ? assume(m_.load_rate.value * m_.native_width * 4 * users, base + ".bandwidth.read",
+                       "as the load pipe")
+              : assume(m_.levels.back().read.value * m_.levels.back().instances / 2 / out.instances,
+                       base + ".bandwidth.read", "half of the nearer memory's");
     out.write = bandwidth(l.bandwidth.write, base + ".bandwidth.write");
-    if (out.write.value <= 0) out.write = assume(out.read.value / 2, base + ".bandwidth.write", "half of read");
+    if (out.write.value <= 0)
+      out.write = assume(out.read.value / 2, base + ".bandwidth.write", "half of read");
     const double copy = bandwidth(l.bandwidth.copy, base + ".bandwidth.copy").value;
-    if (copy > 0) out.together = std::clamp(2 / copy / (1 / out.read.value + 1 / out.write.value), 0.5, 1.0);
+    if (copy > 0)
+      out.together = std::clamp(2 / copy / (1 / out.read.value + 1 / out.write.value), 0.5, 1.0);
     out.per_unit_read = bandwidth(l.bandwidth.per_unit, base + ".bandwidth.per_unit");
     if (out.per_unit_read.value <= 0) {
       out.per_unit_read = out.read;
-      if (out.shared) out.per_unit_read.value = std::min(out.read.value, 4 * out.read.value / users);
+      if (out.shared)
+        out.per_unit_read.value = std::min(out.read.value, 4 * out.read.value / users);
     }
     out.per_unit_write = out.write;
     out.per_unit_write.value = out.write.value * out.per_unit_read.value / out.read.value;
@@ -204,13 +253,16 @@ class Memories : Resolving {
     };
     out.apart_read = slower(l.bandwidth.apart_read, out.read);
     out.apart_write = slower(l.bandwidth.apart_write, out.write);
-    if (l.bandwidth.apart_read.known()) out.run_start = hwdesc::kApartRunBytes * users / out.read.value * (out.apart_read - 1);
+    if (l.bandwidth.apart_read.known())
+      out.run_start = hwdesc::kApartRunBytes * users / out.read.value * (out.apart_read - 1);
     if (l.bandwidth.sharpness.known()) out.sharpness = l.bandwidth.sharpness.value->v;
   }
 };
 
 }  // namespace
 
-void resolve_memories(const hwdesc::Target& target, Resolution& out) { Memories(target, out).resolve(); }
+void resolve_memories(const hwdesc::Target& target, Resolution& out) {
+  Memories(target, out).resolve();
+}
 
 }  // namespace assay::model

@@ -11,8 +11,9 @@ namespace assay::model {
 
 namespace {
 
-// Of elements for all lanes, those that come with their operation. Assumed, for instruction sets that have such operands (AVX-512): some are
-// written with an index in their address, and take a slot of their own again.
+// Of elements for all lanes, those that come with their operation. Assumed, for instruction sets
+// that have such operands (AVX-512): some are written with an index in their address, and take a
+// slot of their own again.
 constexpr double kElements = 0.5;
 
 // Times that a node's body is executed, where `joined` scalar operations are one.
@@ -26,7 +27,7 @@ double executions(const ir::Program& p, const ir::Node& n, int joined) {
 }
 
 struct Need {
-  double times = 0;  // that operations take it
+  double times = 0;   // that operations take it
   bool lanes = true;  // false: one element of it for all lanes that are joined
 };
 
@@ -40,11 +41,15 @@ double operands_in_memory(const ir::Program& p, const lower::Counts& counts, int
     for (int r = 0; r < static_cast<int>(node.reads.size()); ++r) {
       const ir::Read& read = node.reads[static_cast<size_t>(r)];
       if (!anchor && read.tensor == (&node - 1)->output) continue;
-      auto b = static_cast<size_t>(std::find(arguments.begin(), arguments.end(), read.tensor) - arguments.begin());
+      auto b = static_cast<size_t>(std::find(arguments.begin(), arguments.end(), read.tensor) -
+                                   arguments.begin());
       for (size_t i = 0; anchor && i < p.staging.size(); ++i)
         if (p.staging[i].read == r) b = arguments.size() + i;
       const int uses = ir::uses_of(node, r);
-      needs[b].times += uses > 0 ? executions(p, node, joined) * uses : std::numeric_limits<double>::infinity();  // positions are computed with, in registers
+      needs[b].times += uses > 0
+                            ? executions(p, node, joined) * uses
+                            : std::numeric_limits<double>::infinity();  // positions are computed
+                                                                        // with, in registers
       if (joined > 1 && !ir::moves_with(node, r, *joined_axis(p))) needs[b].lanes = false;
     }
   }
@@ -53,7 +58,8 @@ double operands_in_memory(const ir::Program& p, const lower::Counts& counts, int
     const lower::AccessCount& a = counts.buffers[b];
     const double loads = a.vector_loads + a.splats;
     if (loads <= 0) continue;
-    const double once = std::clamp(2 * loads - needs[b].times, 0.0, std::min(loads, needs[b].times));
+    const double once =
+        std::clamp(2 * loads - needs[b].times, 0.0, std::min(loads, needs[b].times));
     const bool elements = p.vector_width > 1 || !needs[b].lanes;
     out += once * (a.vector_loads + (elements ? kElements : 1) * a.splats) / loads;
   }

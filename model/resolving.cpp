@@ -29,7 +29,8 @@ double Resolving::hertz(const std::string& clock) const {
     const double max = c.max.known() ? c.max.value->v : 0;
     for (const char* load : {"fma", "all"})
       for (const auto& [name, value] : c.sustained)  // never above the clock without load
-        if (name == load && value.known()) return max > 0 ? std::min(max, value.value->v) : value.value->v;
+        if (name == load && value.known())
+          return max > 0 ? std::min(max, value.value->v) : value.value->v;
     return max;
   }
   return 0;
@@ -42,7 +43,8 @@ double Resolving::ticks(const std::string& clock) const {
   return std::max(hz, 1.0);
 }
 
-Quantity Resolving::bandwidth(const hwdesc::Value<hwdesc::Bandwidth>& v, const std::string& path) const {
+Quantity Resolving::bandwidth(const hwdesc::Value<hwdesc::Bandwidth>& v,
+                              const std::string& path) const {
   if (!v.known()) return {};
   return {v.value->v * ticks(v.value->clock), spread_of(v), false, path};
 }

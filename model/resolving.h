@@ -1,4 +1,5 @@
-// What a profile says, in seconds and bytes: what the parts of `prepare` share. For machine*.cpp only.
+// What a profile says, in seconds and bytes: what the parts of `prepare` share. For machine*.cpp
+// only.
 #pragma once
 
 #include <cmath>
@@ -12,7 +13,8 @@ namespace assay::model {
 struct Resolution {
   Machine machine;
   Diags diags;
-  std::set<std::string> unknown_clocks;  // whose ticks values count, though nobody knows how long those are
+  std::set<std::string>
+      unknown_clocks;  // whose ticks values count, though nobody knows how long those are
 };
 
 // Half the width of a value's interval, in parts of it; 0: none is given.
@@ -24,7 +26,8 @@ double spread_of(const hwdesc::Value<Q>& v) {
 
 class Resolving {
  protected:
-  Resolving(const hwdesc::Target& target, Resolution& out) : p_(target.profile), api_(target.api), m_(out.machine), out_(out) {}
+  Resolving(const hwdesc::Target& target, Resolution& out)
+      : p_(target.profile), api_(target.api), m_(out.machine), out_(out) {}
 
   void fail(const std::string& what, const std::string& hint) const;
   Quantity assume(double value, const std::string& path, const std::string& why) const;

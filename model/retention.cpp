@@ -16,13 +16,17 @@ double held(const Falling& f, double bytes) {
   if (bytes <= f.from) return 1;
   if (bytes >= f.to || f.to <= f.from) return 0;
   if (f.middle <= f.from || f.middle >= f.to) return 1 - way(bytes, f.from, f.to);
-  return bytes < f.middle ? 1 - (1 - f.half) * way(bytes, f.from, f.middle) : f.half * (1 - way(bytes, f.middle, f.to));
+  return bytes < f.middle ? 1 - (1 - f.half) * way(bytes, f.from, f.middle)
+                          : f.half * (1 - way(bytes, f.middle, f.to));
 }
 
-double held(const Level& cache, double bytes, double end) { return held(Falling{cache.capacity.value, cache.middle, cache.middle_held, end}, bytes); }
+double held(const Level& cache, double bytes, double end) {
+  return held(Falling{cache.capacity.value, cache.middle, cache.middle_held, end}, bytes);
+}
 
 double left_behind(const Level& cache, double missed, double touched, double foreign, double end) {
-  double low = cache.capacity.value, high = std::max(end, missed);  // bytes of the walk: its misses grow with it
+  double low = cache.capacity.value,
+         high = std::max(end, missed);  // bytes of the walk: its misses grow with it
   for (int i = 0; i < 40; ++i) {
     const double middle = 0.5 * (low + high);
     ((1 - held(cache, middle, end)) * middle < missed ? low : high) = middle;

@@ -12,7 +12,8 @@ namespace {
 
 std::vector<char> moving_axes(const ir::Program& p, const ir::Node& n, size_t read) {
   std::vector<char> out;
-  for (int a = 0; a < static_cast<int>(p.graph.nodes[0].axes.size()); ++a) out.push_back(ir::moves_with(n, static_cast<int>(read), a));
+  for (int a = 0; a < static_cast<int>(p.graph.nodes[0].axes.size()); ++a)
+    out.push_back(ir::moves_with(n, static_cast<int>(read), a));
   return out;
 }
 
@@ -34,7 +35,8 @@ const ir::Read* read_of(const ir::Program& p, const Stream& s) {
 std::vector<ir::Index> index_of(const ir::Program& p, const Stream& s) {
   if (const ir::Read* r = read_of(p, s); r != nullptr && !s.written) return r->index;
   std::vector<ir::Index> own;
-  for (size_t d = 0; d < p.graph.tensors[static_cast<size_t>(s.tensor)].shape.size(); ++d) own.push_back(ir::variable(static_cast<int>(d)));
+  for (size_t d = 0; d < p.graph.tensors[static_cast<size_t>(s.tensor)].shape.size(); ++d)
+    own.push_back(ir::variable(static_cast<int>(d)));
   return own;
 }
 
@@ -45,7 +47,8 @@ ir::Reach clipped(ir::Reach v, int64_t extent) {
 }
 
 // Positions per logical dimension that a tile of the anchor's axes touches, clipped to the tensor.
-std::vector<ir::Reach> region(const ir::Program& p, const Stream& s, const std::vector<int64_t>& tile) {
+std::vector<ir::Reach> region(const ir::Program& p, const Stream& s,
+                              const std::vector<int64_t>& tile) {
   const ir::Tensor& t = p.graph.tensors[static_cast<size_t>(s.tensor)];
   const auto all_of = [](int64_t n) { return ir::Reach{n, n, 1}; };
   std::vector<ir::Reach> out;
@@ -59,14 +62,16 @@ std::vector<ir::Reach> region(const ir::Program& p, const Stream& s, const std::
   const ir::Node& n = p.graph.nodes[static_cast<size_t>(s.node)];
   for (size_t d = 0; d < r->index.size(); ++d) {
     const bool looked_up = r->lookup && r->lookup->dim == static_cast<int>(d);
-    out.push_back(clipped(looked_up ? all_of(positions(n, *r->lookup, tile)) : ir::reach_of(r->index[d], ranges), t.shape[d]));
+    out.push_back(clipped(
+        looked_up ? all_of(positions(n, *r->lookup, tile)) : ir::reach_of(r->index[d], ranges),
+        t.shape[d]));
   }
   return out;
 }
 
 // Physical dimensions that are wholly covered from the inside are one run.
-Footprint shape_of(const ir::Layout& layout, const std::vector<int64_t>& full, const std::vector<ir::Reach>& extent,
-                   double element, double line) {
+Footprint shape_of(const ir::Layout& layout, const std::vector<int64_t>& full,
+                   const std::vector<ir::Reach>& extent, double element, double line) {
   Footprint f;
   f.rows = 1;
   f.run = f.span = element;
@@ -106,7 +111,8 @@ Footprint shape_of(const ir::Layout& layout, const std::vector<int64_t>& full, c
 std::vector<int64_t> covered(const ir::Program& p, const lower::Nest& nest, size_t depth) {
   std::vector<int64_t> out;
   for (const ir::Axis& a : p.graph.nodes[0].axes) out.push_back(a.extent);
-  for (size_t i = 0; i < depth; ++i) out[static_cast<size_t>(nest.loops[i].axis)] = nest.loops[i].tile;
+  for (size_t i = 0; i < depth; ++i)
+    out[static_cast<size_t>(nest.loops[i].axis)] = nest.loops[i].tile;
   return out;
 }
 
@@ -127,7 +133,8 @@ Streams streams_of(const ir::Program& p) {
       copy.staging = i;
       copy.whole = s.whole = true;
       out.streams.push_back(copy);
-      s.until = static_cast<size_t>(lower::staging_place(p, out.nest, p.staging[static_cast<size_t>(i)]) + 1);
+      s.until = static_cast<size_t>(
+          lower::staging_place(p, out.nest, p.staging[static_cast<size_t>(i)]) + 1);
     }
     out.streams.push_back(std::move(s));
   }
@@ -159,35 +166,47 @@ Streams streams_of(const ir::Program& p) {
 
 bool leaves_out(const ir::Program& p, const Stream& s) {
   const ir::Read* r = s.written || s.whole ? nullptr : read_of(p, s);
-  return r != nullptr && std::ranges::any_of(r->index, [](const ir::Index& i) { return std::ranges::any_of(i.terms, [](const ir::Term& t) { return std::abs(t.coeff) > 1; }); });
+  return r != nullptr && std::ranges::any_of(r->index, [](const ir::Index& i) {
+           return std::ranges::any_of(i.terms,
+                                      [](const ir::Term& t) { return std::abs(t.coeff) > 1; });
+         });
 }
 
 double Footprint::bytes(double line) const {
   const auto whole = [&](double n) { return std::max(line, std::ceil(n / line) * line); };
   const bool close = near_rows > 1 && stride > 0 && stride < line;
-  const double apart = close ? rows / near_rows * whole((near_rows - 1) * stride + run) : rows * whole(run);
+  const double apart =
+      close ? rows / near_rows * whole((near_rows - 1) * stride + run) : rows * whole(run);
   return span > 0 ? std::min(apart, whole(span)) : apart;
 }
 
 namespace {
 
-// Different sets that places `stride` bytes apart fall into; places that are no whole lines apart drift over all of them.
+// Different sets that places `stride` bytes apart fall into; places that are no whole lines apart
+// drift over all of them.
 double distinct_sets(double stride, double line, double sets) {
   const auto lines_apart = static_cast<int64_t>(stride / line), n = static_cast<int64_t>(sets);
-  return static_cast<double>(lines_apart) * line == stride ? static_cast<double>(n / std::gcd(lines_apart, n)) : sets;
+  return static_cast<double>(lines_apart) * line == stride
+             ? static_cast<double>(n / std::gcd(lines_apart, n))
+             : sets;
 }
 
 }  // namespace
 
 double Footprint::row_lines(double line) const {
   const bool close = near_rows > 1 && stride > 0 && stride < line;
-  return far_rows * (close ? std::ceil(((near_rows - 1) * stride + run) / line) : near_rows * std::ceil(run / line));
+  return far_rows * (close ? std::ceil(((near_rows - 1) * stride + run) / line)
+                           : near_rows * std::ceil(run / line));
 }
 
 double Footprint::sets_touched(double line, double sets) const {
   const double near_lines = row_lines(line) / far_rows, run_lines = std::ceil(run / line);
-  const double near_sets = near_lines > run_lines && stride >= line ? run_lines * std::min(near_rows, distinct_sets(stride, line, sets)) : near_lines;
-  return std::min(sets, std::min(sets, near_sets) * (far_rows > 1 ? std::min(far_rows, distinct_sets(far_stride, line, sets)) : 1));
+  const double near_sets = near_lines > run_lines && stride >= line
+                               ? run_lines * std::min(near_rows, distinct_sets(stride, line, sets))
+                               : near_lines;
+  return std::min(
+      sets, std::min(sets, near_sets) *
+                (far_rows > 1 ? std::min(far_rows, distinct_sets(far_stride, line, sets)) : 1));
 }
 
 double Footprint::occupied(double line, double sets) const {
@@ -199,7 +218,8 @@ double Footprint::occupied(double line, double sets) const {
 
 double Footprint::crowding(double line) const {
   const auto lines_apart = static_cast<uint64_t>(stride / line);
-  if (near_rows <= 1 || lines_apart < 2 || static_cast<double>(lines_apart) * line != stride) return bytes(line);
+  if (near_rows <= 1 || lines_apart < 2 || static_cast<double>(lines_apart) * line != stride)
+    return bytes(line);
   return bytes(line) * static_cast<double>(lines_apart & (~lines_apart + 1));
 }
 
@@ -208,9 +228,13 @@ namespace {
 // Where a stream's elements lie.
 struct Stored {
   Stored(const ir::Program& program, const Stream& of)
-      : p(program), stream(of), t(p.graph.tensors[static_cast<size_t>(of.tensor)]),
-        layout(of.staging >= 0 ? p.staging[static_cast<size_t>(of.staging)].layout : p.layouts[static_cast<size_t>(of.tensor)]),
-        shape(of.staging >= 0 ? lower::staged_shape(p, p.staging[static_cast<size_t>(of.staging)]) : t.shape),
+      : p(program),
+        stream(of),
+        t(p.graph.tensors[static_cast<size_t>(of.tensor)]),
+        layout(of.staging >= 0 ? p.staging[static_cast<size_t>(of.staging)].layout
+                               : p.layouts[static_cast<size_t>(of.tensor)]),
+        shape(of.staging >= 0 ? lower::staged_shape(p, p.staging[static_cast<size_t>(of.staging)])
+                              : t.shape),
         full(ir::physical_shape(layout, shape)) {}
 
   Footprint within(const std::vector<int64_t>& tile, double line) const {
@@ -235,17 +259,20 @@ std::vector<int64_t> covered_by_unit(const ir::Program& p, const lower::Nest& ne
   if (nest.loops.empty() || !nest.loops[0].group || units <= 1) return mine;
   const lower::Loop& dealt = nest.loops[0];
   int64_t& extent = mine[static_cast<size_t>(dealt.axis)];
-  extent = std::min(extent, dealt.tile * static_cast<int64_t>(std::ceil(static_cast<double>(dealt.trips) / units)));
+  extent = std::min(extent, dealt.tile * static_cast<int64_t>(
+                                             std::ceil(static_cast<double>(dealt.trips) / units)));
   return mine;
 }
 
 }  // namespace
 
-Footprint part_of_unit(const ir::Program& p, const Streams& s, const Stream& stream, double units, double line) {
+Footprint part_of_unit(const ir::Program& p, const Streams& s, const Stream& stream, double units,
+                       double line) {
   return Stored(p, stream).within(covered_by_unit(p, s.nest, units), line);
 }
 
-std::vector<Footprint> footprints(const ir::Program& p, const Streams& s, const Stream& stream, double line) {
+std::vector<Footprint> footprints(const ir::Program& p, const Streams& s, const Stream& stream,
+                                  double line) {
   const Stored stored(p, stream);
   std::vector<int64_t> tile = covered(p, s.nest, 0);
   std::vector<Footprint> out;
@@ -266,26 +293,37 @@ std::vector<Footprint> footprints(const ir::Program& p, const Streams& s, const 
 Footprint written_side_by_side(const ir::Program& p, const Stream& copy, double line) {
   const ir::Staging& staging = p.staging[static_cast<size_t>(copy.staging)];
   const Stored stored(p, copy);
-  // Vectors' dimension, else the last one in the source's order of which there is more than one place.
+  // Vectors' dimension, else the last one in the source's order of which there is more than one
+  // place.
   std::vector<int> dims;
-  for (const ir::PhysicalDim& d : p.layouts[static_cast<size_t>(copy.tensor)].dims) dims.push_back(d.dim);
+  for (const ir::PhysicalDim& d : p.layouts[static_cast<size_t>(copy.tensor)].dims)
+    dims.push_back(d.dim);
   if (const int vectors = lower::copy_vector_dim(p, staging); vectors >= 0) dims.push_back(vectors);
-  const auto walked = std::find_if(dims.rbegin(), dims.rend(), [&](int d) { return stored.shape[static_cast<size_t>(d)] > 1; });
+  const auto walked = std::find_if(dims.rbegin(), dims.rend(),
+                                   [&](int d) { return stored.shape[static_cast<size_t>(d)] > 1; });
   std::vector<ir::Reach> extent(stored.shape.size(), ir::Reach{1, 1, 1});
-  if (walked != dims.rend()) extent[static_cast<size_t>(*walked)] = {stored.shape[static_cast<size_t>(*walked)], stored.shape[static_cast<size_t>(*walked)], 1};
+  if (walked != dims.rend())
+    extent[static_cast<size_t>(*walked)] = {stored.shape[static_cast<size_t>(*walked)],
+                                            stored.shape[static_cast<size_t>(*walked)], 1};
   return shape_of(stored.layout, stored.full, extent, ir::bytes_of(stored.t.dtype), line);
 }
 
-std::vector<double> accessed_bytes(const ir::Program& p, const Streams& s, const lower::Counts& counts, double line) {
+std::vector<double> accessed_bytes(const ir::Program& p, const Streams& s,
+                                   const lower::Counts& counts, double line) {
   const std::vector<int> arguments = ir::arguments_of(p);
   std::vector<double> out;
   for (const Stream& st : s.streams) {
     const ir::Tensor& t = p.graph.tensors[static_cast<size_t>(st.tensor)];
     const auto at = std::find(arguments.begin(), arguments.end(), st.tensor) - arguments.begin();
-    const lower::AccessCount& a = counts.buffers[st.staging < 0 ? static_cast<size_t>(at) : arguments.size() + static_cast<size_t>(st.staging)];
-    const double split = st.staging < 0 ? straddling(p, p.layouts[static_cast<size_t>(st.tensor)], t, index_of(p, st), line) : 0;
+    const lower::AccessCount& a =
+        counts.buffers[st.staging < 0 ? static_cast<size_t>(at)
+                                      : arguments.size() + static_cast<size_t>(st.staging)];
+    const double split = st.staging < 0 ? straddling(p, p.layouts[static_cast<size_t>(st.tensor)],
+                                                     t, index_of(p, st), line)
+                                        : 0;
     const double vector = std::max(1.0, p.vector_width * ir::bytes_of(t.dtype) / line) + split;
-    out.push_back(line * (vector * (a.vector_loads + a.vector_stores) + a.splats + a.gathered_lanes + a.scattered_lanes));
+    out.push_back(line * (vector * (a.vector_loads + a.vector_stores) + a.splats +
+                          a.gathered_lanes + a.scattered_lanes));
   }
   return out;
 }

@@ -19,7 +19,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::array<const char*, 5> kOutcomes = {"done", "failed", "crashed", "timed_out", "cancelled"};
+constexpr std::array<const char*, 5> kOutcomes = {"done", "failed", "crashed", "timed_out",
+                                                  "cancelled"};
 
 Result<Outcome> outcome_of(const std::string& name) {
   for (size_t i = 0; i < kOutcomes.size(); ++i)
@@ -49,8 +50,8 @@ Diags add(const Json& j, Observations& to) {
   } else if (kind == "end") {
     const auto outcome = outcome_of(j.at("outcome").get<std::string>());
     if (!outcome) return outcome.diags();
-    to.endings.push_back({j.at("experiment").get<std::string>(), *outcome, j.at("seconds").get<double>(),
-                          j.at("reason").get<std::string>()});
+    to.endings.push_back({j.at("experiment").get<std::string>(), *outcome,
+                          j.at("seconds").get<double>(), j.at("reason").get<std::string>()});
   } else if (kind == "again") {
     to.drop(j.at("experiment").get<std::string>());
   } else {
@@ -59,7 +60,9 @@ Diags add(const Json& j, Observations& to) {
   return {};
 }
 
-std::string text_of(const Json& j) { return j.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string text_of(const Json& j) {
+  return j.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 // Cuts a line that was being written when the process died.
 bool drop_partial_line(int fd) {
@@ -86,12 +89,15 @@ bool lock(int fd) {
   struct flock whole {};
   whole.l_type = F_WRLCK;
   whole.l_whence = SEEK_SET;
-  return ::fcntl(fd, F_SETLK, &whole) == 0 || (errno != EACCES && errno != EAGAIN);  // file systems without locks
+  return ::fcntl(fd, F_SETLK, &whole) == 0 ||
+         (errno != EACCES && errno != EAGAIN);  // file systems without locks
 }
 
 bool is_still_there(int fd, const std::string& file) {
-  struct stat ours {}, there {};
-  return ::fstat(fd, &ours) == 0 && ::stat(file.c_str(), &there) == 0 && ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
+  struct stat ours {
+  }, there{};
+  return ::fstat(fd, &ours) == 0 && ::stat(file.c_str(), &there) == 0 &&
+         ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
 }
 
 // 0, or why not.
@@ -108,8 +114,10 @@ int write_whole(int fd, std::string_view text) {
 }  // namespace
 
 std::string to_line(const Observation& o) {
-  Json j = {{"kind", "sample"}, {"experiment", o.experiment}, {"what", o.what}, {"at", o.at},
-            {"unit", o.unit}, {"samples", o.samples}, {"disturbed", o.disturbed}, {"foreign", o.foreign}};
+  Json j = {{"kind", "sample"},         {"experiment", o.experiment},
+            {"what", o.what},           {"at", o.at},
+            {"unit", o.unit},           {"samples", o.samples},
+            {"disturbed", o.disturbed}, {"foreign", o.foreign}};
   if (o.clock_hz) j["clock_hz"] = *o.clock_hz;
   return text_of(j);
 }
@@ -119,11 +127,16 @@ std::string to_line(const std::string& fact, const std::string& text) {
 }
 
 std::string to_line(const Ending& e) {
-  return text_of({{"kind", "end"}, {"experiment", e.experiment}, {"seconds", e.seconds}, {"reason", e.reason},
+  return text_of({{"kind", "end"},
+                  {"experiment", e.experiment},
+                  {"seconds", e.seconds},
+                  {"reason", e.reason},
                   {"outcome", kOutcomes[static_cast<size_t>(e.outcome)]}});
 }
 
-std::string again_line(const std::string& experiment) { return text_of({{"kind", "again"}, {"experiment", experiment}}); }
+std::string again_line(const std::string& experiment) {
+  return text_of({{"kind", "again"}, {"experiment", experiment}});
+}
 
 Diags add_line(std::string_view line, Observations& to) {
   try {
@@ -149,12 +162,14 @@ Result<Observations> parse_journal(std::string_view text, const std::string& fil
     text.remove_prefix(end + 1);
   }
   if (!diags.empty()) {
-    diags.back().hint = "without these lines the rest can still be read; or begin anew, without --resume";
+    diags.back().hint =
+        "without these lines the rest can still be read; or begin anew, without --resume";
     return diags;
   }
   const std::string format = out.fact("journal");  // the first ones did not say
   if (format.empty() || format == kJournalFormat) return out;
-  return at_file(file, fmt::format("this is '{}', expected {}", format, kJournalFormat), "read it with the Assay that wrote it, or begin anew");
+  return at_file(file, fmt::format("this is '{}', expected {}", format, kJournalFormat),
+                 "read it with the Assay that wrote it, or begin anew");
 }
 
 Journal::Journal(Journal&& o) noexcept : fd_(std::exchange(o.fd_, -1)), file_(std::move(o.file_)) {}
@@ -176,7 +191,9 @@ Result<Journal> Journal::open(const std::string& directory, int flags) {
   j.file_ = directory + "/" + kJournalFile;
   j.fd_ = ::open(j.file_.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | flags, 0644);
   if (j.fd_ < 0) return unwritable(j.file_, errno);
-  if (!lock(j.fd_)) return at_file(j.file_, "another probe is writing to this journal", "wait for it, or give another directory");
+  if (!lock(j.fd_))
+    return at_file(j.file_, "another probe is writing to this journal",
+                   "wait for it, or give another directory");
   return j;
 }
 
@@ -184,7 +201,8 @@ Result<Journal> Journal::begin(const std::string& directory) {
   auto journal = open(directory, O_CREAT);
   if (!journal || ::lseek(journal->fd_, 0, SEEK_END) == 0) return journal;
   const std::string file = journal->file_;
-  if (::rename(file.c_str(), (directory + "/" + kEarlierJournal).c_str()) != 0) return unwritable(file, errno);
+  if (::rename(file.c_str(), (directory + "/" + kEarlierJournal).c_str()) != 0)
+    return unwritable(file, errno);
   return open(directory, O_CREAT);
 }
 
@@ -198,7 +216,8 @@ Diags Journal::append(const std::string& line) {
   if (fd_ < 0) return {};
   const off_t before = ::lseek(fd_, 0, SEEK_END);
   if (const int why = write_whole(fd_, line + "\n"); why != 0) {
-    [[maybe_unused]] const int cut = ::ftruncate(fd_, before);  // if not, whoever goes on with it cuts it off
+    [[maybe_unused]] const int cut =
+        ::ftruncate(fd_, before);  // if not, whoever goes on with it cuts it off
     return {unwritable(file_, why)};
   }
   if (is_still_there(fd_, file_)) return {};
@@ -208,13 +227,15 @@ Diags Journal::append(const std::string& line) {
 
 bool has_journal(const std::string& directory) {
   struct stat there {};
-  return !directory.empty() && ::stat((directory + "/" + kJournalFile).c_str(), &there) == 0 && there.st_size > 0;
+  return !directory.empty() && ::stat((directory + "/" + kJournalFile).c_str(), &there) == 0 &&
+         there.st_size > 0;
 }
 
 Result<Observations> read_journal(const std::string& directory) {
   const std::string file = directory + "/" + kJournalFile;
   std::ifstream in(file, std::ios::binary);
-  if (!in) return error(fmt::format("there is no {}", file), "give the directory of an earlier probe");
+  if (!in)
+    return error(fmt::format("there is no {}", file), "give the directory of an earlier probe");
   const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   return parse_journal(text, file);
 }

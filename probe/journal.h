@@ -1,22 +1,24 @@
-// The journal: one JSON object per line, appended and fsync'd as soon as something is known, so that
-// a crash, a kill or Ctrl-C loses at most the line being written. Reading tolerates a truncated last
-// line. The only file of the probe that opens files.
+// The journal: one JSON object per line, appended and fsync'd as soon as something is known, so
+// that a crash, a kill or Ctrl-C loses at most the line being written. Reading tolerates a
+// truncated last line. The only file of the probe that opens files.
 //   {"kind":"fact","name":"journal","text":"assay/journal/1"}      the first line
 //   {"kind":"sample","experiment":"chase","what":"chase","at":{"bytes":4096},"unit":"s","samples":[...],...}
 //   {"kind":"fact","name":"cpu","text":"..."}
-//   {"kind":"end","experiment":"chase","outcome":"done","seconds":3.1,"reason":""}//   {"kind":"again","experiment":"latency"}      what stands above of it does not count any more
+//   {"kind":"end","experiment":"chase","outcome":"done","seconds":3.1,"reason":""}//
+//   {"kind":"again","experiment":"latency"}      what stands above of it does not count any more
 #pragma once
 
 #include <string>
 #include <string_view>
 
-#include "support/result.h"
 #include "probe/observation.h"
+#include "support/result.h"
 
 namespace assay::probe {
 
 inline constexpr const char* kJournalFile = "journal.jsonl";
-inline constexpr const char* kEarlierJournal = "journal.jsonl.before";  // what a probe that began anew found there
+inline constexpr const char* kEarlierJournal =
+    "journal.jsonl.before";  // what a probe that began anew found there
 inline constexpr const char* kJournalFormat = "assay/journal/1";
 
 std::string to_line(const Observation& o);
@@ -31,21 +33,23 @@ Diags add_line(std::string_view line, Observations& to);
 // error with its number.
 Result<Observations> parse_journal(std::string_view text, const std::string& file);
 
-class Journal {  // invariant: a file that only we write, whole lines so far; or none (then nothing is kept)
+class Journal {  // invariant: a file that only we write, whole lines so far; or none (then nothing
+                 // is kept)
  public:
   Journal() = default;
   Journal(Journal&& o) noexcept;
   Journal& operator=(Journal&& o) noexcept;
   ~Journal();
 
-  // A new one in `directory`, which is made; an earlier one is kept beside it. Errors: can not be made or opened;
-  // another probe is writing to the earlier one.
+  // A new one in `directory`, which is made; an earlier one is kept beside it. Errors: can not be
+  // made or opened; another probe is writing to the earlier one.
   static Result<Journal> begin(const std::string& directory);
-  // The one there, behind its last whole line. Errors: can not be opened; another probe is writing to it.
+  // The one there, behind its last whole line. Errors: can not be opened; another probe is writing
+  // to it.
   static Result<Journal> go_on(const std::string& directory);
 
-  // Empty: the line is on disk. Errors: no room; the file is no longer where it was. What was not written whole is
-  // cut off again.
+  // Empty: the line is on disk. Errors: no room; the file is no longer where it was. What was not
+  // written whole is cut off again.
   Diags append(const std::string& line);
   bool is_open() const { return fd_ >= 0; }
 

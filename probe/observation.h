@@ -15,18 +15,22 @@ namespace assay::probe {
 using Conditions = std::map<std::string, double>;
 
 inline constexpr double kNobody = -1;
-inline constexpr const char* kDoubted = "doubted.";  // facts, by experiment: samples taken again, since the device's times were doubtful
-inline constexpr const char* kNoTrust = "the device's own times can not be trusted";  // begins why an experiment ended
+inline constexpr const char* kDoubted = "doubted.";  // facts, by experiment: samples taken again,
+                                                     // since the device's times were doubtful
+inline constexpr const char* kNoTrust =
+    "the device's own times can not be trusted";  // begins why an experiment ended
 
 // One block: repeated samples of one quantity under fixed conditions, taken in one go.
 struct Observation {
-  std::string experiment;          // row of the table of experiments
-  std::string what;                // the quantity within it: fma, read, chase, ...
+  std::string experiment;  // row of the table of experiments
+  std::string what;        // the quantity within it: fma, read, chase, ...
   Conditions at;
-  std::string unit;                // of the samples: `s` per step, operation, byte, launch; or `B`, `1`
+  std::string unit;  // of the samples: `s` per step, operation, byte, launch; or `B`, `1`
   std::vector<double> samples;
-  std::vector<double> disturbed;   // per sample: share of its time our threads were kept from running
-  double foreign = 0;              // share of the whole machine that others used around the block; kNobody: nobody could
+  std::vector<double>
+      disturbed;  // per sample: share of its time our threads were kept from running
+  double foreign =
+      0;  // share of the whole machine that others used around the block; kNobody: nobody could
   std::optional<double> clock_hz;  // sentinel next to this block; nullopt: none ran
   bool operator==(const Observation&) const = default;
 
@@ -43,13 +47,14 @@ struct Ending {
   std::string experiment;
   Outcome outcome = Outcome::done;
   double seconds = 0;
-  std::string reason;              // why it did not end well
+  std::string reason;  // why it did not end well
   bool operator==(const Ending&) const = default;
 };
 
 struct Observations {
   std::vector<Observation> points;
-  std::vector<std::pair<std::string, std::string>> facts;  // what the system declares: names, versions
+  std::vector<std::pair<std::string, std::string>>
+      facts;  // what the system declares: names, versions
   std::vector<Ending> endings;
   bool operator==(const Observations&) const = default;
 

@@ -9,7 +9,6 @@
 #include <memory>
 #include <sstream>
 
-#include "support/version.h"
 #include "probe/experiments/asked.h"
 #include "probe/experiments/experiments.h"
 #include "probe/inference/doubts.h"
@@ -23,14 +22,15 @@
 #include "probe/resume.h"
 #include "probe/sampling/system.h"
 #include "runtime/source.h"
+#include "support/version.h"
 
 namespace assay::probe {
 namespace {
 
 constexpr double kBuildLimit = 300;
 constexpr double kSimulating = 40;  // times the patience: simulated time is not ours
-constexpr double kLeast = 0.25;     // of its share, that an experiment has whatever the others overran
-constexpr double kTurn = 40;         // s of budget for a turn through an experiment on a simulated device
+constexpr double kLeast = 0.25;  // of its share, that an experiment has whatever the others overran
+constexpr double kTurn = 40;  // s of budget for a turn through an experiment on a simulated device
 constexpr int kProgressSteps = 1000;
 
 hwdesc::Target target_for(const runtime::DeviceInfo& info, std::vector<hwdesc::NamedText> forms) {
@@ -66,7 +66,8 @@ class Prober {  // invariant: everything in observations_ that was measured here
   std::string work(const Experiment& e, double seconds, const Send& send);
   Diags open();
   std::unique_ptr<runtime::Module> load(std::span<const ir::Kernel> kernels, bool one_by_one);
-  std::unique_ptr<runtime::Module> load(std::span<const ir::Kernel> kernels, bool one_by_one, const hwdesc::Target& target);
+  std::unique_ptr<runtime::Module> load(std::span<const ir::Kernel> kernels, bool one_by_one,
+                                        const hwdesc::Target& target);
   void take(const std::string& line);
   void conclude(const Ending& e);
   bool asked_for(const Experiment& e) const;
@@ -75,11 +76,15 @@ class Prober {  // invariant: everything in observations_ that was measured here
   void share_out();
   std::string what_is_kept() const;
   // What building took is taken off, down to what a short probe has.
-  double budget() const { return std::max(std::min(options_.budget_s, ProbeOptions().budget_s), options_.budget_s - build_seconds_); }
+  double budget() const {
+    return std::max(std::min(options_.budget_s, ProbeOptions().budget_s),
+                    options_.budget_s - build_seconds_);
+  }
   bool stopped() const { return cancelled() || !unwritten_.empty() || !unbuilt_.empty(); }
   bool cancelled() const { return options_.cancel != nullptr && options_.cancel->load(); }
   void report(double part, const std::string& what) const {
-    if (options_.progress) options_.progress(static_cast<int64_t>(part * kProgressSteps), kProgressSteps, what);
+    if (options_.progress)
+      options_.progress(static_cast<int64_t>(part * kProgressSteps), kProgressSteps, what);
   }
   void report_time(const std::string& experiment) const;
 
@@ -91,11 +96,12 @@ class Prober {  // invariant: everything in observations_ that was measured here
   std::vector<ir::Kernel> kernels_;          // with what it runs
   double build_seconds_ = 0, seconds_ = 0;
   double started_ = 0;  // when the first experiment began
-  double allotted_ = 0, least_ = 0;       // of the budget, s: to what is still to be done; per weight, in any case
-  double weight_ = 0, weights_ = 0;       // of what is still to be begun, of all that is to be done
+  double allotted_ = 0,
+         least_ = 0;  // of the budget, s: to what is still to be done; per weight, in any case
+  double weight_ = 0, weights_ = 0;  // of what is still to be begun, of all that is to be done
   int turns_ = 1;
-  Diags unbuilt_;                         // why there are no kernels to measure with
-  Diags unwritten_;                       // why the journal is not kept: nothing more is measured
+  Diags unbuilt_;    // why there are no kernels to measure with
+  Diags unwritten_;  // why the journal is not kept: nothing more is measured
 };
 
 void Prober::take(const std::string& line) {
@@ -105,12 +111,14 @@ void Prober::take(const std::string& line) {
 
 void Prober::conclude(const Ending& e) { take(to_line(e)); }
 
-// What experiments overrun is not known before: those to come have their least in any case, and take as long for their weight as those did.
+// What experiments overrun is not known before: those to come have their least in any case, and
+// take as long for their weight as those did.
 void Prober::report_time(const std::string& experiment) const {
   const double gone = now_seconds() - started_, done = weights_ - weight_;
   const double by_pace = done > 0 ? gone / done * weight_ : 0;
   const double left = std::max({0.0, allotted_ - gone, least_ * weight_, by_pace});
-  report(1 - std::min(1.0, left / budget()), fmt::format("{}, {:.0f} s left", experiment, std::ceil(left)));
+  report(1 - std::min(1.0, left / budget()),
+         fmt::format("{}, {:.0f} s left", experiment, std::ceil(left)));
 }
 
 void send_facts(const runtime::DeviceInfo& info, const Send& send) {
@@ -136,11 +144,13 @@ Diags Prober::open() {
   return {};
 }
 
-std::unique_ptr<runtime::Module> Prober::load(std::span<const ir::Kernel> kernels, bool one_by_one) {
+std::unique_ptr<runtime::Module> Prober::load(std::span<const ir::Kernel> kernels,
+                                              bool one_by_one) {
   return load(kernels, one_by_one, target_for(opened_->info(), unusual_forms(observations_)));
 }
 
-std::unique_ptr<runtime::Module> Prober::load(std::span<const ir::Kernel> kernels, bool one_by_one, const hwdesc::Target& target) {
+std::unique_ptr<runtime::Module> Prober::load(std::span<const ir::Kernel> kernels, bool one_by_one,
+                                              const hwdesc::Target& target) {
   runtime::LoadOptions load;
   load.cache_dir = options_.cache_dir;
   load.one_by_one = one_by_one;
@@ -149,8 +159,8 @@ std::unique_ptr<runtime::Module> Prober::load(std::span<const ir::Kernel> kernel
   return std::move(module).value();
 }
 
-// Every kernel once, with no work to do: drivers put a part of compiling off to the first launch, and keep what comes of it
-// for later processes.
+// Every kernel once, with no work to do: drivers put a part of compiling off to the first launch,
+// and keep what comes of it for later processes.
 void launch_all(runtime::Module& module, const std::vector<ir::Kernel>& kernels) {
   constexpr int64_t kBytes = 4 << 20;
   const auto zeros = module.allocate(kBytes), written = module.allocate(kBytes);
@@ -168,7 +178,10 @@ void launch_all(runtime::Module& module, const std::vector<ir::Kernel>& kernels)
 // A fact of a device that could not be opened: what is to be said of it, a line for each field.
 constexpr const char* kNotOpened = "not_opened";
 
-std::string fields_of(const Diag& d) { return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", d.file, d.line, d.col, d.message, d.hint, d.source_line); }
+std::string fields_of(const Diag& d) {
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", d.file, d.line, d.col, d.message, d.hint,
+                     d.source_line);
+}
 
 Diag diag_of(const std::string& fields) {
   std::istringstream in(fields);
@@ -208,7 +221,8 @@ Diags Prober::build(Observations& said) {
   if (!not_opened.empty()) return not_opened;
   if (e.outcome != Outcome::done) {
     constexpr std::string_view kError = "error: ";  // of the child's own message
-    const std::string why = e.reason.starts_with(kError) ? e.reason.substr(kError.size()) : e.reason;
+    const std::string why =
+        e.reason.starts_with(kError) ? e.reason.substr(kError.size()) : e.reason;
     return {error("the probe's kernels could not be built: " + why)};
   }
   build_seconds_ = std::stod(said.fact("build_seconds"));
@@ -217,7 +231,8 @@ Diags Prober::build(Observations& said) {
 
 Diags Prober::open_journal() {
   if (!options_.observations.empty()) {
-    auto opened = options_.resume ? Journal::go_on(options_.observations) : Journal::begin(options_.observations);
+    auto opened = options_.resume ? Journal::go_on(options_.observations)
+                                  : Journal::begin(options_.observations);
     if (!opened) return opened.diags();
     journal_ = std::move(opened).value();
   }
@@ -227,8 +242,8 @@ Diags Prober::open_journal() {
   return unwritten_;
 }
 
-// Builds the kernels and opens the journal. An earlier one is touched only when the device is there and is the one that
-// it speaks of; where there is none, it begins at once.
+// Builds the kernels and opens the journal. An earlier one is touched only when the device is there
+// and is the one that it speaks of; where there is none, it begins at once.
 Diags Prober::prepare() {
   const bool earlier = has_journal(options_.observations);
   if (!earlier)
@@ -236,7 +251,8 @@ Diags Prober::prepare() {
   Observations said;
   if (Diags diags = build(said); !diags.empty()) return diags;
   if (options_.resume)
-    if (Diags other = check_same_driver(observations_, said, options_.observations); !other.empty()) return other;
+    if (Diags other = check_same_driver(observations_, said, options_.observations); !other.empty())
+      return other;
   if (earlier)
     if (Diags diags = open_journal(); !diags.empty()) return diags;
   for (const auto& [name, text] : declared_facts()) take(to_line(name, text));
@@ -261,30 +277,50 @@ std::string Prober::work(const Experiment& e, double seconds, const Send& send) 
   const auto module = load(kernels_, false);
   Bench bench(*module, kernels_, opened_->info());
   runtime::DeviceInfo info = opened_->info();
-  const int64_t most = std::min({options_.max_bytes, info.memory_bytes / 8, bench.largest_buffer() / kPage * kPage});
+  const int64_t most =
+      std::min({options_.max_bytes, info.memory_bytes / 8, bench.largest_buffer() / kPage * kPage});
   const auto turn = static_cast<uint64_t>(observations_.endings.size());
   info.units = std::min<int>(info.units, static_cast<int>(kSlots));
   const auto one_by_one = [&](std::span<const ir::Kernel> kernels) { return load(kernels, true); };
-  Session s{bench, info, observations_, known_from(evidence(observations_)), seconds, turns_of(times_of(e), info, options_.budget_s), started, most, shape_of(info).lanes, kernels_, one_by_one, send,
+  Session s{bench,
+            info,
+            observations_,
+            known_from(evidence(observations_)),
+            seconds,
+            turns_of(times_of(e), info, options_.budget_s),
+            started,
+            most,
+            shape_of(info).lanes,
+            kernels_,
+            one_by_one,
+            send,
             std::mt19937_64(turn + 1)};
   bench.limit_loops(s.known.most_iterations);
-  if (!s.known.threads && observations_.finished("fma") && observations_.fact(kVectorLanes).empty()) s.fact(kVectorLanes, std::to_string(s.known.lanes));
+  if (!s.known.threads && observations_.finished("fma") && observations_.fact(kVectorLanes).empty())
+    s.fact(kVectorLanes, std::to_string(s.known.lanes));
   s.in_groups_of = [&](std::span<const ir::Kernel> kernels, int threads) {
     runtime::DeviceInfo wide = info;
     wide.widths = {threads};
     return load(kernels, false, target_for(wide, unusual_forms(observations_)));
   };
-  s.in_form = [&](std::span<const ir::Kernel> kernels, const hwdesc::NamedText& form) { return load(kernels, false, target_for(info, {form})); };
+  s.in_form = [&](std::span<const ir::Kernel> kernels, const hwdesc::NamedText& form) {
+    return load(kernels, false, target_for(info, {form}));
+  };
   if (options_.beside)
-    s.behind = [&](const Observation& block) { options_.beside(block, [&](const Observation& o) { send(to_line(o)); }); };
+    s.behind = [&](const Observation& block) {
+      options_.beside(block, [&](const Observation& o) { send(to_line(o)); });
+    };
   e.run(s);
-  if (bench.taken_again() > 0) send(to_line(kDoubted + std::string(e.name), fmt::format("{} of {}", bench.taken_again(), bench.samples())));
+  if (bench.taken_again() > 0)
+    send(to_line(kDoubted + std::string(e.name),
+                 fmt::format("{} of {}", bench.taken_again(), bench.samples())));
   return "";
 }
 
 void Prober::run_one(const Experiment& e, double seconds) {
   const auto body = [&](const Send& send) { return work(e, seconds, send); };
-  const double patience = options_.patience_s.value_or(kPatience * (observations_.fact("simulated").empty() ? 1 : kSimulating));
+  const double patience = options_.patience_s.value_or(
+      kPatience * (observations_.fact("simulated").empty() ? 1 : kSimulating));
   const auto go_on = [&] {
     report_time(e.name);
     return !stopped();
@@ -295,12 +331,15 @@ void Prober::run_one(const Experiment& e, double seconds) {
 
 // What kernels may not do is found out in any case.
 bool Prober::asked_for(const Experiment& e) const {
-  return options_.only.empty() || e.run == run_checks || std::find(options_.only.begin(), options_.only.end(), e.name) != options_.only.end();
+  return options_.only.empty() || e.run == run_checks ||
+         std::find(options_.only.begin(), options_.only.end(), e.name) != options_.only.end();
 }
 
-// What others leave of a cache does not change on simulated devices, and of threads it is not measured.
+// What others leave of a cache does not change on simulated devices, and of threads it is not
+// measured.
 int Prober::times_of(const Experiment& e) const {
-  const bool once = e.run == run_streamed && (observations_.fact("lanes") == "threads" || !observations_.fact("simulated").empty());
+  const bool once = e.run == run_streamed && (observations_.fact("lanes") == "threads" ||
+                                              !observations_.fact("simulated").empty());
   return once ? 1 : e.times;
 }
 
@@ -323,7 +362,8 @@ void Prober::share_out() {
   least_ = asked > 0 ? kLeast * budget() / asked : 0;
 }
 
-// Kernels in another form than the usual one take their time to build, which is not an experiment's.
+// Kernels in another form than the usual one take their time to build, which is not an
+// experiment's.
 void Prober::build_anew() {
   if (unusual_forms(observations_).empty() || stopped()) return;
   const double start = now_seconds(), before = build_seconds_;
@@ -333,8 +373,8 @@ void Prober::build_anew() {
   started_ += now_seconds() - start;  // none of it is taken off what is to come
 }
 
-// What an experiment overran, the later ones have less; at least a quarter of their fair share. Those that run several
-// times do so once in each turn.
+// What an experiment overran, the later ones have less; at least a quarter of their fair share.
+// Those that run several times do so once in each turn.
 void Prober::run_experiments() {
   share_out();
   started_ = now_seconds();
@@ -358,7 +398,8 @@ Diags warnings_of(const Observations& all) {
   Diags out;
   for (const auto& [name, e] : last)
     if (!all.finished(name))
-      out.push_back({Severity::warning, "", 0, 0, fmt::format("experiment '{}' did not end well: {}", name, e->reason), "", ""});
+      out.push_back({Severity::warning, "", 0, 0,
+                     fmt::format("experiment '{}' did not end well: {}", name, e->reason), "", ""});
   return out;
 }
 
@@ -374,7 +415,9 @@ std::string last_failure(const Observations& all, const std::string& experiment)
 }
 
 std::string Prober::what_is_kept() const {
-  return journal_.is_open() ? fmt::format("what was measured is kept in {}: go on with --resume", options_.observations) : "";
+  return journal_.is_open() ? fmt::format("what was measured is kept in {}: go on with --resume",
+                                          options_.observations)
+                            : "";
 }
 
 Result<ProbeResult> Prober::run() {
@@ -384,14 +427,19 @@ Result<ProbeResult> Prober::run() {
   if (!unprepared.empty()) return unprepared;
   if (!unwritten_.empty()) return unwritten_;
   if (!unbuilt_.empty()) return unbuilt_;
-  if (const std::string why = last_failure(observations_, "checks"); !why.empty() && !observations_.finished("checks"))
+  if (const std::string why = last_failure(observations_, "checks");
+      !why.empty() && !observations_.finished("checks"))
     return error(fmt::format("the device failed the checks: {}", why));
   if (observations_.points.empty() && !options_.only.empty() && warnings_of(observations_).empty())
-    return error("there was nothing that these experiments could measure by themselves: they begin with what others found", "--only with compute, memory or control runs what they need, too");
+    return error(
+        "there was nothing that these experiments could measure by themselves: they begin with "
+        "what others found",
+        "--only with compute, memory or control runs what they need, too");
   auto profile = infer(observations_);
   if (!profile) return with(profile.diags(), warnings_of(observations_));
   Diags warnings = warnings_of(observations_);
-  return ProbeResult{std::move(profile).value(), std::move(observations_), std::move(warnings), seconds_, build_seconds_};
+  return ProbeResult{std::move(profile).value(), std::move(observations_), std::move(warnings),
+                     seconds_, build_seconds_};
 }
 
 }  // namespace
@@ -404,7 +452,8 @@ Result<ProbeResult> probe(const std::string& device, const ProbeOptions& given) 
   if (!options.resume || options.observations.empty()) return Prober(device, options, {}).run();
   auto earlier = read_journal(options.observations);
   if (!earlier) return earlier.diags();
-  if (Diags other = check_same_device(*earlier, device, options.observations); !other.empty()) return other;
+  if (Diags other = check_same_device(*earlier, device, options.observations); !other.empty())
+    return other;
   return Prober(device, options, std::move(earlier).value()).run();
 }
 
@@ -414,7 +463,8 @@ Result<ProbeResult> infer_from(const std::string& observations) {
   auto profile = infer(*read);
   if (!profile) return profile.diags();
   Diags warnings = warnings_of(*read);
-  return ProbeResult{std::move(profile).value(), std::move(read).value(), std::move(warnings), 0, 0};
+  return ProbeResult{std::move(profile).value(), std::move(read).value(), std::move(warnings), 0,
+                     0};
 }
 
 }  // namespace assay::probe

@@ -32,7 +32,9 @@ std::string prefixed(double v, const std::array<Prefix, 7>& prefixes, const char
   if (v == 0 || !std::isfinite(v)) return fmt::format("{} {}", v, unit);
   for (const Prefix& p : prefixes)
     if (std::abs(v) >= p.factor * 0.9995)  // 999.96 reads as the next prefix's 1
-      return fmt::format("{} {}{}", std::abs(v) >= 999.5 * p.factor ? fmt::format("{:.0f}", v / p.factor) : digits(v / p.factor),
+      return fmt::format("{} {}{}",
+                         std::abs(v) >= 999.5 * p.factor ? fmt::format("{:.0f}", v / p.factor)
+                                                         : digits(v / p.factor),
                          p.text, unit);
   const Prefix& last = prefixes.back();
   return fmt::format("{} {}{}", digits(v / last.factor), last.text, unit);
@@ -41,19 +43,27 @@ std::string prefixed(double v, const std::array<Prefix, 7>& prefixes, const char
 }  // namespace
 
 const char* word_of(Kind kind) {
-  constexpr std::array<const char*, 7> kWords = {"bytes", "seconds", "hertz", "per_second", "bytes_per_second", "count", "share"};
+  constexpr std::array<const char*, 7> kWords = {
+      "bytes", "seconds", "hertz", "per_second", "bytes_per_second", "count", "share"};
   return kWords[static_cast<size_t>(kind)];
 }
 
 std::string human(double v, Kind kind) {
   switch (kind) {
-    case Kind::bytes: return prefixed(v, kBinary, "B");
-    case Kind::seconds: return prefixed(v, kTimes, "s");
-    case Kind::hertz: return prefixed(v, kDecimal, "Hz");
-    case Kind::per_second: return prefixed(v, kDecimal, "/s");
-    case Kind::bytes_per_second: return prefixed(v, kDecimal, "B/s");
-    case Kind::share: return digits(100 * v) + " %";
-    case Kind::count: break;
+    case Kind::bytes:
+      return prefixed(v, kBinary, "B");
+    case Kind::seconds:
+      return prefixed(v, kTimes, "s");
+    case Kind::hertz:
+      return prefixed(v, kDecimal, "Hz");
+    case Kind::per_second:
+      return prefixed(v, kDecimal, "/s");
+    case Kind::bytes_per_second:
+      return prefixed(v, kDecimal, "B/s");
+    case Kind::share:
+      return digits(100 * v) + " %";
+    case Kind::count:
+      break;
   }
   return v == std::round(v) && std::abs(v) < 1e6 ? fmt::format("{:.0f}", v) : digits(v);
 }
@@ -61,18 +71,33 @@ std::string human(double v, Kind kind) {
 std::string html(std::string_view text) {
   // The writer of JSON knows UTF-8: what it can not read it replaces.
   const std::string clean =
-      nlohmann::json::parse(nlohmann::json(std::string(text)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace))
+      nlohmann::json::parse(nlohmann::json(std::string(text))
+                                .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace))
           .get<std::string>();
   std::string out;
   for (const char c : clean) {
     switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&#39;"; break;
-      case '\t': case '\n': out += c; break;
-      default: static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? out += "\uFFFD" : out += c;
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      case '\t':
+      case '\n':
+        out += c;
+        break;
+      default:
+        static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? out += "\uFFFD" : out += c;
     }
   }
   return out;
@@ -82,8 +107,10 @@ std::string script_safe(std::string json) {
   std::string out;
   out.reserve(json.size());
   for (const char c : json) {
-    if (c == '<' || c == '>' || c == '&') out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    else out += c;
+    if (c == '<' || c == '>' || c == '&')
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    else
+      out += c;
   }
   return out;
 }

@@ -6,7 +6,8 @@
 
 namespace assay::probe {
 
-// What a number of the report is; the page's script formats axes by the same names (report/page.js).
+// What a number of the report is; the page's script formats axes by the same names
+// (report/page.js).
 enum class Kind { bytes, seconds, hertz, per_second, bytes_per_second, count, share };
 
 const char* word_of(Kind kind);
@@ -14,8 +15,8 @@ const char* word_of(Kind kind);
 // Three digits and a prefix: `1.85 MiB`, `336 GB/s`, `12.3 ns`, `4.1 %`.
 std::string human(double v, Kind kind);
 
-// For text between tags and inside quoted attributes: & < > " ' become entities; control characters and what
-// is no UTF-8 become U+FFFD.
+// For text between tags and inside quoted attributes: & < > " ' become entities; control characters
+// and what is no UTF-8 become U+FFFD.
 std::string html(std::string_view text);
 
 // JSON for a <script> element: what could end it or start a comment is written as \u escapes.

@@ -12,25 +12,26 @@
 #include <string>
 #include <vector>
 
-#include "support/result.h"
 #include "hwdesc/target.h"
 #include "ir/kernel.h"
 #include "ir/plan.h"
+#include "support/result.h"
 
 namespace assay::runtime {
 
 struct DeviceInfo {
-  std::string id;    // cpu:0
-  std::string name;  // what people call it: the CPU's model name
-  std::string api;   // name of the profile's api it runs: cpp
+  std::string id;       // cpu:0
+  std::string name;     // what people call it: the CPU's model name
+  std::string api;      // name of the profile's api it runs: cpp
   std::string dialect;  // of its kernels; "": named as the api
-  int units = 1;     // units this process may use
+  int units = 1;        // units this process may use
   int64_t memory_bytes = 0;
-  bool threads = false;      // lanes are threads, and the driver deals groups to units
-  std::vector<int> widths;   // lanes of f32 that a vector, or a wave, may have; empty: not known
-  double clock_hz = 0;       // of the units, as the driver says; 0: it does not
-  bool simulated = false;    // its time is not this machine's: nobody else disturbs it
-  bool in_sequence = false;  // one kernel runs through the launches of a run, unless LoadOptions::one_by_one
+  bool threads = false;     // lanes are threads, and the driver deals groups to units
+  std::vector<int> widths;  // lanes of f32 that a vector, or a wave, may have; empty: not known
+  double clock_hz = 0;      // of the units, as the driver says; 0: it does not
+  bool simulated = false;   // its time is not this machine's: nobody else disturbs it
+  bool in_sequence =
+      false;  // one kernel runs through the launches of a run, unless LoadOptions::one_by_one
   std::vector<std::pair<std::string, std::string>> facts;  // driver, os, isa, compiler, ...
 
   // The text of one; "" where nothing is said.
@@ -64,7 +65,8 @@ struct LoadOptions {
   std::string optimization = "-O3";  // of the kernel compiler
   Progress progress;                 // may be empty
   const CancelToken* cancel = nullptr;
-  bool one_by_one = false;  // every launch on its own, also where one kernel could run through all of them
+  bool one_by_one =
+      false;  // every launch on its own, also where one kernel could run through all of them
   bool guarded = false;  // zones around every buffer, checked after every run (for tests)
 };
 
@@ -73,7 +75,8 @@ struct BufferRange {
   int64_t offset = 0;  // bytes
 };
 
-// How the numbers of an image lie in memory: as their type; f32 as f16, or as bytes of which 255 is 1.
+// How the numbers of an image lie in memory: as their type; f32 as f16, or as bytes of which 255
+// is 1.
 enum class Stored { as_type, f16, unorm8 };
 
 // Of ir::Space::image: texels of `texel` numbers, a row below the other.
@@ -82,7 +85,9 @@ struct ImageShape {
   int texel = 1;
   int64_t width = 1, height = 1;
   Stored stored = Stored::as_type;
-  int64_t number_bytes() const { return stored == Stored::f16 ? 2 : stored == Stored::unorm8 ? 1 : ir::bytes_of(dtype); }
+  int64_t number_bytes() const {
+    return stored == Stored::f16 ? 2 : stored == Stored::unorm8 ? 1 : ir::bytes_of(dtype);
+  }
   int64_t row_bytes() const { return width * texel * number_bytes(); }
   int64_t bytes() const { return row_bytes() * height; }
   // As kernels count them, of whose type a number is.
@@ -103,7 +108,8 @@ struct RunOptions {
   int repeat = 1;
   int warm_up = 0;
   const CancelToken* cancel = nullptr;
-  bool recorded = false;  // once, in a command buffer or a graph, and handed over as one. Of RunTimes only `total` is told, by the host's clock
+  bool recorded = false;  // once, in a command buffer or a graph, and handed over as one. Of
+                          // RunTimes only `total` is told, by the host's clock
 };
 
 // Seconds. `steps[r][s]`: from the barrier before launch s to the one after it, in repeat r; taken
@@ -113,7 +119,8 @@ struct RunOptions {
 struct RunTimes {
   std::vector<std::vector<double>> steps, busy;
   std::vector<double> total;
-  int64_t executed = 0;  // operations that a simulator carried out to tell them; 0: hardware did, or they were known
+  int64_t executed = 0;  // operations that a simulator carried out to tell them; 0: hardware did,
+                         // or they were known
 };
 
 struct Word {
@@ -128,21 +135,24 @@ class Module {  // invariant: built code for a list of kernels, and the buffers 
   // Zeroed, touched by the units, 64-byte aligned (large ones on huge pages where the system allows
   // it, the same for all). Errors: out of memory.
   virtual Result<int> allocate(int64_t bytes) = 0;
-  // What arguments in the space of images may be: a buffer that is written and read in whole rows, and by nothing else.
-  // Errors: the device, or its api here, has no such images.
+  // What arguments in the space of images may be: a buffer that is written and read in whole rows,
+  // and by nothing else. Errors: the device, or its api here, has no such images.
   virtual Result<int> allocate_image(const ImageShape&) { return error("it has no images here"); }
   virtual void write(BufferRange to, std::span<const std::byte> data) = 0;
   // Words all over a buffer, in the order given (which decides what stays in caches).
   virtual void write_words(int buffer, std::span<const Word> words) = 0;
   virtual void read(BufferRange from, std::span<std::byte> data) const = 0;
-  // Makes so many bytes visible to the host and gives them back, untouched: seconds. nullopt: not a thing of this device.
+  // Makes so many bytes visible to the host and gives them back, untouched: seconds. nullopt: not a
+  // thing of this device.
   virtual std::optional<double> map(BufferRange, int64_t) { return std::nullopt; }
 
   // Runs the launches in order, `repeat` times, a barrier after each launch.
-  // Errors: cancelled; argument out of range; launches to be recorded where the api, or the driver, has no way to.
+  // Errors: cancelled; argument out of range; launches to be recorded where the api, or the driver,
+  // has no way to.
   virtual Result<RunTimes> run(std::span<const Launch> launches, const RunOptions& options) = 0;
 
-  // Energy drawn so far, J, since a moment that stays. Errors: the device has no counter, or it may not be read.
+  // Energy drawn so far, J, since a moment that stays. Errors: the device has no counter, or it may
+  // not be read.
   virtual Result<double> joules() const { return error("no counter of such a device is known"); }
 
   virtual const std::vector<KernelReport>& reports() const = 0;
@@ -166,7 +176,8 @@ class Device {
 struct Found {
   std::vector<DeviceInfo> devices;
   std::vector<Absence> absent;
-  std::vector<Absence> named{};  // kinds with a device for every name, and how to name one: none of them is listed
+  std::vector<Absence>
+      named{};  // kinds with a device for every name, and how to name one: none of them is listed
 };
 
 // Looks at every kind of device this build knows; never fails.

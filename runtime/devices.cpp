@@ -3,13 +3,13 @@
 
 #include <algorithm>
 
-#include "support/edit_distance.h"
 #include "runtime/cpu/device.h"
 #include "runtime/cuda/device.h"
 #include "runtime/device.h"
 #include "runtime/opencl/device.h"
 #include "runtime/virtual/device.h"
 #include "runtime/vulkan/device.h"
+#include "support/edit_distance.h"
 
 namespace assay::runtime {
 namespace {
@@ -21,9 +21,7 @@ struct Kind {
 };
 
 constexpr Kind kKinds[] = {
-    {"cpu",
-     cpu::find,
-     [](const std::string&) { return cpu::open(); }},
+    {"cpu", cpu::find, [](const std::string&) { return cpu::open(); }},
     {"opencl", opencl::find, opencl::open},
     {"cuda", cuda::find, cuda::open},
     {"vulkan", vulkan::find, vulkan::open},
@@ -43,7 +41,8 @@ Found devices() {
 }
 
 Result<std::unique_ptr<Device>> open(const std::string& id) {
-  if (id.starts_with(simulated::kPrefix)) return simulated::open(id);  // as many as there are profiles: none is listed
+  if (id.starts_with(simulated::kPrefix))
+    return simulated::open(id);  // as many as there are profiles: none is listed
   std::vector<std::string> ids;
   for (const Kind& kind : kKinds) {
     const Found found = kind.find();
@@ -52,10 +51,12 @@ Result<std::unique_ptr<Device>> open(const std::string& id) {
       ids.push_back(d.id);
     }
     for (const Absence& a : found.absent)
-      if (a.id == id || id.starts_with(a.id + ":")) return error(fmt::format("device '{}' is not usable: {}", id, a.reason), a.hint);
+      if (a.id == id || id.starts_with(a.id + ":"))
+        return error(fmt::format("device '{}' is not usable: {}", id, a.reason), a.hint);
   }
   const std::string near = nearest(id, ids);
-  return error(fmt::format("there is no device '{}'; there {}", id, ids.empty() ? "are none" : fmt::format("are: {}", fmt::join(ids, ", "))),
+  return error(fmt::format("there is no device '{}'; there {}", id,
+                           ids.empty() ? "are none" : fmt::format("are: {}", fmt::join(ids, ", "))),
                near.empty() ? "" : fmt::format("did you mean '{}'?", near));
 }
 

@@ -18,6 +18,8 @@ DynamicLibrary open_library(const char* variable, std::vector<std::string> names
   return out;
 }
 
-void* find_symbol(const DynamicLibrary& library, const char* symbol) { return dlsym(library.handle, symbol); }
+void* find_symbol(const DynamicLibrary& library, const char* symbol) {
+  return dlsym(library.handle, symbol);
+}
 
 }  // namespace assay::runtime

@@ -1,5 +1,5 @@
-// Launches as drivers take them: checked against kernels and buffers, and the groups they hold. Shared by the
-// devices whose drivers deal groups out.
+// Launches as drivers take them: checked against kernels and buffers, and the groups they hold.
+// Shared by the devices whose drivers deal groups out.
 #pragma once
 
 #include <functional>
@@ -10,13 +10,13 @@
 
 namespace assay::runtime {
 
-// Every fault, with its launch: kernels, buffers and groups that there are not, arguments that do not fit. `bytes_of`: of
-// a buffer below `buffers`.
-Diags check_launches(std::span<const Launch> launches, std::span<const ir::Kernel> kernels, size_t buffers,
-                     const std::function<int64_t(int)>& bytes_of);
+// Every fault, with its launch: kernels, buffers and groups that there are not, arguments that do
+// not fit. `bytes_of`: of a buffer below `buffers`.
+Diags check_launches(std::span<const Launch> launches, std::span<const ir::Kernel> kernels,
+                     size_t buffers, const std::function<int64_t(int)>& bytes_of);
 
-// Images where kernels read images, of the texels they read, in rows as long as theirs, and nowhere else. `shape_of`: of a
-// buffer; nullptr: it is no image. Launches have been checked.
+// Images where kernels read images, of the texels they read, in rows as long as theirs, and nowhere
+// else. `shape_of`: of a buffer; nullptr: it is no image. Launches have been checked.
 Diags check_images(std::span<const Launch> launches, std::span<const ir::Kernel> kernels,
                    const std::function<const ImageShape*(int)>& shape_of);
 
@@ -28,7 +28,8 @@ struct GroupRange {
 // The groups of a launch in as few ranges as they make.
 std::vector<GroupRange> ranges_of(const Launch& launch, int64_t groups);
 
-// Has a recording done as often as asked: of each time that counts the host's seconds, in `total`. Errors: those of `once`; cancelled.
+// Has a recording done as often as asked: of each time that counts the host's seconds, in `total`.
+// Errors: those of `once`; cancelled.
 Result<RunTimes> time_recorded(const RunOptions& options, const std::function<Diags()>& once);
 
 }  // namespace assay::runtime

@@ -5,6 +5,7 @@
 
 Prints predicted beside measured per device; the joined file is the first summary with a list `devices`.
 """
+
 import argparse
 import json
 
@@ -15,19 +16,29 @@ def read(given):
     device, _, path = given.partition("=")
     with open(path, encoding="utf-8") as f:
         summary = json.load(f)
-    row = {"id": device, **{key: value for key, value in summary.items() if key not in ("model", "operators")}}
+    row = {
+        "id": device,
+        **{key: value for key, value in summary.items() if key not in ("model", "operators")},
+    }
     row["error"] = summary["predicted_s"] / summary["measured_s"] - 1
     return summary, row
 
 
 def text(row):
     verified = {True: "yes", False: "NO", None: "not asked"}[row["verified"]]
-    return (row["id"], f"{row['predicted_s'] * 1e3:.3g} ms", f"{row['measured_s'] * 1e3:.3g} ms", f"{row['error'] * 100:+.1f} %",
-            verified)
+    return (
+        row["id"],
+        f"{row['predicted_s'] * 1e3:.3g} ms",
+        f"{row['measured_s'] * 1e3:.3g} ms",
+        f"{row['error'] * 100:+.1f} %",
+        verified,
+    )
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("summaries", nargs="+", metavar="DEVICE=FILE")
     parser.add_argument("-o", "--output", required=True)
     arguments = parser.parse_args()

@@ -11,14 +11,16 @@ namespace {
 constexpr double kMostUnitsDealt = 64;  // beyond, edges are too fine to matter
 
 // Elements in the first `groups` groups.
-double volume_before(double groups, const std::vector<double>& extents, const std::vector<double>& tiles) {
+double volume_before(double groups, const std::vector<double>& extents,
+                     const std::vector<double>& tiles) {
   double inside = 1, trips = 1, sum = 0, slice = 1;
   for (size_t a = 0; a < extents.size(); ++a) {
     inside *= extents[a];
     trips *= std::ceil(extents[a] / tiles[a]);
   }
   if (groups >= trips) return inside;
-  for (size_t a = 0; a < extents.size(); ++a) {  // whole slabs of axis a, then on inside the next one
+  for (size_t a = 0; a < extents.size();
+       ++a) {  // whole slabs of axis a, then on inside the next one
     inside /= extents[a];
     trips /= std::ceil(extents[a] / tiles[a]);
     const double slabs = std::floor(groups / trips);
@@ -44,7 +46,8 @@ double busiest_share(const ir::Program& p, const model::Machine& m) {
     group_volume *= tiles.back();
     volume *= extents.back();
   }
-  const double whole = std::clamp(std::ceil(groups / m.units) * group_volume / volume, 1 / active, 1.0);
+  const double whole =
+      std::clamp(std::ceil(groups / m.units) * group_volume / volume, 1 / active, 1.0);
   if (m.simt || m.units > kMostUnitsDealt) return whole;
   double most = 0, before = 0;
   for (double u = 1; u <= m.units; ++u) {

@@ -1,6 +1,6 @@
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "simulator/estimate.h"
 
@@ -17,15 +17,17 @@ std::string duration(double s) {
 }  // namespace
 
 std::string explain(const model::Estimate& e) {
-  std::string out = fmt::format("estimate {}  (90 % interval {} .. {}), bound by {}", duration(e.seconds),
-                                duration(e.low), duration(e.high), e.bound);
+  std::string out = fmt::format("estimate {}  (90 % interval {} .. {}), bound by {}",
+                                duration(e.seconds), duration(e.low), duration(e.high), e.bound);
   if (e.bound_margin > 1) out += fmt::format(", {:.2f} x the next term", e.bound_margin);
   out += "\n";
   if (e.seconds > 0 && e.flops > 0)
-    out += fmt::format("  {:.2f} GFLOP/s of useful work; the chip could do it in {:.0f} % of the time at best\n",
-                       e.flops / e.seconds / 1e9, 100 * e.efficiency);
-  out += fmt::format("  groups {:.0f}, rounds {:.0f}, balance {:.2f}, resident groups per unit {:.0f}\n", e.groups, e.rounds,
-                     e.balance, e.occupancy);
+    out += fmt::format(
+        "  {:.2f} GFLOP/s of useful work; the chip could do it in {:.0f} % of the time at best\n",
+        e.flops / e.seconds / 1e9, 100 * e.efficiency);
+  out += fmt::format(
+      "  groups {:.0f}, rounds {:.0f}, balance {:.2f}, resident groups per unit {:.0f}\n", e.groups,
+      e.rounds, e.balance, e.occupancy);
   out += fmt::format("  {:<14} {:>12} {:>7}  {}\n", "term", "time", "share", "what");
   for (const model::Term& t : e.terms)
     out += fmt::format("  {:<14} {:>12} {:>6.1f}%  {}\n", t.name, duration(t.seconds),

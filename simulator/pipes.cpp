@@ -15,8 +15,10 @@ using model::Quantity;
 namespace {
 
 // What vectors so wide have for themselves, else `whole`.
-model::NarrowRate of_width(std::span<const model::NarrowRate> narrow, int width, const model::NarrowRate& whole) {
-  const auto own = std::find_if(narrow.begin(), narrow.end(), [&](const model::NarrowRate& n) { return width <= n.lanes; });
+model::NarrowRate of_width(std::span<const model::NarrowRate> narrow, int width,
+                           const model::NarrowRate& whole) {
+  const auto own = std::find_if(narrow.begin(), narrow.end(),
+                                [&](const model::NarrowRate& n) { return width <= n.lanes; });
   return own == narrow.end() ? whole : *own;
 }
 
@@ -27,38 +29,47 @@ double Pipes::at_rate(double instructions, const Quantity& rate) const {
   return rate.value > 0 ? instructions * passes * share_ / rate.value : 0;
 }
 
-double Pipes::moving(double instructions, const Quantity& whole, std::span<const model::NarrowRate> narrow) const {
+double Pipes::moving(double instructions, const Quantity& whole,
+                     std::span<const model::NarrowRate> narrow) const {
   Quantity rate = whole;
   rate.value = of_width(narrow, width_, {m_.native_width, whole.value}).rate;
   return at_rate(instructions, rate);
 }
 
-double Pipes::moving_single(double elements, const Quantity& whole, std::span<const model::NarrowRate> narrow) const {
+double Pipes::moving_single(double elements, const Quantity& whole,
+                            std::span<const model::NarrowRate> narrow) const {
   return elements * share_ / of_width(narrow, 1, {m_.native_width, whole.value}).rate;
 }
 
-// A core's vector has its first lane loaded or stored as it is, all others are put in or taken out: narrower ones than were measured
-// take the part of that which is theirs, though no less than so many loads or stores. A wave's threads are not put together.
-double Pipes::moving_apart(double lanes, const Quantity& apart, std::span<const model::NarrowRate> narrow, const Quantity& otherwise) const {
-  const model::NarrowRate measured = of_width(narrow, width_, {m_.native_width, apart.value > 0 ? apart.value : otherwise.value});
+// A core's vector has its first lane loaded or stored as it is, all others are put in or taken out:
+// narrower ones than were measured take the part of that which is theirs, though no less than so
+// many loads or stores. A wave's threads are not put together.
+double Pipes::moving_apart(double lanes, const Quantity& apart,
+                           std::span<const model::NarrowRate> narrow,
+                           const Quantity& otherwise) const {
+  const model::NarrowRate measured =
+      of_width(narrow, width_, {m_.native_width, apart.value > 0 ? apart.value : otherwise.value});
   const double as_measured = lanes * share_ / measured.rate;
   if (m_.simt || apart.value <= 0 || width_ <= 1 || width_ >= measured.lanes) return as_measured;
   const auto put_in = [](double width) { return (width - 1) / width; };
   const double one_by_one = lanes * share_ / otherwise.value;
-  return std::min(as_measured, std::max(one_by_one, as_measured * put_in(width_) / put_in(measured.lanes)));
+  return std::min(as_measured,
+                  std::max(one_by_one, as_measured * put_in(width_) / put_in(measured.lanes)));
 }
 
 // Vectors narrower than an instruction's may go through a pipe in less time.
-double Pipes::arithmetic(double instructions, const Quantity& rate, std::span<const model::NarrowRate> narrow, int width) const {
+double Pipes::arithmetic(double instructions, const Quantity& rate,
+                         std::span<const model::NarrowRate> narrow, int width) const {
   return at_rate(instructions, rate) / of_width(narrow, width, {m_.native_width, 1}).rate;
 }
 
 double Pipes::busiest(const lower::Counts& counts, double moved_lanes) const {
-  const std::array<std::pair<const std::string*, double>, 4> parts = {{
-      {&m_.fma_pipe, arithmetic(counts.fma, m_.fma_rate, m_.narrow_arithmetic, width_) + arithmetic(moved_lanes, m_.fma_rate, m_.narrow_arithmetic, 1)},
-      {&m_.alu_pipe, arithmetic(counts.simple, m_.alu_rate, m_.narrow_arithmetic, width_)},
-      {&m_.divide_pipe, arithmetic(counts.divide, m_.divide_rate, m_.narrow_divides, width_)},
-      {&m_.math_pipe, arithmetic(counts.math, m_.math_rate, m_.narrow_math, width_)}}};
+  const std::array<std::pair<const std::string*, double>, 4> parts = {
+      {{&m_.fma_pipe, arithmetic(counts.fma, m_.fma_rate, m_.narrow_arithmetic, width_) +
+                          arithmetic(moved_lanes, m_.fma_rate, m_.narrow_arithmetic, 1)},
+       {&m_.alu_pipe, arithmetic(counts.simple, m_.alu_rate, m_.narrow_arithmetic, width_)},
+       {&m_.divide_pipe, arithmetic(counts.divide, m_.divide_rate, m_.narrow_divides, width_)},
+       {&m_.math_pipe, arithmetic(counts.math, m_.math_rate, m_.narrow_math, width_)}}};
   std::array<double, 4> busy = {};  // of each pipe, at its first operation
   for (const auto& [pipe, seconds] : parts) {
     size_t first = 0;
@@ -66,7 +77,8 @@ double Pipes::busiest(const lower::Counts& counts, double moved_lanes) const {
     busy[first] += seconds;
   }
   const bool functions_add = m_.alu_pipe != m_.fma_pipe && m_.math_pipe == m_.fma_pipe;
-  const double added = functions_add ? busy[1] + parts[3].second : 0;  // 1: additions are the first of their pipe
+  const double added =
+      functions_add ? busy[1] + parts[3].second : 0;  // 1: additions are the first of their pipe
   const double most = *std::max_element(busy.begin(), busy.end());
   if (m_.simt || most <= 0) return std::max(most, added);
   return std::max(model::joined(busy, model::kPipeSharpness), added);

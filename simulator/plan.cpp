@@ -1,18 +1,18 @@
 // A plan in steady state: steps in order, each finding the caches as the one before left them.
-#include "simulator/estimate.h"
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include <fmt/format.h>
-
+#include "simulator/estimate.h"
 #include "simulator/residency.h"
 
 namespace assay::simulator {
 
 namespace {
 
-constexpr int kPassesBefore = 12;  // of a plan, behind which what misses and what stays have settled
+constexpr int kPassesBefore =
+    12;  // of a plan, behind which what misses and what stays have settled
 
 // Per tensor of the step's program where it lies.
 std::vector<Range> where_of(const ir::Plan& plan, const ir::Step& step) {
@@ -20,7 +20,8 @@ std::vector<Range> where_of(const ir::Plan& plan, const ir::Step& step) {
   std::vector<Range> out(p.graph.tensors.size());
   const std::vector<int> arguments = ir::arguments_of(p);
   for (size_t i = 0; i < arguments.size(); ++i)
-    out[static_cast<size_t>(arguments[i])] = range_of(plan, plan.tensors[static_cast<size_t>(step.arguments[i])]);
+    out[static_cast<size_t>(arguments[i])] =
+        range_of(plan, plan.tensors[static_cast<size_t>(step.arguments[i])]);
   return out;
 }
 
@@ -33,20 +34,23 @@ void add(model::Estimate& total, const model::Estimate& e, double& low, double& 
   low += e.seconds - e.low;
   high += e.high - e.seconds;
   for (const model::Term& t : e.terms) {
-    const auto it = std::find_if(total.terms.begin(), total.terms.end(), [&](const model::Term& x) { return x.name == t.name; });
+    const auto it = std::find_if(total.terms.begin(), total.terms.end(),
+                                 [&](const model::Term& x) { return x.name == t.name; });
     if (it == total.terms.end())
       total.terms.push_back({t.name, t.seconds, ""});
     else
       it->seconds += t.seconds;
   }
   for (const std::string& a : e.assumed)
-    if (std::find(total.assumed.begin(), total.assumed.end(), a) == total.assumed.end()) total.assumed.push_back(a);
+    if (std::find(total.assumed.begin(), total.assumed.end(), a) == total.assumed.end())
+      total.assumed.push_back(a);
 }
 
 // The code comes before its step begins, whatever bounds that.
 void fetch_code(model::Estimate& e, const CodeLost& lost, const model::Machine& m) {
   const model::Quantity& far = m.uncached.value > m.cold.value ? m.uncached : m.cold;
-  const double near_by = (lost.own - lost.all) * m.cold.value, far_off = lost.all * far.value, seconds = near_by + far_off;
+  const double near_by = (lost.own - lost.all) * m.cold.value, far_off = lost.all * far.value,
+               seconds = near_by + far_off;
   if (seconds <= 0) return;
   const double spread = near_by * m.cold.spread + far_off * far.spread;
   e.efficiency *= e.seconds / (e.seconds + seconds);
@@ -55,29 +59,37 @@ void fetch_code(model::Estimate& e, const CodeLost& lost, const model::Machine& 
   e.high += seconds + spread;
   double largest = 0;
   for (const model::Term& t : e.terms) largest = std::max(largest, t.seconds);
-  e.terms.push_back({"code", seconds, fmt::format("{:.0f} % of it lost to the steps between, {:.0f} % by all caches", 100 * lost.own, 100 * lost.all)});
+  e.terms.push_back({"code", seconds,
+                     fmt::format("{:.0f} % of it lost to the steps between, {:.0f} % by all caches",
+                                 100 * lost.own, 100 * lost.all)});
   if (seconds <= largest) return;
   e.bound = "code";
   if (largest > 0) e.bound_margin = seconds / largest;
 }
 
-model::Estimate estimate_of(const ir::Plan& plan, const ir::Step& s, const model::Machine& m, const CacheState& state, Words words) {
-  model::Estimate out = estimate(plan.programs[static_cast<size_t>(s.program)], m, state, where_of(plan, s), nullptr, words);
+model::Estimate estimate_of(const ir::Plan& plan, const ir::Step& s, const model::Machine& m,
+                            const CacheState& state, Words words) {
+  model::Estimate out = estimate(plan.programs[static_cast<size_t>(s.program)], m, state,
+                                 where_of(plan, s), nullptr, words);
   fetch_code(out, code_lost(state, s.program, m), m);
   return out;
 }
 
 // The caches behind a step that took so long.
-CacheState leave(const ir::Plan& plan, const ir::Step& s, const model::Machine& m, CacheState state, double seconds) {
-  state = after(plan.programs[static_cast<size_t>(s.program)], m, std::move(state), where_of(plan, s));
+CacheState leave(const ir::Plan& plan, const ir::Step& s, const model::Machine& m, CacheState state,
+                 double seconds) {
+  state =
+      after(plan.programs[static_cast<size_t>(s.program)], m, std::move(state), where_of(plan, s));
   pass_time(state, seconds);
-  remember_code(state, s.program, std::ranges::count(plan.steps, s.program, &ir::Step::program) > 1, m);
+  remember_code(state, s.program, std::ranges::count(plan.steps, s.program, &ir::Step::program) > 1,
+                m);
   return state;
 }
 
 // How long a step takes is nothing to the caches that nobody else uses.
 bool others_use(const model::Machine& m) {
-  return std::any_of(m.levels.begin(), m.levels.end(), [](const model::Level& l) { return l.foreign_fill.value > 0; });
+  return std::any_of(m.levels.begin(), m.levels.end(),
+                     [](const model::Level& l) { return l.foreign_fill.value > 0; });
 }
 
 }  // namespace
@@ -99,8 +111,9 @@ PlanEstimate simulate(const ir::Plan& plan, const model::Machine& m) {
   }
   out.total.low = std::max(0.0, out.total.seconds - low);
   out.total.high = out.total.seconds + high;
-  const auto top = std::max_element(out.total.terms.begin(), out.total.terms.end(),
-                                    [](const model::Term& a, const model::Term& b) { return a.seconds < b.seconds; });
+  const auto top = std::max_element(
+      out.total.terms.begin(), out.total.terms.end(),
+      [](const model::Term& a, const model::Term& b) { return a.seconds < b.seconds; });
   if (top != out.total.terms.end()) out.total.bound = top->name;
   return out;
 }

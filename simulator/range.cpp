@@ -12,7 +12,8 @@ template <typename Predicate>
 double part_where(const Range& bytes, const Predicate& holds) {
   const int64_t size = bytes.end - bytes.begin, places = std::min(kPlacesLookedAt, size);
   int64_t n = 0;
-  for (int64_t i = 0; i < places; ++i) n += holds(bytes.begin + (2 * i + 1) * size / (2 * places)) ? 1 : 0;
+  for (int64_t i = 0; i < places; ++i)
+    n += holds(bytes.begin + (2 * i + 1) * size / (2 * places)) ? 1 : 0;
   return places > 0 ? static_cast<double>(n) / static_cast<double>(places) : 0;
 }
 
@@ -32,7 +33,8 @@ std::vector<Range> ranges_apart(const ir::Program& p, int64_t first) {
   std::vector<Range> out;
   for (size_t t = 0; t < p.graph.tensors.size(); ++t) {
     const ir::Tensor& tensor = p.graph.tensors[t];
-    const int64_t bytes = ir::physical_elements(p.layouts[t], tensor.shape) * ir::bytes_of(tensor.dtype);
+    const int64_t bytes =
+        ir::physical_elements(p.layouts[t], tensor.shape) * ir::bytes_of(tensor.dtype);
     out.push_back({first, first + bytes});
     first += bytes;
   }
@@ -48,7 +50,9 @@ double mine_again(const Range& bytes, const Dealt& now, const Dealt& before) {
 double mine_alone(const Range& bytes, const Dealt& now, const Dealt& before, const Dealt& earlier) {
   if (before.to_all() || earlier.to_all() || now.to_all()) return 0;
   if (now == before && now == earlier) return 1;
-  return part_where(bytes, [&](int64_t b) { return now.unit_of(b) == before.unit_of(b) && now.unit_of(b) == earlier.unit_of(b); });
+  return part_where(bytes, [&](int64_t b) {
+    return now.unit_of(b) == before.unit_of(b) && now.unit_of(b) == earlier.unit_of(b);
+  });
 }
 
 }  // namespace assay::simulator

@@ -7,7 +7,8 @@
 
 namespace assay::simulator {
 
-model::Residency residency_of(const ir::Program& p, const model::Streams& streams, const model::Machine& m, const CacheState& before,
+model::Residency residency_of(const ir::Program& p, const model::Streams& streams,
+                              const model::Machine& m, const CacheState& before,
                               std::span<const Range> where);
 
 // Lines that a unit's program finds in other units' own caches, in bytes of one unit.
@@ -16,13 +17,17 @@ struct HeldByOthers {
   double taken = 0;      // written, and another unit wrote them last
   double reclaimed = 0;  // written, and others have read them since somebody wrote them
 };
-HeldByOthers held_by_others(const ir::Program& p, const model::Streams& streams, const model::Machine& m, const CacheState& before, std::span<const Range> where);
+HeldByOthers held_by_others(const ir::Program& p, const model::Streams& streams,
+                            const model::Machine& m, const CacheState& before,
+                            std::span<const Range> where);
 
-// A step's code lies in the caches like other bytes, behind none of a plan's tensors: what takes longer where a unit's own have
-// lost it, and longer still where all have. Those of one program are one; several of them use it again and again.
+// A step's code lies in the caches like other bytes, behind none of a plan's tensors: what takes
+// longer where a unit's own have lost it, and longer still where all have. Those of one program are
+// one; several of them use it again and again.
 void remember_code(CacheState& state, int program, bool several, const model::Machine& m);
 struct CodeLost {
-  double own = 0, all = 0;  // parts of it, 0 to 1, that a unit's own caches have lost, and all caches; all <= own
+  double own = 0, all = 0;  // parts of it, 0 to 1, that a unit's own caches have lost, and all
+                            // caches; all <= own
 };
 CodeLost code_lost(const CacheState& before, int program, const model::Machine& m);
 

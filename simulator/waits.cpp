@@ -9,43 +9,61 @@ namespace assay::simulator {
 
 namespace {
 
-// Turns of an unrolled loop whose loads stand together, at most: those of loops that compute hold registers as long as the sums do. And
-// batches of loads (lower/early_loads) that do. Fitted with model::kAlone, to the same times.
+// Turns of an unrolled loop whose loads stand together, at most: those of loops that compute hold
+// registers as long as the sums do. And batches of loads (lower/early_loads) that do. Fitted with
+// model::kAlone, to the same times.
 constexpr double kComputed = 5, kCopied = 10, kMostBatches = 2;
 
 struct Loads {
-  double each = 0;       // of a wave
-  double near = 0;       // s
-  bool copied = false;   // of the loops that copy: waited for in turn with all others
+  double each = 0;      // of a wave
+  double near = 0;      // s
+  bool copied = false;  // of the loops that copy: waited for in turn with all others
 };
 
 // A wave's threads load what lies apart with one instruction, too.
-double loads_of(const lower::AccessCount& a, int width) { return a.vector_loads + a.splats + a.gathered_lanes / width; }
+double loads_of(const lower::AccessCount& a, int width) {
+  return a.vector_loads + a.splats + a.gathered_lanes / width;
+}
 
 }  // namespace
 
-Waits waits_of_a_wave(const ir::Program& p, const model::Machine& m, const model::Streams& streams, const std::vector<model::LevelTraffic>& traffic,
-                      const lower::Counts& counts, double waves) {
+Waits waits_of_a_wave(const ir::Program& p, const model::Machine& m, const model::Streams& streams,
+                      const std::vector<model::LevelTraffic>& traffic, const lower::Counts& counts,
+                      double waves) {
   const std::vector<int> arguments = ir::arguments_of(p);
   const auto cache = static_cast<size_t>(&nearest_cache(m) - m.levels.data());
   std::vector<Loads> loads;
   for (const model::Stream& s : streams.streams) {
-    const auto argument = static_cast<size_t>(std::find(arguments.begin(), arguments.end(), s.tensor) - arguments.begin());
-    const size_t buffer = s.staging >= 0 ? arguments.size() + static_cast<size_t>(s.staging) : argument;
-    const bool copied = s.staging < 0 && s.tensor != arguments.back() && s.until < streams.nest.loops.size();
+    const auto argument = static_cast<size_t>(
+        std::find(arguments.begin(), arguments.end(), s.tensor) - arguments.begin());
+    const size_t buffer =
+        s.staging >= 0 ? arguments.size() + static_cast<size_t>(s.staging) : argument;
+    const bool copied =
+        s.staging < 0 && s.tensor != arguments.back() && s.until < streams.nest.loops.size();
     const double near = m.levels[s.staging >= 0 ? static_cast<size_t>(0) : cache].latency.value;
-    loads.push_back({s.read && buffer < counts.buffers.size() ? loads_of(counts.buffers[buffer], p.vector_width) / waves : 0, near, copied});
+    loads.push_back({s.read && buffer < counts.buffers.size()
+                         ? loads_of(counts.buffers[buffer], p.vector_width) / waves
+                         : 0,
+                     near, copied});
   }
   double bodies = 1, together = 0, near = 0, copying = 0;
-  for (size_t a = 0; a < p.tiles.back().extent.size(); ++a) bodies *= static_cast<double>(ir::tile_count(p, static_cast<int>(p.tiles.size()) - 1, static_cast<int>(a)));
+  for (size_t a = 0; a < p.tiles.back().extent.size(); ++a)
+    bodies *= static_cast<double>(
+        ir::tile_count(p, static_cast<int>(p.tiles.size()) - 1, static_cast<int>(a)));
   for (const Loads& l : loads) {
     if (l.each <= 0) continue;
-    if (l.copied) copying += l.each * l.near;
-    else near = std::max(near, l.near), together += l.each;
+    if (l.copied)
+      copying += l.each * l.near;
+    else
+      near = std::max(near, l.near), together += l.each;
   }
-  // An unrolled loop's loads are waited for together; each turn's multiply-adds wait for those of the turn before.
-  const double turns = std::max(1.0, bodies / waves), unrolled = m.unrolled, copied = std::min(unrolled, kCopied);
-  const double times = std::max({1.0, turns / std::min(unrolled, kComputed), together / (lower::kLoadsTogether * std::min(unrolled, kMostBatches))});
+  // An unrolled loop's loads are waited for together; each turn's multiply-adds wait for those of
+  // the turn before.
+  const double turns = std::max(1.0, bodies / waves), unrolled = m.unrolled,
+               copied = std::min(unrolled, kCopied);
+  const double times =
+      std::max({1.0, turns / std::min(unrolled, kComputed),
+                together / (lower::kLoadsTogether * std::min(unrolled, kMostBatches))});
   Waits out{copying / copied, times * near + turns * m.fma_latency.value};
   for (size_t level = cache; level < traffic.size(); ++level) {
     const double further = m.levels[level + 1].latency.value - m.levels[level].latency.value;
@@ -54,8 +72,10 @@ Waits waits_of_a_wave(const ir::Program& p, const model::Machine& m, const model
       if (loads[i].each <= 0) continue;
       const double lines = traffic[level].streams[i].read / m.levels[level + 1].line / waves;
       const double reaching = std::min(1.0, lines / loads[i].each);
-      if (loads[i].copied) in_turn += loads[i].each * reaching;
-      else side_by_side = std::max(side_by_side, std::min(times, loads[i].each) * reaching);
+      if (loads[i].copied)
+        in_turn += loads[i].each * reaching;
+      else
+        side_by_side = std::max(side_by_side, std::min(times, loads[i].each) * reaching);
     }
     out.computing += side_by_side * std::max(0.0, further);
     out.copying += in_turn * std::max(0.0, further) / copied;

@@ -10,14 +10,16 @@ namespace assay::simulator {
 
 namespace {
 
-constexpr double kWaveReserve = 16;  // registers for addresses, operands and loop state, beside the accumulators
+constexpr double kWaveReserve =
+    16;  // registers for addresses, operands and loop state, beside the accumulators
 
 // Bytes that a group copies into memory of its own, those of later stages included.
 double staged_bytes(const ir::Program& p) {
   double staged = 0;
   for (const ir::Staging& s : p.staging) {
     const auto t = static_cast<size_t>(p.graph.nodes[0].reads[static_cast<size_t>(s.read)].tensor);
-    staged += static_cast<double>(ir::physical_elements(s.layout, lower::staged_shape(p, s))) * ir::bytes_of(p.graph.tensors[t].dtype) * p.pipeline_stages;
+    staged += static_cast<double>(ir::physical_elements(s.layout, lower::staged_shape(p, s))) *
+              ir::bytes_of(p.graph.tensors[t].dtype) * p.pipeline_stages;
   }
   return staged;
 }
@@ -43,7 +45,8 @@ double groups_at_once(const ir::Program& p, const model::Machine& m) {
   double groups = m.resident_groups;
   const double staged = staged_bytes(p);
   for (const model::Level& l : m.levels)
-    if (l.on_chip_explicit && staged > 0) groups = std::min(groups, std::floor(l.capacity.value / staged));
+    if (l.on_chip_explicit && staged > 0)
+      groups = std::min(groups, std::floor(l.capacity.value / staged));
   const double waves = waves_per_group(p);
   groups = std::min(groups, std::floor(m.resident_waves / waves));
   groups = std::min(groups, std::floor(m.vector_registers / (waves * registers_of_wave(p))));
@@ -51,22 +54,29 @@ double groups_at_once(const ir::Program& p, const model::Machine& m) {
 }
 
 const model::Level& nearest_cache(const model::Machine& m) {
-  return *std::find_if(m.levels.begin(), m.levels.end() - 1, [](const model::Level& l) { return !l.on_chip_explicit; });
+  return *std::find_if(m.levels.begin(), m.levels.end() - 1,
+                       [](const model::Level& l) { return !l.on_chip_explicit; });
 }
 
-Ports through_ports(const ir::Program& p, const model::Machine& m, const lower::Counts& counts, double share) {
+Ports through_ports(const ir::Program& p, const model::Machine& m, const lower::Counts& counts,
+                    double share) {
   const size_t arguments = ir::arguments_of(p).size();
   const model::Level& cache = nearest_cache(m);
   const double bytes = sizeof(float);
   double vector = p.vector_width;
-  if (p.vector_axis >= 0) vector = std::min(vector, static_cast<double>(p.graph.nodes[0].axes[static_cast<size_t>(p.vector_axis)].extent));
+  if (p.vector_axis >= 0)
+    vector = std::min(
+        vector,
+        static_cast<double>(p.graph.nodes[0].axes[static_cast<size_t>(p.vector_axis)].extent));
   std::array<double, 2> in{}, out{};  // of the cache; own
   for (size_t b = 0; b < counts.buffers.size(); ++b) {
     const lower::AccessCount& a = counts.buffers[b];
     const size_t own = b >= arguments ? 1 : 0;
     const double each = own == 1 ? bytes : std::max(cache.line, bytes);
-    in[own] += (vector * a.vector_loads + a.splats) * bytes + (m.gather_rate.value > 0 ? 0 : each * a.gathered_lanes);
-    out[own] += vector * a.vector_stores * bytes + (m.scatter_rate.value > 0 ? 0 : each * a.scattered_lanes);
+    in[own] += (vector * a.vector_loads + a.splats) * bytes +
+               (m.gather_rate.value > 0 ? 0 : each * a.gathered_lanes);
+    out[own] += vector * a.vector_stores * bytes +
+                (m.scatter_rate.value > 0 ? 0 : each * a.scattered_lanes);
   }
   Ports ports;
   for (const size_t own : {size_t{0}, size_t{1}}) {

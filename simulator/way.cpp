@@ -18,7 +18,8 @@ double seconds_per_byte(const model::Level& level, bool write, double active) {
 }  // namespace
 
 model::Pace pace_of(const model::Machine& m, size_t l, double active) {
-  const double read = seconds_per_byte(m.levels[l], false, active), write = seconds_per_byte(m.levels[l], true, active);
+  const double read = seconds_per_byte(m.levels[l], false, active),
+               write = seconds_per_byte(m.levels[l], true, active);
   const double together = l == 0 ? m.together : m.levels[l].together;
   return {read, write, std::max({read, write, together * (read + write)})};
 }
@@ -27,7 +28,8 @@ model::Pace on_its_way(const model::Machine& m, size_t l, double active) {
   model::Pace slowest;
   for (size_t k = 1; k <= l; ++k) {
     const model::Pace at = pace_of(m, k, active);
-    slowest = {std::max(slowest.read, at.read), std::max(slowest.write, at.write), std::max(slowest.both, at.both)};
+    slowest = {std::max(slowest.read, at.read), std::max(slowest.write, at.write),
+               std::max(slowest.both, at.both)};
   }
   return slowest;
 }

@@ -11,11 +11,12 @@ namespace assay::simulator {
 // Seconds per byte of one unit, from level `l`, while `active` units do the same.
 model::Pace pace_of(const model::Machine& m, size_t l, double active);
 
-// The hierarchy hands lines on: a line is paid for once, on its whole way from the farthest level it comes from,
-// as fast as the slowest on that way.
+// The hierarchy hands lines on: a line is paid for once, on its whole way from the farthest level
+// it comes from, as fast as the slowest on that way.
 model::Pace on_its_way(const model::Machine& m, size_t l, double active);
 
-// Of the time that lines take from the level, what a core can look past. Waves hide what they wait for otherwise.
+// Of the time that lines take from the level, what a core can look past. Waves hide what they wait
+// for otherwise.
 double hidden_part(const model::Machine& m, size_t l);
 
 }  // namespace assay::simulator

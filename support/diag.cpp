@@ -29,9 +29,12 @@ namespace {
 
 const char* name_of(Severity s) {
   switch (s) {
-    case Severity::note: return "note";
-    case Severity::warning: return "warning";
-    case Severity::error: return "error";
+    case Severity::note:
+      return "note";
+    case Severity::warning:
+      return "warning";
+    case Severity::error:
+      return "error";
   }
   return "error";
 }
@@ -40,7 +43,8 @@ const char* name_of(Severity s) {
 std::string caret_line(const std::string& source, int col) {
   std::string out;
   for (int i = 0; i + 1 < col; ++i)
-    out += i < static_cast<int>(source.size()) && source[static_cast<size_t>(i)] == '\t' ? '\t' : ' ';
+    out +=
+        i < static_cast<int>(source.size()) && source[static_cast<size_t>(i)] == '\t' ? '\t' : ' ';
   return out + "^";
 }
 

@@ -37,7 +37,8 @@ std::from_chars_result read_double_by_strtod(const char* first, const char* last
   if (mantissa == first) return {first, std::errc::invalid_argument};
   const char* end = exponent_end(mantissa, last);
   const double read = std::strtod(std::string(first, end).c_str(), nullptr);
-  const bool lost = read == 0 && std::any_of(first, mantissa, [](char c) { return c >= '1' && c <= '9'; });
+  const bool lost =
+      read == 0 && std::any_of(first, mantissa, [](char c) { return c >= '1' && c <= '9'; });
   if (lost || std::isinf(read)) return {end, std::errc::result_out_of_range};
   value = read;
   return {end, std::errc()};

@@ -26,45 +26,61 @@ struct Unit {
 };
 
 // Within one table the base unit stands first; it is the one that prints zero.
-constexpr std::array kBytes = {Unit{"B"}, Unit{"kB", 3}, Unit{"MB", 6}, Unit{"GB", 9}, Unit{"TB", 12},
-                               Unit{"KiB", 0, 10}, Unit{"MiB", 0, 20}, Unit{"GiB", 0, 30},
-                               Unit{"TiB", 0, 40}};
+constexpr std::array kBytes = {Unit{"B"},          Unit{"kB", 3},      Unit{"MB", 6},
+                               Unit{"GB", 9},      Unit{"TB", 12},     Unit{"KiB", 0, 10},
+                               Unit{"MiB", 0, 20}, Unit{"GiB", 0, 30}, Unit{"TiB", 0, 40}};
 constexpr std::array kPlain = {Unit{""}};
 constexpr std::array kHertz = {Unit{"Hz"}, Unit{"kHz", 3}, Unit{"MHz", 6}, Unit{"GHz", 9}};
 constexpr std::array kWatts = {Unit{"W"}, Unit{"mW", -3}, Unit{"kW", 3}};
-constexpr std::array kJoules = {Unit{"J"}, Unit{"mJ", -3}, Unit{"uJ", -6}, Unit{"nJ", -9},
-                                Unit{"pJ", -12}, Unit{"fJ", -15}};
+constexpr std::array kJoules = {Unit{"J"},      Unit{"mJ", -3},  Unit{"uJ", -6},
+                                Unit{"nJ", -9}, Unit{"pJ", -12}, Unit{"fJ", -15}};
 constexpr std::array kSeconds = {Unit{"s"}, Unit{"ms", -3}, Unit{"us", -6}, Unit{"ns", -9},
                                  Unit{"ps", -12}};
-constexpr std::array kRate = {Unit{"/s"}, Unit{"k/s", 3}, Unit{"M/s", 6}, Unit{"G/s", 9}, Unit{"T/s", 12}, Unit{"/cycle", 0, 0, true}};
-constexpr std::array kBandwidth = {
-    Unit{"B/s"}, Unit{"kB/s", 3}, Unit{"MB/s", 6}, Unit{"GB/s", 9}, Unit{"TB/s", 12},
-    Unit{"KiB/s", 0, 10}, Unit{"MiB/s", 0, 20}, Unit{"GiB/s", 0, 30}, Unit{"TiB/s", 0, 40},
-    Unit{"B/cycle", 0, 0, true}};
-constexpr std::array kLatency = {Unit{"s"}, Unit{"ms", -3}, Unit{"us", -6}, Unit{"ns", -9},
-                                 Unit{"ps", -12}, Unit{"cycles", 0, 0, true},
+constexpr std::array kRate = {Unit{"/s"},     Unit{"k/s", 3},  Unit{"M/s", 6},
+                              Unit{"G/s", 9}, Unit{"T/s", 12}, Unit{"/cycle", 0, 0, true}};
+constexpr std::array kBandwidth = {Unit{"B/s"},          Unit{"kB/s", 3},
+                                   Unit{"MB/s", 6},      Unit{"GB/s", 9},
+                                   Unit{"TB/s", 12},     Unit{"KiB/s", 0, 10},
+                                   Unit{"MiB/s", 0, 20}, Unit{"GiB/s", 0, 30},
+                                   Unit{"TiB/s", 0, 40}, Unit{"B/cycle", 0, 0, true}};
+constexpr std::array kLatency = {Unit{"s"},
+                                 Unit{"ms", -3},
+                                 Unit{"us", -6},
+                                 Unit{"ns", -9},
+                                 Unit{"ps", -12},
+                                 Unit{"cycles", 0, 0, true},
                                  Unit{"cycle", 0, 0, true}};
 
 std::span<const Unit> units(Dimension d) {
   switch (d) {
-    case Dimension::bytes: return kBytes;
-    case Dimension::count: return kPlain;
-    case Dimension::hertz: return kHertz;
-    case Dimension::watts: return kWatts;
-    case Dimension::joules: return kJoules;
-    case Dimension::seconds: return kSeconds;
-    case Dimension::ratio: return kPlain;
-    case Dimension::rate: return kRate;
-    case Dimension::bandwidth: return kBandwidth;
-    case Dimension::latency: return kLatency;
+    case Dimension::bytes:
+      return kBytes;
+    case Dimension::count:
+      return kPlain;
+    case Dimension::hertz:
+      return kHertz;
+    case Dimension::watts:
+      return kWatts;
+    case Dimension::joules:
+      return kJoules;
+    case Dimension::seconds:
+      return kSeconds;
+    case Dimension::ratio:
+      return kPlain;
+    case Dimension::rate:
+      return kRate;
+    case Dimension::bandwidth:
+      return kBandwidth;
+    case Dimension::latency:
+      return kLatency;
   }
   return kPlain;
 }
 
-constexpr std::array kDimensions = {
-    Dimension::bytes,   Dimension::count,  Dimension::hertz, Dimension::watts,
-    Dimension::joules,  Dimension::seconds, Dimension::ratio, Dimension::rate,
-    Dimension::bandwidth, Dimension::latency};
+constexpr std::array kDimensions = {Dimension::bytes,  Dimension::count,  Dimension::hertz,
+                                    Dimension::watts,  Dimension::joules, Dimension::seconds,
+                                    Dimension::ratio,  Dimension::rate,   Dimension::bandwidth,
+                                    Dimension::latency};
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -147,11 +163,15 @@ std::string list_hint(Dimension d) {
 // Words people write for a unit of the table.
 std::string unit_hint(std::string_view unit, Dimension d) {
   if (unit.starts_with("KB") || unit == "K" || unit == "k") return "kB is 1000 B, KiB is 1024 B";
-  if (unit.ends_with("bps") || unit.ends_with("bit/s") || unit.ends_with("b/s") || unit == "Mb" || unit == "Gb")
+  if (unit.ends_with("bps") || unit.ends_with("bit/s") || unit.ends_with("b/s") || unit == "Mb" ||
+      unit == "Gb")
     return "a byte is 8 bits; " + list_hint(d);
-  for (const char* tick : {"clk", "clock", "clocks", "cyc", "FLOP/cycle", "op/cycle", "ops/cycle", "B/clk", "B/clock"})
+  for (const char* tick :
+       {"clk", "clock", "clocks", "cyc", "FLOP/cycle", "op/cycle", "ops/cycle", "B/clk", "B/clock"})
     if (unit == tick)
-      return std::string("write ") + (d == Dimension::bandwidth ? "B/cycle@core" : d == Dimension::rate ? "/cycle@core" : "cycles@core");
+      return std::string("write ") + (d == Dimension::bandwidth ? "B/cycle@core"
+                                      : d == Dimension::rate    ? "/cycle@core"
+                                                                : "cycles@core");
   for (const std::string& known : units_of(d))
     if (lower(known) == lower(std::string(unit))) return "did you mean '" + known + "'?";
   const std::string near = nearest(unit, units_of(d));
@@ -163,8 +183,10 @@ Diag unknown_unit(size_t offset, std::string_view unit, std::string_view name, D
   if (units(d).size() == 1)
     return error_in(offset, "unit " + quoted(unit) + " after " + name_of(d) + ", which has none");
   if (auto other = dimension_with(name))
-    return error_in(offset, quoted(unit) + " is the unit of " + name_of(*other) + "; " + name_of(d) +
-                                " is expected here", list_hint(d));
+    return error_in(offset,
+                    quoted(unit) + " is the unit of " + name_of(*other) + "; " + name_of(d) +
+                        " is expected here",
+                    list_hint(d));
   return error_in(offset, "unknown unit " + quoted(unit), unit_hint(name, d));
 }
 
@@ -180,7 +202,8 @@ Result<std::pair<Unit, std::string>> parse_unit(std::string_view text, size_t of
       return error_in(offset, quoted(name) + " does not say of which clock",
                       "write " + std::string(name) + "@core, or another name of `clocks`");
     const std::string_view clock = text.substr(at + 1);
-    if (!is_clock_name(clock)) return error_in(offset + at, "the name of a clock is expected after '@'");
+    if (!is_clock_name(clock))
+      return error_in(offset + at, "the name of a clock is expected after '@'");
     return std::pair{u, std::string(clock)};
   }
   return unknown_unit(offset, text, name, d);
@@ -190,16 +213,26 @@ Result<std::pair<Unit, std::string>> parse_unit(std::string_view text, size_t of
 
 const char* name_of(Dimension d) {
   switch (d) {
-    case Dimension::bytes: return "a size";
-    case Dimension::count: return "a count";
-    case Dimension::hertz: return "a frequency";
-    case Dimension::watts: return "a power";
-    case Dimension::joules: return "an energy";
-    case Dimension::seconds: return "a time";
-    case Dimension::ratio: return "a ratio";
-    case Dimension::rate: return "a rate";
-    case Dimension::bandwidth: return "a bandwidth";
-    case Dimension::latency: return "a latency";
+    case Dimension::bytes:
+      return "a size";
+    case Dimension::count:
+      return "a count";
+    case Dimension::hertz:
+      return "a frequency";
+    case Dimension::watts:
+      return "a power";
+    case Dimension::joules:
+      return "an energy";
+    case Dimension::seconds:
+      return "a time";
+    case Dimension::ratio:
+      return "a ratio";
+    case Dimension::rate:
+      return "a rate";
+    case Dimension::bandwidth:
+      return "a bandwidth";
+    case Dimension::latency:
+      return "a latency";
   }
   return "a quantity";
 }
@@ -257,7 +290,8 @@ struct Decimal {
 
 Decimal decimal_of(double v) {
   char text[64];
-  const auto end = std::to_chars(text, text + sizeof text, std::fabs(v), std::chars_format::scientific);
+  const auto end =
+      std::to_chars(text, text + sizeof text, std::fabs(v), std::chars_format::scientific);
   const std::string_view s(text, static_cast<size_t>(end.ptr - text));
   Decimal out;
   out.negative = v < 0;
@@ -272,7 +306,8 @@ Decimal decimal_of(double v) {
 
 std::string scientific(const Decimal& d, int exponent) {
   const std::string_view digits = d.digits;
-  return fmt::format("{}{}{}e{}", digits[0], digits.size() > 1 ? "." : "", digits.substr(1), exponent);
+  return fmt::format("{}{}{}e{}", digits[0], digits.size() > 1 ? "." : "", digits.substr(1),
+                     exponent);
 }
 
 // `d` divided by 10^shift as text.

@@ -16,7 +16,18 @@ namespace assay {
 
 // What a place of a profile measures. Base units: B, Hz, W, J, s; a rate counts events and a
 // bandwidth bytes per clock tick or per second; a latency counts ticks or seconds.
-enum class Dimension { bytes, count, hertz, watts, joules, seconds, ratio, rate, bandwidth, latency };
+enum class Dimension {
+  bytes,
+  count,
+  hertz,
+  watts,
+  joules,
+  seconds,
+  ratio,
+  rate,
+  bandwidth,
+  latency
+};
 
 struct Quantity {
   double v = 0;       // in the base unit
@@ -36,7 +47,7 @@ Result<double> parse_number(std::string_view text);
 // Shortest digits that read back as `v`.
 std::string print_number(double v);
 
-const char* name_of(Dimension dimension);             // "a size", "a bandwidth", ...
+const char* name_of(Dimension dimension);                // "a size", "a bandwidth", ...
 std::vector<std::string> units_of(Dimension dimension);  // as written; `@core` stands for any clock
 
 }  // namespace assay

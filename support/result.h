@@ -19,15 +19,27 @@ class [[nodiscard]] Result {  // invariant: holds a T, or at least one error
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
 
-  T& value() & { ASSAY_CHECK(ok()); return std::get<0>(state_); }
-  const T& value() const& { ASSAY_CHECK(ok()); return std::get<0>(state_); }
-  T&& value() && { ASSAY_CHECK(ok()); return std::get<0>(std::move(state_)); }
+  T& value() & {
+    ASSAY_CHECK(ok());
+    return std::get<0>(state_);
+  }
+  const T& value() const& {
+    ASSAY_CHECK(ok());
+    return std::get<0>(state_);
+  }
+  T&& value() && {
+    ASSAY_CHECK(ok());
+    return std::get<0>(std::move(state_));
+  }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 
-  const Diags& diags() const { ASSAY_CHECK(!ok()); return std::get<1>(state_); }
+  const Diags& diags() const {
+    ASSAY_CHECK(!ok());
+    return std::get<1>(state_);
+  }
 
  private:
   std::variant<T, Diags> state_;

@@ -114,7 +114,8 @@ class Builder : public YAML::EventHandler {  // invariant: open_ holds the path 
       stop(mark, "more than " + std::to_string(kMaxBytes >> 20) + " MiB once aliases are expanded");
   }
 
-  void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, Node::Kind kind) {
+  void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+            Node::Kind kind) {
     Frame frame;
     frame.node = make(mark, tag, kind);
     frame.anchor = anchor;
@@ -249,7 +250,8 @@ void read_documents(Document& doc, Diags& diags) {
     diags.push_back(s.diag);
   } catch (const YAML::Exception& e) {
     const bool placed = !e.mark.is_null();
-    diags.push_back(error_at(doc, placed ? e.mark.line + 1 : 0, placed ? e.mark.column + 1 : 0, e.msg));
+    diags.push_back(
+        error_at(doc, placed ? e.mark.line + 1 : 0, placed ? e.mark.column + 1 : 0, e.msg));
   }
 }
 
@@ -312,12 +314,18 @@ bool is_plain(std::string_view s) {
 
 std::string escaped(char c) {
   switch (c) {
-    case '"': return "\\\"";
-    case '\\': return "\\\\";
-    case '\n': return "\\n";
-    case '\t': return "\\t";
-    case '\r': return "\\r";
-    default: break;
+    case '"':
+      return "\\\"";
+    case '\\':
+      return "\\\\";
+    case '\n':
+      return "\\n";
+    case '\t':
+      return "\\t";
+    case '\r':
+      return "\\r";
+    default:
+      break;
   }
   const unsigned char u = static_cast<unsigned char>(c);
   if (u >= 0x20 && u != 0x7F) return std::string(1, c);

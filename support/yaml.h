@@ -20,12 +20,12 @@ struct Entry;
 struct Node {
   enum class Kind { scalar, sequence, map };
   Kind kind = Kind::scalar;
-  int line = 0, col = 0;          // 1-based place of the node's first character
-  std::string scalar;             // kind == scalar
-  bool quoted = false;            // the scalar stood in quotes
-  std::string tag;                // "" or a local tag such as "!remove"
-  std::vector<Node> items;        // kind == sequence
-  std::vector<Entry> entries;     // kind == map, in file order, keys distinct
+  int line = 0, col = 0;       // 1-based place of the node's first character
+  std::string scalar;          // kind == scalar
+  bool quoted = false;         // the scalar stood in quotes
+  std::string tag;             // "" or a local tag such as "!remove"
+  std::vector<Node> items;     // kind == sequence
+  std::vector<Entry> entries;  // kind == map, in file order, keys distinct
 
   const Node* find(std::string_view key) const;  // map entry, or nullptr
 };

@@ -16,7 +16,8 @@ std::string flow_content(const Node& node) {
     for (const Node& item : node.items) out += (out.empty() ? "" : ", ") + flow(item);
     return "[" + out + "]";
   }
-  for (const Entry& e : node.entries) out += (out.empty() ? "" : ", ") + quote(e.key) + ": " + flow(e.value);
+  for (const Entry& e : node.entries)
+    out += (out.empty() ? "" : ", ") + quote(e.key) + ": " + flow(e.value);
   return "{" + out + "}";
 }
 
@@ -27,7 +28,9 @@ std::string flow(const Node& node) {
   return content.empty() ? node.tag : node.tag + " " + content;
 }
 
-bool is_leaf(const Node& n) { return n.kind == Node::Kind::scalar || (n.items.empty() && n.entries.empty()); }
+bool is_leaf(const Node& n) {
+  return n.kind == Node::Kind::scalar || (n.items.empty() && n.entries.empty());
+}
 
 class Printer {  // invariant: out_ ends where the next text belongs
  public:

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
-#include "support/hash.h"
 #include "support/files/files.h"
+#include "support/hash.h"
 #include "toolkit/estimate_json.h"
 #include "toolkit/profiles.h"
 

@@ -14,12 +14,12 @@
 #include <string>
 #include <vector>
 
-#include "support/result.h"
-#include "support/version.h"
 #include "hwdesc/profile.h"
 #include "ir/graph.h"
 #include "ir/plan.h"
 #include "model/estimate.h"
+#include "support/result.h"
+#include "support/version.h"
 
 namespace assay::toolkit {
 

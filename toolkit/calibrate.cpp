@@ -6,10 +6,10 @@
 #include <optional>
 #include <set>
 
-#include "support/hash.h"
-#include "support/files/files.h"
 #include "hwdesc/print.h"
 #include "ir/program.h"
+#include "support/files/files.h"
+#include "support/hash.h"
 #include "toolkit/statistics.h"
 #include "toolkit/validate_journal.h"
 
@@ -18,12 +18,13 @@ namespace {
 
 constexpr double kWeightOfAll = 10;  // programs
 constexpr double kOutside = 0.05;    // of the programs, on each side
-constexpr double kLeastEnd = 1e-3;   // an interval's end lies at least this far from the estimate, as a logarithm
+constexpr double kLeastEnd =
+    1e-3;  // an interval's end lies at least this far from the estimate, as a logarithm
 
 struct Point {
   std::string class_name, op;
-  double y = 0;                    // ln(measured / estimate)
-  double below = 0, above = 0;     // logarithms of the model's interval
+  double y = 0;                 // ln(measured / estimate)
+  double below = 0, above = 0;  // logarithms of the model's interval
 };
 
 Result<std::string> class_of_row(const std::string& op, const ProgramRow& row) {
@@ -36,11 +37,13 @@ Result<std::vector<Point>> points_of(const std::vector<OperatorRows>& operators)
   std::vector<Point> out;
   for (const OperatorRows& o : operators)
     for (const ProgramRow& r : o.rows) {
-      if (r.wrong || r.drawn == Drawn::neighbour || r.measured <= 0 || r.estimate.seconds <= 0) continue;
+      if (r.wrong || r.drawn == Drawn::neighbour || r.measured <= 0 || r.estimate.seconds <= 0)
+        continue;
       const Result<std::string> name = class_of_row(o.name, r);
       if (!name) return name.diags();
       const model::Estimate& e = r.estimate;
-      out.push_back({*name, o.name, std::log(r.measured / e.seconds), std::max(kLeastEnd, std::log(e.seconds / std::max(e.low, 1e-3 * e.seconds))),
+      out.push_back({*name, o.name, std::log(r.measured / e.seconds),
+                     std::max(kLeastEnd, std::log(e.seconds / std::max(e.low, 1e-3 * e.seconds))),
                      std::max(kLeastEnd, std::log(e.high / e.seconds))});
     }
   return out;
@@ -50,7 +53,8 @@ struct Fitted {
   double middle = 0, below = 1, above = 1;
 };
 
-double end_of(const std::vector<const Point*>& points, double middle, double sign, double Point::* end) {
+double end_of(const std::vector<const Point*>& points, double middle, double sign,
+              double Point::*end) {
   std::vector<double> beyond;
   for (const Point* p : points) beyond.push_back(std::max(0.0, sign * (p->y - middle)) / p->*end);
   return quantile_of(std::move(beyond), 1 - kOutside);
@@ -59,7 +63,9 @@ double end_of(const std::vector<const Point*>& points, double middle, double sig
 // `all`: what to draw towards; nullptr: nothing.
 Fitted fit(const std::vector<const Point*>& points, const Fitted* all) {
   const double n = static_cast<double>(points.size());
-  const auto drawn = [&](double own, double of_all) { return all == nullptr ? own : (n * own + kWeightOfAll * of_all) / (n + kWeightOfAll); };
+  const auto drawn = [&](double own, double of_all) {
+    return all == nullptr ? own : (n * own + kWeightOfAll * of_all) / (n + kWeightOfAll);
+  };
   std::vector<double> y;
   for (const Point* p : points) y.push_back(p->y);
   Fitted out;
@@ -73,7 +79,8 @@ Correction correction(const Fitted& f, const std::vector<const Point*>& points) 
   const auto rounded = [](double x) { return std::round(x * 1000) / 1000; };  // as it is written
   std::set<std::string> operators;
   for (const Point* p : points) operators.insert(p->op);
-  return {std::max(1e-3, rounded(std::exp(f.middle))), rounded(f.below), rounded(f.above), static_cast<int>(points.size()), static_cast<int>(operators.size())};
+  return {std::max(1e-3, rounded(std::exp(f.middle))), rounded(f.below), rounded(f.above),
+          static_cast<int>(points.size()), static_cast<int>(operators.size())};
 }
 
 // Pre: at least one point.
@@ -87,7 +94,8 @@ std::map<std::string, Correction> corrections(const std::vector<const Point*>& p
   return out;
 }
 
-std::vector<const Point*> other_than(const std::vector<Point>& points, const std::string* left_out) {
+std::vector<const Point*> other_than(const std::vector<Point>& points,
+                                     const std::string* left_out) {
   std::vector<const Point*> out;
   for (const Point& p : points)
     if (left_out == nullptr || p.op != *left_out) out.push_back(&p);
@@ -109,7 +117,8 @@ Diags put_calibrated(OperatorRows& rows, const Calibration& c) {
 Result<std::vector<Point>> enough_points(const std::vector<OperatorRows>& operators) {
   Result<std::vector<Point>> points = points_of(operators);
   if (!points) return points;
-  if (std::all_of(points->begin(), points->end(), [&](const Point& p) { return p.op == points->front().op; }))
+  if (std::all_of(points->begin(), points->end(),
+                  [&](const Point& p) { return p.op == points->front().op; }))
     return error("times of at least two operators are needed", "`assay validate` takes them");
   return points;
 }
@@ -132,8 +141,10 @@ Result<Validation> calibrated(Validation v, const Calibration& c) {
   return v;
 }
 
-Result<FromJournals> calibrate_from(const hwdesc::Profile& profile, const std::vector<std::string>& journals, const std::string& api,
-                                    const Progress& progress, const CancelToken* cancel) {
+Result<FromJournals> calibrate_from(const hwdesc::Profile& profile,
+                                    const std::vector<std::string>& journals,
+                                    const std::string& api, const Progress& progress,
+                                    const CancelToken* cancel) {
   FromJournals out;
   std::string texts;
   std::optional<RunIdentity> first;
@@ -142,7 +153,8 @@ Result<FromJournals> calibrate_from(const hwdesc::Profile& profile, const std::v
     if (!kept) return kept.diags();
     if (!first) first = kept->run;
     if (kept->run.device != first->device || kept->run.api != first->api)
-      return error(path + " is of " + kept->run.device + " (" + kept->run.api + "), " + journals[0] + " of " + first->device + " (" + first->api + ")",
+      return error(path + " is of " + kept->run.device + " (" + kept->run.api + "), " +
+                       journals[0] + " of " + first->device + " (" + first->api + ")",
                    "one calibration is of one device through one api");
     const Result<std::string> text = read_text(path, kMaxDataBytes);
     if (!text) return text.diags();
@@ -152,7 +164,8 @@ Result<FromJournals> calibrate_from(const hwdesc::Profile& profile, const std::v
     if (cancelled(cancel)) return error("interrupted");
     out.plain.total += judged->total;
     out.plain.api = judged->api;
-    std::move(judged->operators.begin(), judged->operators.end(), std::back_inserter(out.plain.operators));
+    std::move(judged->operators.begin(), judged->operators.end(),
+              std::back_inserter(out.plain.operators));
   }
   out.plain.suite = journals[0];
   out.plain.profile = profile.name;
@@ -172,8 +185,13 @@ Result<FromJournals> calibrate_from(const hwdesc::Profile& profile, const std::v
 }
 
 Diags misfits(const Calibration& c, const hwdesc::Profile& profile, const std::string& api) {
-  if (c.api != api) return {error("the calibration is of api '" + c.api + "', this is '" + api + "'", "`assay calibrate` makes one of this api's times")};
-  if (c.profile != hwdesc::hash_of(profile)) return {{Severity::note, "", 0, 0, "the calibration was made with another profile, '" + c.name + "' of hash " + c.profile, "", ""}};
+  if (c.api != api)
+    return {error("the calibration is of api '" + c.api + "', this is '" + api + "'",
+                  "`assay calibrate` makes one of this api's times")};
+  if (c.profile != hwdesc::hash_of(profile))
+    return {{Severity::note, "", 0, 0,
+             "the calibration was made with another profile, '" + c.name + "' of hash " + c.profile,
+             "", ""}};
   return {};
 }
 

@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "support/edit_distance.h"
+#include "support/files/files.h"
 #include "support/number.h"
 #include "support/yaml.h"
-#include "support/files/files.h"
 
 namespace assay::toolkit {
 namespace {
@@ -27,7 +27,8 @@ class Reader {  // invariant: refers to a document that outlives it
     if (!is_map(doc_.root, "a calibration")) return std::move(diags_);
     only(doc_.root, {"schema", "name", "profile", "api", "device", "data", "classes"});
     const std::string schema = text(doc_.root, "schema");
-    if (!schema.empty() && schema != kSchema) fail(*doc_.root.find("schema"), "schema '" + schema + "', expected " + kSchema);
+    if (!schema.empty() && schema != kSchema)
+      fail(*doc_.root.find("schema"), "schema '" + schema + "', expected " + kSchema);
     out_.name = text(doc_.root, "name");
     out_.profile = text(doc_.root, "profile");
     out_.api = text(doc_.root, "api");
@@ -52,14 +53,16 @@ class Reader {  // invariant: refers to a document that outlives it
     for (const yaml::Entry& e : map.entries) {
       if (std::find(keys.begin(), keys.end(), e.key) != keys.end()) continue;
       const std::string near = nearest(e.key, keys);
-      diags_.push_back(yaml::error_at(doc_, e.line, e.col, "'" + e.key + "' is unknown here", near.empty() ? "" : "did you mean '" + near + "'?"));
+      diags_.push_back(yaml::error_at(doc_, e.line, e.col, "'" + e.key + "' is unknown here",
+                                      near.empty() ? "" : "did you mean '" + near + "'?"));
     }
   }
 
   const Node* scalar(const Node& map, const char* key) {
     const Node* n = map.find(key);
     if (n != nullptr && n->kind == Node::Kind::scalar) return n;
-    fail(n == nullptr ? map : *n, std::string("'") + key + (n == nullptr ? "' is missing" : "' is no plain value"));
+    fail(n == nullptr ? map : *n,
+         std::string("'") + key + (n == nullptr ? "' is missing" : "' is no plain value"));
     return nullptr;
   }
 
@@ -79,7 +82,9 @@ class Reader {  // invariant: refers to a document that outlives it
     return least;
   }
 
-  int count(const Node& map, const char* key) { return static_cast<int>(number(map, key, 0, 1e9, "a number of them")); }
+  int count(const Node& map, const char* key) {
+    return static_cast<int>(number(map, key, 0, 1e9, "a number of them"));
+  }
 
   void read_data() {
     const Node* data = doc_.root.find("data");
@@ -106,7 +111,8 @@ class Reader {  // invariant: refers to a document that outlives it
       c.operators = count(e.value, "operators");
       out_.classes[e.key] = c;
     }
-    if (!out_.classes.contains(kAnyClass)) fail(*classes, "the class 'any' is missing", "it is for operators of no other class");
+    if (!out_.classes.contains(kAnyClass))
+      fail(*classes, "the class 'any' is missing", "it is for operators of no other class");
   }
 
   const yaml::Document& doc_;
@@ -133,7 +139,8 @@ Span calibrated(const Calibration& c, const std::string& class_name, const model
   const Correction& by = own != c.classes.end() ? own->second : c.classes.at(kAnyClass);
   const double middle = e.seconds * by.factor;
   if (middle <= 0) return {e.seconds, e.low, e.high};
-  return {middle, middle * std::pow(e.low / e.seconds, by.below), middle * std::pow(e.high / e.seconds, by.above)};
+  return {middle, middle * std::pow(e.low / e.seconds, by.below),
+          middle * std::pow(e.high / e.seconds, by.above)};
 }
 
 Span sum_of(std::span<const Span> steps) {
@@ -144,7 +151,11 @@ Span sum_of(std::span<const Span> steps) {
 
 std::string print_calibration(const Calibration& c) {
   Node root = yaml::map(), data = yaml::map(), classes = yaml::map();
-  for (const auto& [key, value] : {std::pair{"schema", std::string(kSchema)}, {"name", c.name}, {"profile", c.profile}, {"api", c.api}, {"device", c.device}})
+  for (const auto& [key, value] : {std::pair{"schema", std::string(kSchema)},
+                                   {"name", c.name},
+                                   {"profile", c.profile},
+                                   {"api", c.api},
+                                   {"device", c.device}})
     yaml::put(root, key, yaml::scalar(value));
   yaml::put(data, "hash", yaml::scalar(c.data));
   yaml::put(data, "programs", yaml::scalar(std::to_string(c.programs)));

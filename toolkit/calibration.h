@@ -1,6 +1,7 @@
-// What validating on one device taught about the model there: per class of operators how far the middle of the
-// measured times lies from the estimates, and how much wider or narrower than the model's own the intervals have to be.
-// It lies beside the profile and is never part of it; nothing is chosen by it.
+// What validating on one device taught about the model there: per class of operators how far the
+// middle of the measured times lies from the estimates, and how much wider or narrower than the
+// model's own the intervals have to be. It lies beside the profile and is never part of it; nothing
+// is chosen by it.
 //
 //   schema: assay/calibration/1
 //   name: amd-epyc            of the profile
@@ -12,11 +13,12 @@
 //     any: {factor: 1.04, below: 0.92, above: 1.31, programs: 1274, operators: 40}
 //     matmul: {factor: 1.11, below: 0.85, above: 1.12, programs: 320, operators: 10}
 //
-// A class is the `op` of a program's first node. Of two ends of an interval, `below` and `above` multiply the logarithm of
-// end / estimate.
+// A class is the `op` of a program's first node. Of two ends of an interval, `below` and `above`
+// multiply the logarithm of end / estimate.
 //
-// Alternatives were: a factor for each term, which nothing bounds on operators that were not fitted; a factor for each operator,
-// which says nothing of another one; classes by bound or by length, which divide what is measured into too small parts.
+// Alternatives were: a factor for each term, which nothing bounds on operators that were not
+// fitted; a factor for each operator, which says nothing of another one; classes by bound or by
+// length, which divide what is measured into too small parts.
 #pragma once
 
 #include <map>
@@ -24,9 +26,9 @@
 #include <string>
 #include <string_view>
 
-#include "support/result.h"
 #include "ir/program.h"
 #include "model/estimate.h"
+#include "support/result.h"
 
 namespace assay::toolkit {
 

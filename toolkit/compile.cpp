@@ -6,12 +6,12 @@
 #include <cmath>
 #include <cstring>
 
-#include "support/quantity.h"
 #include "codegen/dialect.h"
 #include "codegen/render.h"
-#include "support/files/files.h"
 #include "compiler/import/import_onnx.h"
 #include "lower/lower.h"
+#include "support/files/files.h"
+#include "support/quantity.h"
 #include "toolkit/devices.h"
 #include "toolkit/packing.h"
 #include "toolkit/profiles.h"
@@ -45,7 +45,8 @@ Result<std::vector<KernelSource>> render_sources(std::span<const ir::Kernel> ker
   if (!dialect) return dialect.diags();
   std::vector<KernelSource> out;
   for (const ir::Kernel& k : kernels) {
-    Result<std::string> text = codegen::render(std::span(&k, 1), *dialect, hwdesc::threads_of(target));
+    Result<std::string> text =
+        codegen::render(std::span(&k, 1), *dialect, hwdesc::threads_of(target));
     if (!text) return text.diags();
     out.push_back({k.name + "." + dialect_name, std::move(*text)});
   }
@@ -96,8 +97,8 @@ Result<compiler::Compiled> choose(const ir::Graph& graph, const hwdesc::Target& 
 
 Diags add_kernels(Bundle& bundle, const hwdesc::Target& target, const CompileOptions& options) {
   if (!target.dialect.known) {
-    bundle.no_kernels =
-        "no dialect file '" + target.api.dialect + "' that prints kernels for the lanes of this chip";
+    bundle.no_kernels = "no dialect file '" + target.api.dialect +
+                        "' that prints kernels for the lanes of this chip";
     return {};
   }
   const Result<std::vector<ir::Kernel>> kernels = lower_plan(bundle.plan, target);
@@ -136,11 +137,17 @@ namespace {
 Diags room_for(const ir::Plan& plan, const hwdesc::Profile& profile) {
   const hwdesc::MemoryLevel* largest = nullptr;
   for (const hwdesc::MemoryLevel& m : profile.memory)
-    if (m.per == "device" && m.managed == hwdesc::Managed::explicit_ && m.capacity.known() && (largest == nullptr || m.capacity.value->v > largest->capacity.value->v)) largest = &m;
+    if (m.per == "device" && m.managed == hwdesc::Managed::explicit_ && m.capacity.known() &&
+        (largest == nullptr || m.capacity.value->v > largest->capacity.value->v))
+      largest = &m;
   const auto needed = static_cast<double>(plan.arena_bytes + plan.weights_bytes);
   if (largest == nullptr || needed <= largest->capacity.value->v) return {};
-  const auto text = [](double bytes) { return print_quantity(std::ceil(bytes / 1024) * 1024, "", Dimension::bytes); };
-  return {error(fmt::format("intermediate values and weights take {}, memory.{} of {} has {}", text(needed), largest->name, profile.name, text(largest->capacity.value->v)))};
+  const auto text = [](double bytes) {
+    return print_quantity(std::ceil(bytes / 1024) * 1024, "", Dimension::bytes);
+  };
+  return {error(fmt::format("intermediate values and weights take {}, memory.{} of {} has {}",
+                            text(needed), largest->name, profile.name,
+                            text(largest->capacity.value->v)))};
 }
 
 }  // namespace

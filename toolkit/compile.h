@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "support/result.h"
 #include "compiler/compile.h"
+#include "support/result.h"
 #include "toolkit/bundle.h"
 #include "toolkit/progress.h"
 

@@ -17,7 +17,8 @@ Result<std::unique_ptr<runtime::Device>> open_ready(const std::string& id,
 }
 
 Result<std::string> first_device(const std::string& api) {
-  if (const auto processor = runtime::open("cpu:0"); processor && (*processor)->info().api == api) return std::string("cpu:0");  // no driver is loaded for it
+  if (const auto processor = runtime::open("cpu:0"); processor && (*processor)->info().api == api)
+    return std::string("cpu:0");  // no driver is loaded for it
   const runtime::Found found = runtime::devices();
   for (const runtime::DeviceInfo& d : found.devices)
     if (d.api == api) return d.id;

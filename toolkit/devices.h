@@ -4,9 +4,9 @@
 #include <memory>
 #include <string>
 
-#include "support/result.h"
 #include "hwdesc/target.h"
 #include "runtime/device.h"
+#include "support/result.h"
 
 namespace assay::toolkit {
 

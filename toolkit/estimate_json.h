@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "support/result.h"
 #include "model/estimate.h"
+#include "support/result.h"
 
 namespace assay::toolkit {
 

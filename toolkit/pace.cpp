@@ -1,5 +1,7 @@
 #include "toolkit/pace.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -7,8 +9,6 @@
 #include <thread>
 #include <utility>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "model/machine.h"
 #include "probe/inference/sharing.h"
@@ -20,13 +20,13 @@
 namespace assay::toolkit {
 namespace {
 
-constexpr double kSlow = 1.12;           // of the fastest burst
-constexpr int kChains = 12;              // as many as hide the latency of a multiply-add
+constexpr double kSlow = 1.12;         // of the fastest burst
+constexpr int kChains = 12;            // as many as hide the latency of a multiply-add
 constexpr float kIterations = 20'000;  // some 60 us
 constexpr auto kNap = std::chrono::milliseconds(50);
-constexpr int kBursts = 3, kPairs = 6;               // of which the fastest counts, and of which most do
-constexpr double kAsFast = 0.88, kAsNear = 0.7;      // of the profile's rates: the same machine
-constexpr double kFaster = 1.12, kNearer = 1.5;      // the machine was slower when it was probed
+constexpr int kBursts = 3, kPairs = 6;  // of which the fastest counts, and of which most do
+constexpr double kAsFast = 0.88, kAsNear = 0.7;  // of the profile's rates: the same machine
+constexpr double kFaster = 1.12, kNearer = 1.5;  // the machine was slower when it was probed
 
 int widest(const hwdesc::Target& target) {
   double lanes = 0;
@@ -35,11 +35,13 @@ int widest(const hwdesc::Target& target) {
   return static_cast<int>(lanes);
 }
 
-// Bytes of which the rate says how fast they are handed over: half of what the cache surely holds; 0: nothing is said.
+// Bytes of which the rate says how fast they are handed over: half of what the cache surely holds;
+// 0: nothing is said.
 double handed_part(const hwdesc::Target& target) {
   double out = 0;
   for (const hwdesc::MemoryLevel& l : target.profile.memory)
-    if (l.bandwidth.handed.known() && l.capacity.known()) out = 0.5 * (l.knee.from.known() ? l.knee.from : l.capacity).value->v;
+    if (l.bandwidth.handed.known() && l.capacity.known())
+      out = 0.5 * (l.knee.from.known() ? l.knee.from : l.capacity).value->v;
   return out;
 }
 
@@ -62,7 +64,8 @@ void scale(hwdesc::Value<hwdesc::Bandwidth>& v, double by) {
 }
 
 Result<runtime::BufferRange> parameters(runtime::Module& module, const std::vector<float>& values) {
-  const Result<int> buffer = module.allocate(static_cast<int64_t>(std::max<size_t>(16, values.size()) * sizeof(float)));
+  const Result<int> buffer =
+      module.allocate(static_cast<int64_t>(std::max<size_t>(16, values.size()) * sizeof(float)));
   if (!buffer) return buffer.diags();
   module.write({*buffer, 0}, std::as_bytes(std::span(values)));
   return runtime::BufferRange{*buffer, 0};
@@ -86,15 +89,19 @@ runtime::Launch on_all(int kernel, int units, std::vector<runtime::BufferRange> 
 
 }  // namespace
 
-Result<std::unique_ptr<Pace>> Pace::load(runtime::Device& device, const hwdesc::Target& target, const std::string& cache_dir, const Patience& patience) {
+Result<std::unique_ptr<Pace>> Pace::load(runtime::Device& device, const hwdesc::Target& target,
+                                         const std::string& cache_dir, const Patience& patience) {
   std::unique_ptr<Pace> none;
   if (hwdesc::threads_of(target) > 1) return none;
   const std::vector<ir::Kernel> all = probe::all_kernels(probe::shape_of(device.info()));
   const int lanes = widest(target), units = device.info().units;
   const double part = units > 1 ? handed_part(target) : 0;
   std::vector<ir::Kernel> kernels;
-  for (const std::string& name : {probe::op_name("fma", lanes, kChains), probe::access_name("write", lanes), probe::access_name("read", lanes)}) {
-    const auto kernel = std::find_if(all.begin(), all.end(), [&](const ir::Kernel& k) { return k.name == name; });
+  for (const std::string& name :
+       {probe::op_name("fma", lanes, kChains), probe::access_name("write", lanes),
+        probe::access_name("read", lanes)}) {
+    const auto kernel =
+        std::find_if(all.begin(), all.end(), [&](const ir::Kernel& k) { return k.name == name; });
     if (kernel == all.end()) return none;
     kernels.push_back(*kernel);
     if (part <= 0) break;
@@ -106,7 +113,8 @@ Result<std::unique_ptr<Pace>> Pace::load(runtime::Device& device, const hwdesc::
   Result<std::unique_ptr<runtime::Module>> module = device.load(kernels, target, options);
   if (!module) return module.diags();
   pace->module_ = std::move(*module);
-  const Result<int> out = pace->module_->allocate(units * probe::kSlotFloats * int64_t{sizeof(float)});
+  const Result<int> out =
+      pace->module_->allocate(units * probe::kSlotFloats * int64_t{sizeof(float)});
   if (!out) return out.diags();
   const Result<runtime::BufferRange> iterations = parameters(*pace->module_, {kIterations});
   if (!iterations) return iterations.diags();
@@ -116,24 +124,28 @@ Result<std::unique_ptr<Pace>> Pace::load(runtime::Device& device, const hwdesc::
   const std::vector<double> places = probe::pass_parameters(1, blocks, blocks, 0, units);
   const Result<int> buffer = pace->module_->allocate(units * blocks * probe::kBlockBytes);
   if (!buffer) return buffer.diags();
-  const Result<runtime::BufferRange> where = parameters(*pace->module_, {places.begin(), places.end()});
+  const Result<runtime::BufferRange> where =
+      parameters(*pace->module_, {places.begin(), places.end()});
   if (!where) return where.diags();
   pace->write_ = on_all(1, units, {{*buffer, 0}, *where});
   pace->read_ = on_all(2, units, {{*buffer, 0}, *where});
-  for (ir::Queue& q : pace->read_.queues) q = {q.unit, (q.unit + 1) % units, (q.unit + 1) % units + 1};
+  for (ir::Queue& q : pace->read_.queues)
+    q = {q.unit, (q.unit + 1) % units, (q.unit + 1) % units + 1};
   pace->part_ = static_cast<double>(blocks * probe::kBlockBytes);
   if (units != 2) return pace;  // of more, two that are near say nothing of the others
   if (const Diags failed = pace->prepare_elsewhere(target); !failed.empty()) return failed;
   return pace;
 }
 
-// One unit writes and reads what only the last cache holds, reads other bytes, which drive it out of the caches before that one, and then it or
-// another unit reads it again, as the probe's experiment `found`.
+// One unit writes and reads what only the last cache holds, reads other bytes, which drive it out
+// of the caches before that one, and then it or another unit reads it again, as the probe's
+// experiment `found`.
 Diags Pace::prepare_elsewhere(const hwdesc::Target& target) {
   const auto [own, last] = last_caches(target.profile);
   if (own == nullptr) return {};
   const double before = own->capacity.value->v, most = last->capacity.value->v / 4;
-  const auto blocks = static_cast<int64_t>(std::sqrt(before * most)) / probe::kBlockBytes, between = static_cast<int64_t>(probe::kDrivesOut * before) / probe::kBlockBytes + 1;
+  const auto blocks = static_cast<int64_t>(std::sqrt(before * most)) / probe::kBlockBytes,
+             between = static_cast<int64_t>(probe::kDrivesOut * before) / probe::kBlockBytes + 1;
   if (most <= before || blocks < 1) return {};
   const auto pass_over = [&](int64_t n) -> Result<std::vector<runtime::BufferRange>> {
     const Result<int> buffer = module_->allocate(n * probe::kBlockBytes);
@@ -147,7 +159,8 @@ Diags Pace::prepare_elsewhere(const hwdesc::Target& target) {
   if (!looked_at) return looked_at.diags();
   if (!driving_out) return driving_out.diags();
   constexpr int kWrite = 1, kRead = 2;
-  own_ = {on_one(0, kWrite, *looked_at), on_one(0, kRead, *looked_at), on_one(0, kRead, *driving_out), on_one(0, kRead, *looked_at)};
+  own_ = {on_one(0, kWrite, *looked_at), on_one(0, kRead, *looked_at),
+          on_one(0, kRead, *driving_out), on_one(0, kRead, *looked_at)};
   others_ = own_;
   others_.back() = on_one(1, kRead, *looked_at);
   return {};
@@ -162,14 +175,17 @@ Result<bool> Pace::slow(const runtime::CancelToken* cancel) {
   return latest_ > kSlow * best_;
 }
 
-double Pace::rate() const { return latest_ > 0 ? double{kIterations} * probe::op_steps("fma", kChains, false) / latest_ : 0; }
+double Pace::rate() const {
+  return latest_ > 0 ? double{kIterations} * probe::op_steps("fma", kChains, false) / latest_ : 0;
+}
 
 Diags Pace::wait(const runtime::CancelToken* cancel) {
   for (double here = 0;;) {
     const Result<bool> is_slow = slow(cancel), is_apart = apart(cancel);
     if (!is_slow) return is_slow.diags();
     if (!is_apart) return is_apart.diags();
-    if ((!*is_slow && !*is_apart) || here >= patience_.once || waited_ >= patience_.in_all) return {};
+    if ((!*is_slow && !*is_apart) || here >= patience_.once || waited_ >= patience_.in_all)
+      return {};
     std::this_thread::sleep_for(kNap);
     const double nap = std::chrono::duration<double>(kNap).count();
     here += nap;
@@ -186,7 +202,8 @@ Result<Between> Pace::between(const runtime::CancelToken* cancel) {
   if (!ran) return ran.diags();
   std::vector<double> reading, writing;
   for (size_t i = 1; i < ran->steps[0].size(); i += 2) reading.push_back(ran->steps[0][i]);
-  for (size_t i = 2; i < ran->steps[0].size(); i += 2) writing.push_back(ran->steps[0][i]);  // the first one takes nothing back
+  for (size_t i = 2; i < ran->steps[0].size(); i += 2)
+    writing.push_back(ran->steps[0][i]);  // the first one takes nothing back
   out.handed = part_ / quantile_of(std::move(reading), 0.5);
   out.reclaimed = part_ / quantile_of(std::move(writing), 0.5);
   const Result<double> times = elsewhere(cancel);
@@ -219,10 +236,13 @@ Result<bool> Pace::apart(const runtime::CancelToken* cancel) {
 
 bool was_probed(const hwdesc::Target& target) {
   const std::vector<hwdesc::Pipe>& pipes = target.profile.pipes;
-  return std::any_of(pipes.begin(), pipes.end(), [](const hwdesc::Pipe& p) { return p.name == "fma" && p.rate.known() && p.rate.source == hwdesc::Origin::measured; });
+  return std::any_of(pipes.begin(), pipes.end(), [](const hwdesc::Pipe& p) {
+    return p.name == "fma" && p.rate.known() && p.rate.source == hwdesc::Origin::measured;
+  });
 }
 
-Result<AsProbed> as_probed(Pace& pace, const hwdesc::Target& target, const runtime::CancelToken* cancel) {
+Result<AsProbed> as_probed(Pace& pace, const hwdesc::Target& target,
+                           const runtime::CancelToken* cancel) {
   const Result<model::Machine> machine = model::prepare(target);
   if (!machine) return machine.diags();
   AsProbed out;
@@ -249,18 +269,25 @@ hwdesc::Profile as_near_as_now(hwdesc::Profile profile, const AsProbed& now) {
   if (own == nullptr || !on_dies_of_their_own(now)) return profile;
   last->per = own->per;
   hwdesc::MemoryBandwidth& b = last->bandwidth;
-  const double alone = b.per_unit.known() && b.read.known() ? b.per_unit.value->v / b.read.value->v : 0.5;
-  for (hwdesc::Value<hwdesc::Bandwidth>* v : {&b.read, &b.write, &b.copy, &b.triad, &b.apart_read, &b.apart_write}) scale(*v, alone);
+  const double alone =
+      b.per_unit.known() && b.read.known() ? b.per_unit.value->v / b.read.value->v : 0.5;
+  for (hwdesc::Value<hwdesc::Bandwidth>* v :
+       {&b.read, &b.write, &b.copy, &b.triad, &b.apart_read, &b.apart_write})
+    scale(*v, alone);
   return profile;
 }
 
 double likeness(const AsProbed& now) {
-  const auto part = [](double rate, double enough) { return rate > 0 ? std::min(1.0, rate / enough) : 1; };
-  return part(now.multiply_adds, kAsFast) * part(now.handed, kAsNear) * (on_dies_of_their_own(now) ? probe::kElsewhere / now.elsewhere : 1);
+  const auto part = [](double rate, double enough) {
+    return rate > 0 ? std::min(1.0, rate / enough) : 1;
+  };
+  return part(now.multiply_adds, kAsFast) * part(now.handed, kAsNear) *
+         (on_dies_of_their_own(now) ? probe::kElsewhere / now.elsewhere : 1);
 }
 
 bool as_near_as_probed(const AsProbed& now) {
-  return !on_dies_of_their_own(now) && (now.handed <= 0 || (now.handed >= kAsNear && now.handed <= kNearer));
+  return !on_dies_of_their_own(now) &&
+         (now.handed <= 0 || (now.handed >= kAsNear && now.handed <= kNearer));
 }
 
 Diags differences(const AsProbed& now) {
@@ -271,14 +298,25 @@ Diags differences(const AsProbed& now) {
     out.push_back(std::move(d));
   };
   constexpr const char* kLater = "run it again later, or probe the device as it is now";
-  const auto differs = [&](double rate, double least, double most, const char* what, const char* slower, const char* faster) {
+  const auto differs = [&](double rate, double least, double most, const char* what,
+                           const char* slower, const char* faster) {
     if (rate <= 0 || (rate >= least && rate <= most)) return;
-    say(fmt::format("{} at {:.2f} times the rate that the profile says: {}", what, rate, rate < least ? slower : faster), rate < least ? kLater : "probe the device as it is now");
+    say(fmt::format("{} at {:.2f} times the rate that the profile says: {}", what, rate,
+                    rate < least ? slower : faster),
+        rate < least ? kLater : "probe the device as it is now");
   };
-  differs(now.multiply_adds, kAsFast, kFaster, "multiply-adds ran", "others use the same cores, or the host runs several units on one", "the chip was slower when it was probed");
+  differs(now.multiply_adds, kAsFast, kFaster, "multiply-adds ran",
+          "others use the same cores, or the host runs several units on one",
+          "the chip was slower when it was probed");
   if (on_dies_of_their_own(now))
-    say(fmt::format("a unit takes {:.1f} times as long for what another one has brought into the last cache as for its own: the host runs them on dies that have such a cache each", now.elsewhere), kLater);
-  differs(now.handed, kAsNear, kNearer, "units read what another one has written", "the host runs them further apart than when they were probed", "the host ran them further apart when they were probed");
+    say(fmt::format(
+            "a unit takes {:.1f} times as long for what another one has brought into the last "
+            "cache as for its own: the host runs them on dies that have such a cache each",
+            now.elsewhere),
+        kLater);
+  differs(now.handed, kAsNear, kNearer, "units read what another one has written",
+          "the host runs them further apart than when they were probed",
+          "the host ran them further apart when they were probed");
   return out;
 }
 

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "support/check.h"
 #include "ir/element.h"
+#include "support/check.h"
 
 namespace assay::toolkit {
 namespace {

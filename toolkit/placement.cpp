@@ -43,7 +43,8 @@ Diags compare_sources(const Bundle& bundle, std::span<const ir::Kernel> kernels,
   const auto dialect = codegen::dialect_for(target);
   if (!dialect || bundle.kernels.size() != kernels.size()) return {};
   for (const ir::Kernel& k : kernels) {
-    const Result<std::string> text = codegen::render(std::span(&k, 1), *dialect, hwdesc::threads_of(target));
+    const Result<std::string> text =
+        codegen::render(std::span(&k, 1), *dialect, hwdesc::threads_of(target));
     for (const KernelSource& source : bundle.kernels) {
       if (source.name != k.name + "." + dialect_name || !text || *text == source.text) continue;
       Diag d = error("kernels/" + source.name +

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "support/result.h"
 #include "runtime/device.h"
+#include "support/result.h"
 #include "toolkit/bundle.h"
 
 namespace assay::toolkit {

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "support/edit_distance.h"
 #include "codegen/dialect.h"
-#include "support/files/files.h"
 #include "hwdesc/library.h"
 #include "hwdesc/override.h"
 #include "hwdesc/parse.h"
 #include "hwdesc/print.h"
+#include "support/edit_distance.h"
+#include "support/files/files.h"
 
 namespace assay::toolkit {
 namespace {
@@ -39,7 +39,9 @@ hwdesc::Library lookup_beside(const std::string& file) {
 
 // Names of the library have one slash: vendor/chip.
 bool looks_like_path(const std::string& name) {
-  return directory_exists(name) || name.starts_with('.') || name.starts_with('/') || std::count(name.begin(), name.end(), '/') > 1 || name.ends_with(".yaml") || name.ends_with(".yml");
+  return directory_exists(name) || name.starts_with('.') || name.starts_with('/') ||
+         std::count(name.begin(), name.end(), '/') > 1 || name.ends_with(".yaml") ||
+         name.ends_with(".yml");
 }
 
 std::string_view chip_of(const hwdesc::LibraryEntry& e) {
@@ -90,7 +92,8 @@ Result<hwdesc::Profile> load_profile(const std::string& name_or_path,
     if (found) return parse_profile_text(found->first, found->second, options);
     if (!looks_like_path(path)) return unknown_profile(path);
     if (directory_exists(path)) {
-      Diag d = error("is a directory without a profile.yaml", "a profile's file, or a directory that `assay probe` left");
+      Diag d = error("is a directory without a profile.yaml",
+                     "a profile's file, or a directory that `assay probe` left");
       d.file = path;
       return d;
     }

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "support/result.h"
 #include "hwdesc/profile.h"
 #include "hwdesc/target.h"
+#include "support/result.h"
 
 namespace assay::toolkit {
 
@@ -17,9 +17,10 @@ struct LoadProfileOptions {
 
 bool profile_exists(const std::string& name_or_path);
 
-// A path if such a file exists, or a directory with a profile.yaml in it (what a probe leaves), else a name of the library: `<vendor>/<chip>`, the chip alone, or
-// the profile's own name. A parent (`extends`) is looked up beside the file, then in the library.
-// Errors: no such profile (names the nearest), everything that is wrong in it.
+// A path if such a file exists, or a directory with a profile.yaml in it (what a probe leaves),
+// else a name of the library: `<vendor>/<chip>`, the chip alone, or the profile's own name. A
+// parent (`extends`) is looked up beside the file, then in the library. Errors: no such profile
+// (names the nearest), everything that is wrong in it.
 Result<hwdesc::Profile> load_profile(const std::string& name_or_path,
                                      const LoadProfileOptions& options = {});
 

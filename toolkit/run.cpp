@@ -1,14 +1,14 @@
 #include "toolkit/run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 
-#include <fmt/format.h>
-
-#include "support/files/files.h"
 #include "probe/inference/stats.h"
 #include "probe/sampling/system.h"
+#include "support/files/files.h"
 #include "toolkit/counter_rng.h"
 #include "toolkit/packing.h"
 #include "toolkit/placement.h"
@@ -92,8 +92,8 @@ void take_times(const runtime::RunTimes& times, RunResult& out) {
 }
 
 // What one run from a poisoned arena leaves.
-Result<Values> outputs_of(const Placement& p, const Bundle& bundle, const Ends& ends, const Values& inputs,
-                          const runtime::RunOptions& once) {
+Result<Values> outputs_of(const Placement& p, const Bundle& bundle, const Ends& ends,
+                          const Values& inputs, const runtime::RunOptions& once) {
   write_inputs(p, bundle, ends, inputs);
   const auto ran = p.module->run(p.launches, once);
   if (!ran) return ran.diags();
@@ -108,18 +108,21 @@ bool same(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-Result<Times> time_recorded(const Placement& p, const Bundle& bundle, const Ends& ends, const Values& inputs,
-                            const RunOptions& options, const Values& expected) {
+Result<Times> time_recorded(const Placement& p, const Bundle& bundle, const Ends& ends,
+                            const Values& inputs, const RunOptions& options,
+                            const Values& expected) {
   report(options.progress, 0, 1, "running what was recorded");
   poison_arena(p, bundle.plan);
   const Result<Values> got = outputs_of(p, bundle, ends, inputs, {1, 0, options.cancel, true});
   if (!got) return got.diags();
   for (size_t i = 0; i < got->size(); ++i)
     if (!same((*got)[i], expected[i]))
-      return error("output '" + bundle.plan.tensors[static_cast<size_t>(ends.outputs[i])].name + "' is another one when launches are recorded",
+      return error("output '" + bundle.plan.tensors[static_cast<size_t>(ends.outputs[i])].name +
+                       "' is another one when launches are recorded",
                    "a driver's mistake: leave --recorded out");
   write_inputs(p, bundle, ends, inputs);
-  const auto times = p.module->run(p.launches, {options.repeat, options.warm_up, options.cancel, true});
+  const auto times =
+      p.module->run(p.launches, {options.repeat, options.warm_up, options.cancel, true});
   if (!times) return times.diags();
   return times_of(times->total);
 }
@@ -130,7 +133,9 @@ bool computes_here(const runtime::DeviceInfo& device) {
 }
 
 Diag kept_waiting_by_others(double share) {
-  Diag d = error(fmt::format("other programs kept this one waiting for {:.0f} % of the time it was measured: the device itself is faster", 100 * share),
+  Diag d = error(fmt::format("other programs kept this one waiting for {:.0f} % of the time it was "
+                             "measured: the device itself is faster",
+                             100 * share),
                  "run it again when nothing else runs");
   d.severity = Severity::warning;
   return d;
@@ -143,7 +148,8 @@ struct Batch {  // of timed runs
 };
 
 AsProbed slower_of(const AsProbed& a, const AsProbed& b) {
-  return {std::min(a.multiply_adds, b.multiply_adds), std::min(a.handed, b.handed), std::min(a.reclaimed, b.reclaimed), std::max(a.elsewhere, b.elsewhere)};
+  return {std::min(a.multiply_adds, b.multiply_adds), std::min(a.handed, b.handed),
+          std::min(a.reclaimed, b.reclaimed), std::max(a.elsewhere, b.elsewhere)};
 }
 
 // 1: nothing disturbed it.
@@ -152,7 +158,8 @@ double worth(const Batch& b) {
   return waiting * (b.as_probed ? likeness(*b.as_probed) : 1);
 }
 
-Result<Batch> batch_of(const Placement& p, const hwdesc::Target& target, Pace* pace, const RunOptions& options) {
+Result<Batch> batch_of(const Placement& p, const hwdesc::Target& target, Pace* pace,
+                       const RunOptions& options) {
   Batch out;
   const auto look = [&]() -> Diags {
     if (pace == nullptr) return {};
@@ -165,23 +172,31 @@ Result<Batch> batch_of(const Placement& p, const hwdesc::Target& target, Pace* p
   const probe::CpuTimes before = probe::read_cpu_times();
   auto times = p.module->run(p.launches, {options.repeat, options.warm_up, options.cancel});
   if (!times) return times.diags();
-  if (computes_here(p.device->info())) out.kept_waiting = probe::kept_waiting(before, probe::read_cpu_times());
+  if (computes_here(p.device->info()))
+    out.kept_waiting = probe::kept_waiting(before, probe::read_cpu_times());
   out.times = std::move(*times);
   if (Diags failed = look(); !failed.empty()) return failed;
   return out;
 }
 
 // The first batch that nothing disturbed, or the least disturbed one within the patience.
-Result<Batch> timed(const Placement& p, const Bundle& bundle, const RunOptions& options, int& batches) {
+Result<Batch> timed(const Placement& p, const Bundle& bundle, const RunOptions& options,
+                    int& batches) {
   const Result<hwdesc::Target> target = target_of(bundle.profile, bundle.api);
   if (!target) return target.diags();
   Result<std::unique_ptr<Pace>> pace = std::unique_ptr<Pace>();
-  if (!p.device->info().simulated && was_probed(*target)) pace = Pace::load(*p.device, *target, options.cache_dir);
+  if (!p.device->info().simulated && was_probed(*target))
+    pace = Pace::load(*p.device, *target, options.cache_dir);
   if (!pace) return pace.diags();
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(options.patience);
   std::optional<Batch> best;
   for (batches = 1;; ++batches) {
-    report(options.progress, 0, 1, batches == 1 ? "running" : fmt::format("running, for the {}. time: others disturb it, or it is not as it was probed", batches));
+    report(options.progress, 0, 1,
+           batches == 1
+               ? "running"
+               : fmt::format(
+                     "running, for the {}. time: others disturb it, or it is not as it was probed",
+                     batches));
     Result<Batch> batch = batch_of(p, *target, pace->get(), options);
     if (!batch) return batch;
     if (!best || worth(*batch) > worth(*best)) best = std::move(*batch);
@@ -235,7 +250,8 @@ Result<RunResult> run_bundle(const Bundle& bundle, const Values& inputs,
   if (!batch) return batch.diags();
   out.kept_waiting = batch->kept_waiting;
   out.as_probed = batch->as_probed;
-  if (out.kept_waiting > probe::kDisturbed) out.notes.push_back(kept_waiting_by_others(out.kept_waiting));
+  if (out.kept_waiting > probe::kDisturbed)
+    out.notes.push_back(kept_waiting_by_others(out.kept_waiting));
   if (out.as_probed)
     for (Diag& d : differences(*out.as_probed)) out.notes.push_back(std::move(d));
   take_times(batch->times, out);

@@ -37,7 +37,8 @@ struct RunOptions {
   int warm_up = 1;
   bool recorded = false;  // and once more with all launches recorded and handed over as one
   bool guarded = false;   // zones around every buffer, checked after every run
-  int patience = 5;       // s: timed runs are taken again for so long, while others disturb them or the device is not as it was probed
+  int patience = 5;  // s: timed runs are taken again for so long, while others disturb them or the
+                     // device is not as it was probed
   std::string cache_dir;  // of built kernels; "": the runtime's choice
   Progress progress;
   const CancelToken* cancel = nullptr;
@@ -49,16 +50,20 @@ struct RunResult {
   std::vector<Times> steps;  // per step of the plan, over the repeats
   Times total;
   std::optional<Times> recorded;  // the total where launches are recorded
-  double kept_waiting = 0;  // by other programs: the share of the timed runs; more than a few hundredths is said in notes, too
-  std::optional<AsProbed> as_probed;  // around the timed runs; what differs is said in notes, too. nullopt: nobody probed it, or none of such a device is known
-  int batches = 1;          // of timed runs, of which the least disturbed one counts
+  double kept_waiting = 0;        // by other programs: the share of the timed runs; more than a few
+                                  // hundredths is said in notes, too
+  std::optional<AsProbed>
+      as_probed;       // around the timed runs; what differs is said in notes, too. nullopt: nobody
+                       // probed it, or none of such a device is known
+  int batches = 1;     // of timed runs, of which the least disturbed one counts
   double build_s = 0;  // the kernel compiler, this time; 0: from the cache
   Diags notes;         // warnings
 };
 
 // The first run starts from a poisoned arena and gives the outputs; then `warm_up` and `repeat`
-// timed runs, again and again until nobody disturbs them and the device does what its profile says, or patience is at an end. Errors: what place() says, cancelled, a guard zone that was written to; launches to be
-// recorded where the device has no way to, or whose results then differ.
+// timed runs, again and again until nobody disturbs them and the device does what its profile says,
+// or patience is at an end. Errors: what place() says, cancelled, a guard zone that was written to;
+// launches to be recorded where the device has no way to, or whose results then differ.
 Result<RunResult> run_bundle(const Bundle& bundle, const Values& inputs, const RunOptions& options);
 
 }  // namespace assay::toolkit

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "support/files/files.h"
 #include "lower/legal.h"
 #include "lower/lower.h"
 #include "model/machine.h"
 #include "simulator/estimate.h"
+#include "support/files/files.h"
 #include "toolkit/bundle.h"
 #include "toolkit/calibration.h"
 #include "toolkit/profiles.h"
@@ -34,7 +34,8 @@ Simulation simulate_program(const ir::Program& p, const model::Machine& machine,
   simulator::CacheState state;
   if (!cold) state = simulator::after(p, machine, {}, where);
   Diags illegal = lower::legal(p, target);
-  Result<ir::Kernel> kernel = illegal.empty() ? lower::lower(p, target) : Result<ir::Kernel>(illegal);
+  Result<ir::Kernel> kernel =
+      illegal.empty() ? lower::lower(p, target) : Result<ir::Kernel>(illegal);
   lower::Counts counts;
   if (kernel) counts = lower::count(*kernel);
   Simulation s;
@@ -55,9 +56,11 @@ Simulation simulate_program(const ir::Program& p, const model::Machine& machine,
 Result<hwdesc::Target> recorded(hwdesc::Target target) {
   const std::string base = "apis." + target.api.name;
   if (target.api.device_barrier.known())
-    return error(base + ".device_barrier: a plan runs within one launch there, and nothing is recorded");
+    return error(base +
+                 ".device_barrier: a plan runs within one launch there, and nothing is recorded");
   if (!target.api.launch.graph.known())
-    return error(base + ".launch.graph is unknown in " + target.profile.name, "`assay probe` measures what a recorded launch takes");
+    return error(base + ".launch.graph is unknown in " + target.profile.name,
+                 "`assay probe` measures what a recorded launch takes");
   target.api.launch.stream = target.api.launch.graph;
   return target;
 }
@@ -98,7 +101,8 @@ Result<Simulation> simulate(const std::string& path, const hwdesc::Profile& prof
   return out;
 }
 
-Result<model::Estimate> recorded_total(const ir::Plan& plan, const hwdesc::Profile& profile, const std::string& api) {
+Result<model::Estimate> recorded_total(const ir::Plan& plan, const hwdesc::Profile& profile,
+                                       const std::string& api) {
   const Result<hwdesc::Target> one_by_one = target_of(profile, api);
   if (!one_by_one) return one_by_one.diags();
   const Result<hwdesc::Target> target = recorded(*one_by_one);

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "support/result.h"
 #include "hwdesc/profile.h"
 #include "ir/plan.h"
 #include "model/estimate.h"
+#include "support/result.h"
 
 namespace assay::toolkit {
 
@@ -22,19 +22,21 @@ struct Simulation {
 };
 
 struct SimulateOptions {
-  std::string api;    // of the profile; "": its first
-  bool cold = false;  // one program: caches hold nothing of it; else it ran just before
+  std::string api;        // of the profile; "": its first
+  bool cold = false;      // one program: caches hold nothing of it; else it ran just before
   bool recorded = false;  // launches are recorded and handed over as one: each takes launch.graph
 };
 
 // `path`: a bundle's directory, a plan.yaml, or a program's YAML. Errors: unreadable, not a plan or
-// program, a profile without what predicting needs; to be recorded where a plan runs within one launch, or launch.graph is unknown.
+// program, a profile without what predicting needs; to be recorded where a plan runs within one
+// launch, or launch.graph is unknown.
 Result<Simulation> simulate(const std::string& path, const hwdesc::Profile& profile,
                             const SimulateOptions& options);
 
-// A plan whose launches are recorded, by the host's clock: what one launch that is waited for takes more than one in a
-// stream comes once on top. Errors: as simulate.
-Result<model::Estimate> recorded_total(const ir::Plan& plan, const hwdesc::Profile& profile, const std::string& api);
+// A plan whose launches are recorded, by the host's clock: what one launch that is waited for takes
+// more than one in a stream comes once on top. Errors: as simulate.
+Result<model::Estimate> recorded_total(const ir::Plan& plan, const hwdesc::Profile& profile,
+                                       const std::string& api);
 
 // A bundle's own profile. Errors: no bundle there.
 Result<hwdesc::Profile> profile_of_bundle(const std::string& directory);

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "support/yaml.h"
 #include "compiler/compile.h"
 #include "support/files/files.h"
+#include "support/yaml.h"
 
 namespace assay::toolkit {
 namespace {

@@ -13,7 +13,9 @@ namespace {
 // JSON has no infinity: a result without any right value has no error to report.
 Json number_or_null(double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); }
 
-Json to_json(const Span& s) { return {{"predicted_s", s.seconds}, {"interval_s", {s.low, s.high}}}; }
+Json to_json(const Span& s) {
+  return {{"predicted_s", s.seconds}, {"interval_s", {s.low, s.high}}};
+}
 
 void put_calibrated(const Bundle& bundle, const Calibration& calibration, Summary& to) {
   std::vector<Span> steps;
@@ -33,19 +35,23 @@ void put_as_it_ran(const Bundle& bundle, const AsProbed& now, Summary& to) {
   if (!machine) return;
   const simulator::PlanEstimate e = simulator::simulate(bundle.plan, *machine);
   to.as_it_ran = Span{e.total.seconds, e.total.low, e.total.high};
-  for (size_t i = 0; i < e.steps.size(); ++i) to.operators[i].as_it_ran = Span{e.steps[i].seconds, e.steps[i].low, e.steps[i].high};
+  for (size_t i = 0; i < e.steps.size(); ++i)
+    to.operators[i].as_it_ran = Span{e.steps[i].seconds, e.steps[i].low, e.steps[i].high};
 }
 
 Json part_or_null(double v) { return v > 0 ? Json(v) : Json(nullptr); }
 
 Json to_json(const AsProbed& now) {
-  return {{"multiply_adds", now.multiply_adds}, {"handed", part_or_null(now.handed)}, {"reclaimed", part_or_null(now.reclaimed)}, {"elsewhere", part_or_null(now.elsewhere)}};
+  return {{"multiply_adds", now.multiply_adds},
+          {"handed", part_or_null(now.handed)},
+          {"reclaimed", part_or_null(now.reclaimed)},
+          {"elsewhere", part_or_null(now.elsewhere)}};
 }
 
 }  // namespace
 
-Summary summarize(const Bundle& bundle, const RunResult& run,
-                  const std::optional<Verdict>& verdict, const Calibration* calibration) {
+Summary summarize(const Bundle& bundle, const RunResult& run, const std::optional<Verdict>& verdict,
+                  const Calibration* calibration) {
   Summary s;
   s.model = bundle.plan.name;
   s.device = run.device;
@@ -66,7 +72,8 @@ Summary summarize(const Bundle& bundle, const RunResult& run,
   }
   if (run.recorded) {
     s.recorded = RecordedSummary{*run.recorded, {}};
-    if (const auto e = recorded_total(bundle.plan, bundle.profile, bundle.api)) s.recorded->predicted = Span{e->seconds, e->low, e->high};
+    if (const auto e = recorded_total(bundle.plan, bundle.profile, bundle.api))
+      s.recorded->predicted = Span{e->seconds, e->low, e->high};
   }
   if (run.as_probed) put_as_it_ran(bundle, *run.as_probed, s);
   if (calibration != nullptr) put_calibrated(bundle, *calibration, s);
@@ -79,7 +86,9 @@ double prediction_error(double predicted_s, double measured_s) {
 
 double mean_error(const Summary& s, bool as_it_ran) {
   double sum = 0;
-  for (const OperatorSummary& o : s.operators) sum += std::abs(prediction_error(as_it_ran && o.as_it_ran ? o.as_it_ran->seconds : o.predicted_s, o.measured.median));
+  for (const OperatorSummary& o : s.operators)
+    sum += std::abs(prediction_error(
+        as_it_ran && o.as_it_ran ? o.as_it_ran->seconds : o.predicted_s, o.measured.median));
   return s.operators.empty() ? 0 : sum / static_cast<double>(s.operators.size());
 }
 
@@ -112,8 +121,9 @@ Json to_json(const Summary& s) {
   if (s.as_it_ran) out["as_it_ran"] = to_json(*s.as_it_ran);
   if (s.calibrated) out["calibrated"] = to_json(*s.calibrated);
   if (s.recorded) {
-    out["recorded"] = {{"measured_s", s.recorded->measured.median},
-                       {"measured_quartiles_s", {s.recorded->measured.low, s.recorded->measured.high}}};
+    out["recorded"] = {
+        {"measured_s", s.recorded->measured.median},
+        {"measured_quartiles_s", {s.recorded->measured.low, s.recorded->measured.high}}};
     if (s.recorded->predicted) out["recorded"].update(to_json(*s.recorded->predicted));
   }
   out["operators"] = operators;

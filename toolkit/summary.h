@@ -33,20 +33,21 @@ struct Summary {
   std::optional<Verdict> verdict;  // nullopt: not checked
   double predicted_s = 0, low_s = 0, high_s = 0;
   Times measured;
-  double kept_waiting = 0;  // by other programs: the share of the timed runs
+  double kept_waiting = 0;            // by other programs: the share of the timed runs
   std::optional<AsProbed> as_probed;  // around them
-  int batches = 1;          // of them, of which the least disturbed one counts
+  int batches = 1;                    // of them, of which the least disturbed one counts
   double plan_s = 0, build_s = 0;
   std::vector<OperatorSummary> operators;
   std::optional<Span> calibrated;  // of the total
-  // Predicted for units as near to each other as they were around it; nullopt: they were as the profile says, or nobody knows.
+  // Predicted for units as near to each other as they were around it; nullopt: they were as the
+  // profile says, or nobody knows.
   std::optional<Span> as_it_ran;
   std::optional<RecordedSummary> recorded;
 };
 
 // `calibration`: what to show beside the model's own times; nullptr: nothing.
-Summary summarize(const Bundle& bundle, const RunResult& run,
-                  const std::optional<Verdict>& verdict, const Calibration* calibration = nullptr);
+Summary summarize(const Bundle& bundle, const RunResult& run, const std::optional<Verdict>& verdict,
+                  const Calibration* calibration = nullptr);
 
 // predicted / measured - 1
 double prediction_error(double predicted_s, double measured_s);

@@ -1,5 +1,7 @@
 #include "toolkit/validate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <deque>
@@ -7,11 +9,9 @@
 #include <optional>
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "support/hash.h"
 #include "compiler/compile.h"
 #include "hwdesc/print.h"
+#include "support/hash.h"
 #include "toolkit/bundle.h"
 #include "toolkit/devices.h"
 #include "toolkit/pace.h"
@@ -53,7 +53,8 @@ Result<std::vector<Case>> cases_of(const Suite& suite, const hwdesc::Target& tar
     if (!graph) return graph.diags();
     Result<compiler::Compiled> compiled = compiler::compile(*graph, target, {});
     if (!compiled) return compiled.diags();
-    std::vector<compiler::TileGraph> parts = compiler::problems_of(*graph, target, machine).tile_graphs;
+    std::vector<compiler::TileGraph> parts =
+        compiler::problems_of(*graph, target, machine).tile_graphs;
     const ir::Plan& plan = compiled->plan;
     ASSAY_CHECK(plan.steps.size() == parts.size());
     for (size_t i = 0; i < parts.size(); ++i) {
@@ -73,8 +74,8 @@ size_t fastest(const std::vector<Trial>& trials) {
                              trials.begin());
 }
 
-constexpr int kVisits = 3;       // of each operator
-constexpr size_t kApart = 4;     // operators begun between two visits of one: half a minute and more
+constexpr int kVisits = 3;    // of each operator
+constexpr size_t kApart = 4;  // operators begun between two visits of one: half a minute and more
 
 struct UnderWay {  // an operator that is visited again
   OperatorRows rows;
@@ -88,7 +89,12 @@ class Validator {  // invariant: refers to the parts of one validation, which ou
  public:
   Validator(runtime::Device& device, const hwdesc::Target& target, const model::Machine& machine,
             const ValidateOptions& options, Pace* pace, ValidationJournal& journal)
-      : device_(device), target_(target), machine_(machine), options_(options), pace_(pace), journal_(journal),
+      : device_(device),
+        target_(target),
+        machine_(machine),
+        options_(options),
+        pace_(pace),
+        journal_(journal),
         visits_(device.info().simulated ? 1 : kVisits) {}
 
   // Draws, builds, and visits for the first time.
@@ -154,7 +160,8 @@ class Validator {  // invariant: refers to the parts of one validation, which ou
     bench.cancel = options_.cancel;
     bench.pace = pace_;
     bench.progress = [this, &op](int64_t done, int64_t total, const std::string& what) {
-      const std::string visit = op.visits == 0 ? "" : fmt::format(", visit {} of {}", op.visits + 1, visits_);
+      const std::string visit =
+          op.visits == 0 ? "" : fmt::format(", visit {} of {}", op.visits + 1, visits_);
       tell(op, fmt::format("{}{} ({} of {})", what, visit, done, total));
     };
     Stopwatch watch;
@@ -195,9 +202,12 @@ RunIdentity identity_of(const hwdesc::Profile& profile, const Suite& suite,
 }
 
 Diag were_apart(const Pace& pace) {
-  Diag d = error(fmt::format("the host ran the units on dies with a last cache each in {:.0f} % of {} looks, though they had one together when they were probed: "
-                             "what was measured then counts only where there is too little else", 100 * pace.part_apart(), pace.looks()),
-                 "validate again when it leaves them together for longer, or probe again: a profile of now says how they are now");
+  Diag d = error(fmt::format("the host ran the units on dies with a last cache each in {:.0f} % of "
+                             "{} looks, though they had one together when they were probed: "
+                             "what was measured then counts only where there is too little else",
+                             100 * pace.part_apart(), pace.looks()),
+                 "validate again when it leaves them together for longer, or probe again: a "
+                 "profile of now says how they are now");
   d.severity = Severity::warning;
   return d;
 }
@@ -249,11 +259,15 @@ Result<Validation> validate(const hwdesc::Profile& profile, const Suite& suite,
   Validator validator(**device, *target, *machine, options, pace->get(), *journal);
   std::vector<std::optional<OperatorRows>> rows(cases->size());
   std::deque<std::pair<size_t, std::unique_ptr<UnderWay>>> under_way;  // by case
-  const auto visit_again = [&](size_t begun) -> Diags {  // those whose turn it is, when so many have begun
+  const auto visit_again =
+      [&](size_t begun) -> Diags {  // those whose turn it is, when so many have begun
     for (auto& [i, op] : under_way)
-      if (!cancelled(options.cancel) && !validator.is_done(*op) && begun >= i + kApart * static_cast<size_t>(op->visits))
-        if (Diags failed = validator.visit(*op); !failed.empty() && !cancelled(options.cancel)) return failed;
-    while (!under_way.empty() && (validator.is_done(*under_way.front().second) || cancelled(options.cancel))) {
+      if (!cancelled(options.cancel) && !validator.is_done(*op) &&
+          begun >= i + kApart * static_cast<size_t>(op->visits))
+        if (Diags failed = validator.visit(*op); !failed.empty() && !cancelled(options.cancel))
+          return failed;
+    while (!under_way.empty() &&
+           (validator.is_done(*under_way.front().second) || cancelled(options.cancel))) {
       rows[under_way.front().first] = validator.conclude(*under_way.front().second);
       under_way.pop_front();
     }
@@ -267,7 +281,8 @@ Result<Validation> validate(const hwdesc::Profile& profile, const Suite& suite,
       rows[i] = *known;
       continue;
     }
-    Result<std::unique_ptr<UnderWay>> begun = validator.begin(c, static_cast<int64_t>(i), out.total);
+    Result<std::unique_ptr<UnderWay>> begun =
+        validator.begin(c, static_cast<int64_t>(i), out.total);
     if (cancelled(options.cancel)) break;
     if (!begun) return begun.diags();
     under_way.emplace_back(i, std::move(*begun));

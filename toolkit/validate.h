@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "support/result.h"
 #include "hwdesc/profile.h"
 #include "model/estimate.h"
+#include "support/result.h"
 #include "toolkit/progress.h"
 #include "toolkit/suite.h"
 
@@ -34,8 +34,9 @@ struct ProgramRow {
   double quick = 0, slow = 0;  // their extremes
   int samples = 0;
   double disturbed = 0;  // share of the samples during which others took time from us
-  double fma_rate = 0;   // vectors of multiply-adds a second on a unit, just before those samples; 0: not known
-  bool wrong = false;    // values beyond their bound
+  double fma_rate =
+      0;  // vectors of multiply-adds a second on a unit, just before those samples; 0: not known
+  bool wrong = false;  // values beyond their bound
 };
 
 struct Spent {  // seconds of this run
@@ -75,10 +76,12 @@ struct ValidateOptions {
 Result<Validation> validate(const hwdesc::Profile& profile, const Suite& suite,
                             const ValidateOptions& options);
 
-// The times that the journal of an earlier validation keeps, against what the model says of the same programs now: no
-// device is touched. Of the programs drawn for an operator the first choice is the one with the least estimate. `api`: of
-// the profile; "": as the journal's. Errors: not a journal, a program that the profile's units can not run.
-Result<Validation> judge_again(const hwdesc::Profile& profile, const std::string& journal, const std::string& api, const Progress& progress = {},
+// The times that the journal of an earlier validation keeps, against what the model says of the
+// same programs now: no device is touched. Of the programs drawn for an operator the first choice
+// is the one with the least estimate. `api`: of the profile; "": as the journal's. Errors: not a
+// journal, a program that the profile's units can not run.
+Result<Validation> judge_again(const hwdesc::Profile& profile, const std::string& journal,
+                               const std::string& api, const Progress& progress = {},
                                const CancelToken* cancel = nullptr);
 
 const char* name_of(Drawn d);

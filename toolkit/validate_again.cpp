@@ -14,7 +14,8 @@ Diag of_program(Diag d, const std::string& op, const ProgramRow& row) {
   return d;
 }
 
-Diags estimate_again(const std::string& op, ProgramRow& row, const hwdesc::Target& target, const model::Machine& machine) {
+Diags estimate_again(const std::string& op, ProgramRow& row, const hwdesc::Target& target,
+                     const model::Machine& machine) {
   const Result<ir::Program> program = ir::parse_program(row.program, op);
   if (!program) return program.diags();
   const Result<ir::Kernel> kernel = lower::lower(*program, target);
@@ -29,14 +30,17 @@ void choose_first(std::vector<ProgramRow>& rows) {
   ProgramRow* least = nullptr;
   for (ProgramRow& r : rows) {
     r.first = false;
-    if (r.drawn != Drawn::neighbour && (least == nullptr || r.estimate.seconds < least->estimate.seconds)) least = &r;
+    if (r.drawn != Drawn::neighbour &&
+        (least == nullptr || r.estimate.seconds < least->estimate.seconds))
+      least = &r;
   }
   if (least != nullptr) least->first = true;
 }
 
 }  // namespace
 
-Result<Validation> judge_again(const hwdesc::Profile& profile, const std::string& journal, const std::string& api, const Progress& progress,
+Result<Validation> judge_again(const hwdesc::Profile& profile, const std::string& journal,
+                               const std::string& api, const Progress& progress,
                                const CancelToken* cancel) {
   Result<KeptValidation> kept = read_kept_validation(journal);
   if (!kept) return kept.diags();
@@ -55,7 +59,8 @@ Result<Validation> judge_again(const hwdesc::Profile& profile, const std::string
     if (cancelled(cancel)) break;
     report(progress, static_cast<int64_t>(out.operators.size()), out.total, o.name);
     for (ProgramRow& row : o.rows)
-      if (Diags failed = estimate_again(o.name, row, *target, *machine); !failed.empty()) return failed;
+      if (Diags failed = estimate_again(o.name, row, *target, *machine); !failed.empty())
+        return failed;
     choose_first(o.rows);
     out.operators.push_back(std::move(o));
   }

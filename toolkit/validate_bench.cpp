@@ -15,8 +15,9 @@
 namespace assay::toolkit {
 namespace {
 
-constexpr double kSampleSeconds = 1e-3;   // one sample at least,
-constexpr double kInOneKernel = 5e-3;     // where a sample is one kernel: waking the driver's threads for it is no disturbance
+constexpr double kSampleSeconds = 1e-3;  // one sample at least,
+constexpr double kInOneKernel =
+    5e-3;  // where a sample is one kernel: waking the driver's threads for it is no disturbance
 constexpr double kProgramSeconds = 0.15;  // all samples of a slow program together
 constexpr double kColdAnyway = 20e-3;  // so long that what the caches hold at its start is nothing
 constexpr double kMuchSlower = 100;    // than the fastest: one sample is enough
@@ -55,14 +56,15 @@ Result<runtime::BufferRange> TrialBench::buffer_of(const ir::Program& p, int ten
   const int64_t begin = static_cast<int64_t>(buffers_.size()) * compiler::kApart % compiler::kPage;
   const auto [it, fresh] = buffers_.try_emplace({tensor, ir::print(p.layouts[t])});
   if (!fresh) return it->second;
-  const Result<int> buffer = module_->allocate(begin + static_cast<int64_t>(storage_bytes(p, tensor)));
+  const Result<int> buffer =
+      module_->allocate(begin + static_cast<int64_t>(storage_bytes(p, tensor)));
   if (!buffer) return buffer.diags();
   it->second = {*buffer, begin};
   const std::vector<int>& inputs = p.graph.inputs;
   for (size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i] == tensor)
-      module_->write(it->second, pack(std::as_bytes(std::span(expected_->inputs[i])),
-                                      sizeof(float), p.graph.tensors[t].shape, p.layouts[t]));
+      module_->write(it->second, pack(std::as_bytes(std::span(expected_->inputs[i])), sizeof(float),
+                                      p.graph.tensors[t].shape, p.layouts[t]));
   return it->second;
 }
 
@@ -127,7 +129,8 @@ void TrialBench::plan_samples() {
   for (Samples& s : samples_) {
     const double t = std::max(s.estimate, 1e-9);
     s.launches =
-        static_cast<int>(std::clamp(std::ceil((in_one_kernel_ ? kInOneKernel : kSampleSeconds) / t), 1.0, double{kMostLaunches}));
+        static_cast<int>(std::clamp(std::ceil((in_one_kernel_ ? kInOneKernel : kSampleSeconds) / t),
+                                    1.0, double{kMostLaunches}));
     s.warm_up = s.launches / 4 + 1;
     s.rounds = static_cast<int>(std::clamp(kProgramSeconds / t, 1.0, double(options_.repeat)));
     if (t > kColdAnyway) s.warm_up = 0;
@@ -146,13 +149,18 @@ Diags TrialBench::sample(size_t i) {
     held_up = *slow || options_.pace->was_apart();
   }
   const probe::CpuTimes before = probe::read_cpu_times();
-  // One behind the other in one run, so that what is seen of launching is what a step in a stream costs.
-  const std::vector<runtime::Launch> list(static_cast<size_t>(s.warm_up + s.launches), launches_[i]);
+  // One behind the other in one run, so that what is seen of launching is what a step in a stream
+  // costs.
+  const std::vector<runtime::Launch> list(static_cast<size_t>(s.warm_up + s.launches),
+                                          launches_[i]);
   const auto ran = module_->run(list, {1, 0, options_.cancel});
   if (!ran) return ran.diags();
   std::vector<double> times(ran->steps[0].begin() + s.warm_up, ran->steps[0].end());
-  const bool quiet = !held_up && probe::kept_waiting(before, probe::read_cpu_times()) <= probe::kDisturbed;
-  (quiet ? s.quiet : s.disturbed).push_back({quantile_of(std::move(times), kFaster), options_.pace != nullptr ? options_.pace->rate() : 0});
+  const bool quiet =
+      !held_up && probe::kept_waiting(before, probe::read_cpu_times()) <= probe::kDisturbed;
+  (quiet ? s.quiet : s.disturbed)
+      .push_back({quantile_of(std::move(times), kFaster),
+                  options_.pace != nullptr ? options_.pace->rate() : 0});
   return {};
 }
 
@@ -187,7 +195,9 @@ Diags TrialBench::look() {
 }
 
 Diags TrialBench::visit(int of) {
-  const auto part = [&](int rounds) { return rounds > 1 ? (rounds + of - 1) / of : visits_ == 0 ? rounds : 0; };
+  const auto part = [&](int rounds) {
+    return rounds > 1 ? (rounds + of - 1) / of : visits_ == 0 ? rounds : 0;
+  };
   const int most = part(options_.repeat);
   std::vector<size_t> before;
   for (const Samples& s : samples_) before.push_back(s.quiet.size());
@@ -199,7 +209,8 @@ Diags TrialBench::visit(int of) {
       const Samples& s = samples_[i];
       const int rounds = part(s.rounds);
       // A second series for those that others disturbed too often.
-      const bool again = s.rounds > 1 && static_cast<int>(s.quiet.size() - before[i]) < (rounds + 1) / 2;
+      const bool again =
+          s.rounds > 1 && static_cast<int>(s.quiet.size() - before[i]) < (rounds + 1) / 2;
       if (round >= rounds && (round < most || !again)) continue;
       if (Diags failed = sample(i); !failed.empty()) return failed;
     }

@@ -1,7 +1,8 @@
 // Running the trials of one operator on a device: all kernels in one module, operands shared by
 // those that store them alike, every result looked at, then samples in rounds over the programs, so
-// that a clock that drifts drifts for all. The rounds come in visits: a host changes what neighbours leave of caches, and how near
-// units are, within seconds to minutes, and visits with other operators in between meet more of it than one stretch of time.
+// that a clock that drifts drifts for all. The rounds come in visits: a host changes what
+// neighbours leave of caches, and how near units are, within seconds to minutes, and visits with
+// other operators in between meet more of it than one stretch of time.
 #pragma once
 
 #include <map>
@@ -39,10 +40,12 @@ class TrialBench {  // invariant: a module with the trials' kernels, and a launc
                                  std::span<Trial> trials, const Expected& expected,
                                  const BenchOptions& options);
 
-  // Runs every program once and fills each row's `wrong`. Errors, here and below: cancelled, a run that fails.
+  // Runs every program once and fills each row's `wrong`. Errors, here and below: cancelled, a run
+  // that fails.
   Diags look();
 
-  // An `of`-th of each program's samples, at least one; of those that take very long all, in the first visit.
+  // An `of`-th of each program's samples, at least one; of those that take very long all, in the
+  // first visit.
   Diags visit(int of);
 
   // Fills each row's times and samples by all visits so far.

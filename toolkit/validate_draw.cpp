@@ -21,7 +21,8 @@ TrialDrawer::TrialDrawer(const compiler::TileGraph& tile_graph, const hwdesc::Ta
       name_(tile_graph.problem.graph.nodes[0].op),
       rng_(seed) {}
 
-model::Estimate warm_estimate(const ir::Program& p, const model::Machine& machine, const lower::Counts* counts) {
+model::Estimate warm_estimate(const ir::Program& p, const model::Machine& machine,
+                              const lower::Counts* counts) {
   const std::vector<simulator::Range> where = simulator::ranges_apart(p);
   const simulator::CacheState warm = simulator::after(p, machine, {}, where);
   const auto words = counts == nullptr ? simulator::Words::none : simulator::Words::full;

@@ -41,8 +41,10 @@ class TrialDrawer {  // invariant: refers to a tile-graph, a target and a machin
   std::set<std::string> seen_;  // ids of kernels
 };
 
-// The caches are as the same program left them. `counts`: exact ones; nullptr: the closed form, and no words.
-model::Estimate warm_estimate(const ir::Program& p, const model::Machine& machine, const lower::Counts* counts);
+// The caches are as the same program left them. `counts`: exact ones; nullptr: the closed form, and
+// no words.
+model::Estimate warm_estimate(const ir::Program& p, const model::Machine& machine,
+                              const lower::Counts* counts);
 
 // Tiles, orders, copies, vectors on one line: `vector n:16 | m8 n32 k512 | m8 n32 k1 (m n k) |
 // ...`.

@@ -41,11 +41,16 @@ Json predicted_line(const std::string& op, const ProgramRow& row) {
 }
 
 Json measured_line(const std::string& op, const ProgramRow& row) {
-  return {{"kind", "measured"},     {"operator", op},
-          {"id", row.id},           {"seconds", row.measured},
-          {"quick", row.quick},     {"slow", row.slow},
-          {"samples", row.samples}, {"disturbed", row.disturbed},
-          {"fma_rate", row.fma_rate}, {"wrong", row.wrong}};
+  return {{"kind", "measured"},
+          {"operator", op},
+          {"id", row.id},
+          {"seconds", row.measured},
+          {"quick", row.quick},
+          {"slow", row.slow},
+          {"samples", row.samples},
+          {"disturbed", row.disturbed},
+          {"fma_rate", row.fma_rate},
+          {"wrong", row.wrong}};
 }
 
 Json done_line(const OperatorRows& rows) {
@@ -154,7 +159,8 @@ Diag at_line(const std::string& path, int line, const std::string& what) {
 namespace {
 
 // `first`: takes the journal's first line, and says what is wrong with it.
-Result<std::vector<OperatorRows>> read_lines(const std::string& path, const std::function<Diags(const Json&)>& first) {
+Result<std::vector<OperatorRows>> read_lines(const std::string& path,
+                                             const std::function<Diags(const Json&)>& first) {
   const Result<std::string> text = read_text(path, kMaxDataBytes);
   if (!text) return text.diags();
   Reader reader;
@@ -190,7 +196,9 @@ Result<std::vector<OperatorRows>> read_validation(const std::string& path, const
 Result<KeptValidation> read_kept_validation(const std::string& path) {
   KeptValidation out;
   Result<std::vector<OperatorRows>> rows = read_lines(path, [&](const Json& j) -> Diags {
-    if (j.at("schema") != kSchema) return {at_line(path, 1, "is the journal of another version of the format: " + j.at("schema").dump())};
+    if (j.at("schema") != kSchema)
+      return {at_line(path, 1,
+                      "is the journal of another version of the format: " + j.at("schema").dump())};
     RunIdentity& r = out.run;
     j.at("profile").get_to(r.profile);
     j.at("suite").get_to(r.suite);

@@ -180,12 +180,9 @@ Score score_of(const Validation& v) {
 }
 
 Json figures(const Score& s) {
-  return {{"mape", or_null(s.first.mape)},
-          {"mape_all", or_null(s.all.mape)},
-          {"coverage", or_null(s.all.coverage)},
-          {"half_width_median", or_null(s.all.half_width)},
-          {"first", to_json(s.first)},
-          {"best_tenth", to_json(s.best_tenth)},
+  return {{"mape", or_null(s.first.mape)},       {"mape_all", or_null(s.all.mape)},
+          {"coverage", or_null(s.all.coverage)}, {"half_width_median", or_null(s.all.half_width)},
+          {"first", to_json(s.first)},           {"best_tenth", to_json(s.best_tenth)},
           {"uniform", to_json(s.uniform)}};
 }
 
@@ -207,7 +204,10 @@ Json to_json(const Validation& v, const Score& s) {
   out["regimes"] = regimes;
   out["disturbed"] = s.disturbed;
   out["pace"] = or_null(s.pace);
-  out["seconds"] = {{"choose", s.spent.choose}, {"reference", s.spent.reference}, {"build", s.spent.build}, {"run", s.spent.run}};
+  out["seconds"] = {{"choose", s.spent.choose},
+                    {"reference", s.spent.reference},
+                    {"build", s.spent.build},
+                    {"run", s.spent.run}};
   out["operators"] = operators;
   return out;
 }

@@ -52,7 +52,7 @@ struct Score {
   Figure spearman_median, kendall_good_median, regret_geomean;
   int measured = 0, wrong = 0;
   double disturbed = 0;  // share of the samples
-  Figure pace;           // multiply-adds a second over what the profile says, median of the programs
+  Figure pace;  // multiply-adds a second over what the profile says, median of the programs
   Spent spent;
 };
 

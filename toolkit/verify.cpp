@@ -18,7 +18,9 @@ Wide outputs_of(const ir::Graph& graph, Wide all) {
 }
 
 // Of a value that does not exist (the root of a negative sum), nothing else is right.
-bool both_undefined(float found, double reference) { return std::isnan(found) && std::isnan(reference); }
+bool both_undefined(float found, double reference) {
+  return std::isnan(found) && std::isnan(reference);
+}
 
 double relative_error(const std::vector<float>& found, const std::vector<double>& reference) {
   double error = 0, largest = 0;

@@ -1,5 +1,6 @@
-// What a command of our programs is: a row of a program's table, which drives dispatch, help and hints. Here are the
-// commands that need no prediction, so that a program without one can have them too.
+// What a command of our programs is: a row of a program's table, which drives dispatch, help and
+// hints. Here are the commands that need no prediction, so that a program without one can have them
+// too.
 #pragma once
 
 #include <atomic>
@@ -25,8 +26,8 @@ struct Context {
 };
 
 struct Command {
-  std::string_view name;         // words: `run`, `profile show`; "": what the program does without one
-  std::string_view summary;      // one line
+  std::string_view name;     // words: `run`, `profile show`; "": what the program does without one
+  std::string_view summary;  // one line
   std::string_view arguments;    // after the name in the usage line
   std::string_view examples[2];  // after the program's name
   ExitCode (*run)(const Command& self, std::span<const std::string> arguments,

@@ -36,7 +36,8 @@ void install_handlers() {
   signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write
 }
 
-ExitCode guarded(const char* program, const std::vector<std::string>& words, RunWords run, const Context& context) {
+ExitCode guarded(const char* program, const std::vector<std::string>& words, RunWords run,
+                 const Context& context) {
   try {
     return run(words, context);
   } catch (const std::bad_alloc&) {
@@ -57,7 +58,8 @@ ExitCode guarded(const char* program, const std::vector<std::string>& words, Run
 ExitCode with_results_out(const char* program, ExitCode code) {
   const bool out = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
   if (out || code != ExitCode::ok) return code;
-  std::fprintf(stderr, "%s: standard output can not be written%s%s\n", program, errno != 0 ? ": " : "", errno != 0 ? std::strerror(errno) : "");
+  std::fprintf(stderr, "%s: standard output can not be written%s%s\n", program,
+               errno != 0 ? ": " : "", errno != 0 ? std::strerror(errno) : "");
   return ExitCode::bad_input;
 }
 
@@ -66,7 +68,9 @@ ExitCode with_results_out(const char* program, ExitCode code) {
 int enter(const char* program, int argc, char** argv, RunWords run) {
   install_handlers();
   const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
-  return static_cast<int>(with_results_out(program, guarded(program, words, run, Context{&cancel_requested, isatty(STDERR_FILENO) == 1})));
+  return static_cast<int>(with_results_out(
+      program,
+      guarded(program, words, run, Context{&cancel_requested, isatty(STDERR_FILENO) == 1})));
 }
 
 }  // namespace assay::console

@@ -2,10 +2,10 @@
 
 #include <filesystem>
 
-#include "support/files/files.h"
 #include "hwdesc/print.h"
 #include "probe/journal.h"
 #include "probe/report/report.h"
+#include "support/files/files.h"
 
 namespace assay::console {
 namespace {
@@ -24,7 +24,9 @@ Diags make_directory(const std::string& path) {
   if (directory_exists(path)) return check_writable(path + "/x");
   std::error_code absent;
   if (fs::exists(path, absent)) {
-    Diag d = error("is there already, and no directory", "a probe's results are a directory; the profile alone goes to a name that ends in .yaml");
+    Diag d = error(
+        "is there already, and no directory",
+        "a probe's results are a directory; the profile alone goes to a name that ends in .yaml");
     d.file = path;
     return {d};
   }
@@ -61,7 +63,8 @@ ProbePlaces places_of(const std::string& output) {
   if (!directory_exists(output) && !output.ends_with('/') && a_file) return {"", output, "", ""};
   std::string directory = output;
   while (directory.size() > 1 && directory.ends_with('/')) directory.pop_back();
-  return {directory, directory + "/profile.yaml", directory + "/" + kObservations, directory + "/report.html"};
+  return {directory, directory + "/profile.yaml", directory + "/" + kObservations,
+          directory + "/report.html"};
 }
 
 std::string observations_of(const std::string& directory) {
@@ -77,13 +80,16 @@ std::string results_of(const std::string& directory) {
 }
 
 Diags prepare_places(const ProbePlaces& places) {
-  return places.directory.empty() ? check_writable(places.profile) : make_directory(places.directory);
+  return places.directory.empty() ? check_writable(places.profile)
+                                  : make_directory(places.directory);
 }
 
-Diags keep(const probe::ProbeResult& result, const ProbePlaces& places, const std::string& observations) {
+Diags keep(const probe::ProbeResult& result, const ProbePlaces& places,
+           const std::string& observations) {
   Diags out = write_text(places.profile, hwdesc::print_profile(result.profile));
   const auto add = [&](Diags more) { out.insert(out.end(), more.begin(), more.end()); };
-  if (!places.report.empty()) add(write_text(places.report, probe::report_html(result.observations, result.profile)));
+  if (!places.report.empty())
+    add(write_text(places.report, probe::report_html(result.observations, result.profile)));
   add(keep_journal(observations, places.observations));
   return out;
 }

@@ -1,8 +1,8 @@
 #include "cli/console/options.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "support/edit_distance.h"
@@ -18,8 +18,12 @@ Option& Option::required() { return option_->required(), *this; }
 Option& Option::capture_default_str() { return option_->capture_default_str(), *this; }
 Option& Option::allow_extra_args(bool several) { return option_->allow_extra_args(several), *this; }
 Option& Option::excludes(const Option& other) { return option_->excludes(other.option_), *this; }
-Option& Option::range(int least, int most) { return option_->check(CLI::Range(least, most)), *this; }
-Option& Option::one_of(const std::vector<std::string>& words) { return option_->check(CLI::IsMember(words)), *this; }
+Option& Option::range(int least, int most) {
+  return option_->check(CLI::Range(least, most)), *this;
+}
+Option& Option::one_of(const std::vector<std::string>& words) {
+  return option_->check(CLI::IsMember(words)), *this;
+}
 
 Options::Options(const Command& command) : command_(command), app_(std::make_unique<CLI::App>()) {
   app_->set_help_flag();
@@ -28,11 +32,22 @@ Options::Options(const Command& command) : command_(command), app_(std::make_uni
 
 Options::~Options() = default;
 
-Option Options::add_option(const std::string& names, std::string& to, const std::string& text) { return Option(*app_->add_option(names, to, text)); }
-Option Options::add_option(const std::string& names, std::vector<std::string>& to, const std::string& text) { return Option(*app_->add_option(names, to, text)); }
-Option Options::add_option(const std::string& names, int& to, const std::string& text) { return Option(*app_->add_option(names, to, text)); }
-Option Options::add_option(const std::string& names, uint64_t& to, const std::string& text) { return Option(*app_->add_option(names, to, text)); }
-Option Options::add_flag(const std::string& names, bool& to, const std::string& text) { return Option(*app_->add_flag(names, to, text)); }
+Option Options::add_option(const std::string& names, std::string& to, const std::string& text) {
+  return Option(*app_->add_option(names, to, text));
+}
+Option Options::add_option(const std::string& names, std::vector<std::string>& to,
+                           const std::string& text) {
+  return Option(*app_->add_option(names, to, text));
+}
+Option Options::add_option(const std::string& names, int& to, const std::string& text) {
+  return Option(*app_->add_option(names, to, text));
+}
+Option Options::add_option(const std::string& names, uint64_t& to, const std::string& text) {
+  return Option(*app_->add_option(names, to, text));
+}
+Option Options::add_flag(const std::string& names, bool& to, const std::string& text) {
+  return Option(*app_->add_flag(names, to, text));
+}
 
 namespace {
 
@@ -68,7 +83,9 @@ void Options::add_format(std::vector<Format> forms) {
 }
 
 void Options::add_overrides(std::vector<std::string>& to) {
-  add_option("--set", to, "change the profile: `path=value`, `path*=2`; any number").type_name("CHANGE").allow_extra_args(false);
+  add_option("--set", to, "change the profile: `path=value`, `path*=2`; any number")
+      .type_name("CHANGE")
+      .allow_extra_args(false);
 }
 
 std::optional<ExitCode> Options::parse(std::span<const std::string> arguments) {
@@ -108,15 +125,16 @@ std::string first_column(const CLI::Option& o) {
 }  // namespace
 
 std::string Options::help() const {
-  std::string out = fmt::format("usage: {} {}\n\n{}\n\n", called(command_), command_.arguments,
-                                command_.summary);
+  std::string out =
+      fmt::format("usage: {} {}\n\n{}\n\n", called(command_), command_.arguments, command_.summary);
   for (const CLI::Option* o : app_->get_options()) {
     std::string text = o->get_description();
     if (!o->get_default_str().empty()) text += fmt::format(" (default {})", o->get_default_str());
     out += fmt::format("  {:<24} {}\n", first_column(*o), text);
   }
   out += "\nexamples:\n";
-  for (std::string_view example : command_.examples) out += fmt::format("  {} {}\n", command_.program, example);
+  for (std::string_view example : command_.examples)
+    out += fmt::format("  {} {}\n", command_.program, example);
   return out;
 }
 

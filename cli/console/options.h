@@ -42,11 +42,13 @@ class Options {  // invariant: `app_` holds the command's options and nothing is
   ~Options();
 
   Option add_option(const std::string& names, std::string& to, const std::string& text);
-  Option add_option(const std::string& names, std::vector<std::string>& to, const std::string& text);
+  Option add_option(const std::string& names, std::vector<std::string>& to,
+                    const std::string& text);
   Option add_option(const std::string& names, int& to, const std::string& text);
   Option add_option(const std::string& names, uint64_t& to, const std::string& text);
   Option add_flag(const std::string& names, bool& to, const std::string& text);
-  void add_format(std::vector<Format> forms = {Format::text, Format::json});  // --format; the first is the default
+  void add_format(std::vector<Format> forms = {
+                      Format::text, Format::json});  // --format; the first is the default
   void add_overrides(std::vector<std::string>& to);  // --set, any number
 
   // nullopt: go on. Help: printed, ok. Faults: printed with a hint, bad_input.

@@ -3,15 +3,15 @@
 
 #include <nlohmann/json.hpp>
 
-#include "support/quantity.h"
 #include "cli/console/measure.h"
 #include "cli/console/options.h"
 #include "cli/console/report.h"
 #include "cli/console/table.h"
-#include "support/files/files.h"
 #include "hwdesc/check.h"
 #include "hwdesc/show.h"
 #include "probe/experiments/asked.h"
+#include "support/files/files.h"
+#include "support/quantity.h"
 
 namespace assay::console {
 namespace {
@@ -23,21 +23,38 @@ struct Request {
 };
 
 void declare(Options& options, Request& r, const Command& self) {
-  Option device = options.add_option("--device", r.device, fmt::format("see `{} devices`", self.program)).type_name("ID").capture_default_str();
-  options.add_option("-o,--output", r.output, "a directory for profile, observations and report.html, or PROFILE.yaml")
+  Option device =
+      options.add_option("--device", r.device, fmt::format("see `{} devices`", self.program))
+          .type_name("ID")
+          .capture_default_str();
+  options
+      .add_option("-o,--output", r.output,
+                  "a directory for profile, observations and report.html, or PROFILE.yaml")
       .type_name("DIR");
-  Option budget = options.add_option("--budget", r.budget, "wall time: 40s, 3min, full").type_name("TIME").capture_default_str();
+  Option budget = options.add_option("--budget", r.budget, "wall time: 40s, 3min, full")
+                      .type_name("TIME")
+                      .capture_default_str();
   Option patience = options
                         .add_option("--patience", r.patience,
-                                    fmt::format("beyond three times its share, until an experiment counts as hung (default {:.0f}s)", probe::kPatience))
+                                    fmt::format("beyond three times its share, until an experiment "
+                                                "counts as hung (default {:.0f}s)",
+                                                probe::kPatience))
                         .type_name("TIME");
-  options.add_option("--observations", r.probe.observations, "keeps every raw sample (default: in the output directory)")
+  options
+      .add_option("--observations", r.probe.observations,
+                  "keeps every raw sample (default: in the output directory)")
       .type_name("DIR");
-  Option resume = options.add_flag("--resume", r.probe.resume, "go on with the experiments that an earlier probe lacks");
-  Option only = options.add_option("--only", r.probe.only, "run only this experiment, or all of compute, memory or control; any number")
-                    .type_name("NAME")
-                    .allow_extra_args(false);
-  Option from = options.add_option("--from", r.from, "infer from an earlier probe; no device is touched").type_name("DIR");
+  Option resume = options.add_flag("--resume", r.probe.resume,
+                                   "go on with the experiments that an earlier probe lacks");
+  Option only =
+      options
+          .add_option("--only", r.probe.only,
+                      "run only this experiment, or all of compute, memory or control; any number")
+          .type_name("NAME")
+          .allow_extra_args(false);
+  Option from =
+      options.add_option("--from", r.from, "infer from an earlier probe; no device is touched")
+          .type_name("DIR");
   for (const Option* live : {&device, &budget, &patience, &resume, &only}) from.excludes(*live);
   options.add_format();
 }
@@ -51,7 +68,8 @@ Result<double> read_seconds(const char* option, const std::string& text, bool ma
       unit == std::string::npos ? "s" : text.substr(text.find_first_not_of(' ', unit));
   const double factor = name == "s" ? 1 : name == "ms" ? 1e-3 : name == "min" ? 60 : 0;
   if (!number || factor == 0 || *number <= 0)
-    return error(fmt::format("{} '{}' is not a time", option, text), may_be_full ? "such as 40s, 3min or full" : "such as 40s or 3min");
+    return error(fmt::format("{} '{}' is not a time", option, text),
+                 may_be_full ? "such as 40s, 3min or full" : "such as 40s or 3min");
   return *number * factor;
 }
 
@@ -66,7 +84,9 @@ Diags check_request(Request& r) {
   }
   if (const auto asked = probe::experiments_asked(r.probe.only); !asked) return asked.diags();
   if (r.output.empty() && !r.from.empty()) r.output = results_of(r.from);
-  if (r.output.empty()) return {error("-o is missing: where to write the profile", "such as -o my-device or -o profile.yaml")};
+  if (r.output.empty())
+    return {error("-o is missing: where to write the profile",
+                  "such as -o my-device or -o profile.yaml")};
   r.places = places_of(r.output);
   if (r.probe.observations.empty()) r.probe.observations = r.places.observations;
   if (r.probe.resume && r.probe.observations.empty())
@@ -97,14 +117,19 @@ void print_text(const probe::ProbeResult& result, const ProbePlaces& places, dou
   if (others > 0) fmt::print("and {} more: `assay profile show {}`\n", others, places.profile);
   if (result.seconds > 0)
     fmt::print("experiments {}{}, building kernels {}\n", duration(result.seconds),
-               result.seconds > kOverrun * budget ? fmt::format(" where {} were asked for: each takes one round at least", duration(budget)) : "", duration(result.build_seconds));
+               result.seconds > kOverrun * budget
+                   ? fmt::format(" where {} were asked for: each takes one round at least",
+                                 duration(budget))
+                   : "",
+               duration(result.build_seconds));
   fmt::print("-> {}\n", places.profile);
   if (!places.report.empty()) fmt::print("-> {}\n", places.report);
 }
 
 // What is wrong with a file is not the device's fault.
 ExitCode not_measured(const Diags& why, bool live, const Context& context) {
-  if (context.cancelled() && !why.empty() && !why.front().hint.empty()) fmt::print(stderr, "{}\n", why.front().hint);
+  if (context.cancelled() && !why.empty() && !why.front().hint.empty())
+    fmt::print(stderr, "{}\n", why.front().hint);
   const bool a_file = !why.empty() && !why.front().file.empty();
   return failed(why, context, live && !a_file ? ExitCode::device_unavailable : ExitCode::bad_input);
 }
@@ -128,7 +153,8 @@ ExitCode run_probe(const Command& self, std::span<const std::string> arguments,
   progress.clear();
   if (!result) return not_measured(result.diags(), live, context);
   print_diags(result->warnings);
-  const std::string observations = live ? request.probe.observations : observations_of(request.from);
+  const std::string observations =
+      live ? request.probe.observations : observations_of(request.from);
   const Diags unwritten = keep(*result, request.places, observations);
   if (!unwritten.empty()) return failed(unwritten, context);
   if (options.format() == Format::json)

@@ -3,9 +3,9 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "support/diag.h"
 #include "cli/console/command.h"
 #include "runtime/device.h"
+#include "support/diag.h"
 
 namespace assay::console {
 

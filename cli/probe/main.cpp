@@ -1,13 +1,14 @@
-// The program `assay-probe`: `assay probe` and `assay devices`, for machines on which nothing else is installed.
+// The program `assay-probe`: `assay probe` and `assay devices`, for machines on which nothing else
+// is installed.
 #include <fmt/format.h>
 
 #include <string>
 #include <vector>
 
-#include "support/edit_distance.h"
-#include "support/version.h"
 #include "cli/console/command.h"
 #include "cli/console/entry.h"
+#include "support/edit_distance.h"
+#include "support/version.h"
 
 namespace assay::probe_app {
 namespace {
@@ -16,12 +17,13 @@ using console::Command;
 using console::Context;
 using console::ExitCode;
 
-constexpr Command kProbe = {"",
-                            "measure a device into a profile; `assay-probe devices` lists those there are here",
-                            "--device ID -o DIR|PROFILE.yaml [options]",
-                            {"--device opencl:0 -o my-board", "--from my-board"},
-                            console::run_probe,
-                            "assay-probe"};
+constexpr Command kProbe = {
+    "",
+    "measure a device into a profile; `assay-probe devices` lists those there are here",
+    "--device ID -o DIR|PROFILE.yaml [options]",
+    {"--device opencl:0 -o my-board", "--from my-board"},
+    console::run_probe,
+    "assay-probe"};
 
 constexpr Command kDevices = {"devices",
                               "what can be measured here, and why not the rest",
@@ -31,9 +33,11 @@ constexpr Command kDevices = {"devices",
                               "assay-probe"};
 
 ExitCode unknown(const std::string& word) {
-  const std::string near = nearest(word, std::vector<std::string>{"devices", "--version", "--help"});
+  const std::string near =
+      nearest(word, std::vector<std::string>{"devices", "--version", "--help"});
   fmt::print(stderr, "assay-probe: there is no command '{}'\nhint: {}\n", word,
-             near.empty() ? "`assay-probe --help` explains the program" : fmt::format("did you mean '{}'?", near));
+             near.empty() ? "`assay-probe --help` explains the program"
+                          : fmt::format("did you mean '{}'?", near));
   return ExitCode::bad_input;
 }
 
@@ -51,4 +55,6 @@ ExitCode run_words(std::span<const std::string> words, const Context& context) {
 }  // namespace
 }  // namespace assay::probe_app
 
-int main(int argc, char** argv) { return assay::console::enter("assay-probe", argc, argv, assay::probe_app::run_words); }
+int main(int argc, char** argv) {
+  return assay::console::enter("assay-probe", argc, argv, assay::probe_app::run_words);
+}

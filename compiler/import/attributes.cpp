@@ -13,13 +13,16 @@ const AttributeProto* Context::find_attribute(std::string_view name) const {
   return nullptr;
 }
 
-const AttributeProto* Context::attribute(std::string_view name, AttributeProto::AttributeType type) const {
+const AttributeProto* Context::attribute(std::string_view name,
+                                         AttributeProto::AttributeType type) const {
   const AttributeProto* a = find_attribute(name);
   if (!a) return nullptr;
-  if (!a->ref_attr_name().empty()) refuse(fmt::format("attribute {} refers to a function's parameter", name));
+  if (!a->ref_attr_name().empty())
+    refuse(fmt::format("attribute {} refers to a function's parameter", name));
   // Models before IR version 2 leave the type out.
   if (a->type() != type && a->type() != AttributeProto::UNDEFINED)
-    refuse(fmt::format("attribute {} has type {}, expected {}", name, AttributeProto::AttributeType_Name(a->type()),
+    refuse(fmt::format("attribute {} has type {}, expected {}", name,
+                       AttributeProto::AttributeType_Name(a->type()),
                        AttributeProto::AttributeType_Name(type)));
   return a;
 }

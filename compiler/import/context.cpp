@@ -11,7 +11,9 @@ namespace assay::import {
 
 using ir::DType;
 
-void refuse(std::string message, std::string hint) { throw Refusal{std::move(message), std::move(hint)}; }
+void refuse(std::string message, std::string hint) {
+  throw Refusal{std::move(message), std::move(hint)};
+}
 
 void Context::enter(const onnx::NodeProto& node) {
   node_ = &node;
@@ -31,27 +33,33 @@ int Context::input(int i) const {
 }
 
 bool Context::folds() const {
-  return std::all_of(node_->input().begin(), node_->input().end(),
-                     [&](const std::string& name) { return name.empty() || is_constant(*value(name)); });
+  return std::all_of(node_->input().begin(), node_->input().end(), [&](const std::string& name) {
+    return name.empty() || is_constant(*value(name));
+  });
 }
 
 const std::vector<std::byte>& Context::bytes(int id) const {
   if (!is_constant(id))
-    refuse(fmt::format("{} must be constant", tensor(id).name), "its value is needed to know shapes or indices");
+    refuse(fmt::format("{} must be constant", tensor(id).name),
+           "its value is needed to know shapes or indices");
   return graph.constants[static_cast<size_t>(tensor(id).constant)].bytes;
 }
 
 Shape Context::integers(int id) const {
   const std::vector<std::byte>& data = bytes(id);
   const DType t = tensor(id).dtype;
-  if (!ir::is_integer(t)) refuse(fmt::format("{} must hold integers, it holds {}", tensor(id).name, ir::name_of(t)));
+  if (!ir::is_integer(t))
+    refuse(fmt::format("{} must hold integers, it holds {}", tensor(id).name, ir::name_of(t)));
   const size_t size = static_cast<size_t>(ir::bytes_of(t));
   Shape values(data.size() / size);
-  for (size_t i = 0; i < values.size(); ++i) values[i] = ir::load_integer(t, data.data() + i * size);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = ir::load_integer(t, data.data() + i * size);
   return values;
 }
 
-std::vector<double> Context::numbers(int id) const { return ir::doubles_of(tensor(id).dtype, bytes(id)); }
+std::vector<double> Context::numbers(int id) const {
+  return ir::doubles_of(tensor(id).dtype, bytes(id));
+}
 
 std::optional<double> Context::single(int id) const {
   if (!is_constant(id) || ir::elements(tensor(id)) != 1) return std::nullopt;
@@ -61,21 +69,25 @@ std::optional<double> Context::single(int id) const {
 void Context::check_shape(const Shape& shape) const {
   for (int64_t extent : shape)
     if (extent < 1) refuse(fmt::format("the shape [{}] has no elements", fmt::join(shape, ", ")));
-  if (!ir::shape_fits(shape)) refuse(fmt::format("the shape [{}] is too large", fmt::join(shape, ", ")));
+  if (!ir::shape_fits(shape))
+    refuse(fmt::format("the shape [{}] is too large", fmt::join(shape, ", ")));
 }
 
 void Context::check_constant_size(DType dtype, const Shape& shape) const {
   check_shape(shape);
   double size = ir::bytes_of(dtype);
   for (int64_t extent : shape) size *= static_cast<double>(extent);
-  if (size + static_cast<double>(constant_bytes_) > static_cast<double>(options_.max_constant_bytes))
-    refuse(fmt::format("its constants of shape [{}] exceed the limit of {} bytes in all", fmt::join(shape, ", "),
-                       options_.max_constant_bytes));
+  if (size + static_cast<double>(constant_bytes_) >
+      static_cast<double>(options_.max_constant_bytes))
+    refuse(fmt::format("its constants of shape [{}] exceed the limit of {} bytes in all",
+                       fmt::join(shape, ", "), options_.max_constant_bytes));
 }
 
-int Context::add_constant(DType dtype, Shape shape, std::vector<std::byte> data, std::string suffix) {
+int Context::add_constant(DType dtype, Shape shape, std::vector<std::byte> data,
+                          std::string suffix) {
   check_constant_size(dtype, shape);
-  graph.tensors.push_back({unique(base_ + (suffix.empty() ? "" : "." + suffix)), dtype, std::move(shape), -1});
+  graph.tensors.push_back(
+      {unique(base_ + (suffix.empty() ? "" : "." + suffix)), dtype, std::move(shape), -1});
   const int id = static_cast<int>(graph.tensors.size()) - 1;
   make_constant(id, std::move(data));
   return id;
@@ -95,14 +107,17 @@ void Context::make_constant(int id, std::vector<std::byte> data) {
   graph.constants.push_back({std::move(data)});
 }
 
-int Context::add_numbers(DType dtype, Shape shape, const std::vector<double>& values, std::string suffix) {
-  return add_constant(dtype, std::move(shape), ir::bytes_of_doubles(dtype, values), std::move(suffix));
+int Context::add_numbers(DType dtype, Shape shape, const std::vector<double>& values,
+                         std::string suffix) {
+  return add_constant(dtype, std::move(shape), ir::bytes_of_doubles(dtype, values),
+                      std::move(suffix));
 }
 
 int Context::add_integers(DType dtype, Shape shape, const std::vector<int64_t>& values) {
   const size_t size = static_cast<size_t>(ir::bytes_of(dtype));
   std::vector<std::byte> data(values.size() * size);
-  for (size_t i = 0; i < values.size(); ++i) ir::store_integer(dtype, data.data() + i * size, values[i]);
+  for (size_t i = 0; i < values.size(); ++i)
+    ir::store_integer(dtype, data.data() + i * size, values[i]);
   return add_constant(dtype, std::move(shape), std::move(data));
 }
 
@@ -121,9 +136,12 @@ int Context::emit(Expression e) {
   n.reads = std::move(e.reads);
   n.body = std::move(e.body);
   n.combine = e.combine;
-  const DType dtype = e.dtype ? *e.dtype : n.reads.empty() ? DType::f32 : tensor(n.reads[0].tensor).dtype;
+  const DType dtype = e.dtype           ? *e.dtype
+                      : n.reads.empty() ? DType::f32
+                                        : tensor(n.reads[0].tensor).dtype;
   n.output = static_cast<int>(graph.tensors.size());
-  graph.tensors.push_back({unique(base_ + "." + (e.suffix.empty() ? "out" : e.suffix)), dtype, std::move(shape), -1});
+  graph.tensors.push_back(
+      {unique(base_ + "." + (e.suffix.empty() ? "out" : e.suffix)), dtype, std::move(shape), -1});
   graph.nodes.push_back(std::move(n));
   return graph.nodes.back().output;
 }
@@ -141,7 +159,9 @@ std::optional<int> Context::value(const std::string& name) const {
   return found == values_.end() ? std::nullopt : std::optional(found->second);
 }
 
-void Context::rename(int id, const std::string& name) { graph.tensors[static_cast<size_t>(id)].name = unique(name); }
+void Context::rename(int id, const std::string& name) {
+  graph.tensors[static_cast<size_t>(id)].name = unique(name);
+}
 
 // Node names are kept apart from tensor names by a mark that is not part of the result.
 std::string Context::unique(const std::string& name) {
@@ -149,7 +169,9 @@ std::string Context::unique(const std::string& name) {
   const std::string mark = of_node ? "()" : "", stem = name.substr(0, name.size() - mark.size());
   int& next = names_.try_emplace(name, 1).first->second;
   std::string candidate = stem;
-  while (next > 1 && !names_.try_emplace((candidate = fmt::format("{}.{}", stem, next)) + mark, 1).second) ++next;
+  while (next > 1 &&
+         !names_.try_emplace((candidate = fmt::format("{}.{}", stem, next)) + mark, 1).second)
+    ++next;
   ++next;
   return candidate;
 }

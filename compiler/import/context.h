@@ -29,13 +29,13 @@ struct Refusal {
 // What one emitted node is made of; the output shape is the extents of `spatial`.
 struct Expression {
   std::string op;
-  std::string suffix;                // of names, when an ONNX node becomes several
+  std::string suffix;  // of names, when an ONNX node becomes several
   std::vector<ir::Axis> spatial;
   std::vector<ir::Axis> reduce;
   std::vector<ir::Read> reads;
   ir::Scalar body;
   ir::Combiner combine = ir::Combiner::none;
-  std::optional<ir::DType> dtype;    // of the output; none: of the first read
+  std::optional<ir::DType> dtype;  // of the output; none: of the first read
 };
 
 class Context {  // invariant: values_ maps each ONNX name to a tensor of `graph`
@@ -47,12 +47,15 @@ class Context {  // invariant: values_ maps each ONNX name to a tensor of `graph
 
   // Operands of the current node.
   void enter(const onnx::NodeProto& node);
-  void enter(std::string name) { base_ = std::move(name); }  // outside nodes: the name of what is added
+  void enter(std::string name) {
+    base_ = std::move(name);
+  }  // outside nodes: the name of what is added
   const onnx::NodeProto& node() const { return *node_; }
   int input_count() const { return node_->input_size(); }
   bool has_input(int i) const;
   int input(int i) const;  // tensor; refuses when it is missing
-  bool folds() const;      // every operand is constant: what is emitted is computed now, integers exactly
+  bool folds()
+      const;  // every operand is constant: what is emitted is computed now, integers exactly
 
   // Attributes of the current node; the wrong type is refused.
   bool has_attribute(std::string_view name) const { return find_attribute(name) != nullptr; }
@@ -67,19 +70,23 @@ class Context {  // invariant: values_ maps each ONNX name to a tensor of `graph
   const ir::Tensor& tensor(int id) const { return graph.tensors[static_cast<size_t>(id)]; }
   const Shape& shape(int id) const { return tensor(id).shape; }
   bool is_constant(int id) const { return tensor(id).constant >= 0; }
-  Shape integers(int id) const;                 // of an integer constant; refuses others
-  std::vector<double> numbers(int id) const;    // of a constant; refuses others
+  Shape integers(int id) const;               // of an integer constant; refuses others
+  std::vector<double> numbers(int id) const;  // of a constant; refuses others
   const std::vector<std::byte>& bytes(int id) const;
-  std::optional<double> single(int id) const;   // the value of a constant with one element
+  std::optional<double> single(int id) const;  // the value of a constant with one element
 
   // Adding to the graph.
-  void make_constant(int tensor, std::vector<std::byte> bytes);  // a computed tensor becomes a constant
-  int add_constant(ir::DType dtype, Shape shape, std::vector<std::byte> bytes, std::string suffix = "const");
-  int add_numbers(ir::DType dtype, Shape shape, const std::vector<double>& values, std::string suffix = "const");
+  void make_constant(int tensor,
+                     std::vector<std::byte> bytes);  // a computed tensor becomes a constant
+  int add_constant(ir::DType dtype, Shape shape, std::vector<std::byte> bytes,
+                   std::string suffix = "const");
+  int add_numbers(ir::DType dtype, Shape shape, const std::vector<double>& values,
+                  std::string suffix = "const");
   int add_integers(ir::DType dtype, Shape shape, const std::vector<int64_t>& values);
-  int add_empty(ir::DType dtype);  // a list without elements: an operand that names no shape, no axes
+  int add_empty(
+      ir::DType dtype);  // a list without elements: an operand that names no shape, no axes
   int emit(Expression e);
-  void bind(int output, int tensor);            // names the tensor when it is new
+  void bind(int output, int tensor);  // names the tensor when it is new
 
   // Refuses shapes beyond the graph's limits, and constants beyond the options' limit.
   void check_shape(const Shape& shape) const;
@@ -94,7 +101,8 @@ class Context {  // invariant: values_ maps each ONNX name to a tensor of `graph
 
  private:
   const onnx::AttributeProto* find_attribute(std::string_view name) const;
-  const onnx::AttributeProto* attribute(std::string_view name, onnx::AttributeProto::AttributeType type) const;
+  const onnx::AttributeProto* attribute(std::string_view name,
+                                        onnx::AttributeProto::AttributeType type) const;
   const OnnxOptions& options_;
   const onnx::NodeProto* node_ = nullptr;
   std::map<std::string, int> values_;

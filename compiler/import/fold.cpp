@@ -12,9 +12,9 @@ namespace assay::import {
 namespace {
 
 bool all_integers(const Context& c, const ir::Node& n) {
-  return ir::is_integer(c.tensor(n.output).dtype) && std::all_of(n.reads.begin(), n.reads.end(), [&](const ir::Read& r) {
-           return ir::is_integer(c.tensor(r.tensor).dtype);
-         });
+  return ir::is_integer(c.tensor(n.output).dtype) &&
+         std::all_of(n.reads.begin(), n.reads.end(),
+                     [&](const ir::Read& r) { return ir::is_integer(c.tensor(r.tensor).dtype); });
 }
 
 // The node alone as a graph whose operands are constants.
@@ -42,7 +42,8 @@ std::vector<std::byte> value_of(const Context& c, const ir::Node& n) {
   if (all_integers(c, n)) return fold_integers(g);
   const auto values = ir::evaluate(g, {});
   if (!values.ok()) refuse(values.diags()[0].message);
-  return ir::bytes_of_doubles(c.tensor(n.output).dtype, values.value()[static_cast<size_t>(g.outputs[0])]);
+  return ir::bytes_of_doubles(c.tensor(n.output).dtype,
+                              values.value()[static_cast<size_t>(g.outputs[0])]);
 }
 
 }  // namespace
@@ -51,7 +52,8 @@ void fold_nodes(Context& c, size_t first) {
   for (size_t i = first; i < c.graph.nodes.size(); ++i) {
     const ir::Node& n = c.graph.nodes[i];
     if (ir::points_of(n) > c.options().max_fold_points)
-      refuse(fmt::format("folding this constant takes {} points, at most {}", ir::points_of(n), c.options().max_fold_points));
+      refuse(fmt::format("folding this constant takes {} points, at most {}", ir::points_of(n),
+                         c.options().max_fold_points));
     c.check_constant_size(c.tensor(n.output).dtype, c.shape(n.output));
     c.make_constant(n.output, value_of(c, n));
   }

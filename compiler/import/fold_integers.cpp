@@ -20,7 +20,8 @@ int64_t divide(int64_t a, int64_t b) {
 }
 
 int64_t power(int64_t base, int64_t exponent) {
-  if (exponent < 0) return divide(1, exponent == -1 ? base : std::abs(base) == 1 ? base * base : base == 0 ? 0 : 2);
+  if (exponent < 0)
+    return divide(1, exponent == -1 ? base : std::abs(base) == 1 ? base * base : base == 0 ? 0 : 2);
   uint64_t result = 1, factor = bits(base);
   for (; exponent > 0; exponent >>= 1, factor *= factor)
     if (exponent & 1) result *= factor;
@@ -36,12 +37,14 @@ class Folder {  // invariant: at_ is the point at hand, one value per axis of th
   std::vector<std::byte> run() {
     const ir::Tensor& out = g_.tensors[static_cast<size_t>(n_.output)];
     std::vector<int64_t> values(static_cast<size_t>(ir::elements(out)), start());
-    const size_t inner = static_cast<size_t>(ir::points_of(n_)) / values.size();  // reduce axes are last
+    const size_t inner =
+        static_cast<size_t>(ir::points_of(n_)) / values.size();  // reduce axes are last
     for (int64_t& v : values)
       for (size_t i = 0; i < inner; ++i, advance()) v = combine(v, eval(n_.body));
     const size_t size = static_cast<size_t>(ir::bytes_of(out.dtype));
     std::vector<std::byte> bytes(values.size() * size);
-    for (size_t i = 0; i < values.size(); ++i) ir::store_integer(out.dtype, bytes.data() + i * size, values[i]);
+    for (size_t i = 0; i < values.size(); ++i)
+      ir::store_integer(out.dtype, bytes.data() + i * size, values[i]);
     return bytes;
   }
 
@@ -51,7 +54,8 @@ class Folder {  // invariant: at_ is the point at hand, one value per axis of th
     const std::vector<std::byte>& bytes = g_.constants[static_cast<size_t>(t.constant)].bytes;
     const size_t size = static_cast<size_t>(ir::bytes_of(t.dtype));
     std::vector<int64_t> values(bytes.size() / size);
-    for (size_t i = 0; i < values.size(); ++i) values[i] = ir::load_integer(t.dtype, bytes.data() + i * size);
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = ir::load_integer(t.dtype, bytes.data() + i * size);
     return values;
   }
 
@@ -70,11 +74,16 @@ class Folder {  // invariant: at_ is the point at hand, one value per axis of th
 
   int64_t combine(int64_t a, int64_t b) const {
     switch (n_.combine) {
-      case ir::Combiner::none: return b;
-      case ir::Combiner::sum: return wrap(bits(a) + bits(b));
-      case ir::Combiner::product: return wrap(bits(a) * bits(b));
-      case ir::Combiner::max: return std::max(a, b);
-      case ir::Combiner::min: return std::min(a, b);
+      case ir::Combiner::none:
+        return b;
+      case ir::Combiner::sum:
+        return wrap(bits(a) + bits(b));
+      case ir::Combiner::product:
+        return wrap(bits(a) * bits(b));
+      case ir::Combiner::max:
+        return std::max(a, b);
+      case ir::Combiner::min:
+        return std::min(a, b);
     }
     return b;
   }
@@ -94,23 +103,41 @@ class Folder {  // invariant: at_ is the point at hand, one value per axis of th
   int64_t eval(const Scalar& s) const {
     const auto arg = [&](size_t i) { return eval(s.args[i]); };
     switch (s.op) {
-      case ScalarOp::read: return read(s.operand);
-      case ScalarOp::constant: return static_cast<int64_t>(std::clamp(s.value, -9e18, 9e18));
-      case ScalarOp::axis: return at_[static_cast<size_t>(s.operand)];
-      case ScalarOp::add: return wrap(bits(arg(0)) + bits(arg(1)));
-      case ScalarOp::sub: return wrap(bits(arg(0)) - bits(arg(1)));
-      case ScalarOp::mul: return wrap(bits(arg(0)) * bits(arg(1)));
-      case ScalarOp::div: return divide(arg(0), arg(1));
-      case ScalarOp::max: return std::max(arg(0), arg(1));
-      case ScalarOp::min: return std::min(arg(0), arg(1));
-      case ScalarOp::pow: return power(arg(0), arg(1));
-      case ScalarOp::neg: return wrap(-bits(arg(0)));
-      case ScalarOp::abs: return arg(0) < 0 ? wrap(-bits(arg(0))) : arg(0);
-      case ScalarOp::floor: case ScalarOp::ceil: return arg(0);
-      case ScalarOp::less: return arg(0) < arg(1);
-      case ScalarOp::equal: return arg(0) == arg(1);
-      case ScalarOp::select: return arg(0) != 0 ? arg(1) : arg(2);
-      default: refuse("this operation is not defined on integers");
+      case ScalarOp::read:
+        return read(s.operand);
+      case ScalarOp::constant:
+        return static_cast<int64_t>(std::clamp(s.value, -9e18, 9e18));
+      case ScalarOp::axis:
+        return at_[static_cast<size_t>(s.operand)];
+      case ScalarOp::add:
+        return wrap(bits(arg(0)) + bits(arg(1)));
+      case ScalarOp::sub:
+        return wrap(bits(arg(0)) - bits(arg(1)));
+      case ScalarOp::mul:
+        return wrap(bits(arg(0)) * bits(arg(1)));
+      case ScalarOp::div:
+        return divide(arg(0), arg(1));
+      case ScalarOp::max:
+        return std::max(arg(0), arg(1));
+      case ScalarOp::min:
+        return std::min(arg(0), arg(1));
+      case ScalarOp::pow:
+        return power(arg(0), arg(1));
+      case ScalarOp::neg:
+        return wrap(-bits(arg(0)));
+      case ScalarOp::abs:
+        return arg(0) < 0 ? wrap(-bits(arg(0))) : arg(0);
+      case ScalarOp::floor:
+      case ScalarOp::ceil:
+        return arg(0);
+      case ScalarOp::less:
+        return arg(0) < arg(1);
+      case ScalarOp::equal:
+        return arg(0) == arg(1);
+      case ScalarOp::select:
+        return arg(0) != 0 ? arg(1) : arg(2);
+      default:
+        refuse("this operation is not defined on integers");
     }
   }
 

@@ -8,12 +8,12 @@
 #include <climits>
 #include <set>
 
-#include "support/edit_distance.h"
 #include "compiler/import/fold.h"
 #include "compiler/import/indexing.h"
 #include "compiler/import/narrow.h"
 #include "compiler/import/operators.h"
 #include "compiler/import/prune.h"
+#include "support/edit_distance.h"
 
 namespace assay::import {
 namespace {
@@ -28,8 +28,10 @@ class Importer {  // invariant: a name is in failed_ when the node that defines 
   Result<ir::Graph> run() {
     read_opset();
     c_.graph.name = graph_.name();
-    for (const onnx::TensorProto& t : graph_.initializer()) attempt([&] { add_initialiser(t); }, t.name());
-    if (graph_.sparse_initializer_size() > 0) report("the graph has sparse initialisers", "save them as dense tensors");
+    for (const onnx::TensorProto& t : graph_.initializer())
+      attempt([&] { add_initialiser(t); }, t.name());
+    if (graph_.sparse_initializer_size() > 0)
+      report("the graph has sparse initialisers", "save them as dense tensors");
     for (const onnx::ValueInfoProto& v : graph_.input())
       if (!initialisers_.contains(v.name())) attempt([&] { add_input(v); }, v.name());
     check_dims();
@@ -37,7 +39,8 @@ class Importer {  // invariant: a name is in failed_ when the node that defines 
       for (const std::string& output : n.output()) outputs_.insert(output);
     for (const onnx::NodeProto& n : graph_.node()) add_node(n);
     if (graph_.output_size() == 0) report("the graph has no output");
-    for (const onnx::ValueInfoProto& v : graph_.output()) attempt([&] { add_output(v.name()); }, v.name());
+    for (const onnx::ValueInfoProto& v : graph_.output())
+      attempt([&] { add_output(v.name()); }, v.name());
     if (has_error(diags_)) return std::move(diags_);
     prune(c_.graph);
     for (Diag& d : narrow(c_.graph)) report(d.message, d.hint);
@@ -83,8 +86,10 @@ class Importer {  // invariant: a name is in failed_ when the node that defines 
     const auto bound = options_.dims.find(d.dim_param());
     if (d.has_dim_param() && bound != options_.dims.end()) return bound->second;
     refuse(fmt::format("it has the dimension \"{}\" without a fixed extent", d.dim_param()),
-           d.dim_param().empty() ? "export the model with static shapes"
-                                 : fmt::format("export the model with static shapes, or give {} a value", d.dim_param()));
+           d.dim_param().empty()
+               ? "export the model with static shapes"
+               : fmt::format("export the model with static shapes, or give {} a value",
+                             d.dim_param()));
   }
 
   // Values for dimensions that no input has are a mistake in spelling.
@@ -97,17 +102,23 @@ class Importer {  // invariant: a name is in failed_ when the node that defines 
     for (const auto& [name, extent] : options_.dims) {
       if (symbolic.contains(name)) continue;
       const std::string near = nearest(name, known);
-      report(fmt::format("no input has a dimension \"{}\"", name), !near.empty() ? fmt::format("did you mean {}?", near) : known.empty() ? "all extents are fixed" : fmt::format("there are: {}", fmt::join(known, ", ")));
+      report(fmt::format("no input has a dimension \"{}\"", name),
+             !near.empty()   ? fmt::format("did you mean {}?", near)
+             : known.empty() ? "all extents are fixed"
+                             : fmt::format("there are: {}", fmt::join(known, ", ")));
     }
   }
 
   void add_input(const onnx::ValueInfoProto& v) {
-    if (c_.value(v.name()) || v.name().empty()) refuse("an input without a name, or of a name that is taken");
-    if (!v.type().has_tensor_type() || !v.type().tensor_type().has_shape()) refuse("the input is not a tensor with a shape");
+    if (c_.value(v.name()) || v.name().empty())
+      refuse("an input without a name, or of a name that is taken");
+    if (!v.type().has_tensor_type() || !v.type().tensor_type().has_shape())
+      refuse("the input is not a tensor with a shape");
     const onnx::TypeProto::Tensor& type = v.type().tensor_type();
     ir::Tensor t{c_.unique(v.name()), dtype_of(type.elem_type()), {}, -1};
     if (t.dtype == ir::DType::f64)
-      refuse("an input of f64 would lose its precision and range", "elements are f32 when a program runs; export the model in f32");
+      refuse("an input of f64 would lose its precision and range",
+             "elements are f32 when a program runs; export the model in f32");
     for (const auto& d : type.shape().dim()) t.shape.push_back(extent_of(d));
     c_.check_shape(t.shape);
     c_.define(v.name(), static_cast<int>(c_.graph.tensors.size()));
@@ -116,8 +127,8 @@ class Importer {  // invariant: a name is in failed_ when the node that defines 
   }
 
   static std::string describe(const onnx::NodeProto& n) {
-    return fmt::format("node {} ({}, output {})", n.name().empty() ? "without a name" : n.name(), n.op_type(),
-                       n.output_size() > 0 ? n.output(0) : "none");
+    return fmt::format("node {} ({}, output {})", n.name().empty() ? "without a name" : n.name(),
+                       n.op_type(), n.output_size() > 0 ? n.output(0) : "none");
   }
 
   void fail(const onnx::NodeProto& n) { failed_.insert(n.output().begin(), n.output().end()); }
@@ -135,8 +146,10 @@ class Importer {  // invariant: a name is in failed_ when the node that defines 
 
   void report_undefined(const onnx::NodeProto& n, const std::string& name) {
     if (outputs_.contains(name))
-      report(fmt::format("{}: its input {} is computed by a later node, or not at all", describe(n), name),
-             "the nodes form a cycle or are not in topological order, or this output is not supported");
+      report(fmt::format("{}: its input {} is computed by a later node, or not at all", describe(n),
+                         name),
+             "the nodes form a cycle or are not in topological order, or this output is not "
+             "supported");
     else
       report(fmt::format("{}: its input {} is not defined", describe(n), name),
              "an initialiser is missing, or the file is damaged");
@@ -144,7 +157,8 @@ class Importer {  // invariant: a name is in failed_ when the node that defines 
 
   const Operator* operator_of(const onnx::NodeProto& n) {
     if (!n.domain().empty() && n.domain() != "ai.onnx") {
-      report(fmt::format("{}: operators of the domain {} are not supported", describe(n), n.domain()));
+      report(
+          fmt::format("{}: operators of the domain {} are not supported", describe(n), n.domain()));
       return nullptr;
     }
     if (const Operator* found = find_operator(n.op_type())) return found;
@@ -224,14 +238,18 @@ Diag file_error(std::string_view file, std::string message, std::string hint) {
 
 }  // namespace
 
-Result<ir::Graph> import_onnx(std::span<const std::byte> bytes, std::string_view file, const OnnxOptions& options) {
+Result<ir::Graph> import_onnx(std::span<const std::byte> bytes, std::string_view file,
+                              const OnnxOptions& options) {
   if (bytes.size() > size_t{INT_MAX})
-    return file_error(file, fmt::format("the file has {} bytes, protobuf reads at most {}", bytes.size(), INT_MAX), "");
+    return file_error(
+        file,
+        fmt::format("the file has {} bytes, protobuf reads at most {}", bytes.size(), INT_MAX), "");
   onnx::ModelProto model;
   if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
     return file_error(file, "this is not an ONNX model, or it is truncated",
                       "the bytes could not be read as the protobuf message onnx.ModelProto");
-  if (!model.has_graph()) return file_error(file, "the model has no graph", "the file may be truncated");
+  if (!model.has_graph())
+    return file_error(file, "the model has no graph", "the file may be truncated");
   return Importer(model, file, options).run();
 }
 

@@ -15,15 +15,15 @@
 #include <string_view>
 #include <vector>
 
-#include "support/result.h"
 #include "ir/graph.h"
+#include "support/result.h"
 
 namespace assay::import {
 
 struct OnnxOptions {
-  std::map<std::string, int64_t> dims;                 // values for symbolic dimensions, such as {"N", 1}
-  int64_t max_constant_bytes = int64_t{1} << 32;       // of all constants together, folded ones included
-  double max_fold_points = 4e9;                        // points evaluated to fold one ONNX node
+  std::map<std::string, int64_t> dims;  // values for symbolic dimensions, such as {"N", 1}
+  int64_t max_constant_bytes = int64_t{1} << 32;  // of all constants together, folded ones included
+  double max_fold_points = 4e9;                   // points evaluated to fold one ONNX node
 };
 
 // `file` is only a name for messages. Errors: all that were found, not the first.

@@ -26,7 +26,8 @@ std::vector<ir::Range> ranges_of(const std::vector<ir::Axis>& axes) {
 
 size_t normal_axis(int64_t axis, size_t rank) {
   const int64_t n = static_cast<int64_t>(rank);
-  if (axis < -n || axis >= n) refuse(fmt::format("axis {} is outside the {} dimensions", axis, rank));
+  if (axis < -n || axis >= n)
+    refuse(fmt::format("axis {} is outside the {} dimensions", axis, rank));
   return static_cast<size_t>(axis < 0 ? axis + n : axis);
 }
 
@@ -48,7 +49,8 @@ Shape broadcast(const Shape& a, const Shape& b) {
   for (size_t d = 0; d < out.size(); ++d) {
     const int64_t x = at(a, d), y = at(b, d);
     if (x != y && x != 1 && y != 1)
-      refuse(fmt::format("shapes [{}] and [{}] can not be broadcast", fmt::join(a, ", "), fmt::join(b, ", ")));
+      refuse(fmt::format("shapes [{}] and [{}] can not be broadcast", fmt::join(a, ", "),
+                         fmt::join(b, ", ")));
     out[d] = std::max(x, y);
   }
   return out;
@@ -64,7 +66,8 @@ std::vector<ir::Index> broadcast_index(const Shape& from, const Shape& to, int f
   return index;
 }
 
-ir::Scalar broadcast_operand(const Context& c, int tensor, const Shape& to, std::vector<ir::Read>& reads) {
+ir::Scalar broadcast_operand(const Context& c, int tensor, const Shape& to,
+                             std::vector<ir::Read>& reads) {
   // Integers stay reads: a body's numbers are doubles, and folding must be exact.
   const std::optional<double> value = c.single(tensor);
   if (value && !ir::is_integer(c.tensor(tensor).dtype)) return ir::number(*value);
@@ -72,7 +75,9 @@ ir::Scalar broadcast_operand(const Context& c, int tensor, const Shape& to, std:
   return ir::read(static_cast<int>(reads.size()) - 1);
 }
 
-ir::Read plain_read(int tensor, std::vector<ir::Index> index) { return {tensor, std::move(index), false, 0}; }
+ir::Read plain_read(int tensor, std::vector<ir::Index> index) {
+  return {tensor, std::move(index), false, 0};
+}
 
 ir::Read guarded_read(int tensor, std::vector<ir::Index> index, double fill) {
   return {tensor, std::move(index), true, fill};
@@ -84,16 +89,34 @@ std::vector<ir::Index> identity_index(size_t rank) {
   return index;
 }
 
-ir::Scalar add(ir::Scalar a, ir::Scalar b) { return ir::apply(ScalarOp::add, {std::move(a), std::move(b)}); }
-ir::Scalar sub(ir::Scalar a, ir::Scalar b) { return ir::apply(ScalarOp::sub, {std::move(a), std::move(b)}); }
-ir::Scalar mul(ir::Scalar a, ir::Scalar b) { return ir::apply(ScalarOp::mul, {std::move(a), std::move(b)}); }
-ir::Scalar div(ir::Scalar a, ir::Scalar b) { return ir::apply(ScalarOp::div, {std::move(a), std::move(b)}); }
-ir::Scalar max(ir::Scalar a, ir::Scalar b) { return ir::apply(ScalarOp::max, {std::move(a), std::move(b)}); }
-ir::Scalar min(ir::Scalar a, ir::Scalar b) { return ir::apply(ScalarOp::min, {std::move(a), std::move(b)}); }
+ir::Scalar add(ir::Scalar a, ir::Scalar b) {
+  return ir::apply(ScalarOp::add, {std::move(a), std::move(b)});
+}
+ir::Scalar sub(ir::Scalar a, ir::Scalar b) {
+  return ir::apply(ScalarOp::sub, {std::move(a), std::move(b)});
+}
+ir::Scalar mul(ir::Scalar a, ir::Scalar b) {
+  return ir::apply(ScalarOp::mul, {std::move(a), std::move(b)});
+}
+ir::Scalar div(ir::Scalar a, ir::Scalar b) {
+  return ir::apply(ScalarOp::div, {std::move(a), std::move(b)});
+}
+ir::Scalar max(ir::Scalar a, ir::Scalar b) {
+  return ir::apply(ScalarOp::max, {std::move(a), std::move(b)});
+}
+ir::Scalar min(ir::Scalar a, ir::Scalar b) {
+  return ir::apply(ScalarOp::min, {std::move(a), std::move(b)});
+}
 ir::Scalar call(ScalarOp op, ir::Scalar a) { return ir::apply(op, {std::move(a)}); }
-ir::Scalar power(ir::Scalar a, ir::Scalar b) { return ir::apply(ScalarOp::pow, {std::move(a), std::move(b)}); }
-ir::Scalar less(ir::Scalar a, ir::Scalar b) { return ir::apply(ScalarOp::less, {std::move(a), std::move(b)}); }
-ir::Scalar equal(ir::Scalar a, ir::Scalar b) { return ir::apply(ScalarOp::equal, {std::move(a), std::move(b)}); }
+ir::Scalar power(ir::Scalar a, ir::Scalar b) {
+  return ir::apply(ScalarOp::pow, {std::move(a), std::move(b)});
+}
+ir::Scalar less(ir::Scalar a, ir::Scalar b) {
+  return ir::apply(ScalarOp::less, {std::move(a), std::move(b)});
+}
+ir::Scalar equal(ir::Scalar a, ir::Scalar b) {
+  return ir::apply(ScalarOp::equal, {std::move(a), std::move(b)});
+}
 
 ir::Scalar choose(ir::Scalar condition, ir::Scalar yes, ir::Scalar no) {
   return ir::apply(ScalarOp::select, {std::move(condition), std::move(yes), std::move(no)});

@@ -26,9 +26,10 @@ Shape broadcast(const Shape& a, const Shape& b);
 // its dimensions of extent 1 are read at 0.
 std::vector<ir::Index> broadcast_index(const Shape& from, const Shape& to, int first = 0);
 
-// The tensor at the broadcast point: a number when it is a float constant with one element, else a read
-// that is added to `reads`.
-ir::Scalar broadcast_operand(const Context& c, int tensor, const Shape& to, std::vector<ir::Read>& reads);
+// The tensor at the broadcast point: a number when it is a float constant with one element, else a
+// read that is added to `reads`.
+ir::Scalar broadcast_operand(const Context& c, int tensor, const Shape& to,
+                             std::vector<ir::Read>& reads);
 
 ir::Read plain_read(int tensor, std::vector<ir::Index> index);
 ir::Read guarded_read(int tensor, std::vector<ir::Index> index, double fill);
@@ -54,8 +55,8 @@ ir::Scalar power(ir::Scalar a, ir::Scalar b);
 ir::Scalar less(ir::Scalar a, ir::Scalar b);
 ir::Scalar equal(ir::Scalar a, ir::Scalar b);
 ir::Scalar choose(ir::Scalar condition, ir::Scalar yes, ir::Scalar no);
-ir::Scalar truncated(ir::Scalar a);   // towards zero
-ir::Scalar axis_value(size_t axis);   // the point's coordinate along an axis of the node
+ir::Scalar truncated(ir::Scalar a);  // towards zero
+ir::Scalar axis_value(size_t axis);  // the point's coordinate along an axis of the node
 
 // An expression over the points of `shape`; `suffix` as in Expression.
 Expression pointwise(std::string op, const Shape& shape, ir::DType dtype, std::string suffix = "");

@@ -25,8 +25,9 @@ std::optional<int64_t> inexact(DType t, const std::vector<std::byte>& bytes) {
 }
 
 bool overflows(const std::vector<double>& values) {
-  return std::any_of(values.begin(), values.end(),
-                     [](double v) { return std::isfinite(v) && !std::isfinite(static_cast<float>(v)); });
+  return std::any_of(values.begin(), values.end(), [](double v) {
+    return std::isfinite(v) && !std::isfinite(static_cast<float>(v));
+  });
 }
 
 }  // namespace
@@ -37,12 +38,15 @@ Diags narrow(ir::Graph& g) {
     if (t.dtype == DType::f32) continue;
     if (t.constant >= 0) {
       std::vector<std::byte>& bytes = g.constants[static_cast<size_t>(t.constant)].bytes;
-      const std::optional<int64_t> value = ir::is_integer(t.dtype) ? inexact(t.dtype, bytes) : std::nullopt;
+      const std::optional<int64_t> value =
+          ir::is_integer(t.dtype) ? inexact(t.dtype, bytes) : std::nullopt;
       if (value)
-        faults.push_back(error(fmt::format("value {}: the integer {} is not exact as f32", t.name, *value),
-                               "elements are f32 when a program runs: integers up to 2^24 are exact"));
+        faults.push_back(
+            error(fmt::format("value {}: the integer {} is not exact as f32", t.name, *value),
+                  "elements are f32 when a program runs: integers up to 2^24 are exact"));
       if (t.dtype == DType::f64 && overflows(ir::doubles_of(t.dtype, bytes)))
-        faults.push_back(error(fmt::format("value {}: it holds numbers beyond the range of f32", t.name)));
+        faults.push_back(
+            error(fmt::format("value {}: it holds numbers beyond the range of f32", t.name)));
       bytes = ir::bytes_of_doubles(DType::f32, ir::doubles_of(t.dtype, bytes));
     }
     t.dtype = DType::f32;

@@ -5,8 +5,8 @@
 // bf16 computed as f32, f64 rounded to f32.
 #pragma once
 
-#include "support/result.h"
 #include "ir/graph.h"
+#include "support/result.h"
 
 namespace assay::import {
 

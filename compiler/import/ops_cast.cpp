@@ -16,7 +16,8 @@ void cast_bytes(Context& c, int x, DType to) {
   const DType from = c.tensor(x).dtype;
   c.check_constant_size(to, c.shape(x));
   const std::vector<std::byte>& source = c.bytes(x);
-  const size_t a = static_cast<size_t>(ir::bytes_of(from)), b = static_cast<size_t>(ir::bytes_of(to));
+  const size_t a = static_cast<size_t>(ir::bytes_of(from)),
+               b = static_cast<size_t>(ir::bytes_of(to));
   std::vector<std::byte> bytes(source.size() / a * b);
   for (size_t i = 0; i < source.size() / a; ++i) {
     std::byte* at = bytes.data() + i * b;
@@ -44,7 +45,8 @@ void cast(Context& c, DType to) {
   if (to == from) return c.bind(0, x);
   if (c.is_constant(x)) return cast_bytes(c, x, to);
   if (!holds(to, from))
-    refuse(fmt::format("rounding {} to {} at run time is not computed", ir::name_of(from), ir::name_of(to)),
+    refuse(fmt::format("rounding {} to {} at run time is not computed", ir::name_of(from),
+                       ir::name_of(to)),
            "elements are f32 when a program runs; export the model in f32");
   Expression e = pointwise("cast", c.shape(x), to);
   e.reads = {plain_read(x, identity_index(c.shape(x).size()))};

@@ -12,10 +12,13 @@
 namespace assay::import {
 
 void import_constant(Context& c) {
-  if (const onnx::TensorProto* t = c.tensor_attribute("value")) return c.bind(0, add_tensor_proto(c, *t, ""));
+  if (const onnx::TensorProto* t = c.tensor_attribute("value"))
+    return c.bind(0, add_tensor_proto(c, *t, ""));
   const ir::DType f = ir::DType::f32, i = ir::DType::i64;
-  if (c.has_attribute("value_float")) return c.bind(0, c.add_numbers(f, {}, {c.float_attribute("value_float", 0)}));
-  if (c.has_attribute("value_int")) return c.bind(0, c.add_integers(i, {}, {c.int_attribute("value_int", 0)}));
+  if (c.has_attribute("value_float"))
+    return c.bind(0, c.add_numbers(f, {}, {c.float_attribute("value_float", 0)}));
+  if (c.has_attribute("value_int"))
+    return c.bind(0, c.add_integers(i, {}, {c.int_attribute("value_int", 0)}));
   if (c.has_attribute("value_floats")) {
     const std::vector<double> values = c.floats_attribute("value_floats");
     return c.bind(0, c.add_numbers(f, {static_cast<int64_t>(values.size())}, values));
@@ -41,7 +44,8 @@ void import_constant_of_shape(Context& c) {
   size_t count = 1;
   for (int64_t extent : shape) count *= static_cast<size_t>(extent);
   std::vector<std::byte> bytes(count * element.size());
-  for (size_t i = 0; i < count; ++i) std::memcpy(bytes.data() + i * element.size(), element.data(), element.size());
+  for (size_t i = 0; i < count; ++i)
+    std::memcpy(bytes.data() + i * element.size(), element.data(), element.size());
   c.bind(0, c.add_constant(dtype, shape, std::move(bytes)));
 }
 

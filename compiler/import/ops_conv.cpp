@@ -36,7 +36,8 @@ ir::Index channel_index(const Groups& g, int filter_axis, int channel_axis) {
 int add_bias(Context& c, int y, int bias) {
   const Shape& shape = c.shape(y);
   if (c.shape(bias) != Shape{shape[1]})
-    refuse(fmt::format("the bias has shape [{}], expected [{}]", fmt::join(c.shape(bias), ", "), shape[1]));
+    refuse(fmt::format("the bias has shape [{}], expected [{}]", fmt::join(c.shape(bias), ", "),
+                       shape[1]));
   Expression e;
   e.op = "bias";
   e.spatial = axes_for(shape);
@@ -52,8 +53,8 @@ void import_conv(Context& c) {
   const int x = c.input(0), w = c.input(1);
   const Shape xs = c.shape(x), ws = c.shape(w);
   if (xs.size() < 3 || ws.size() != xs.size())
-    refuse(fmt::format("input [{}] and weights [{}] must have the same rank, 3 or more", fmt::join(xs, ", "),
-                       fmt::join(ws, ", ")));
+    refuse(fmt::format("input [{}] and weights [{}] must have the same rank, 3 or more",
+                       fmt::join(xs, ", "), fmt::join(ws, ", ")));
   const Groups groups = read_groups(c, xs, ws);
   const Window window = read_window(c, {xs.begin() + 2, xs.end()}, {ws.begin() + 2, ws.end()});
 
@@ -69,8 +70,10 @@ void import_conv(Context& c) {
 
   std::vector<ir::Index> at = {ir::variable(0), channel_index(groups, 1, first_reduce)};
   for (ir::Index& i : window_index(window, 2, first_kernel)) at.push_back(std::move(i));
-  std::vector<ir::Index> weight = {ir::variable(1), depthwise ? ir::constant(0) : ir::variable(first_reduce)};
-  for (size_t d = 0; d < window.kernel.size(); ++d) weight.push_back(ir::variable(first_kernel + static_cast<int>(d)));
+  std::vector<ir::Index> weight = {ir::variable(1),
+                                   depthwise ? ir::constant(0) : ir::variable(first_reduce)};
+  for (size_t d = 0; d < window.kernel.size(); ++d)
+    weight.push_back(ir::variable(first_kernel + static_cast<int>(d)));
   e.reads = {window.padded() ? guarded_read(x, at, 0) : plain_read(x, at), plain_read(w, weight)};
   e.body = mul(ir::read(0), ir::read(1));
   e.combine = ir::Combiner::sum;

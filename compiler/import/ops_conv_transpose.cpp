@@ -2,8 +2,8 @@
 //   y[n, o, Y] = sum(c, r) x[n, c, (Y + pad - dilation*r) / stride] * w[c, o, r]
 // over the r for which the division has no rest. Solved for what each output needs: with
 //   Y = stride*y + f - pad   and, without dilation,   r = stride*t + f
-// it is a convolution per phase f,  z[n, o, y, f] = sum(c, t) x[n, c, y - t] * w[c, o, stride*t + f],
-// whose taps are all useful and whose indices are affine; a second node takes Y out of (y, f).
+// it is a convolution per phase f,  z[n, o, y, f] = sum(c, t) x[n, c, y - t] * w[c, o, stride*t +
+// f], whose taps are all useful and whose indices are affine; a second node takes Y out of (y, f).
 // Dilated filters are spread out first: a constant with zeros between its taps.
 #include <fmt/format.h>
 
@@ -22,18 +22,20 @@ namespace {
 using ir::Index;
 
 struct Spread {
-  Window window;   // before, after: what is cut from the whole spread; in: of the input
-  Shape reach;     // extents of the dilated filter
-  Shape taps;      // per phase
-  Shape steps;     // positions y per dimension
+  Window window;  // before, after: what is cut from the whole spread; in: of the input
+  Shape reach;    // extents of the dilated filter
+  Shape taps;     // per phase
+  Shape steps;    // positions y per dimension
   int64_t groups = 1, channels = 1, filters = 1;  // channels and filters of one group
 };
 
 Shape values_of(const Context& c, const char* name, size_t rank, int64_t otherwise, int64_t least) {
   Shape values = c.ints_attribute(name, Shape(rank, otherwise));
-  if (values.size() != rank) refuse(fmt::format("{} has {} values for {} spatial dimensions", name, values.size(), rank));
+  if (values.size() != rank)
+    refuse(fmt::format("{} has {} values for {} spatial dimensions", name, values.size(), rank));
   for (int64_t v : values)
-    if (v < least || v > (int64_t{1} << 20)) refuse(fmt::format("{} [{}] is out of bounds", name, fmt::join(values, ", ")));
+    if (v < least || v > (int64_t{1} << 20))
+      refuse(fmt::format("{} [{}] is out of bounds", name, fmt::join(values, ", ")));
   return values;
 }
 
@@ -43,8 +45,10 @@ void read_cut(const Context& c, Spread& s, const Shape& extra) {
   const size_t rank = w.in.size();
   const std::string automatic = c.string_attribute("auto_pad", "NOTSET");
   const bool same = automatic == "SAME_UPPER" || automatic == "SAME_LOWER";
-  if (!same && automatic != "NOTSET" && automatic != "VALID") refuse(fmt::format("auto_pad {} is not known", automatic));
-  const Shape pads = automatic == "NOTSET" ? values_of(c, "pads", 2 * rank, 0, 0) : Shape(2 * rank, 0);
+  if (!same && automatic != "NOTSET" && automatic != "VALID")
+    refuse(fmt::format("auto_pad {} is not known", automatic));
+  const Shape pads =
+      automatic == "NOTSET" ? values_of(c, "pads", 2 * rank, 0, 0) : Shape(2 * rank, 0);
   w.before.assign(pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(rank));
   w.after.assign(pads.begin() + static_cast<std::ptrdiff_t>(rank), pads.end());
   const bool given = c.has_attribute("output_shape");
@@ -65,11 +69,13 @@ void read_cut(const Context& c, Spread& s, const Shape& extra) {
 Spread read_spread(const Context& c, const Shape& x, const Shape& weights) {
   Spread s;
   if (x.size() < 3 || x.size() > 5 || weights.size() != x.size())
-    refuse(fmt::format("input [{}] and weights [{}] must have the same rank, 3 to 5", fmt::join(x, ", "), fmt::join(weights, ", ")));
+    refuse(fmt::format("input [{}] and weights [{}] must have the same rank, 3 to 5",
+                       fmt::join(x, ", "), fmt::join(weights, ", ")));
   const size_t rank = x.size() - 2;
   s.groups = c.int_attribute("group", 1);
   if (weights[0] != x[1] || s.groups < 1 || x[1] % s.groups != 0)
-    refuse(fmt::format("{} channels, weights of {} channels and group {} do not fit", x[1], weights[0], s.groups));
+    refuse(fmt::format("{} channels, weights of {} channels and group {} do not fit", x[1],
+                       weights[0], s.groups));
   s.channels = x[1] / s.groups;
   s.filters = weights[1];
   Window& w = s.window;
@@ -105,8 +111,10 @@ int whole_phases(Context& c, int weights, const Spread& s) {
     const int axis = static_cast<int>(2 + d);
     if (w.dilation[d] == 1) continue;
     at[2 + d] = Index{{ir::Term{1, axis, {}, w.dilation[d], 0}}, 0};
-    const ir::Scalar place = axis_value(2 + d), step = ir::number(static_cast<double>(w.dilation[d]));
-    e.body = choose(equal(mul(call(ir::ScalarOp::floor, div(place, step)), step), place), std::move(e.body), ir::number(0));
+    const ir::Scalar place = axis_value(2 + d),
+                     step = ir::number(static_cast<double>(w.dilation[d]));
+    e.body = choose(equal(mul(call(ir::ScalarOp::floor, div(place, step)), step), place),
+                    std::move(e.body), ir::number(0));
   }
   e.reads = {guarded_read(weights, std::move(at), 0)};
   const int spread = c.emit(std::move(e));
@@ -127,7 +135,8 @@ int emit_phases(Context& c, int x, int weights, const Spread& s) {
   for (size_t d = 0; d < rank; ++d) e.spatial.push_back({fmt::format("f{}", d), w.stride[d]});
   e.reduce = {{"c", s.channels}};
   for (size_t d = 0; d < rank; ++d) e.reduce.push_back({fmt::format("t{}", d), s.taps[d]});
-  const int y = 2, f = y + static_cast<int>(rank), channel = f + static_cast<int>(rank), t = channel + 1;
+  const int y = 2, f = y + static_cast<int>(rank), channel = f + static_cast<int>(rank),
+            t = channel + 1;
   Index source = ir::variable(channel), filter = ir::variable(1);
   if (s.groups > 1) {
     source = std::move(source) + Index{{ir::Term{s.channels, 1, {}, s.filters, 0}}, 0};
@@ -159,13 +168,15 @@ void import_conv_transpose(Context& c) {
   for (const bool phase : {false, true})
     for (size_t d = 0; d < w.in.size(); ++d) {
       const Index place = ir::variable(static_cast<int>(2 + d)) + w.before[d];
-      at.push_back(phase ? ir::modulo(place, w.stride[d], ranges) : ir::divide(place, w.stride[d], ranges));
+      at.push_back(phase ? ir::modulo(place, w.stride[d], ranges)
+                         : ir::divide(place, w.stride[d], ranges));
     }
   e.reads = {plain_read(phases, std::move(at))};
   e.body = ir::read(0);
   if (c.has_input(2)) {
     if (c.shape(c.input(2)) != Shape{s.groups * s.filters})
-      refuse(fmt::format("the bias has shape [{}], expected [{}]", fmt::join(c.shape(c.input(2)), ", "), s.groups * s.filters));
+      refuse(fmt::format("the bias has shape [{}], expected [{}]",
+                         fmt::join(c.shape(c.input(2)), ", "), s.groups * s.filters));
     e.reads.push_back(plain_read(c.input(2), {ir::variable(1)}));
     e.body = add(ir::read(0), ir::read(1));
   }

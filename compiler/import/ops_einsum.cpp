@@ -51,7 +51,8 @@ std::string labels_of(const std::string& term, size_t behind_ellipsis) {
     labels = term.substr(0, dots) + numbered + term.substr(dots + 3);
   }
   for (char label : labels)
-    if (!std::isalnum(static_cast<unsigned char>(label))) refuse(fmt::format("the term {} is not understood", term));
+    if (!std::isalnum(static_cast<unsigned char>(label)))
+      refuse(fmt::format("the term {} is not understood", term));
   return labels;
 }
 
@@ -68,7 +69,9 @@ std::string implicit_result(const Equation& e) {
   std::string all, result;
   for (const std::string& term : e.terms) all += term;
   for (char label = 'A'; label <= 'z'; ++label)
-    if (std::isalpha(static_cast<unsigned char>(label)) && std::count(all.begin(), all.end(), label) == 1) result += label;
+    if (std::isalpha(static_cast<unsigned char>(label)) &&
+        std::count(all.begin(), all.end(), label) == 1)
+      result += label;
   return (all.find('.') != std::string::npos ? "..." : "") + result;
 }
 
@@ -96,16 +99,22 @@ class Contraction {  // invariant: extents_ holds the largest extent met per lab
         if (labels.find(label) == std::string::npos) labels += label;
     Expression e;
     const bool sums = labels.size() > result.size();
-    e.op = operands.size() == 2 && sums ? "matmul" : sums ? "reduce_sum" : operands.size() == 2 ? "mul" : "transpose";
+    e.op = operands.size() == 2 && sums ? "matmul"
+           : sums                       ? "reduce_sum"
+           : operands.size() == 2       ? "mul"
+                                        : "transpose";
     e.suffix = last ? "" : "product";
     e.combine = sums ? ir::Combiner::sum : ir::Combiner::none;
     for (size_t i = 0; i < labels.size(); ++i)
-      (i < result.size() ? e.spatial : e.reduce).push_back({std::string("l") + labels[i], extents_.at(labels[i])});
+      (i < result.size() ? e.spatial : e.reduce)
+          .push_back({std::string("l") + labels[i], extents_.at(labels[i])});
     for (size_t i = 0; i < operands.size(); ++i) {
       const Shape& shape = c_.shape(operands[i].tensor);
       std::vector<ir::Index> at;
       for (size_t d = 0; d < shape.size(); ++d)
-        at.push_back(shape[d] == 1 ? ir::constant(0) : ir::variable(static_cast<int>(labels.find(operands[i].labels[d]))));
+        at.push_back(shape[d] == 1
+                         ? ir::constant(0)
+                         : ir::variable(static_cast<int>(labels.find(operands[i].labels[d]))));
       e.reads.push_back(plain_read(operands[i].tensor, std::move(at)));
       e.body = i == 0 ? ir::read(0) : mul(std::move(e.body), ir::read(static_cast<int>(i)));
     }
@@ -122,7 +131,8 @@ class Contraction {  // invariant: extents_ holds the largest extent met per lab
 void import_einsum(Context& c) {
   Equation e = parse_equation(c.string_attribute("equation", ""));
   if (static_cast<int>(e.terms.size()) != c.input_count())
-    refuse(fmt::format("the equation has {} terms, there are {} operands", e.terms.size(), c.input_count()));
+    refuse(fmt::format("the equation has {} terms, there are {} operands", e.terms.size(),
+                       c.input_count()));
   Contraction contraction(c);
   std::vector<Labelled> operands;
   size_t behind = 0;
@@ -135,13 +145,15 @@ void import_einsum(Context& c) {
   }
   const std::string result = labels_of(e.explicit_result ? e.result : implicit_result(e), behind);
   for (size_t i = 0; i < result.size(); ++i)
-    if (!contraction.knows(result[i]) || result.find(result[i]) != i) refuse(fmt::format("the result {} is not understood", e.result));
+    if (!contraction.knows(result[i]) || result.find(result[i]) != i)
+      refuse(fmt::format("the result {} is not understood", e.result));
   Labelled sum = operands[0];
   for (size_t i = 1; i + 1 < operands.size(); ++i) {
     std::string later = result, kept;
     for (size_t k = i + 1; k < operands.size(); ++k) later += operands[k].labels;
     for (char label : sum.labels + operands[i].labels)
-      if (later.find(label) != std::string::npos && kept.find(label) == std::string::npos) kept += label;
+      if (later.find(label) != std::string::npos && kept.find(label) == std::string::npos)
+        kept += label;
     sum = contraction.contract({sum, operands[i]}, kept, false);
   }
   std::vector<Labelled> last = {sum};

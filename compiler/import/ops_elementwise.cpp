@@ -1,7 +1,7 @@
 // Elementwise operators of two and more operands, with broadcasting.
 //
-// Elements are f32 when a program runs. Booleans are 0 and 1; integers are exact up to 2^24. What an
-// operator means for integers is kept: Div and Mod round as integers do, eight bits wrap around.
+// Elements are f32 when a program runs. Booleans are 0 and 1; integers are exact up to 2^24. What
+// an operator means for integers is kept: Div and Mod round as integers do, eight bits wrap around.
 #include <fmt/format.h>
 
 #include <array>
@@ -26,17 +26,20 @@ Scalar divided(const Context& c, DType t, Scalar a, Scalar b) {
   return ir::is_integer(t) && !c.folds() ? truncated(std::move(quotient)) : quotient;
 }
 
-// a - b * q with the quotient rounded down (the sign of b), or with fmod towards zero (the sign of a).
+// a - b * q with the quotient rounded down (the sign of b), or with fmod towards zero (the sign of
+// a).
 Scalar remainder(const Context& c, DType t, Scalar a, Scalar b) {
   const bool fmod = c.int_attribute("fmod", 0) != 0;
   if (!fmod && !ir::is_integer(t)) refuse("floating point operands need fmod = 1");
   if (c.folds() && ir::is_integer(t)) {  // integer division rounds towards zero
     Scalar rest = sub(a, mul(b, div(a, b)));
     if (fmod) return rest;
-    return choose(equal(rest, number(0)), rest, choose(equal(less(rest, number(0)), less(b, number(0))), rest, add(rest, b)));
+    return choose(equal(rest, number(0)), rest,
+                  choose(equal(less(rest, number(0)), less(b, number(0))), rest, add(rest, b)));
   }
   Scalar quotient = div(a, b);
-  return sub(a, mul(b, fmod ? truncated(std::move(quotient)) : call(ScalarOp::floor, std::move(quotient))));
+  return sub(a, mul(b, fmod ? truncated(std::move(quotient))
+                            : call(ScalarOp::floor, std::move(quotient))));
 }
 
 // Of integers the result is one too, whatever the device's pow rounds to. Squares and cubes, of
@@ -52,10 +55,13 @@ Scalar raised(const Context& c, DType t, Scalar a, Scalar b) {
 // Nothing is left of eight bits that are moved by eight and more.
 Scalar shifted(const Context& c, DType t, Scalar a, Scalar b) {
   const std::string direction = c.string_attribute("direction", "");
-  if (t != DType::u8) refuse(fmt::format("bits of {} are not shifted, only those of u8", ir::name_of(t)));
-  if (direction != "LEFT" && direction != "RIGHT") refuse(fmt::format("direction {} is not known", direction));
+  if (t != DType::u8)
+    refuse(fmt::format("bits of {} are not shifted, only those of u8", ir::name_of(t)));
+  if (direction != "LEFT" && direction != "RIGHT")
+    refuse(fmt::format("direction {} is not known", direction));
   Scalar factor = power(number(2), b);
-  Scalar moved = direction == "LEFT" ? mul(std::move(a), std::move(factor)) : call(ScalarOp::floor, div(std::move(a), std::move(factor)));
+  Scalar moved = direction == "LEFT" ? mul(std::move(a), std::move(factor))
+                                     : call(ScalarOp::floor, div(std::move(a), std::move(factor)));
   return choose(less(std::move(b), number(8)), std::move(moved), number(0));
 }
 
@@ -84,16 +90,25 @@ constexpr auto kBinary = std::to_array<BinaryRow>({
     {"Pow", "pow", raised},
     {"BitShift", "shift", shifted},
     {"Less", "less", plain<ScalarOp::less>, Result::boolean},
-    {"Greater", "greater", [](const Context&, DType, Scalar a, Scalar b) { return less(std::move(b), std::move(a)); },
+    {"Greater", "greater",
+     [](const Context&, DType, Scalar a, Scalar b) { return less(std::move(b), std::move(a)); },
      Result::boolean},
-    {"LessOrEqual", "less_equal", [](const Context&, DType, Scalar a, Scalar b) { return max(less(a, b), equal(a, b)); },
+    {"LessOrEqual", "less_equal",
+     [](const Context&, DType, Scalar a, Scalar b) { return max(less(a, b), equal(a, b)); },
      Result::boolean},
     {"GreaterOrEqual", "greater_equal",
-     [](const Context&, DType, Scalar a, Scalar b) { return max(less(b, a), equal(a, b)); }, Result::boolean},
-    {"Equal", "equal", plain<ScalarOp::equal>, Result::boolean},
-    {"And", "and", [](const Context&, DType, Scalar a, Scalar b) { return mul(truth(std::move(a)), truth(std::move(b))); },
+     [](const Context&, DType, Scalar a, Scalar b) { return max(less(b, a), equal(a, b)); },
      Result::boolean},
-    {"Or", "or", [](const Context&, DType, Scalar a, Scalar b) { return max(truth(std::move(a)), truth(std::move(b))); },
+    {"Equal", "equal", plain<ScalarOp::equal>, Result::boolean},
+    {"And", "and",
+     [](const Context&, DType, Scalar a, Scalar b) {
+       return mul(truth(std::move(a)), truth(std::move(b)));
+     },
+     Result::boolean},
+    {"Or", "or",
+     [](const Context&, DType, Scalar a, Scalar b) {
+       return max(truth(std::move(a)), truth(std::move(b)));
+     },
      Result::boolean},
     {"Xor", "xor",
      [](const Context&, DType, Scalar a, Scalar b) {
@@ -110,7 +125,8 @@ const BinaryRow& row_of(const std::string& op_type) {
 
 void require_same_type(const Context& c, int a, int b) {
   if (c.tensor(a).dtype != c.tensor(b).dtype)
-    refuse(fmt::format("operands of types {} and {}", ir::name_of(c.tensor(a).dtype), ir::name_of(c.tensor(b).dtype)));
+    refuse(fmt::format("operands of types {} and {}", ir::name_of(c.tensor(a).dtype),
+                       ir::name_of(c.tensor(b).dtype)));
 }
 
 // Before opset 7: with broadcast = 1 the second operand is aligned at `axis` (default: the end).
@@ -124,7 +140,8 @@ Shape aligned(const Context& c, const Shape& a, const Shape& b) {
 }
 
 // Reads `tensor`, seen as `shape` (its own with ones appended), at the broadcast point.
-Scalar operand(const Context& c, int tensor, const Shape& seen, const Shape& to, std::vector<ir::Read>& reads) {
+Scalar operand(const Context& c, int tensor, const Shape& seen, const Shape& to,
+               std::vector<ir::Read>& reads) {
   if (seen == c.shape(tensor)) return broadcast_operand(c, tensor, to, reads);
   std::vector<ir::Index> index = broadcast_index(seen, to);
   index.resize(c.shape(tensor).size());
@@ -148,9 +165,11 @@ void import_binary(Context& c) {
   const DType from = c.tensor(a).dtype;
   const Shape seen = aligned(c, c.shape(a), c.shape(b));
   const Shape out = broadcast(c.shape(a), seen);
-  Expression e = pointwise(std::string(row.op), out, row.result == Result::boolean ? DType::boolean : from);
+  Expression e =
+      pointwise(std::string(row.op), out, row.result == Result::boolean ? DType::boolean : from);
   Scalar left = broadcast_operand(c, a, out, e.reads);
-  const std::optional<double> exponent = row.op_type == "Pow" && !c.folds() ? c.single(b) : std::nullopt;
+  const std::optional<double> exponent =
+      row.op_type == "Pow" && !c.folds() ? c.single(b) : std::nullopt;
   Scalar right = exponent ? number(*exponent) : operand(c, b, seen, out, e.reads);
   e.body = row.body(c, from, std::move(left), std::move(right));
   if (row.result == Result::same) e.body = wrapped(c, from, std::move(e.body));
@@ -168,11 +187,14 @@ void import_variadic(Context& c) {
     out = broadcast(out, c.shape(c.input(i)));
   }
   const bool sums = op_type == "Sum" || op_type == "Mean";
-  Expression e = pointwise(sums ? "add" : op_type == "Max" ? "max" : "min", out, c.tensor(first).dtype);
+  Expression e = pointwise(sums               ? "add"
+                           : op_type == "Max" ? "max"
+                                              : "min",
+                           out, c.tensor(first).dtype);
   e.body = broadcast_operand(c, first, out, e.reads);
   for (int i = 1; i < c.input_count(); ++i) {
     Scalar next = broadcast_operand(c, c.input(i), out, e.reads);
-    e.body = sums ? add(std::move(e.body), std::move(next))
+    e.body = sums               ? add(std::move(e.body), std::move(next))
              : op_type == "Max" ? max(std::move(e.body), std::move(next))
                                 : min(std::move(e.body), std::move(next));
   }
@@ -188,11 +210,14 @@ void import_clip(Context& c) {
   e.body = ir::read(0);
   const auto bounded = [&](int input, const char* attribute, auto combine) {
     if (c.opset < 11) {
-      if (c.has_attribute(attribute)) e.body = combine(std::move(e.body), number(c.float_attribute(attribute, 0)));
+      if (c.has_attribute(attribute))
+        e.body = combine(std::move(e.body), number(c.float_attribute(attribute, 0)));
     } else if (c.has_input(input)) {
       const int bound = c.input(input);
-      if (ir::elements(c.tensor(bound)) != 1) refuse(fmt::format("{} must have one element", attribute));
-      e.body = combine(std::move(e.body), broadcast_operand(c, bound, Shape(c.shape(bound).size(), 1), e.reads));
+      if (ir::elements(c.tensor(bound)) != 1)
+        refuse(fmt::format("{} must have one element", attribute));
+      e.body = combine(std::move(e.body),
+                       broadcast_operand(c, bound, Shape(c.shape(bound).size(), 1), e.reads));
     }
   };
   bounded(1, "min", max);

@@ -1,8 +1,8 @@
 // Gather, GatherElements, GatherND, OneHot.
 //
-// Constant indices are resolved here where that gives a plain read: copied bytes of constant data, a
-// read with a step of computed data. Indices that are known only at run time, and constant ones that
-// are not evenly spaced, are looked up,
+// Constant indices are resolved here where that gives a plain read: copied bytes of constant data,
+// a read with a step of computed data. Indices that are known only at run time, and constant ones
+// that are not evenly spaced, are looked up,
 //   y[i, j] = x[index[i], j]
 // An index outside gives 0. One position is looked up in a read: places in several dimensions
 // (GatherND), and what is computed here and now, are a reduction over the gathered dimensions,
@@ -24,14 +24,16 @@ using ir::Scalar;
 
 void require_integers(const Context& c, int indices) {
   if (!ir::is_integer(c.tensor(indices).dtype))
-    refuse(fmt::format("{} must hold integers, it holds {}", c.tensor(indices).name, ir::name_of(c.tensor(indices).dtype)));
+    refuse(fmt::format("{} must hold integers, it holds {}", c.tensor(indices).name,
+                       ir::name_of(c.tensor(indices).dtype)));
 }
 
 // The wanted positions in [0, extent).
 Shape gather_places(const Context& c, int indices, int64_t extent) {
   Shape places = c.integers(indices);
   for (int64_t& v : places) {
-    if (v < -extent || v >= extent) refuse(fmt::format("index {} is outside {} elements", v, extent));
+    if (v < -extent || v >= extent)
+      refuse(fmt::format("index {} is outside {} elements", v, extent));
     if (v < 0) v += extent;
   }
   return places;
@@ -67,7 +69,9 @@ void gather_bytes(Context& c, int data, size_t axis, const Shape& places, const 
 // 1 where the index that operand `read` holds, counted from the end when negative, is `place`.
 Scalar points_at(int read, int64_t extent, Scalar place) {
   const Scalar index = ir::read(read);
-  return equal(choose(less(index, number(0)), add(index, number(static_cast<double>(extent))), index), std::move(place));
+  return equal(
+      choose(less(index, number(0)), add(index, number(static_cast<double>(extent))), index),
+      std::move(place));
 }
 
 // The expression of a gather at run time: reads[0] is the data, the rest are the indices that
@@ -77,14 +81,16 @@ struct Selected {
   size_t axis = 0;
 };
 
-void emit_selection(Context& c, Expression e, const Shape& data, const std::vector<Selected>& selected) {
+void emit_selection(Context& c, Expression e, const Shape& data,
+                    const std::vector<Selected>& selected) {
   e.op = "gather";
   e.combine = ir::Combiner::sum;
   e.dtype = c.tensor(e.reads[0].tensor).dtype;
   Scalar matches = number(1);
   for (size_t i = 0; i < selected.size(); ++i) {
     e.reduce.push_back({fmt::format("g{}", i), data[selected[i].dimension]});
-    Scalar match = points_at(static_cast<int>(i) + 1, data[selected[i].dimension], axis_value(selected[i].axis));
+    Scalar match = points_at(static_cast<int>(i) + 1, data[selected[i].dimension],
+                             axis_value(selected[i].axis));
     matches = i == 0 ? std::move(match) : mul(std::move(matches), std::move(match));
   }
   e.body = choose(std::move(matches), ir::read(0), number(0));
@@ -101,7 +107,8 @@ void emit_lookup(Context& c, Expression e, size_t dimension) {
   c.bind(0, c.emit(std::move(e)));
 }
 
-void gather_by_step(Context& c, int data, size_t axis, size_t picked, const Shape& places, int64_t step, const Shape& to) {
+void gather_by_step(Context& c, int data, size_t axis, size_t picked, const Shape& places,
+                    int64_t step, const Shape& to) {
   ir::Index place = ir::constant(places[0]);
   for (size_t d = axis + picked; d-- > axis; step *= to[d])
     if (to[d] > 1) place = std::move(place) + ir::variable(static_cast<int>(d), step);
@@ -134,8 +141,11 @@ void import_gather(Context& c) {
   Expression e = pointwise("gather", to, c.tensor(data).dtype);
   std::vector<ir::Index> at, index;
   for (size_t d = 0; d < from.size(); ++d)
-    at.push_back(ir::variable(static_cast<int>(d == axis ? to.size() : d < axis ? d : d + picked.size() - 1)));
-  for (size_t d = 0; d < picked.size(); ++d) index.push_back(ir::variable(static_cast<int>(axis + d)));
+    at.push_back(ir::variable(static_cast<int>(d == axis  ? to.size()
+                                               : d < axis ? d
+                                                          : d + picked.size() - 1)));
+  for (size_t d = 0; d < picked.size(); ++d)
+    index.push_back(ir::variable(static_cast<int>(axis + d)));
   e.reads = {plain_read(data, std::move(at)), plain_read(indices, std::move(index))};
   if (!c.folds()) return emit_lookup(c, std::move(e), axis);
   emit_selection(c, std::move(e), from, {{axis, to.size()}});
@@ -147,9 +157,11 @@ void import_gather_elements(Context& c) {
   require_integers(c, indices);
   const Shape from = c.shape(data), to = c.shape(indices);
   const size_t axis = normal_axis(c.int_attribute("axis", 0), from.size());
-  if (to.size() != from.size()) refuse(fmt::format("indices of rank {} for data of rank {}", to.size(), from.size()));
+  if (to.size() != from.size())
+    refuse(fmt::format("indices of rank {} for data of rank {}", to.size(), from.size()));
   for (size_t d = 0; d < to.size(); ++d)
-    if (d != axis && to[d] > from[d]) refuse(fmt::format("{} indices in dimension {}, the data has {}", to[d], d, from[d]));
+    if (d != axis && to[d] > from[d])
+      refuse(fmt::format("{} indices in dimension {}, the data has {}", to[d], d, from[d]));
   if (c.is_constant(indices)) gather_places(c, indices, from[axis]);
   Expression e = pointwise("gather", to, c.tensor(data).dtype);
   std::vector<ir::Index> at = identity_index(from.size());
@@ -168,11 +180,14 @@ void import_gather_nd(Context& c) {
   const int64_t batches = c.int_attribute("batch_dims", 0);
   if (picked.empty() || from.empty()) refuse("data and indices must have dimensions");
   if (batches < 0 || batches >= static_cast<int64_t>(std::min(from.size(), picked.size())))
-    refuse(fmt::format("{} batch dimensions, data and indices have {} and {}", batches, from.size(), picked.size()));
+    refuse(fmt::format("{} batch dimensions, data and indices have {} and {}", batches, from.size(),
+                       picked.size()));
   const size_t batch = static_cast<size_t>(batches), depth = static_cast<size_t>(picked.back());
   if (picked.back() > static_cast<int64_t>(from.size() - batch))
-    refuse(fmt::format("{} places, the data has {} dimensions behind the batch", picked.back(), from.size() - batch));
-  if (!std::equal(from.begin(), from.begin() + batches, picked.begin())) refuse("the batch dimensions differ");
+    refuse(fmt::format("{} places, the data has {} dimensions behind the batch", picked.back(),
+                       from.size() - batch));
+  if (!std::equal(from.begin(), from.begin() + batches, picked.begin()))
+    refuse("the batch dimensions differ");
   Shape to(picked.begin(), picked.end() - 1);
   const size_t behind = to.size();
   to.insert(to.end(), from.begin() + static_cast<std::ptrdiff_t>(batch + depth), from.end());
@@ -201,16 +216,20 @@ void import_one_hot(Context& c) {
   const int indices = c.input(0), values = c.input(2);
   const Shape from = c.shape(indices);
   const std::optional<double> depth = c.single(c.input(1));
-  if (!depth) refuse("depth must be a constant with one element", "its value is needed to know the shape");
-  if (c.shape(values) != Shape{2}) refuse(fmt::format("values has shape [{}], expected [2]", fmt::join(c.shape(values), ", ")));
+  if (!depth)
+    refuse("depth must be a constant with one element", "its value is needed to know the shape");
+  if (c.shape(values) != Shape{2})
+    refuse(fmt::format("values has shape [{}], expected [2]", fmt::join(c.shape(values), ", ")));
   if (!(*depth >= 1 && *depth < 1e9)) refuse(fmt::format("depth {} is out of bounds", *depth));
   const size_t axis = normal_axis(c.int_attribute("axis", -1), from.size() + 1);
   Shape to = from;
   to.insert(to.begin() + static_cast<std::ptrdiff_t>(axis), static_cast<int64_t>(*depth));
   Expression e = pointwise("one_hot", to, c.tensor(values).dtype);
   std::vector<ir::Index> at;
-  for (size_t d = 0; d < from.size(); ++d) at.push_back(ir::variable(static_cast<int>(d < axis ? d : d + 1)));
-  e.reads = {plain_read(indices, std::move(at)), plain_read(values, {ir::constant(0)}), plain_read(values, {ir::constant(1)})};
+  for (size_t d = 0; d < from.size(); ++d)
+    at.push_back(ir::variable(static_cast<int>(d < axis ? d : d + 1)));
+  e.reads = {plain_read(indices, std::move(at)), plain_read(values, {ir::constant(0)}),
+             plain_read(values, {ir::constant(1)})};
   e.body = choose(points_at(0, to[axis], axis_value(axis)), ir::read(2), ir::read(1));
   c.bind(0, c.emit(std::move(e)));
 }

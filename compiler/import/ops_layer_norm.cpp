@@ -29,12 +29,15 @@ Centred centre(Context& c, int x, const std::vector<size_t>& axes) {
   Expression centred = with_reduced(c, x, r.mean, "centre");
   centred.body = sub(ir::read(0), ir::read(1));
   r.difference = c.emit(std::move(centred));
-  r.variance = reduce(c, r.difference, axes,
-                      {"variance", Combiner::sum, mul(mul(ir::read(0), ir::read(0)), number(share)), {}, true});
+  r.variance = reduce(
+      c, r.difference, axes,
+      {"variance", Combiner::sum, mul(mul(ir::read(0), ir::read(0)), number(share)), {}, true});
   return r;
 }
 
-double epsilon_of(const Context& c) { return c.float_attribute("epsilon", static_cast<double>(1e-5F)); }
+double epsilon_of(const Context& c) {
+  return c.float_attribute("epsilon", static_cast<double>(1e-5F));
+}
 
 Scalar deviation(Scalar variance, double epsilon) {
   return call(ScalarOp::sqrt, add(std::move(variance), number(epsilon)));
@@ -44,13 +47,17 @@ Scalar deviation(Scalar variance, double epsilon) {
 void scale_and_shift(Context& c, Expression& e, const Shape& shape) {
   for (int i = 1; i <= 2; ++i) {
     if (!c.has_input(i)) continue;
-    if (broadcast(shape, c.shape(c.input(i))) != shape) refuse("scale or bias can not be broadcast to the input");
+    if (broadcast(shape, c.shape(c.input(i))) != shape)
+      refuse("scale or bias can not be broadcast to the input");
     Scalar value = broadcast_operand(c, c.input(i), shape, e.reads);
-    e.body = i == 1 ? mul(std::move(e.body), std::move(value)) : add(std::move(e.body), std::move(value));
+    e.body = i == 1 ? mul(std::move(e.body), std::move(value))
+                    : add(std::move(e.body), std::move(value));
   }
 }
 
-bool wants_output(const Context& c, int i) { return i < c.node().output_size() && !c.node().output(i).empty(); }
+bool wants_output(const Context& c, int i) {
+  return i < c.node().output_size() && !c.node().output(i).empty();
+}
 
 // The same with one parameter per channel, or per `channels / count` of them.
 void scale_and_shift_channels(Context& c, Expression& e, int64_t channels, int64_t count) {
@@ -59,10 +66,13 @@ void scale_and_shift_channels(Context& c, Expression& e, int64_t channels, int64
     if (c.shape(parameter) != Shape{count})
       refuse(fmt::format("input {} has shape [{}], expected [{}]", c.tensor(parameter).name,
                          fmt::join(c.shape(parameter), ", "), count));
-    const ir::Index channel = count == channels ? ir::variable(1) : ir::Index{{ir::Term{1, 1, {}, channels / count, 0}}, 0};
+    const ir::Index channel = count == channels
+                                  ? ir::variable(1)
+                                  : ir::Index{{ir::Term{1, 1, {}, channels / count, 0}}, 0};
     e.reads.push_back(plain_read(parameter, {channel}));
     Scalar value = ir::read(static_cast<int>(e.reads.size()) - 1);
-    e.body = i == 1 ? mul(std::move(e.body), std::move(value)) : add(std::move(e.body), std::move(value));
+    e.body = i == 1 ? mul(std::move(e.body), std::move(value))
+                    : add(std::move(e.body), std::move(value));
   }
 }
 
@@ -72,7 +82,8 @@ void scale_and_shift_channels(Context& c, Expression& e, int64_t channels, int64
 void import_layer_normalization(Context& c) {
   const int x = c.input(0);
   const Shape shape = c.shape(x);
-  const std::vector<size_t> axes = axes_from(normal_axis(c.int_attribute("axis", -1), shape.size()), shape.size());
+  const std::vector<size_t> axes =
+      axes_from(normal_axis(c.int_attribute("axis", -1), shape.size()), shape.size());
   const Centred centred = centre(c, x, axes);
   Expression e = with_reduced(c, centred.difference, centred.variance, "layer_norm");
   e.body = div(ir::read(0), deviation(ir::read(1), epsilon_of(c)));
@@ -91,7 +102,8 @@ void import_layer_normalization(Context& c) {
 void import_instance_normalization(Context& c) {
   const int x = c.input(0);
   const Shape shape = c.shape(x);
-  if (shape.size() < 3) refuse(fmt::format("the input [{}] has no spatial dimensions", fmt::join(shape, ", ")));
+  if (shape.size() < 3)
+    refuse(fmt::format("the input [{}] has no spatial dimensions", fmt::join(shape, ", ")));
   const Centred centred = centre(c, x, axes_from(2, shape.size()));
   Expression e = with_reduced(c, centred.difference, centred.variance, "instance_norm");
   e.body = div(ir::read(0), deviation(ir::read(1), epsilon_of(c)));
@@ -106,8 +118,12 @@ void import_group_normalization(Context& c) {
   const Shape shape = c.shape(x);
   if (shape.size() < 2) refuse("the input has no channels");
   const int64_t groups = c.int_attribute("num_groups", 0);
-  if (groups < 1 || shape[1] % groups != 0) refuse(fmt::format("{} groups do not divide {} channels", groups, shape[1]));
-  const int rows = reshaped(c, x, {shape[0], groups, static_cast<int64_t>(count_over(shape, axes_from(2, shape.size()))) * (shape[1] / groups)});
+  if (groups < 1 || shape[1] % groups != 0)
+    refuse(fmt::format("{} groups do not divide {} channels", groups, shape[1]));
+  const int rows = reshaped(
+      c, x,
+      {shape[0], groups,
+       static_cast<int64_t>(count_over(shape, axes_from(2, shape.size()))) * (shape[1] / groups)});
   const Centred centred = centre(c, rows, {2});
   Expression normal = with_reduced(c, centred.difference, centred.variance, "group_norm");
   normal.body = div(ir::read(0), deviation(ir::read(1), epsilon_of(c)));
@@ -123,7 +139,8 @@ void import_group_normalization(Context& c) {
 void import_mean_variance_normalization(Context& c) {
   const int x = c.input(0);
   const Shape shape = c.shape(x);
-  const Centred centred = centre(c, x, normal_axes(c.ints_attribute("axes", {0, 2, 3}), shape.size()));
+  const Centred centred =
+      centre(c, x, normal_axes(c.ints_attribute("axes", {0, 2, 3}), shape.size()));
   Expression e = with_reduced(c, centred.difference, centred.variance, "mvn");
   e.body = div(ir::read(0), add(call(ScalarOp::sqrt, ir::read(1)), number(1e-9)));
   c.bind(0, c.emit(std::move(e)));
@@ -133,24 +150,29 @@ void import_mean_variance_normalization(Context& c) {
 void import_rms_normalization(Context& c) {
   const int x = c.input(0);
   const Shape shape = c.shape(x);
-  const std::vector<size_t> axes = axes_from(normal_axis(c.int_attribute("axis", -1), shape.size()), shape.size());
+  const std::vector<size_t> axes =
+      axes_from(normal_axis(c.int_attribute("axis", -1), shape.size()), shape.size());
   const double share = 1 / count_over(shape, axes);
-  const Reduced mean = reduce(c, x, axes, {"mean_square", Combiner::sum, mul(mul(ir::read(0), ir::read(0)), number(share))});
+  const Reduced mean =
+      reduce(c, x, axes,
+             {"mean_square", Combiner::sum, mul(mul(ir::read(0), ir::read(0)), number(share))});
   Expression e = with_reduced(c, x, mean, "rms_norm");
   e.body = div(ir::read(0), deviation(ir::read(1), epsilon_of(c)));
   scale_and_shift(c, e, shape);
   c.bind(0, c.emit(std::move(e)));
 }
 
-// x / norm along one axis, the norm being the sum of magnitudes (p = 1) or the root of squares (p = 2).
-// Where all elements are 0 they stay 0.
+// x / norm along one axis, the norm being the sum of magnitudes (p = 1) or the root of squares (p =
+// 2). Where all elements are 0 they stay 0.
 void import_lp_normalization(Context& c) {
   const int x = c.input(0);
   const int64_t p = c.int_attribute("p", 2);
   if (p != 1 && p != 2) refuse(fmt::format("p = {} is not supported, only 1 and 2", p));
   const size_t axis = normal_axis(c.int_attribute("axis", -1), c.shape(x).size());
-  const Reduced sum = reduce(c, x, {axis}, {"lp_sum", Combiner::sum,
-                                            p == 1 ? call(ScalarOp::abs, ir::read(0)) : mul(ir::read(0), ir::read(0))});
+  const Reduced sum =
+      reduce(c, x, {axis},
+             {"lp_sum", Combiner::sum,
+              p == 1 ? call(ScalarOp::abs, ir::read(0)) : mul(ir::read(0), ir::read(0))});
   Expression e = with_reduced(c, x, sum, "lp_norm");
   Scalar quotient = div(ir::read(0), p == 1 ? ir::read(1) : call(ScalarOp::sqrt, ir::read(1)));
   e.body = choose(equal(ir::read(1), number(0)), number(0), std::move(quotient));

@@ -71,10 +71,11 @@ int scale_and_add(Context& c, int product, double alpha, double beta) {
   if (biased) {
     const int bias = c.input(2);
     if (c.shape(bias).size() > 2 || broadcast(c.shape(bias), shape) != shape)
-      refuse(fmt::format("C of shape [{}] can not be broadcast to [{}]", fmt::join(c.shape(bias), ", "),
-                         fmt::join(shape, ", ")));
+      refuse(fmt::format("C of shape [{}] can not be broadcast to [{}]",
+                         fmt::join(c.shape(bias), ", "), fmt::join(shape, ", ")));
     ir::Scalar value = broadcast_operand(c, bias, shape, e.reads);
-    e.body = add(std::move(e.body), beta == 1 ? std::move(value) : mul(ir::number(beta), std::move(value)));
+    e.body = add(std::move(e.body),
+                 beta == 1 ? std::move(value) : mul(ir::number(beta), std::move(value)));
   }
   return c.emit(std::move(e));
 }
@@ -85,7 +86,8 @@ void import_gemm(Context& c) {
   const int a = c.input(0), b = c.input(1);
   const Shape sa = c.shape(a), sb = c.shape(b);
   if (sa.size() != 2 || sb.size() != 2)
-    refuse(fmt::format("A [{}] and B [{}] must be matrices", fmt::join(sa, ", "), fmt::join(sb, ", ")));
+    refuse(fmt::format("A [{}] and B [{}] must be matrices", fmt::join(sa, ", "),
+                       fmt::join(sb, ", ")));
   const bool ta = c.int_attribute("transA", 0) != 0, tb = c.int_attribute("transB", 0) != 0;
   const int64_t k = ta ? sa[0] : sa[1];
   if (k != (tb ? sb[1] : sb[0])) refuse_inner(k, tb ? sb[1] : sb[0]);
@@ -100,7 +102,8 @@ void import_gemm(Context& c) {
   e.reads = {plain_read(a, pair(0, 2, ta)), plain_read(b, pair(2, 1, tb))};
   e.body = mul(ir::read(0), ir::read(1));
   e.combine = ir::Combiner::sum;
-  c.bind(0, scale_and_add(c, c.emit(std::move(e)), c.float_attribute("alpha", 1), c.float_attribute("beta", 1)));
+  c.bind(0, scale_and_add(c, c.emit(std::move(e)), c.float_attribute("alpha", 1),
+                          c.float_attribute("beta", 1)));
 }
 
 }  // namespace assay::import

@@ -30,7 +30,8 @@ void import_transpose(Context& c) {
     order.resize(from.size());
     std::iota(order.rbegin(), order.rend(), 0);
   }
-  if (order.size() != from.size()) refuse(fmt::format("perm [{}] for {} dimensions", fmt::join(order, ", "), from.size()));
+  if (order.size() != from.size())
+    refuse(fmt::format("perm [{}] for {} dimensions", fmt::join(order, ", "), from.size()));
   normal_axes(order, from.size());  // each once
   Shape to;
   std::vector<ir::Index> at(from.size());
@@ -61,7 +62,8 @@ void import_concat(Context& c) {
     if (part.size() != to.size()) refuse("the operands have different ranks");
     for (size_t d = 0; d < to.size(); ++d)
       if (d != axis && part[d] != to[d])
-        refuse(fmt::format("operand {} has extent {} in dimension {}, the first has {}", i, part[d], d, to[d]));
+        refuse(fmt::format("operand {} has extent {} in dimension {}, the first has {}", i, part[d],
+                           d, to[d]));
     std::vector<ir::Index> at = identity_index(to.size());
     at[axis] = std::move(at[axis]) + -to[axis];
     e.reads.push_back(guarded_read(parts[i], std::move(at), 0));
@@ -82,13 +84,16 @@ struct Cut {
 // ONNX's and numpy's rule: negative places count from the end, then both are clamped.
 Cut cut_of(int64_t start, int64_t end, int64_t step, int64_t extent) {
   if (step == 0 || step == INT64_MIN) refuse("a step of 0");
-  const auto place = [&](int64_t v) { return v < 0 ? (v < -extent ? int64_t{-1} : v + extent) : std::min(v, extent); };
+  const auto place = [&](int64_t v) {
+    return v < 0 ? (v < -extent ? int64_t{-1} : v + extent) : std::min(v, extent);
+  };
   if (step > 0) {
     const int64_t from = std::max<int64_t>(0, place(start)), to = std::max<int64_t>(0, place(end));
     step = std::min(step, extent);
     return {from, step, to > from ? (to - from + step - 1) / step : 0};
   }
-  const int64_t from = std::min(extent - 1, place(start)), to = std::min(extent - 1, end < -extent ? -1 : place(end));
+  const int64_t from = std::min(extent - 1, place(start)),
+                to = std::min(extent - 1, end < -extent ? -1 : place(end));
   const int64_t back = std::min(-step, extent);
   return {from, -back, from > to ? (from - to + back - 1) / back : 0};
 }
@@ -138,7 +143,8 @@ void import_slice(Context& c) {
     const size_t d = normal_axis(axes[i], shape.size());
     cuts[d] = cut_of(starts[i], ends[i], steps[i], shape[d]);
   }
-  if (c.folds() && cuts.size() == 1 && cuts[0].count == 0) return c.bind(0, c.add_empty(c.tensor(x).dtype));
+  if (c.folds() && cuts.size() == 1 && cuts[0].count == 0)
+    return c.bind(0, c.add_empty(c.tensor(x).dtype));
   c.bind(0, emit_slice(c, x, cuts, ""));
 }
 
@@ -151,7 +157,8 @@ void import_split(Context& c) {
     const int64_t part = (shape[axis] + parts - 1) / std::max(parts, 1);
     for (int i = 0; i < parts; ++i) sizes.push_back(std::min(part, shape[axis] - part * i));
   }
-  if (static_cast<int>(sizes.size()) != parts) refuse(fmt::format("{} parts for {} outputs", sizes.size(), parts));
+  if (static_cast<int>(sizes.size()) != parts)
+    refuse(fmt::format("{} parts for {} outputs", sizes.size(), parts));
   int64_t start = 0;
   for (int i = 0; i < parts; ++i) {
     const int64_t size = sizes[static_cast<size_t>(i)];
@@ -161,7 +168,8 @@ void import_split(Context& c) {
     c.bind(i, emit_slice(c, x, cuts, fmt::format("part{}", i)));
     start += size;
   }
-  if (start != shape[axis]) refuse(fmt::format("the parts hold {} of {} elements", start, shape[axis]));
+  if (start != shape[axis])
+    refuse(fmt::format("the parts hold {} of {} elements", start, shape[axis]));
 }
 
 void import_expand(Context& c) {
@@ -175,14 +183,17 @@ void import_expand(Context& c) {
 void import_tile(Context& c) {
   const int x = c.input(0);
   const Shape from = c.shape(x), repeats = c.integers(c.input(1));
-  if (repeats.size() != from.size()) refuse(fmt::format("{} repeats for {} dimensions", repeats.size(), from.size()));
+  if (repeats.size() != from.size())
+    refuse(fmt::format("{} repeats for {} dimensions", repeats.size(), from.size()));
   Shape to;
   std::vector<ir::Index> at;
   for (size_t d = 0; d < from.size(); ++d) {
-    if (repeats[d] < 1 || repeats[d] > ir::kMaxExtent / from[d]) refuse("repeats are out of bounds");
+    if (repeats[d] < 1 || repeats[d] > ir::kMaxExtent / from[d])
+      refuse("repeats are out of bounds");
     to.push_back(from[d] * repeats[d]);
     const int axis = static_cast<int>(d);
-    at.push_back(repeats[d] == 1 ? ir::variable(axis) : ir::Index{{ir::Term{1, axis, {}, 1, from[d]}}, 0});
+    at.push_back(repeats[d] == 1 ? ir::variable(axis)
+                                 : ir::Index{{ir::Term{1, axis, {}, 1, from[d]}}, 0});
   }
   c.bind(0, c.emit(copy("tile", to, plain_read(x, std::move(at)))));
 }

@@ -45,14 +45,16 @@ void import_batch_normalization(Context& c) {
   const int x = c.input(0);
   const Shape shape = c.shape(x);
   if (shape.size() < 2) refuse("the input has no channels");
-  if (c.int_attribute("training_mode", 0) != 0 || (c.opset < 7 && c.int_attribute("is_test", 0) == 0))
+  if (c.int_attribute("training_mode", 0) != 0 ||
+      (c.opset < 7 && c.int_attribute("is_test", 0) == 0))
     refuse("training mode", "export the model for inference");
   if (c.opset < 9 && c.int_attribute("spatial", 1) == 0) refuse("spatial = 0 is not supported");
   const Statistics s = read_statistics(c, shape);
   const double epsilon = c.float_attribute("epsilon", static_cast<double>(1e-5F));
   Expression e = over(c, x, "bn", "");
   const std::vector<ir::Index> channel = {ir::variable(1)};
-  if (c.is_constant(s.scale) && c.is_constant(s.bias) && c.is_constant(s.mean) && c.is_constant(s.variance)) {
+  if (c.is_constant(s.scale) && c.is_constant(s.bias) && c.is_constant(s.mean) &&
+      c.is_constant(s.variance)) {
     std::vector<double> a = c.numbers(s.scale), b = c.numbers(s.bias);
     const std::vector<double> mean = c.numbers(s.mean), variance = c.numbers(s.variance);
     for (size_t i = 0; i < a.size(); ++i) {
@@ -60,12 +62,14 @@ void import_batch_normalization(Context& c) {
       b[i] -= mean[i] * a[i];
     }
     for (const auto& [values, suffix] : {std::pair{a, "scale"}, {b, "shift"}})
-      e.reads.push_back(plain_read(c.add_numbers(c.tensor(x).dtype, {shape[1]}, values, suffix), channel));
+      e.reads.push_back(
+          plain_read(c.add_numbers(c.tensor(x).dtype, {shape[1]}, values, suffix), channel));
     e.body = add(mul(ir::read(0), ir::read(1)), ir::read(2));
   } else {
     for (int id : {s.scale, s.bias, s.mean, s.variance}) e.reads.push_back(plain_read(id, channel));
     ir::Scalar deviation = call(ScalarOp::sqrt, add(ir::read(4), number(epsilon)));
-    e.body = add(mul(ir::read(1), div(sub(ir::read(0), ir::read(3)), std::move(deviation))), ir::read(2));
+    e.body = add(mul(ir::read(1), div(sub(ir::read(0), ir::read(3)), std::move(deviation))),
+                 ir::read(2));
   }
   c.bind(0, c.emit(std::move(e)));
 }
@@ -106,7 +110,8 @@ void import_log_softmax(Context& c) {
   Expression shifted = with_reduced(c, x, top, "softmax_sub");
   shifted.body = sub(ir::read(0), ir::read(1));
   const int difference = c.emit(std::move(shifted));
-  const Reduced sum = reduce(c, difference, axes, {"softmax_sum", ir::Combiner::sum, call(ScalarOp::exp, ir::read(0))});
+  const Reduced sum = reduce(c, difference, axes,
+                             {"softmax_sum", ir::Combiner::sum, call(ScalarOp::exp, ir::read(0))});
   Expression out = with_reduced(c, difference, sum, "softmax_log");
   out.body = sub(ir::read(0), call(ScalarOp::log, ir::read(1)));
   c.bind(0, c.emit(std::move(out)));
@@ -117,7 +122,8 @@ void import_lrn(Context& c) {
   const int x = c.input(0);
   const Shape shape = c.shape(x);
   const int64_t size = c.int_attribute("size", 0);
-  if (shape.size() < 2 || size < 1 || size > shape[1] * 2 + 1) refuse(fmt::format("size {} is out of bounds", size));
+  if (shape.size() < 2 || size < 1 || size > shape[1] * 2 + 1)
+    refuse(fmt::format("size {} is out of bounds", size));
   Expression squares = over(c, x, "lrn_sum", "lrn_sum");
   squares.reduce = {{"k", size}};
   squares.combine = ir::Combiner::sum;
@@ -128,9 +134,11 @@ void import_lrn(Context& c) {
   const int sums = c.emit(std::move(squares));
   Expression e = over(c, x, "lrn", "");
   e.reads.push_back(plain_read(sums, identity_index(shape.size())));
-  const double scale = c.float_attribute("alpha", static_cast<double>(1e-4F)) / static_cast<double>(size);
+  const double scale =
+      c.float_attribute("alpha", static_cast<double>(1e-4F)) / static_cast<double>(size);
   ir::Scalar base = add(number(c.float_attribute("bias", 1)), mul(number(scale), ir::read(1)));
-  e.body = div(ir::read(0), ir::apply(ScalarOp::pow, {std::move(base), number(c.float_attribute("beta", 0.75))}));
+  e.body = div(ir::read(0), ir::apply(ScalarOp::pow,
+                                      {std::move(base), number(c.float_attribute("beta", 0.75))}));
   c.bind(0, c.emit(std::move(e)));
 }
 

@@ -17,13 +17,15 @@ struct Amounts {
 
 // Elements before each dimension, then after each; with an axes input only those dimensions.
 Amounts pad_amounts(const Context& c, size_t rank) {
-  const Shape pads = c.opset >= 11 ? c.integers(c.input(1)) : c.ints_attribute(c.opset < 2 ? "paddings" : "pads");
+  const Shape pads =
+      c.opset >= 11 ? c.integers(c.input(1)) : c.ints_attribute(c.opset < 2 ? "paddings" : "pads");
   Shape axes(rank);
   std::iota(axes.begin(), axes.end(), 0);
   if (c.has_input(3)) axes = c.integers(c.input(3));
   normal_axes(axes, rank);
   if (pads.size() != 2 * axes.size())
-    refuse(fmt::format("{} pads for {} dimensions, expected {}", pads.size(), axes.size(), 2 * axes.size()));
+    refuse(fmt::format("{} pads for {} dimensions, expected {}", pads.size(), axes.size(),
+                       2 * axes.size()));
   for (int64_t v : pads)
     if (v < -ir::kMaxExtent || v > ir::kMaxExtent) refuse("pads are out of bounds");
   Amounts amounts{Shape(rank, 0), Shape(rank, 0)};
@@ -51,15 +53,20 @@ void pad_with_value(Context& c, int x, const Amounts& pads) {
     value = *given;
   }
   std::vector<ir::Index> at;
-  for (size_t d = 0; d < from.size(); ++d) at.push_back(ir::variable(static_cast<int>(d)) + -pads.before[d]);
-  const auto grows = [](const Shape& amounts) { return std::any_of(amounts.begin(), amounts.end(), [](int64_t v) { return v > 0; }); };
+  for (size_t d = 0; d < from.size(); ++d)
+    at.push_back(ir::variable(static_cast<int>(d)) + -pads.before[d]);
+  const auto grows = [](const Shape& amounts) {
+    return std::any_of(amounts.begin(), amounts.end(), [](int64_t v) { return v > 0; });
+  };
   Expression e = pointwise("pad", to, c.tensor(x).dtype);
-  e.reads = {grows(pads.before) || grows(pads.after) ? guarded_read(x, at, value) : plain_read(x, at)};
+  e.reads = {grows(pads.before) || grows(pads.after) ? guarded_read(x, at, value)
+                                                     : plain_read(x, at)};
   e.body = ir::read(0);
   c.bind(0, c.emit(std::move(e)));
 }
 
-// What stands before and after the `extent` elements of a dimension, over the output's coordinate i.
+// What stands before and after the `extent` elements of a dimension, over the output's coordinate
+// i.
 struct Sides {
   ir::Index before, after;
 };
@@ -68,15 +75,18 @@ Sides sides_of(const std::string& mode, int axis, int64_t extent, int64_t before
   const ir::Index i = ir::variable(axis);
   if (mode == "edge") return {ir::constant(0), ir::constant(extent - 1)};
   if (mode == "wrap") return {i + (extent - before), i + (-before - extent)};
-  return {i * -1 + before, i * -1 + (before + 2 * (extent - 1))};  // reflect: the border itself is not repeated
+  return {i * -1 + before,
+          i * -1 + (before + 2 * (extent - 1))};  // reflect: the border itself is not repeated
 }
 
 // One dimension: three reads, of which each point chooses one.
-int pad_dimension(Context& c, int x, size_t d, const std::string& mode, int64_t before, int64_t after) {
+int pad_dimension(Context& c, int x, size_t d, const std::string& mode, int64_t before,
+                  int64_t after) {
   Shape to = c.shape(x);
   const int64_t extent = to[d], reach = mode == "reflect" ? extent - 1 : extent;
   if (mode != "edge" && std::max(before, after) > reach)
-    refuse(fmt::format("{} and {} elements of padding, mode {} has {} to repeat", before, after, mode, reach));
+    refuse(fmt::format("{} and {} elements of padding, mode {} has {} to repeat", before, after,
+                       mode, reach));
   to[d] += before + after;
   Expression e = pointwise("pad", to, c.tensor(x).dtype, fmt::format("{}{}", mode, d));
   std::vector<ir::Index> at = identity_index(to.size());
@@ -87,10 +97,13 @@ int pad_dimension(Context& c, int x, size_t d, const std::string& mode, int64_t 
   const auto outside = [&](const ir::Index& index, ir::Scalar where) {
     at[d] = index;
     e.reads.push_back(guarded_read(x, at, 0));
-    e.body = choose(std::move(where), ir::read(static_cast<int>(e.reads.size()) - 1), std::move(e.body));
+    e.body =
+        choose(std::move(where), ir::read(static_cast<int>(e.reads.size()) - 1), std::move(e.body));
   };
-  if (before > 0) outside(sides.before, less(axis_value(d), ir::number(static_cast<double>(before))));
-  if (after > 0) outside(sides.after, less(ir::number(static_cast<double>(before + extent - 1)), axis_value(d)));
+  if (before > 0)
+    outside(sides.before, less(axis_value(d), ir::number(static_cast<double>(before))));
+  if (after > 0)
+    outside(sides.after, less(ir::number(static_cast<double>(before + extent - 1)), axis_value(d)));
   return c.emit(std::move(e));
 }
 
@@ -103,10 +116,13 @@ void import_pad(Context& c) {
   const std::string mode = c.string_attribute("mode", "constant");
   if (mode == "constant") return pad_with_value(c, x, pads);
   if (mode != "reflect" && mode != "edge" && mode != "wrap")
-    refuse(fmt::format("mode {} is not known", mode), "the modes are constant, reflect, edge and wrap");
+    refuse(fmt::format("mode {} is not known", mode),
+           "the modes are constant, reflect, edge and wrap");
   for (size_t d = 0; d < pads.before.size(); ++d) {
-    if (pads.before[d] < 0 || pads.after[d] < 0) refuse(fmt::format("negative pads in mode {} are not supported", mode));
-    if (pads.before[d] > 0 || pads.after[d] > 0) x = pad_dimension(c, x, d, mode, pads.before[d], pads.after[d]);
+    if (pads.before[d] < 0 || pads.after[d] < 0)
+      refuse(fmt::format("negative pads in mode {} are not supported", mode));
+    if (pads.before[d] > 0 || pads.after[d] > 0)
+      x = pad_dimension(c, x, d, mode, pads.before[d], pads.after[d]);
   }
   c.bind(0, x);
 }

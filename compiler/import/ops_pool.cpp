@@ -15,11 +15,13 @@ namespace {
 
 Shape spatial_shape(const Context& c, int x) {
   const Shape& s = c.shape(x);
-  if (s.size() < 3) refuse(fmt::format("the input [{}] has no spatial dimensions", fmt::join(s, ", ")));
+  if (s.size() < 3)
+    refuse(fmt::format("the input [{}] has no spatial dimensions", fmt::join(s, ", ")));
   return {s.begin() + 2, s.end()};
 }
 
-Expression pool(const Context& c, int x, const Window& w, std::string op, ir::Combiner combine, double fill) {
+Expression pool(const Context& c, int x, const Window& w, std::string op, ir::Combiner combine,
+                double fill) {
   Expression e;
   e.op = std::move(op);
   e.combine = combine;
@@ -27,7 +29,8 @@ Expression pool(const Context& c, int x, const Window& w, std::string op, ir::Co
   for (ir::Axis& axis : window_axes(w)) e.spatial.push_back(std::move(axis));
   e.reduce = kernel_axes(w);
   std::vector<ir::Index> at = {ir::variable(0), ir::variable(1)};
-  for (ir::Index& i : window_index(w, 2, static_cast<int>(e.spatial.size()))) at.push_back(std::move(i));
+  for (ir::Index& i : window_index(w, 2, static_cast<int>(e.spatial.size())))
+    at.push_back(std::move(i));
   e.reads = {w.padded() ? guarded_read(x, at, fill) : plain_read(x, at)};
   e.body = ir::read(0);
   return e;
@@ -44,15 +47,16 @@ int64_t counted(const Window& w, size_t d, int64_t out, int64_t low, int64_t hig
 }
 
 // Per spatial dimension and output position, the elements that count.
-std::vector<std::vector<double>> counts_of(const Context& c, const Window& w, bool include_padding) {
+std::vector<std::vector<double>> counts_of(const Context& c, const Window& w,
+                                           bool include_padding) {
   std::vector<std::vector<double>> counts(w.in.size());
   c.check_constant_size(ir::DType::f32, w.out);
   for (size_t d = 0; d < w.in.size(); ++d) {
     if (w.kernel[d] > (int64_t{1} << 24) / w.out[d]) refuse("the window is too large");
     for (int64_t o = 0; o < w.out[d]; ++o)
-      counts[d].push_back(static_cast<double>(include_padding
-                                                  ? counted(w, d, o, -w.before[d], w.in[d] + w.after[d])
-                                                  : counted(w, d, o, 0, w.in[d])));
+      counts[d].push_back(
+          static_cast<double>(include_padding ? counted(w, d, o, -w.before[d], w.in[d] + w.after[d])
+                                              : counted(w, d, o, 0, w.in[d])));
   }
   return counts;
 }
@@ -80,21 +84,26 @@ int pooled_place(Context& c, int x, const Window& w, int pooled) {
   const Shape& shape = c.shape(x);
   if (static_cast<double>(ir::elements(c.tensor(x))) > 0x1p24)
     refuse("the places in more than 2^24 elements are not exact as f32");
-  Expression e = pool(c, x, w, "max_pool_place", ir::Combiner::min, -std::numeric_limits<double>::infinity());
+  Expression e =
+      pool(c, x, w, "max_pool_place", ir::Combiner::min, -std::numeric_limits<double>::infinity());
   e.suffix = "place";
   e.dtype = ir::DType::i64;
   e.reads.push_back(plain_read(pooled, identity_index(e.spatial.size())));
   std::vector<size_t> order(w.in.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  if (c.int_attribute("storage_order", 0) != 0 && order.size() > 1) std::swap(order.back(), order[order.size() - 2]);
-  ir::Scalar flat = add(mul(axis_value(0), ir::number(static_cast<double>(shape[1]))), axis_value(1));
+  if (c.int_attribute("storage_order", 0) != 0 && order.size() > 1)
+    std::swap(order.back(), order[order.size() - 2]);
+  ir::Scalar flat =
+      add(mul(axis_value(0), ir::number(static_cast<double>(shape[1]))), axis_value(1));
   for (size_t d : order) {
-    ir::Scalar at = add(mul(axis_value(2 + d), ir::number(static_cast<double>(w.stride[d]))),
-                        mul(axis_value(e.spatial.size() + d), ir::number(static_cast<double>(w.dilation[d]))));
+    ir::Scalar at =
+        add(mul(axis_value(2 + d), ir::number(static_cast<double>(w.stride[d]))),
+            mul(axis_value(e.spatial.size() + d), ir::number(static_cast<double>(w.dilation[d]))));
     at = sub(std::move(at), ir::number(static_cast<double>(w.before[d])));
     flat = add(mul(std::move(flat), ir::number(static_cast<double>(w.in[d]))), std::move(at));
   }
-  e.body = choose(equal(ir::read(0), ir::read(1)), std::move(flat), ir::number(std::numeric_limits<double>::infinity()));
+  e.body = choose(equal(ir::read(0), ir::read(1)), std::move(flat),
+                  ir::number(std::numeric_limits<double>::infinity()));
   return c.emit(std::move(e));
 }
 
@@ -103,15 +112,18 @@ int pooled_place(Context& c, int x, const Window& w, int pooled) {
 void import_max_pool(Context& c) {
   const int x = c.input(0);
   const Window w = read_window(c, spatial_shape(c, x), {});
-  const int pooled = c.emit(pool(c, x, w, "max_pool", ir::Combiner::max, -std::numeric_limits<double>::infinity()));
+  const int pooled = c.emit(
+      pool(c, x, w, "max_pool", ir::Combiner::max, -std::numeric_limits<double>::infinity()));
   c.bind(0, pooled);
-  if (c.node().output_size() > 1 && !c.node().output(1).empty()) c.bind(1, pooled_place(c, x, w, pooled));
+  if (c.node().output_size() > 1 && !c.node().output(1).empty())
+    c.bind(1, pooled_place(c, x, w, pooled));
 }
 
 void import_average_pool(Context& c) {
   const int x = c.input(0);
   const Window w = read_window(c, spatial_shape(c, x), {});
-  const std::vector<double> scale = reciprocals(counts_of(c, w, c.int_attribute("count_include_pad", 0) != 0));
+  const std::vector<double> scale =
+      reciprocals(counts_of(c, w, c.int_attribute("count_include_pad", 0) != 0));
   Expression e = pool(c, x, w, "avg_pool", ir::Combiner::sum, 0);
   if (std::all_of(scale.begin(), scale.end(), [&](double v) { return v == scale[0]; })) {
     e.body = mul(ir::read(0), ir::number(scale[0]));
@@ -161,13 +173,16 @@ namespace {
 void emit_lp(Context& c, Expression e, int64_t p) {
   if (p < 1 || p > 64) refuse(fmt::format("p = {} is out of bounds", p));
   const ir::Scalar magnitude = call(ir::ScalarOp::abs, ir::read(0));
-  e.body = p == 1 ? magnitude : p == 2 ? mul(ir::read(0), ir::read(0)) : power(magnitude, ir::number(static_cast<double>(p)));
+  e.body = p == 1   ? magnitude
+           : p == 2 ? mul(ir::read(0), ir::read(0))
+                    : power(magnitude, ir::number(static_cast<double>(p)));
   e.suffix = "powers";
   const int powers = c.emit(std::move(e));
   if (p == 1) return c.bind(0, powers);
   Expression root = pointwise("lp_root", c.shape(powers), c.tensor(powers).dtype);
   root.reads = {plain_read(powers, identity_index(c.shape(powers).size()))};
-  root.body = p == 2 ? call(ir::ScalarOp::sqrt, ir::read(0)) : power(ir::read(0), ir::number(1.0 / static_cast<double>(p)));
+  root.body = p == 2 ? call(ir::ScalarOp::sqrt, ir::read(0))
+                     : power(ir::read(0), ir::number(1.0 / static_cast<double>(p)));
   c.bind(0, c.emit(std::move(root)));
 }
 
@@ -180,7 +195,8 @@ void import_lp_pool(Context& c) {
 }
 
 void import_global_lp_pool(Context& c) {
-  emit_lp(c, global_pool(c, c.input(0), "global_lp_pool", ir::Combiner::sum), c.int_attribute("p", 2));
+  emit_lp(c, global_pool(c, c.input(0), "global_lp_pool", ir::Combiner::sum),
+          c.int_attribute("p", 2));
 }
 
 void import_global_max_pool(Context& c) {

@@ -1,4 +1,5 @@
-// Operators that take elements from computed places: DepthToSpace, SpaceToDepth, Trilu, EyeLike, CumSum.
+// Operators that take elements from computed places: DepthToSpace, SpaceToDepth, Trilu, EyeLike,
+// CumSum.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,8 +19,10 @@ Index part(int var, int64_t divisor, int64_t period, int64_t coeff = 1) {
 
 int64_t block_of(const Context& c, const Shape& shape) {
   const int64_t block = c.int_attribute("blocksize", 0);
-  if (shape.size() != 4) refuse(fmt::format("the input has {} dimensions, expected 4", shape.size()));
-  if (block < 1 || block > (int64_t{1} << 20)) refuse(fmt::format("blocksize {} is out of bounds", block));
+  if (shape.size() != 4)
+    refuse(fmt::format("the input has {} dimensions, expected 4", shape.size()));
+  if (block < 1 || block > (int64_t{1} << 20))
+    refuse(fmt::format("blocksize {} is out of bounds", block));
   return block;
 }
 
@@ -45,7 +48,8 @@ void import_depth_to_space(Context& c) {
   const int x = c.input(0);
   const Shape s = c.shape(x);
   const int64_t block = block_of(c, s), channels = s[1] / (block * block);
-  if (channels * block * block != s[1]) refuse(fmt::format("{} channels are not a multiple of {}", s[1], block * block));
+  if (channels * block * block != s[1])
+    refuse(fmt::format("{} channels are not a multiple of {}", s[1], block * block));
   const bool first = depth_first(c);
   const int64_t unit = first ? channels : 1;
   Index channel = part(2, 1, block, unit * block) + part(3, 1, block, unit);
@@ -58,12 +62,14 @@ void import_space_to_depth(Context& c) {
   const int x = c.input(0);
   const Shape s = c.shape(x);
   const int64_t block = block_of(c, s);
-  if (s[2] % block != 0 || s[3] % block != 0) refuse(fmt::format("{} x {} elements are not a multiple of {}", s[2], s[3], block));
+  if (s[2] % block != 0 || s[3] % block != 0)
+    refuse(fmt::format("{} x {} elements are not a multiple of {}", s[2], s[3], block));
   const bool first = depth_first(c);
   const int64_t unit = first ? s[1] : 1;
   emit_move(c, "space_to_depth", x, {s[0], s[1] * block * block, s[2] / block, s[3] / block},
             {ir::variable(0), first ? part(1, 1, s[1]) : part(1, block * block, 0),
-             ir::variable(2, block) + part(1, unit * block, first ? 0 : block), ir::variable(3, block) + part(1, unit, block)});
+             ir::variable(2, block) + part(1, unit * block, first ? 0 : block),
+             ir::variable(3, block) + part(1, unit, block)});
 }
 
 // Keeps what lies on and above (upper) or below the diagonal `k`, which runs at column - row = k.
@@ -85,11 +91,13 @@ void import_trilu(Context& c) {
 void import_eye_like(Context& c) {
   const int x = c.input(0);
   const Shape shape = c.shape(x);
-  if (shape.size() != 2) refuse(fmt::format("the input has {} dimensions, expected 2", shape.size()));
+  if (shape.size() != 2)
+    refuse(fmt::format("the input has {} dimensions, expected 2", shape.size()));
   const int64_t k = c.int_attribute("k", 0);
-  const ir::DType dtype = c.has_attribute("dtype")
-                              ? dtype_of(static_cast<int>(std::clamp<int64_t>(c.int_attribute("dtype", 0), -1, 1000)))
-                              : c.tensor(x).dtype;
+  const ir::DType dtype =
+      c.has_attribute("dtype")
+          ? dtype_of(static_cast<int>(std::clamp<int64_t>(c.int_attribute("dtype", 0), -1, 1000)))
+          : c.tensor(x).dtype;
   c.check_constant_size(dtype, shape);
   std::vector<double> values(static_cast<size_t>(shape[0] * shape[1]), 0);
   for (int64_t row = 0; row < shape[0]; ++row)
@@ -103,14 +111,16 @@ void import_cum_sum(Context& c) {
   const Shape shape = c.shape(x);
   const std::optional<double> given = c.single(c.input(1));
   if (!given) refuse("the axis must be a constant with one element");
-  const size_t axis = normal_axis(static_cast<int64_t>(std::clamp(*given, -1e6, 1e6)), shape.size());
+  const size_t axis =
+      normal_axis(static_cast<int64_t>(std::clamp(*given, -1e6, 1e6)), shape.size());
   const int64_t direction = c.int_attribute("reverse", 0) != 0 ? 1 : -1;
   const int64_t skipped = c.int_attribute("exclusive", 0) != 0 ? direction : 0;
   Expression e = pointwise("cum_sum", shape, c.tensor(x).dtype);
   e.reduce = {{"k", shape[axis]}};
   e.combine = ir::Combiner::sum;
   std::vector<Index> at = identity_index(shape.size());
-  at[axis] = ir::variable(static_cast<int>(axis)) + ir::variable(static_cast<int>(shape.size()), direction) + skipped;
+  at[axis] = ir::variable(static_cast<int>(axis)) +
+             ir::variable(static_cast<int>(shape.size()), direction) + skipped;
   e.reads = {guarded_read(x, std::move(at), 0)};
   e.body = ir::read(0);
   c.bind(0, c.emit(std::move(e)));

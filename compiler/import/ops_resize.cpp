@@ -1,5 +1,5 @@
-// Resize and Upsample: dimension by dimension, each a sum over a few taps with constant weights, or a
-// plain move when every output is one input element.
+// Resize and Upsample: dimension by dimension, each a sum over a few taps with constant weights, or
+// a plain move when every output is one input element.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,8 @@
 namespace assay::import {
 namespace {
 
-constexpr int64_t kMostResized = int64_t{1} << 20;  // places along a dimension, each of which has weights
+constexpr int64_t kMostResized = int64_t{1}
+                                 << 20;  // places along a dimension, each of which has weights
 
 std::optional<std::vector<double>> numbers_of(const Context& c, int input) {
   if (!c.has_input(input) || ir::elements(c.tensor(c.input(input))) == 0) return std::nullopt;
@@ -33,37 +34,46 @@ void check_counts(const char* what, size_t count, size_t axes) {
 }
 
 // The extent floor(in * scale), or the one given.
-void stretch_by_scales(std::vector<Stretch>& all, const std::vector<size_t>& axes, const std::vector<double>& scales) {
+void stretch_by_scales(std::vector<Stretch>& all, const std::vector<size_t>& axes,
+                       const std::vector<double>& scales) {
   check_counts("scales", scales.size(), axes.size());
   for (size_t i = 0; i < axes.size(); ++i) {
     Stretch& d = all[axes[i]];
     const double out = std::floor(static_cast<double>(d.in) * scales[i]);
-    if (!(out >= 1 && out < 0x1p24)) refuse(fmt::format("scale {} of {} elements is out of bounds", scales[i], d.in));
+    if (!(out >= 1 && out < 0x1p24))
+      refuse(fmt::format("scale {} of {} elements is out of bounds", scales[i], d.in));
     d.scale = scales[i];
     d.out = static_cast<int64_t>(out);
   }
 }
 
-void stretch_to_sizes(std::vector<Stretch>& all, const std::vector<size_t>& axes, const Shape& sizes) {
+void stretch_to_sizes(std::vector<Stretch>& all, const std::vector<size_t>& axes,
+                      const Shape& sizes) {
   check_counts("sizes", sizes.size(), axes.size());
   for (size_t i = 0; i < axes.size(); ++i) {
     Stretch& d = all[axes[i]];
-    if (sizes[i] < 1 || sizes[i] >= (int64_t{1} << 24)) refuse(fmt::format("size {} is out of bounds", sizes[i]));
+    if (sizes[i] < 1 || sizes[i] >= (int64_t{1} << 24))
+      refuse(fmt::format("size {} is out of bounds", sizes[i]));
     d.out = sizes[i];
     d.scale = static_cast<double>(d.out) / static_cast<double>(d.in);
   }
 }
 
 // The same scale in all dimensions: the smallest that the sizes ask for, or the largest.
-void keep_aspect_ratio(std::vector<Stretch>& all, const std::vector<size_t>& axes, const std::string& policy) {
+void keep_aspect_ratio(std::vector<Stretch>& all, const std::vector<size_t>& axes,
+                       const std::string& policy) {
   if (policy == "stretch" || axes.empty()) return;
-  if (policy != "not_larger" && policy != "not_smaller") refuse(fmt::format("keep_aspect_ratio_policy {} is not known", policy));
+  if (policy != "not_larger" && policy != "not_smaller")
+    refuse(fmt::format("keep_aspect_ratio_policy {} is not known", policy));
   double scale = all[axes[0]].scale;
-  for (size_t axis : axes) scale = policy == "not_larger" ? std::min(scale, all[axis].scale) : std::max(scale, all[axis].scale);
+  for (size_t axis : axes)
+    scale = policy == "not_larger" ? std::min(scale, all[axis].scale)
+                                   : std::max(scale, all[axis].scale);
   for (size_t axis : axes) {
     Stretch& d = all[axis];
     d.scale = scale;
-    d.out = std::max<int64_t>(1, static_cast<int64_t>(std::floor(scale * static_cast<double>(d.in) + 0.5)));
+    d.out = std::max<int64_t>(
+        1, static_cast<int64_t>(std::floor(scale * static_cast<double>(d.in) + 0.5)));
   }
 }
 
@@ -75,7 +85,8 @@ int move(Context& c, int x, const Shape& to, const std::vector<Taps>& taps) {
   Expression e = pointwise("resize", to, c.tensor(x).dtype);
   const std::vector<ir::Range> ranges = ranges_of(e.spatial);
   std::vector<ir::Index> at;
-  for (size_t d = 0; d < to.size(); ++d) at.push_back(base_of(taps[d], static_cast<int>(d), ranges));
+  for (size_t d = 0; d < to.size(); ++d)
+    at.push_back(base_of(taps[d], static_cast<int>(d), ranges));
   e.reads = {plain_read(x, std::move(at))};
   e.body = ir::read(0);
   return c.emit(std::move(e));
@@ -86,11 +97,13 @@ int extrapolate(Context& c, int x, size_t d, const Taps& taps, double value) {
   std::vector<double> addend;
   for (auto at = taps.weights.begin(); at != taps.weights.end(); at += taps.count)
     addend.push_back(std::all_of(at, at + taps.count, [](double w) { return w == 0; }) ? value : 0);
-  if (value == 0 || std::all_of(addend.begin(), addend.end(), [](double v) { return v == 0; })) return x;
+  if (value == 0 || std::all_of(addend.begin(), addend.end(), [](double v) { return v == 0; }))
+    return x;
   const Shape shape = c.shape(x);
   Expression e = pointwise("extrapolate", shape, c.tensor(x).dtype, fmt::format("outside{}", d));
   const int outside = c.add_numbers(ir::DType::f32, {shape[d]}, addend, "addend");
-  e.reads = {plain_read(x, identity_index(shape.size())), plain_read(outside, {ir::variable(static_cast<int>(d))})};
+  e.reads = {plain_read(x, identity_index(shape.size())),
+             plain_read(outside, {ir::variable(static_cast<int>(d))})};
   e.body = add(ir::read(0), ir::read(1));
   return c.emit(std::move(e));
 }
@@ -106,7 +119,8 @@ int interpolate(Context& c, int x, size_t d, int64_t out, const Taps& taps) {
   std::vector<ir::Index> at = identity_index(to.size());
   at[d] = base_of(taps, axis, ranges) + ir::variable(tap);
   const int weights = c.add_numbers(ir::DType::f32, {out, taps.count}, taps.weights, "weights");
-  e.reads = {guarded_read(x, std::move(at), 0), plain_read(weights, {ir::variable(axis), ir::variable(tap)})};
+  e.reads = {guarded_read(x, std::move(at), 0),
+             plain_read(weights, {ir::variable(axis), ir::variable(tap)})};
   e.body = mul(ir::read(0), ir::read(1));
   return c.emit(std::move(e));
 }
@@ -119,13 +133,17 @@ void resample(Context& c, const Sampling& s, const std::vector<Stretch>& all, do
   for (const Stretch& d : all) {
     to.push_back(d.out);
     const bool same = d.in == d.out && d.scale == 1 && d.start == 0 && d.end == 1;
-    if (!same && std::max(d.in, d.out) > kMostResized) refuse(fmt::format("a dimension of {} elements is too large to resize to {}: {} at most", d.in, d.out, kMostResized));
+    if (!same && std::max(d.in, d.out) > kMostResized)
+      refuse(fmt::format("a dimension of {} elements is too large to resize to {}: {} at most",
+                         d.in, d.out, kMostResized));
     taps.push_back(same ? Taps{1, 1, 0, 1, {}} : taps_of(s, d));
   }
   c.check_shape(to);
-  if (std::all_of(taps.begin(), taps.end(), [](const Taps& t) { return t.plain(); })) return c.bind(0, move(c, x, to, taps));
+  if (std::all_of(taps.begin(), taps.end(), [](const Taps& t) { return t.plain(); }))
+    return c.bind(0, move(c, x, to, taps));
   for (size_t d = 0; d < taps.size(); ++d)
-    if (!taps[d].weights.empty()) x = extrapolate(c, interpolate(c, x, d, all[d].out, taps[d]), d, taps[d], value);
+    if (!taps[d].weights.empty())
+      x = extrapolate(c, interpolate(c, x, d, all[d].out, taps[d]), d, taps[d], value);
   c.bind(0, x);
 }
 
@@ -166,7 +184,8 @@ void import_resize(Context& c) {
     stretch_to_sizes(all, axes, c.integers(c.input(3)));
   else
     refuse("neither scales nor sizes are given");
-  if (c.has_input(3)) keep_aspect_ratio(all, axes, c.string_attribute("keep_aspect_ratio_policy", "stretch"));
+  if (c.has_input(3))
+    keep_aspect_ratio(all, axes, c.string_attribute("keep_aspect_ratio_policy", "stretch"));
   if (s.coordinates == "tf_crop_and_resize") {
     const auto roi = numbers_of(c, 1);
     check_counts("roi", roi ? roi->size() : 0, 2 * axes.size());
@@ -181,7 +200,8 @@ void import_resize(Context& c) {
 void import_upsample(Context& c) {
   std::vector<Stretch> all = unchanged(c.shape(c.input(0)));
   const std::vector<size_t> axes = resized_axes(c, all.size());
-  stretch_by_scales(all, axes, c.has_input(1) ? c.numbers(c.input(1)) : c.floats_attribute("scales"));
+  stretch_by_scales(all, axes,
+                    c.has_input(1) ? c.numbers(c.input(1)) : c.floats_attribute("scales"));
   resample(c, old_sampling(c), all);
 }
 

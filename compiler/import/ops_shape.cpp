@@ -12,7 +12,8 @@ namespace assay::import {
 namespace {
 
 int64_t count_of(const Shape& shape) {
-  if (!ir::shape_fits(shape)) refuse(fmt::format("the shape [{}] is out of bounds", fmt::join(shape, ", ")));
+  if (!ir::shape_fits(shape))
+    refuse(fmt::format("the shape [{}] is out of bounds", fmt::join(shape, ", ")));
   return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
 }
 
@@ -30,7 +31,9 @@ ir::Index flat_index(const Shape& shape) {
 void reshape_to(Context& c, int x, const Shape& to) { c.bind(0, reshaped(c, x, to, "")); }
 
 // The axes of Squeeze and Unsqueeze: an attribute until opset 12, then an input.
-Shape axes_argument(const Context& c) { return c.has_input(1) ? c.integers(c.input(1)) : c.ints_attribute("axes"); }
+Shape axes_argument(const Context& c) {
+  return c.has_input(1) ? c.integers(c.input(1)) : c.ints_attribute("axes");
+}
 
 }  // namespace
 
@@ -41,8 +44,8 @@ int reshaped(Context& c, int x, const Shape& to, std::string suffix) {
   const Shape from = c.shape(x);
   if (from == to) return x;
   if (count_of(from) != count_of(to))
-    refuse(fmt::format("[{}] can not be reshaped to [{}]: {} and {} elements", fmt::join(from, ", "),
-                       fmt::join(to, ", "), count_of(from), count_of(to)));
+    refuse(fmt::format("[{}] can not be reshaped to [{}]: {} and {} elements",
+                       fmt::join(from, ", "), fmt::join(to, ", "), count_of(from), count_of(to)));
   Expression e;
   e.op = "reshape";
   e.suffix = std::move(suffix);
@@ -69,7 +72,8 @@ void import_reshape(Context& c) {
   size_t inferred = to.size();
   for (size_t d = 0; d < to.size(); ++d) {
     if (to[d] == 0 && !zero_is_zero) {
-      if (d >= from.size()) refuse(fmt::format("dimension {} is to be kept, the input has {}", d, from.size()));
+      if (d >= from.size())
+        refuse(fmt::format("dimension {} is to be kept, the input has {}", d, from.size()));
       to[d] = from[d];
     }
     if (to[d] == -1 && inferred == to.size()) {
@@ -89,7 +93,8 @@ void import_flatten(Context& c) {
   const Shape from = c.shape(x);
   const int64_t rank = static_cast<int64_t>(from.size());
   int64_t axis = c.int_attribute("axis", 1);
-  if (axis < -rank || axis > rank) refuse(fmt::format("axis {} is outside the {} dimensions", axis, rank));
+  if (axis < -rank || axis > rank)
+    refuse(fmt::format("axis {} is outside the {} dimensions", axis, rank));
   if (axis < 0) axis += rank;
   Shape to = {1, 1};
   for (int64_t d = 0; d < rank; ++d) to[d < axis ? 0 : 1] *= from[static_cast<size_t>(d)];
@@ -104,7 +109,8 @@ void import_squeeze(Context& c) {
   Shape to;
   for (size_t d = 0; d < from.size(); ++d) {
     const bool named = std::binary_search(axes.begin(), axes.end(), d);
-    if (named && from[d] != 1) refuse(fmt::format("dimension {} has extent {}, only ones can be dropped", d, from[d]));
+    if (named && from[d] != 1)
+      refuse(fmt::format("dimension {} has extent {}, only ones can be dropped", d, from[d]));
     if (!(named || (argument.empty() && from[d] == 1))) to.push_back(from[d]);
   }
   reshape_to(c, x, to);
@@ -118,7 +124,8 @@ void import_unsqueeze(Context& c) {
   const std::vector<size_t> axes = normal_axes(argument, rank);
   Shape to;
   size_t next = 0;
-  for (size_t d = 0; d < rank; ++d) to.push_back(std::binary_search(axes.begin(), axes.end(), d) ? 1 : from[next++]);
+  for (size_t d = 0; d < rank; ++d)
+    to.push_back(std::binary_search(axes.begin(), axes.end(), d) ? 1 : from[next++]);
   reshape_to(c, x, to);
 }
 
@@ -135,19 +142,23 @@ void import_dropout(Context& c) {
   if (c.node().output_size() < 2 || c.node().output(1).empty()) return;
   const ir::DType mask = c.opset >= 10 ? ir::DType::boolean : c.tensor(x).dtype;
   c.check_constant_size(mask, c.shape(x));
-  c.bind(1, c.add_numbers(mask, c.shape(x), std::vector<double>(static_cast<size_t>(count_of(c.shape(x))), 1)));
+  c.bind(1, c.add_numbers(mask, c.shape(x),
+                          std::vector<double>(static_cast<size_t>(count_of(c.shape(x))), 1)));
 }
 
 void import_shape(Context& c) {
   const Shape shape = c.shape(c.input(0));
   const int64_t rank = static_cast<int64_t>(shape.size());
   const auto place = [&](int64_t v) { return std::clamp<int64_t>(v < 0 ? v + rank : v, 0, rank); };
-  const int64_t start = place(c.int_attribute("start", 0)), end = place(c.int_attribute("end", rank));
+  const int64_t start = place(c.int_attribute("start", 0)),
+                end = place(c.int_attribute("end", rank));
   if (start >= end) return c.bind(0, c.add_empty(ir::DType::i64));
   const std::vector<int64_t> part(shape.begin() + start, shape.begin() + end);
   c.bind(0, c.add_integers(ir::DType::i64, {end - start}, part));
 }
 
-void import_size(Context& c) { c.bind(0, c.add_integers(ir::DType::i64, {}, {count_of(c.shape(c.input(0)))})); }
+void import_size(Context& c) {
+  c.bind(0, c.add_integers(ir::DType::i64, {}, {count_of(c.shape(c.input(0)))}));
+}
 
 }  // namespace assay::import

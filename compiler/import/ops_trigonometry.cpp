@@ -2,7 +2,8 @@
 //
 // Sine: x = k pi + r, |r| <= pi/2, sin(x) = (-1)^k sin(r); pi is subtracted in three parts whose
 // products with k are exact as f32 (Cody and Waite, Software manual for the elementary functions,
-// 1980), for |x| up to about 10^4; sin(r) is its Taylor series. Arctangent: its angle is halved three times,
+// 1980), for |x| up to about 10^4; sin(r) is its Taylor series. Arctangent: its angle is halved
+// three times,
 //   atan(x) = 2 atan(x / (1 + sqrt(1 + x^2)))
 // then the series at no more than tan(pi/16) is short.
 #include <array>
@@ -33,16 +34,19 @@ int emit_over(Context& c, int x, const char* op, const char* suffix, Scalar body
 Scalar odd_series(std::span<const double> coefficients) {
   const Scalar x = ir::read(0);
   Scalar sum = number(coefficients.back());
-  for (size_t i = coefficients.size() - 1; i-- > 0;) sum = add(number(coefficients[i]), mul(mul(x, x), std::move(sum)));
+  for (size_t i = coefficients.size() - 1; i-- > 0;)
+    sum = add(number(coefficients[i]), mul(mul(x, x), std::move(sum)));
   return mul(x, std::move(sum));
 }
 
 // Sine, or cosine: cos(x) = (-1)^(m+1) sin(r) with x = (m + 1/2) pi + r, |r| <= pi/2.
 int sine(Context& c, int x, bool cosine) {
   static constexpr std::array kParts = {3.140625, 9.67502593994140625e-4, 1.5099579909783765e-7};
-  static constexpr std::array kSeries = {1.0, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800, 1.0 / 6227020800};
+  static constexpr std::array kSeries = {
+      1.0, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800, 1.0 / 6227020800};
   const double half = cosine ? 0.5 : 0;
-  Scalar turns = call(ScalarOp::floor, add(mul(ir::read(0), number(1 / pi)), number(cosine ? 1.0 : 0.5)));
+  Scalar turns =
+      call(ScalarOp::floor, add(mul(ir::read(0), number(1 / pi)), number(cosine ? 1.0 : 0.5)));
   if (cosine) turns = sub(std::move(turns), number(half));
   const int k = emit_over(c, x, "half_turns", "turns", std::move(turns));
   Scalar rest = ir::read(0);
@@ -51,15 +55,19 @@ int sine(Context& c, int x, bool cosine) {
   const Scalar turn = add(ir::read(1), number(half));
   const Scalar odd = sub(turn, mul(number(2), call(ScalarOp::floor, mul(turn, number(0.5)))));
   Scalar sign = sub(number(1), mul(number(2), odd));
-  return emit_over(c, r, cosine ? "cos" : "sin", cosine ? "cos" : "sin", mul(std::move(sign), odd_series(kSeries)), k);
+  return emit_over(c, r, cosine ? "cos" : "sin", cosine ? "cos" : "sin",
+                   mul(std::move(sign), odd_series(kSeries)), k);
 }
 
-Scalar halved(const Scalar& x) { return div(x, add(number(1), call(ScalarOp::sqrt, add(number(1), mul(x, x))))); }
+Scalar halved(const Scalar& x) {
+  return div(x, add(number(1), call(ScalarOp::sqrt, add(number(1), mul(x, x)))));
+}
 
 // `factor` * atan(x)
 int arctangent(Context& c, int x, double factor) {
   static constexpr std::array kSeries = {1.0, -1.0 / 3, 1.0 / 5, -1.0 / 7, 1.0 / 9, -1.0 / 11};
-  for (const char* suffix : {"half", "quarter", "eighth"}) x = emit_over(c, x, "half_angle", suffix, halved(ir::read(0)));
+  for (const char* suffix : {"half", "quarter", "eighth"})
+    x = emit_over(c, x, "half_angle", suffix, halved(ir::read(0)));
   return emit_over(c, x, "atan", "atan", mul(number(8 * factor), odd_series(kSeries)));
 }
 

@@ -25,18 +25,23 @@ Scalar sqrt(Scalar x) { return call(ScalarOp::sqrt, std::move(x)); }
 Scalar negated(Scalar x) { return call(ScalarOp::neg, std::move(x)); }
 Scalar square(const Scalar& x) { return mul(x, x); }
 
-double alpha_of(const Context& c, double otherwise) { return c.float_attribute("alpha", otherwise); }
-
-Scalar hard_sigmoid(const Context& c, Scalar x) {
-  return clamp01(add(mul(number(alpha_of(c, 0.2)), std::move(x)), number(c.float_attribute("beta", 0.5))));
+double alpha_of(const Context& c, double otherwise) {
+  return c.float_attribute("alpha", otherwise);
 }
 
-// approximate = none: x/2 (1 + erf(x / sqrt 2)); tanh: x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
+Scalar hard_sigmoid(const Context& c, Scalar x) {
+  return clamp01(
+      add(mul(number(alpha_of(c, 0.2)), std::move(x)), number(c.float_attribute("beta", 0.5))));
+}
+
+// approximate = none: x/2 (1 + erf(x / sqrt 2)); tanh: x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715
+// x^3))).
 Scalar gelu(const Context& c, Scalar x) {
   Scalar inner;
   if (c.string_attribute("approximate", "none") == "tanh") {
     Scalar cubic = mul(number(0.044715), mul(x, square(x)));
-    inner = call(ScalarOp::tanh, mul(number(std::sqrt(2 / std::numbers::pi)), add(x, std::move(cubic))));
+    inner = call(ScalarOp::tanh,
+                 mul(number(std::sqrt(2 / std::numbers::pi)), add(x, std::move(cubic))));
   } else {
     inner = call(ScalarOp::erf, mul(x, number(1 / std::numbers::sqrt2)));
   }
@@ -84,13 +89,15 @@ Scalar round(const Context&, Scalar x) {
   const Scalar low = call(ScalarOp::floor, x), rest = sub(x, low), high = add(low, number(1));
   const Scalar half_low = mul(low, number(0.5));
   Scalar even = choose(equal(call(ScalarOp::floor, half_low), half_low), low, high);
-  return choose(less(rest, number(0.5)), low, choose(equal(rest, number(0.5)), std::move(even), high));
+  return choose(less(rest, number(0.5)), low,
+                choose(equal(rest, number(0.5)), std::move(even), high));
 }
 
 Scalar sign(const Context&, Scalar x) { return sub(less(number(0), x), is_negative(x)); }
 
 Scalar is_inf(const Context& c, Scalar x) {
-  const bool positive = c.int_attribute("detect_positive", 1) != 0, negative = c.int_attribute("detect_negative", 1) != 0;
+  const bool positive = c.int_attribute("detect_positive", 1) != 0,
+             negative = c.int_attribute("detect_negative", 1) != 0;
   const Scalar top = number(std::numeric_limits<double>::infinity());
   if (positive && negative) return equal(call(ScalarOp::abs, std::move(x)), top);
   if (!positive && !negative) return mul(number(0), equal(x, x));
@@ -115,16 +122,20 @@ struct UnaryRow {
 
 constexpr auto kUnary = std::to_array<UnaryRow>({
     {"Abs", "abs", plain<ScalarOp::abs>},
-    {"Acosh", "acosh", [](const Context&, Scalar x) { return log(add(x, sqrt(sub(square(x), number(1))))); }},
+    {"Acosh", "acosh",
+     [](const Context&, Scalar x) { return log(add(x, sqrt(sub(square(x), number(1))))); }},
     {"Asinh", "asinh",
      [](const Context& c, Scalar x) {
        return mul(sign(c, x), log(add(call(ScalarOp::abs, x), sqrt(add(square(x), number(1))))));
      }},
     {"Atanh", "atanh",
-     [](const Context&, Scalar x) { return mul(number(0.5), log(div(add(number(1), x), sub(number(1), x)))); }},
+     [](const Context&, Scalar x) {
+       return mul(number(0.5), log(div(add(number(1), x), sub(number(1), x))));
+     }},
     {"Ceil", "ceil", plain<ScalarOp::ceil>},
     {"Celu", "celu", celu},
-    {"Cosh", "cosh", [](const Context&, Scalar x) { return mul(number(0.5), add(exp(x), exp(negated(x)))); }},
+    {"Cosh", "cosh",
+     [](const Context&, Scalar x) { return mul(number(0.5), add(exp(x), exp(negated(x)))); }},
     {"Elu", "elu", elu},
     {"Erf", "erf", plain<ScalarOp::erf>},
     {"Exp", "exp", plain<ScalarOp::exp>},
@@ -132,31 +143,38 @@ constexpr auto kUnary = std::to_array<UnaryRow>({
     {"Gelu", "gelu", gelu},
     {"HardSigmoid", "hard_sigmoid", hard_sigmoid},
     {"HardSwish", "hard_swish",
-     [](const Context&, Scalar x) { return mul(x, clamp01(add(mul(number(1.0 / 6), x), number(0.5)))); }},
+     [](const Context&, Scalar x) {
+       return mul(x, clamp01(add(mul(number(1.0 / 6), x), number(0.5))));
+     }},
     {"IsInf", "is_inf", is_inf, Result::boolean},
-    {"IsNaN", "is_nan", [](const Context&, Scalar x) { return equal(equal(x, x), number(0)); }, Result::boolean},
+    {"IsNaN", "is_nan", [](const Context&, Scalar x) { return equal(equal(x, x), number(0)); },
+     Result::boolean},
     {"LeakyRelu", "leaky_relu", leaky_relu},
     {"Log", "log", plain<ScalarOp::log>},
-    {"Mish", "mish", [](const Context&, Scalar x) { return mul(x, call(ScalarOp::tanh, softplus(x))); }},
+    {"Mish", "mish",
+     [](const Context&, Scalar x) { return mul(x, call(ScalarOp::tanh, softplus(x))); }},
     {"Neg", "neg", plain<ScalarOp::neg>},
     {"Not", "not", [](const Context&, Scalar x) { return equal(std::move(x), number(0)); }},
-    {"Reciprocal", "reciprocal", [](const Context&, Scalar x) { return div(number(1), std::move(x)); }},
+    {"Reciprocal", "reciprocal",
+     [](const Context&, Scalar x) { return div(number(1), std::move(x)); }},
     {"Relu", "relu", [](const Context&, Scalar x) { return zero_below(std::move(x)); }},
     {"Round", "round", round},
     {"Selu", "selu", selu},
     {"Shrink", "shrink", shrink},
     {"Sigmoid", "sigmoid",
-     [](const Context&, Scalar x) { return div(number(1), add(number(1), exp(negated(std::move(x))))); }},
+     [](const Context&, Scalar x) {
+       return div(number(1), add(number(1), exp(negated(std::move(x)))));
+     }},
     {"Sign", "sign", sign},
-    {"Sinh", "sinh", [](const Context&, Scalar x) { return mul(number(0.5), sub(exp(x), exp(negated(x)))); }},
+    {"Sinh", "sinh",
+     [](const Context&, Scalar x) { return mul(number(0.5), sub(exp(x), exp(negated(x)))); }},
     {"Softplus", "softplus", [](const Context&, Scalar x) { return softplus(x); }},
     {"Softsign", "softsign",
      [](const Context&, Scalar x) { return div(x, add(number(1), call(ScalarOp::abs, x))); }},
     {"Sqrt", "sqrt", plain<ScalarOp::sqrt>},
     {"Swish", "swish",
-     [](const Context& c, Scalar x) {
-       return div(x, add(number(1), exp(mul(number(-alpha_of(c, 1)), x))));
-     }},
+     [](const Context& c,
+        Scalar x) { return div(x, add(number(1), exp(mul(number(-alpha_of(c, 1)), x)))); }},
     {"Tanh", "tanh", plain<ScalarOp::tanh>},
     {"ThresholdedRelu", "thresholded_relu", thresholded_relu},
 });

@@ -20,7 +20,8 @@ std::vector<bool> needed_tensors(const ir::Graph& g) {
 void prune(ir::Graph& g) {
   std::vector<bool> needed = needed_tensors(g);
   std::erase_if(g.nodes, [&](const ir::Node& n) { return !needed[static_cast<size_t>(n.output)]; });
-  for (int id : g.inputs) needed[static_cast<size_t>(id)] = true;  // inputs stay: callers pass them all
+  for (int id : g.inputs)
+    needed[static_cast<size_t>(id)] = true;  // inputs stay: callers pass them all
   std::vector<int> renamed(g.tensors.size(), -1);
   std::vector<ir::Tensor> tensors;
   std::vector<ir::Constant> constants;

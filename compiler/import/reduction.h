@@ -1,4 +1,5 @@
-// Reductions over dimensions of one tensor, as reductions themselves and as parts of normalisations.
+// Reductions over dimensions of one tensor, as reductions themselves and as parts of
+// normalisations.
 #pragma once
 
 #include <string>
@@ -15,12 +16,12 @@ struct Reduced {
 };
 
 struct Reduction {
-  std::string op;                 // the node's class
+  std::string op;  // the node's class
   ir::Combiner combine = ir::Combiner::sum;
-  ir::Scalar body;                // read(0) is the element
+  ir::Scalar body;                      // read(0) is the element
   std::optional<ir::DType> dtype = {};  // none: the operand's
-  bool keep = false;              // the reduced dimensions stay, with extent 1
-  bool part = true;               // of a larger operator: the names end with the class
+  bool keep = false;                    // the reduced dimensions stay, with extent 1
+  bool part = true;                     // of a larger operator: the names end with the class
 };
 
 // Over `axes`, which are sorted. With no axes at all the body alone is applied.

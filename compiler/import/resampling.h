@@ -1,5 +1,6 @@
-// Resampling along one dimension as a table of taps: output x is the sum of weight[x][t] * input[base(x) + t],
-// where base(x) = (slope_p * x + offset) / slope_d, rounded down, is an index that a tensor expression can hold.
+// Resampling along one dimension as a table of taps: output x is the sum of weight[x][t] *
+// input[base(x) + t], where base(x) = (slope_p * x + offset) / slope_d, rounded down, is an index
+// that a tensor expression can hold.
 //
 // Source: ONNX Resize (its coordinate transformations, nearest modes and Keys' cubic weights, Cubic
 // convolution interpolation for digital image processing, 1981).
@@ -12,7 +13,7 @@
 namespace assay::import {
 
 struct Sampling {
-  std::string mode = "nearest";           // nearest, linear, cubic
+  std::string mode = "nearest";            // nearest, linear, cubic
   std::string coordinates = "half_pixel";  // coordinate_transformation_mode
   std::string nearest = "round_prefer_floor";
   double cubic_a = -0.75;

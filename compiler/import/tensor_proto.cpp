@@ -32,7 +32,8 @@ std::vector<std::byte> raw_bytes(const TensorProto& t, DType dtype, int64_t coun
 
 // One element per entry of the field; 16-bit floats stand as their bits.
 template <class Field>
-std::vector<std::byte> field_bytes(const TensorProto& t, const Field& field, DType dtype, int64_t count) {
+std::vector<std::byte> field_bytes(const TensorProto& t, const Field& field, DType dtype,
+                                   int64_t count) {
   if (field.size() != count) refuse_count(t, field.size(), count);
   const size_t size = static_cast<size_t>(ir::bytes_of(dtype));
   std::vector<std::byte> bytes(static_cast<size_t>(count) * size);
@@ -53,10 +54,14 @@ std::vector<std::byte> field_bytes(const TensorProto& t, const Field& field, DTy
 std::vector<std::byte> bytes_of(const TensorProto& t, DType dtype, int64_t count) {
   if (t.has_raw_data()) return raw_bytes(t, dtype, count);
   switch (dtype) {
-    case DType::f32: return field_bytes(t, t.float_data(), dtype, count);
-    case DType::f64: return field_bytes(t, t.double_data(), dtype, count);
-    case DType::i64: return field_bytes(t, t.int64_data(), dtype, count);
-    default: return field_bytes(t, t.int32_data(), dtype, count);
+    case DType::f32:
+      return field_bytes(t, t.float_data(), dtype, count);
+    case DType::f64:
+      return field_bytes(t, t.double_data(), dtype, count);
+    case DType::i64:
+      return field_bytes(t, t.int64_data(), dtype, count);
+    default:
+      return field_bytes(t, t.int32_data(), dtype, count);
   }
 }
 
@@ -64,27 +69,39 @@ std::vector<std::byte> bytes_of(const TensorProto& t, DType dtype, int64_t count
 
 DType dtype_of(int onnx_type) {
   switch (onnx_type) {
-    case TensorProto::FLOAT: return DType::f32;
-    case TensorProto::DOUBLE: return DType::f64;
-    case TensorProto::FLOAT16: return DType::f16;
-    case TensorProto::BFLOAT16: return DType::bf16;
-    case TensorProto::INT8: return DType::i8;
-    case TensorProto::UINT8: return DType::u8;
-    case TensorProto::INT32: return DType::i32;
-    case TensorProto::INT64: return DType::i64;
-    case TensorProto::BOOL: return DType::boolean;
-    default: break;
+    case TensorProto::FLOAT:
+      return DType::f32;
+    case TensorProto::DOUBLE:
+      return DType::f64;
+    case TensorProto::FLOAT16:
+      return DType::f16;
+    case TensorProto::BFLOAT16:
+      return DType::bf16;
+    case TensorProto::INT8:
+      return DType::i8;
+    case TensorProto::UINT8:
+      return DType::u8;
+    case TensorProto::INT32:
+      return DType::i32;
+    case TensorProto::INT64:
+      return DType::i64;
+    case TensorProto::BOOL:
+      return DType::boolean;
+    default:
+      break;
   }
-  const std::string name = TensorProto::DataType_IsValid(onnx_type)
-                               ? TensorProto::DataType_Name(static_cast<TensorProto::DataType>(onnx_type))
-                               : std::to_string(onnx_type);
+  const std::string name =
+      TensorProto::DataType_IsValid(onnx_type)
+          ? TensorProto::DataType_Name(static_cast<TensorProto::DataType>(onnx_type))
+          : std::to_string(onnx_type);
   refuse(fmt::format("element type {} is not supported", name),
          "supported: FLOAT, DOUBLE, FLOAT16, BFLOAT16, INT8, UINT8, INT32, INT64, BOOL");
 }
 
 int add_tensor_proto(Context& c, const TensorProto& t, std::string suffix) {
   if (t.data_location() == TensorProto::EXTERNAL)
-    refuse(fmt::format("tensor {} lies in an external file", t.name()), "save the model as one file");
+    refuse(fmt::format("tensor {} lies in an external file", t.name()),
+           "save the model as one file");
   if (t.has_segment()) refuse(fmt::format("tensor {} is split into segments", t.name()));
   const DType dtype = dtype_of(t.data_type());
   const Shape shape = shape_of(t);

@@ -25,7 +25,7 @@ Window read_window(const Context& c, const Shape& in, const Shape& kernel);
 // stride * out_axis + dilation * kernel_axis - before, per spatial dimension.
 std::vector<ir::Index> window_index(const Window& w, int first_out, int first_kernel);
 
-std::vector<ir::Axis> window_axes(const Window& w);   // y x (or z y x): the output's
-std::vector<ir::Axis> kernel_axes(const Window& w);   // r s (or q r s)
+std::vector<ir::Axis> window_axes(const Window& w);  // y x (or z y x): the output's
+std::vector<ir::Axis> kernel_axes(const Window& w);  // r s (or q r s)
 
 }  // namespace assay::import

@@ -16,9 +16,16 @@ constexpr double kCheap = 2;  // operations that are computed again rather than 
 
 bool only_simple(const ir::Scalar& s) {
   switch (s.op) {
-    case ScalarOp::div: case ScalarOp::pow: case ScalarOp::exp: case ScalarOp::log: case ScalarOp::sqrt:
-    case ScalarOp::tanh: case ScalarOp::erf: return false;
-    default: break;
+    case ScalarOp::div:
+    case ScalarOp::pow:
+    case ScalarOp::exp:
+    case ScalarOp::log:
+    case ScalarOp::sqrt:
+    case ScalarOp::tanh:
+    case ScalarOp::erf:
+      return false;
+    default:
+      break;
   }
   return std::all_of(s.args.begin(), s.args.end(), only_simple);
 }
@@ -64,7 +71,8 @@ std::vector<ir::Node> readers_with(const ir::Graph& g, int n, const std::vector<
 
 bool may_go(const ir::Graph& g, int n, const std::vector<int>& readers) {
   const ir::Node& node = g.nodes[static_cast<size_t>(n)];
-  if (node.combine != ir::Combiner::none || is_output(g, node.output) || readers.empty()) return false;
+  if (node.combine != ir::Combiner::none || is_output(g, node.output) || readers.empty())
+    return false;
   if (is_map(node) || rides(g, n)) return false;  // maps: see fold
   return readers.size() == 1 || is_cheap(g, node);
 }
@@ -75,12 +83,17 @@ struct Factor {
 };
 
 // x * f or x / f with f still along the reduce axes of the product that reads it at `at`.
-std::optional<Factor> factor_of(const ir::Graph& g, const ir::Node& scaling, const ir::Node& product, const ir::Read& at) {
+std::optional<Factor> factor_of(const ir::Graph& g, const ir::Node& scaling,
+                                const ir::Node& product, const ir::Read& at) {
   const ScalarOp op = scaling.body.op;
-  if (at.lookup || std::any_of(scaling.reads.begin(), scaling.reads.end(), [](const ir::Read& r) { return r.lookup.has_value(); })) return std::nullopt;
-  if (scaling.combine != ir::Combiner::none || scaling.reads.size() != 2 || at.guarded) return std::nullopt;
+  if (at.lookup || std::any_of(scaling.reads.begin(), scaling.reads.end(),
+                               [](const ir::Read& r) { return r.lookup.has_value(); }))
+    return std::nullopt;
+  if (scaling.combine != ir::Combiner::none || scaling.reads.size() != 2 || at.guarded)
+    return std::nullopt;
   if ((op != ScalarOp::mul && op != ScalarOp::div) || scaling.body.args[0].op != ScalarOp::read ||
-      scaling.body.args[1].op != ScalarOp::read || scaling.body.args[0].operand == scaling.body.args[1].operand)
+      scaling.body.args[1].op != ScalarOp::read ||
+      scaling.body.args[0].operand == scaling.body.args[1].operand)
     return std::nullopt;
   const std::vector<ir::Range> ranges = ranges_of(product);
   const auto still = [&](int read) {
@@ -122,12 +135,17 @@ bool postpone_one(ir::Graph& g, int p) {
   ir::Node& product = g.nodes[static_cast<size_t>(p)];
   for (size_t r = 0; r < product.reads.size(); ++r) {
     const int s = ir::producer_of(g, product.reads[r].tensor);
-    const bool twice = product.reads.size() == 2 && product.reads[0].tensor == product.reads[1].tensor;
-    if (s < 0 || twice || ir::consumers_of(g, product.reads[r].tensor).size() != 1 || is_output(g, product.reads[r].tensor)) continue;
+    const bool twice =
+        product.reads.size() == 2 && product.reads[0].tensor == product.reads[1].tensor;
+    if (s < 0 || twice || ir::consumers_of(g, product.reads[r].tensor).size() != 1 ||
+        is_output(g, product.reads[r].tensor))
+      continue;
     const ir::Node& scaling = g.nodes[static_cast<size_t>(s)];
     const std::optional<Factor> f = factor_of(g, scaling, product, product.reads[r]);
     if (!f || rides(g, s)) continue;
-    const double before = ir::points_of(scaling), behind = static_cast<double>(ir::elements(g.tensors[static_cast<size_t>(product.output)]));
+    const double before = ir::points_of(scaling),
+                 behind = static_cast<double>(
+                     ir::elements(g.tensors[static_cast<size_t>(product.output)]));
     if (behind > before) continue;
     const std::vector<ir::Range> ranges = ranges_of(product);
     const std::vector<ir::Index> at = product.reads[r].index;
@@ -160,7 +178,8 @@ ir::Graph absorb(ir::Graph g) {
     if (!may_go(g, n, readers)) continue;
     std::vector<ir::Node> with = readers_with(g, n, readers);
     if (with.empty()) continue;
-    for (size_t i = 0; i < readers.size(); ++i) g.nodes[static_cast<size_t>(readers[i])] = std::move(with[i]);
+    for (size_t i = 0; i < readers.size(); ++i)
+      g.nodes[static_cast<size_t>(readers[i])] = std::move(with[i]);
     g.nodes.erase(g.nodes.begin() + n--);
   }
   return g;

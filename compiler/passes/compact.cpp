@@ -12,13 +12,16 @@ namespace {
 
 // Without axes of which there is one value.
 ir::Index plain(const ir::Node& n, const ir::Index& i) {
-  return ir::substitute(i, [&](int v) { return n.axes[static_cast<size_t>(v)].extent == 1 ? ir::constant(0) : ir::variable(v); });
+  return ir::substitute(i, [&](int v) {
+    return n.axes[static_cast<size_t>(v)].extent == 1 ? ir::constant(0) : ir::variable(v);
+  });
 }
 
-// Per dimension of what is read: how far apart neighbours are, 1 where they lie side by side; empty: it is not as simple as that, or
-// nowhere apart.
+// Per dimension of what is read: how far apart neighbours are, 1 where they lie side by side;
+// empty: it is not as simple as that, or nowhere apart.
 std::vector<int64_t> strides_of(const ir::Graph& g, const ir::Node& n, const ir::Read& r) {
-  if (r.guarded || r.lookup || !affine(r) || g.tensors[static_cast<size_t>(r.tensor)].constant >= 0) return {};
+  if (r.guarded || r.lookup || !affine(r) || g.tensors[static_cast<size_t>(r.tensor)].constant >= 0)
+    return {};
   std::vector<int64_t> out;
   bool apart = false;
   for (const ir::Index& whole : r.index) {
@@ -43,11 +46,13 @@ bool has_short_rows(const ir::Graph& g, const ir::Node& n, int width) {
   return spatial > 0 && n.axes[static_cast<size_t>(spatial) - 1].extent < width;
 }
 
-using Copies = std::map<std::pair<int, std::vector<int64_t>>, int>;  // of a tensor with strides: the one without gaps
+using Copies = std::map<std::pair<int, std::vector<int64_t>>,
+                        int>;  // of a tensor with strides: the one without gaps
 
 // The tensor without gaps; its node joins `to` if it is new.
 int dense_copy(ir::Graph& to, int tensor, const std::vector<int64_t>& strides, Copies& known) {
-  const auto [it, fresh] = known.emplace(std::pair{tensor, strides}, static_cast<int>(to.tensors.size()));
+  const auto [it, fresh] =
+      known.emplace(std::pair{tensor, strides}, static_cast<int>(to.tensors.size()));
   if (!fresh) return it->second;
   ir::Tensor dense = to.tensors[static_cast<size_t>(tensor)];
   dense.name += ".dense";
@@ -60,7 +65,8 @@ int dense_copy(ir::Graph& to, int tensor, const std::vector<int64_t>& strides, C
   for (size_t d = 0; d < strides.size(); ++d) {
     dense.shape[d] = (dense.shape[d] + strides[d] - 1) / strides[d];
     copy.axes.push_back({"d" + std::to_string(d), dense.shape[d]});
-    r.index.push_back(dense.shape[d] > 1 ? ir::variable(static_cast<int>(d), strides[d]) : ir::Index{});
+    r.index.push_back(dense.shape[d] > 1 ? ir::variable(static_cast<int>(d), strides[d])
+                                         : ir::Index{});
   }
   copy.reads = {std::move(r)};
   to.tensors.push_back(std::move(dense));

@@ -10,19 +10,24 @@ namespace assay::compiler {
 
 namespace {
 
-const std::vector<int64_t>& shape_of(const ir::Graph& g, int tensor) { return g.tensors[static_cast<size_t>(tensor)].shape; }
+const std::vector<int64_t>& shape_of(const ir::Graph& g, int tensor) {
+  return g.tensors[static_cast<size_t>(tensor)].shape;
+}
 
 // Only extents of 1 come and go: every dimension is read at an axis or at 0.
 bool only_ones_differ(const ir::Node& n) {
   return std::all_of(n.reads[0].index.begin(), n.reads[0].index.end(), [](const ir::Index& i) {
-    return i == ir::constant(0) || (i.offset == 0 && i.terms.size() == 1 && i.terms[0].var >= 0 && i.terms[0].coeff == 1 &&
-                                    i.terms[0].div == 1 && i.terms[0].mod == 0);
+    return i == ir::constant(0) ||
+           (i.offset == 0 && i.terms.size() == 1 && i.terms[0].var >= 0 && i.terms[0].coeff == 1 &&
+            i.terms[0].div == 1 && i.terms[0].mod == 0);
   });
 }
 
 bool only_reshapes_read(const ir::Graph& g, const ir::Node& n) {
   const std::vector<int> readers = ir::consumers_of(g, n.output);
-  return !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](int r) { return is_reshape(g, g.nodes[static_cast<size_t>(r)]); });
+  return !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](int r) {
+    return is_reshape(g, g.nodes[static_cast<size_t>(r)]);
+  });
 }
 
 // The operand in another shape, elements in the same order.
@@ -30,14 +35,16 @@ ir::Read reshaped_read(const ir::Graph& g, int tensor, const ir::Node& n) {
   const std::vector<ir::Range> ranges = ranges_of(n);
   ir::Index flat;
   int64_t stride = 1;
-  for (size_t d = n.axes.size(); d-- > 0; stride *= n.axes[d].extent) flat = std::move(flat) + ir::variable(static_cast<int>(d), stride);
+  for (size_t d = n.axes.size(); d-- > 0; stride *= n.axes[d].extent)
+    flat = std::move(flat) + ir::variable(static_cast<int>(d), stride);
   ir::Read out;
   out.tensor = tensor;
   const std::vector<int64_t>& shape = shape_of(g, tensor);
   out.index.resize(shape.size());
   stride = 1;
   for (size_t d = shape.size(); d-- > 0; stride *= shape[d])
-    out.index[d] = ir::simplify(ir::modulo(ir::divide(flat, stride, ranges), shape[d], ranges), ranges);
+    out.index[d] =
+        ir::simplify(ir::modulo(ir::divide(flat, stride, ranges), shape[d], ranges), ranges);
   return out;
 }
 
@@ -66,25 +73,30 @@ std::optional<std::vector<int>> permutation_of(const ir::Graph& g, const ir::Nod
 }
 
 bool permutes_all(const ir::Graph& g, const ir::Node& m) {
-  const bool any_left_out = std::any_of(m.reads[0].index.begin(), m.reads[0].index.end(), [](const ir::Index& i) { return i.terms.empty(); });
+  const bool any_left_out = std::any_of(m.reads[0].index.begin(), m.reads[0].index.end(),
+                                        [](const ir::Index& i) { return i.terms.empty(); });
   return !any_left_out && permutation_of(g, m).has_value();
 }
 
 // Does a product with reuse read `r` across its storage: along its own last axis, but with another
-// dimension innermost? Its lanes lie apart then, and copying them together in the product costs more
-// than a step that transposes once. Constants are stored as they are read.
+// dimension innermost? Its lanes lie apart then, and copying them together in the product costs
+// more than a step that transposes once. Constants are stored as they are read.
 bool reads_across(const ir::Graph& g, const ir::Node& product, const ir::Read& r) {
-  if (!reuses_operands(g, product) || g.tensors[static_cast<size_t>(r.tensor)].constant >= 0) return false;
+  if (!reuses_operands(g, product) || g.tensors[static_cast<size_t>(r.tensor)].constant >= 0)
+    return false;
   int last = ir::spatial_count(g, product) - 1;
   while (last > 0 && product.axes[static_cast<size_t>(last)].extent == 1) --last;
   size_t inner = r.index.size();
   while (inner > 0 && r.index[inner - 1].terms.empty()) --inner;
-  const bool along = std::any_of(r.index.begin(), r.index.end(), [&](const ir::Index& i) { return ir::depends_on(i, last); });
+  const bool along = std::any_of(r.index.begin(), r.index.end(),
+                                 [&](const ir::Index& i) { return ir::depends_on(i, last); });
   return along && !ir::depends_on(r.index[inner - 1], last);
 }
 
-// The readers of node `m`, each with the map in its indices; empty when one of them can not have it.
-std::vector<ir::Node> readers_through(const ir::Graph& g, const ir::Node& m, const std::vector<int>& readers) {
+// The readers of node `m`, each with the map in its indices; empty when one of them can not have
+// it.
+std::vector<ir::Node> readers_through(const ir::Graph& g, const ir::Node& m,
+                                      const std::vector<int>& readers) {
   std::vector<ir::Node> out;
   const bool reshapes = is_reshape(g, m);
   for (int r : readers) {
@@ -98,7 +110,8 @@ std::vector<ir::Node> readers_through(const ir::Graph& g, const ir::Node& m, con
       const bool guarded = read.guarded;
       const double fill = read.fill;
       const bool across = reads_across(g, reader, read);
-      read = into_reshape && reshapes ? reshaped_read(g, m.reads[0].tensor, reader) : composed(m.reads[0], read.index, ranges);
+      read = into_reshape && reshapes ? reshaped_read(g, m.reads[0].tensor, reader)
+                                      : composed(m.reads[0], read.index, ranges);
       read.guarded = guarded;
       read.fill = fill;
       if (!(into_reshape && reshapes) && !affine(read)) return {};
@@ -115,7 +128,8 @@ bool compose_away(ir::Graph& g, int m) {
   if (is_output(g, node.output) || readers.empty()) return false;
   std::vector<ir::Node> through = readers_through(g, node, readers);
   if (through.empty()) return false;
-  for (size_t i = 0; i < readers.size(); ++i) g.nodes[static_cast<size_t>(readers[i])] = std::move(through[i]);
+  for (size_t i = 0; i < readers.size(); ++i)
+    g.nodes[static_cast<size_t>(readers[i])] = std::move(through[i]);
   g.nodes.erase(g.nodes.begin() + m);
   return true;
 }
@@ -148,10 +162,12 @@ void permute(ir::Graph& g, int n, const std::vector<int>& axis_of, int output) {
   }
   ir::Node& node = g.nodes[static_cast<size_t>(n)];
   const ir::Node old = node;
-  for (size_t d = 0; d < axis_of.size(); ++d) node.axes[static_cast<size_t>(axis_of[d])] = old.axes[d];
+  for (size_t d = 0; d < axis_of.size(); ++d)
+    node.axes[static_cast<size_t>(axis_of[d])] = old.axes[d];
   const std::vector<ir::Range> ranges = ranges_of(node);
   const auto moved = [&](int a) {
-    return ir::variable(static_cast<size_t>(a) < axis_of.size() ? axis_of[static_cast<size_t>(a)] : a);
+    return ir::variable(static_cast<size_t>(a) < axis_of.size() ? axis_of[static_cast<size_t>(a)]
+                                                                : a);
   };
   for (ir::Read& r : node.reads)
     for (ir::Index& i : r.index) i = ir::simplify(ir::substitute(i, moved), ranges);
@@ -174,7 +190,9 @@ void permute(ir::Graph& g, int n, const std::vector<int>& axis_of, int output) {
 bool sink(ir::Graph& g, int m) {
   const ir::Node node = g.nodes[static_cast<size_t>(m)];
   const int from = node.reads[0].tensor, p = ir::producer_of(g, from);
-  if (p < 0 || is_output(g, from) || ir::consumers_of(g, from).size() != 1 || is_reshape(g, g.nodes[static_cast<size_t>(p)])) return false;
+  if (p < 0 || is_output(g, from) || ir::consumers_of(g, from).size() != 1 ||
+      is_reshape(g, g.nodes[static_cast<size_t>(p)]))
+    return false;
   const std::optional<std::vector<int>> axis_of = permutation_of(g, node);
   if (!axis_of) return false;
   permute(g, p, *axis_of, node.output);
@@ -198,7 +216,10 @@ ir::Graph fold_maps(ir::Graph g) {
 std::vector<int> storage_of(const ir::Graph& g, const std::vector<ir::Layout>& layouts) {
   std::vector<int> of(g.tensors.size());
   std::iota(of.begin(), of.end(), 0);
-  const auto plain = [&](int t) { return layouts[static_cast<size_t>(t)] == ir::row_major(static_cast<int>(shape_of(g, t).size())); };
+  const auto plain = [&](int t) {
+    return layouts[static_cast<size_t>(t)] ==
+           ir::row_major(static_cast<int>(shape_of(g, t).size()));
+  };
   const auto fixed = [&](int t) {
     return is_output(g, t) || std::find(g.inputs.begin(), g.inputs.end(), t) != g.inputs.end() ||
            g.tensors[static_cast<size_t>(t)].constant >= 0;
@@ -206,8 +227,10 @@ std::vector<int> storage_of(const ir::Graph& g, const std::vector<ir::Layout>& l
   for (const ir::Node& n : g.nodes) {
     if (!is_reshape(g, n) || !plain(n.output) || !plain(n.reads[0].tensor)) continue;
     const int from = of[static_cast<size_t>(n.reads[0].tensor)];
-    if (!fixed(n.output)) of[static_cast<size_t>(n.output)] = from;
-    else if (!fixed(from)) std::replace(of.begin(), of.end(), from, n.output);
+    if (!fixed(n.output))
+      of[static_cast<size_t>(n.output)] = from;
+    else if (!fixed(from))
+      std::replace(of.begin(), of.end(), from, n.output);
   }
   return of;
 }

@@ -12,7 +12,9 @@ namespace {
 // Can `next` take the value of `last` in registers?
 bool joins(const ir::Graph& g, const ir::Node& last, const ir::Node& next) {
   if (next.combine != ir::Combiner::none || is_output(g, last.output)) return false;
-  if (std::any_of(next.reads.begin(), next.reads.end(), [](const ir::Read& r) { return r.lookup.has_value(); })) return false;
+  if (std::any_of(next.reads.begin(), next.reads.end(),
+                  [](const ir::Read& r) { return r.lookup.has_value(); }))
+    return false;
   const auto& a = g.tensors[static_cast<size_t>(last.output)];
   const auto& b = g.tensors[static_cast<size_t>(next.output)];
   if (a.shape != b.shape || a.dtype != b.dtype) return false;
@@ -35,7 +37,8 @@ int anchor_of(const ir::Graph& g, int n) {
 bool can_follow(const ir::Graph& g, int last, int next) {
   const ir::Node &a = g.nodes[static_cast<size_t>(last)], &b = g.nodes[static_cast<size_t>(next)];
   if (!joins(g, a, b) || ir::consumers_of(g, a.output).size() != 1) return false;
-  return !has_functions(b.body) || !reuses_operands(g, g.nodes[static_cast<size_t>(anchor_of(g, last))]);
+  return !has_functions(b.body) ||
+         !reuses_operands(g, g.nodes[static_cast<size_t>(anchor_of(g, last))]);
 }
 
 std::vector<NodeChain> fuse(const ir::Graph& g, const std::vector<bool>& free) {
@@ -49,7 +52,8 @@ std::vector<NodeChain> fuse(const ir::Graph& g, const std::vector<bool>& free) {
       const int producer = ir::producer_of(g, r.tensor);
       if (producer < 0 || joined >= 0 || is_free(producer) || is_free(n)) continue;
       const int c = chain_of[static_cast<size_t>(producer)];
-      if (chains[static_cast<size_t>(c)].back() == producer && can_follow(g, producer, n)) joined = c;
+      if (chains[static_cast<size_t>(c)].back() == producer && can_follow(g, producer, n))
+        joined = c;
     }
     if (joined < 0) {
       joined = static_cast<int>(chains.size());
@@ -59,7 +63,8 @@ std::vector<NodeChain> fuse(const ir::Graph& g, const std::vector<bool>& free) {
     chain_of[static_cast<size_t>(n)] = joined;
   }
   // A chain runs when its last node could: everything its nodes read was written before.
-  std::stable_sort(chains.begin(), chains.end(), [](const NodeChain& a, const NodeChain& b) { return a.back() < b.back(); });
+  std::stable_sort(chains.begin(), chains.end(),
+                   [](const NodeChain& a, const NodeChain& b) { return a.back() < b.back(); });
   return chains;
 }
 

@@ -11,12 +11,12 @@ namespace assay::compiler {
 
 using NodeChain = std::vector<int>;  // nodes of one tile-graph in order; front() is the anchor
 
-// Every node is in exactly one chain; chains are in an order in which they can run. A node joins the
-// chain before it when it has no reduction, reads that chain's value at its own position, is the
-// value's only reader, and has the same shape; nor does it call functions behind a product with reuse:
-// their constants and temporaries would take the registers of its accumulators, in the innermost loop
-// too, and cost more than a pass over memory. `free`: per node, computed by no step (empty: none is);
-// such a node is a chain of its own that nothing joins.
+// Every node is in exactly one chain; chains are in an order in which they can run. A node joins
+// the chain before it when it has no reduction, reads that chain's value at its own position, is
+// the value's only reader, and has the same shape; nor does it call functions behind a product with
+// reuse: their constants and temporaries would take the registers of its accumulators, in the
+// innermost loop too, and cost more than a pass over memory. `free`: per node, computed by no step
+// (empty: none is); such a node is a chain of its own that nothing joins.
 std::vector<NodeChain> fuse(const ir::Graph& g, const std::vector<bool>& free = {});
 
 // Can node `next` take the value of node `last` in registers?

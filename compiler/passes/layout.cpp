@@ -6,7 +6,9 @@ namespace assay::compiler {
 
 namespace {
 
-bool contains(const std::vector<int>& v, int x) { return std::find(v.begin(), v.end(), x) != v.end(); }
+bool contains(const std::vector<int>& v, int x) {
+  return std::find(v.begin(), v.end(), x) != v.end();
+}
 
 // Zero padding that the guarded readers of a tensor reach, per dimension.
 std::vector<ir::Pad> wanted_padding(const ir::Graph& g, int tensor) {
@@ -17,7 +19,8 @@ std::vector<ir::Pad> wanted_padding(const ir::Graph& g, int tensor) {
     for (const ir::Axis& a : n.axes) whole.push_back({0, a.extent - 1});
     for (const ir::Read& r : n.reads) {
       // A reduction reads each element several times; storage is worth more than guards there.
-      if (r.tensor != tensor || !r.guarded || r.fill != 0 || n.combine == ir::Combiner::none) continue;
+      if (r.tensor != tensor || !r.guarded || r.fill != 0 || n.combine == ir::Combiner::none)
+        continue;
       for (size_t d = 0; d < pad.size(); ++d) {
         const ir::Range range = ir::range_of(r.index[d], whole);
         pad[d].before = std::max(pad[d].before, -range.low);
@@ -34,7 +37,9 @@ std::vector<ir::Pad> wanted_padding(const ir::Graph& g, int tensor) {
 // window), or reduce all behind dimension 1 (a window as large as the image)?
 bool is_window(const ir::Graph& g, const ir::Node& n, const ir::Read& r) {
   const int spatial = ir::spatial_count(g, n);
-  const bool weights = std::any_of(n.reads.begin(), n.reads.end(), [&](const ir::Read& w) { return g.tensors[static_cast<size_t>(w.tensor)].constant >= 0; });
+  const bool weights = std::any_of(n.reads.begin(), n.reads.end(), [&](const ir::Read& w) {
+    return g.tensors[static_cast<size_t>(w.tensor)].constant >= 0;
+  });
   bool whole = n.combine != ir::Combiner::none;
   for (size_t d = 0; d < r.index.size(); ++d) {
     bool moves = false, reduces = false;
@@ -80,7 +85,8 @@ ir::Layout wanted_layout(const ir::Graph& g, int tensor, int64_t block, bool ima
   const bool channels = image && rank >= 4 && t.shape[1] >= block && block > 1;
   ir::Layout layout = channels ? ir::blocked(rank, 1, block) : ir::row_major(rank);
   const std::vector<ir::Pad> pad = wanted_padding(g, tensor);
-  const bool any = std::any_of(pad.begin(), pad.end(), [](const ir::Pad& p) { return p.before > 0 || p.after > 0; });
+  const bool any = std::any_of(pad.begin(), pad.end(),
+                               [](const ir::Pad& p) { return p.before > 0 || p.after > 0; });
   if (any && !(channels && (pad[1].before > 0 || pad[1].after > 0))) layout.pad = pad;
   return layout;
 }
@@ -118,7 +124,10 @@ LaidOut choose_layouts(ir::Graph graph, int64_t block, bool free_io) {
   for (int input : std::vector<int>(graph.inputs)) {
     if (free_io) break;
     const int rank = static_cast<int>(graph.tensors[static_cast<size_t>(input)].shape.size());
-    if (wanted_layout(graph, input, block, image[static_cast<size_t>(input)]) != ir::row_major(rank) && !contains(graph.outputs, input)) insert_copy(graph, input);
+    if (wanted_layout(graph, input, block, image[static_cast<size_t>(input)]) !=
+            ir::row_major(rank) &&
+        !contains(graph.outputs, input))
+      insert_copy(graph, input);
   }
   image = images_of(graph, free_io);
   LaidOut out;
@@ -126,7 +135,8 @@ LaidOut choose_layouts(ir::Graph graph, int64_t block, bool free_io) {
     const ir::Tensor& tensor = graph.tensors[static_cast<size_t>(t)];
     const bool io = contains(graph.inputs, t) || contains(graph.outputs, t);
     const bool plain = (io && !free_io) || tensor.constant >= 0;
-    out.layouts.push_back(plain ? ir::row_major(static_cast<int>(tensor.shape.size())) : wanted_layout(graph, t, block, image[static_cast<size_t>(t)]));
+    out.layouts.push_back(plain ? ir::row_major(static_cast<int>(tensor.shape.size()))
+                                : wanted_layout(graph, t, block, image[static_cast<size_t>(t)]));
   }
   out.graph = std::move(graph);
   return out;

@@ -1,7 +1,7 @@
 // Layouts of whole tensors, chosen for the graph: activations with channels blocked by the vector
 // width the target favours, with the padding their readers need as part of the storage, so that
-// convolutions need no guards and no gathers. The graph's inputs and outputs stay row-major; where a
-// reader wants an input otherwise, a copy node is put in between.
+// convolutions need no guards and no gathers. The graph's inputs and outputs stay row-major; where
+// a reader wants an input otherwise, a copy node is put in between.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,8 @@
 namespace assay::compiler {
 
 struct LaidOut {
-  ir::Graph graph;                    // with copies inserted
-  std::vector<ir::Layout> layouts;    // per tensor; constants: row-major (programs pack them)
+  ir::Graph graph;                  // with copies inserted
+  std::vector<ir::Layout> layouts;  // per tensor; constants: row-major (programs pack them)
 };
 
 // `block`: elements per vector; 1: no blocking. `free_io`: inputs and outputs take the layout their

@@ -11,8 +11,8 @@ namespace {
 
 using Shape = std::vector<int64_t>;
 
-// Where one row-major position of `from` lies in `to`: an index per dimension of `to`, over axes with
-// the extents of `from`.
+// Where one row-major position of `from` lies in `to`: an index per dimension of `to`, over axes
+// with the extents of `from`.
 std::vector<ir::Index> same_place(const Shape& from, const Shape& to) {
   std::vector<ir::Range> ranges;
   for (int64_t e : from) ranges.push_back({0, e - 1});
@@ -27,7 +27,9 @@ std::vector<ir::Index> same_place(const Shape& from, const Shape& to) {
   return out;
 }
 
-const Shape& shape_of(const ir::Graph& g, int tensor) { return g.tensors[static_cast<size_t>(tensor)].shape; }
+const Shape& shape_of(const ir::Graph& g, int tensor) {
+  return g.tensors[static_cast<size_t>(tensor)].shape;
+}
 
 // Is tensor `x` the end of a reduction's chain, for node `reader` alone?
 bool ends_a_chain(const ir::Graph& g, int x, int reader) {
@@ -54,11 +56,15 @@ int lifted_read(const ir::Graph& g, int n, int& source) {
     const ir::Read& read = node.reads[r];
     if (read.guarded || read.lookup) continue;
     source = read.tensor;
-    if (shape_of(g, source) != own && ir::elements(g.tensors[static_cast<size_t>(source)]) == ir::elements(g.tensors[static_cast<size_t>(node.output)]) &&
+    if (shape_of(g, source) != own &&
+        ir::elements(g.tensors[static_cast<size_t>(source)]) ==
+            ir::elements(g.tensors[static_cast<size_t>(node.output)]) &&
         read.index == same_place(own, shape_of(g, source)) && ends_a_chain(g, source, n))
       return static_cast<int>(r);
     const int view = ir::producer_of(g, source);
-    if (view < 0 || !is_identity(g, read) || !is_reshape(g, g.nodes[static_cast<size_t>(view)]) || is_output(g, source)) continue;
+    if (view < 0 || !is_identity(g, read) || !is_reshape(g, g.nodes[static_cast<size_t>(view)]) ||
+        is_output(g, source))
+      continue;
     if (shape_of(g, source) != own || ir::consumers_of(g, source).size() != 1) continue;
     source = g.nodes[static_cast<size_t>(view)].reads[0].tensor;
     if (ends_a_chain(g, source, view)) return static_cast<int>(r);
@@ -93,8 +99,8 @@ int insert_reshape(ir::Graph& g, int tensor, const Shape& to, int at, int output
 // Tensors of rank 4 and more may be stored in blocks; a reshape of them may cost a copy.
 bool surely_plain(const Shape& s) { return s.size() < 4; }
 
-// Node `n` over the shape of `source` instead of its own; false: something else that it reads does not
-// allow it.
+// Node `n` over the shape of `source` instead of its own; false: something else that it reads does
+// not allow it.
 bool lift(ir::Graph& g, int n, int lifted, int source) {
   const ir::Node old = g.nodes[static_cast<size_t>(n)];
   const Shape from = shape_of(g, source), own = shape_of(g, old.output);
@@ -109,16 +115,20 @@ bool lift(ir::Graph& g, int n, int lifted, int source) {
   std::vector<size_t> reshaped;  // reads of whole tensors that need the other shape
   for (size_t r = 0; r < node.reads.size(); ++r) {
     ir::Read& read = node.reads[r];
-    if (r == static_cast<size_t>(lifted) || (is_identity(g, read) && read.tensor == old.reads[static_cast<size_t>(lifted)].tensor)) {
+    if (r == static_cast<size_t>(lifted) ||
+        (is_identity(g, read) && read.tensor == old.reads[static_cast<size_t>(lifted)].tensor)) {
       read.tensor = source;
       read.index = same_place(from, from);
       continue;
     }
     if (read.lookup) return false;
     const ir::Read moved = composed(read, place, ranges);
-    if (affine(moved)) read = moved;
-    else if (is_identity(g, read) && shape_of(g, read.tensor) == own) reshaped.push_back(r);
-    else return false;
+    if (affine(moved))
+      read = moved;
+    else if (is_identity(g, read) && shape_of(g, read.tensor) == own)
+      reshaped.push_back(r);
+    else
+      return false;
   }
   for (size_t r : reshaped) {
     node.reads[r].tensor = insert_reshape(g, node.reads[r].tensor, from, n++, -1);

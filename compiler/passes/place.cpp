@@ -16,7 +16,7 @@ int64_t spaced(int64_t bytes) { return bytes < kPage ? bytes : aligned(bytes, kP
 
 struct Life {
   int tensor = -1;
-  int first = 0, last = 0;   // steps
+  int first = 0, last = 0;  // steps
   int64_t bytes = 0;
 };
 
@@ -49,7 +49,9 @@ struct Placed {
   int64_t offset = 0;
 };
 
-bool overlap_in_time(const Life& a, const Life& b) { return a.first <= b.last && b.first <= a.last; }
+bool overlap_in_time(const Life& a, const Life& b) {
+  return a.first <= b.last && b.first <= a.last;
+}
 
 // Zeroed tensors that share storage take exactly the same place.
 int64_t find_offset(const ir::Plan& plan, const Life& life, const std::vector<Placed>& placed) {
@@ -89,7 +91,8 @@ void place(ir::Plan& plan) {
   }
   plan.weights_bytes = weights;
   std::vector<Life> lives = lives_of(plan);
-  std::stable_sort(lives.begin(), lives.end(), [](const Life& a, const Life& b) { return a.bytes > b.bytes; });
+  std::stable_sort(lives.begin(), lives.end(),
+                   [](const Life& a, const Life& b) { return a.bytes > b.bytes; });
   std::vector<Placed> placed;
   plan.arena_bytes = 0;
   for (const Life& life : lives) {

@@ -41,7 +41,9 @@ void compact(ir::Node& n) {
 std::optional<ir::Scalar> axis_at(const ir::Index& at) {
   if (at.terms.empty()) return ir::number(static_cast<double>(at.offset));
   const ir::Term& t = at.terms[0];
-  if (at.terms.size() != 1 || at.offset != 0 || t.var < 0 || t.coeff != 1 || t.div != 1 || t.mod != 0) return std::nullopt;
+  if (at.terms.size() != 1 || at.offset != 0 || t.var < 0 || t.coeff != 1 || t.div != 1 ||
+      t.mod != 0)
+    return std::nullopt;
   ir::Scalar s;
   s.op = ir::ScalarOp::axis;
   s.operand = t.var;
@@ -70,7 +72,8 @@ bool affine(const ir::Index& i) {
 }
 
 bool affine(const ir::Read& r) {
-  return !r.lookup && std::all_of(r.index.begin(), r.index.end(), [](const ir::Index& i) { return affine(i); });
+  return !r.lookup &&
+         std::all_of(r.index.begin(), r.index.end(), [](const ir::Index& i) { return affine(i); });
 }
 
 bool is_identity(const ir::Graph& g, const ir::Read& r) {
@@ -84,34 +87,39 @@ bool is_identity(const ir::Graph& g, const ir::Read& r) {
 }
 
 bool is_map(const ir::Node& n) {
-  return n.combine == ir::Combiner::none && n.reads.size() == 1 && !n.reads[0].guarded && n.body == ir::read(0);
+  return n.combine == ir::Combiner::none && n.reads.size() == 1 && !n.reads[0].guarded &&
+         n.body == ir::read(0);
 }
 
 bool is_reshape(const ir::Graph& g, const ir::Node& n) {
   if (!is_map(n)) return false;
-  const ir::Tensor &from = g.tensors[static_cast<size_t>(n.reads[0].tensor)], &to = g.tensors[static_cast<size_t>(n.output)];
+  const ir::Tensor &from = g.tensors[static_cast<size_t>(n.reads[0].tensor)],
+                   &to = g.tensors[static_cast<size_t>(n.output)];
   if (ir::elements(from) != ir::elements(to) || from.dtype != to.dtype) return false;
   const std::vector<ir::Range> ranges = ranges_of(n);
   const ir::Index flat = flat_index(to.shape);
   int64_t stride = 1;
   for (size_t d = from.shape.size(); d-- > 0; stride *= from.shape[d]) {
-    const ir::Index wanted = ir::simplify(ir::modulo(ir::divide(flat, stride, ranges), from.shape[d], ranges), ranges);
+    const ir::Index wanted =
+        ir::simplify(ir::modulo(ir::divide(flat, stride, ranges), from.shape[d], ranges), ranges);
     if (ir::simplify(n.reads[0].index[d], ranges) != wanted) return false;
   }
   return true;
 }
 
 bool is_product(const ir::Node& n) {
-  return n.combine == ir::Combiner::sum && n.body.op == ir::ScalarOp::mul && n.body.args[0].op == ir::ScalarOp::read &&
-         n.body.args[1].op == ir::ScalarOp::read;
+  return n.combine == ir::Combiner::sum && n.body.op == ir::ScalarOp::mul &&
+         n.body.args[0].op == ir::ScalarOp::read && n.body.args[1].op == ir::ScalarOp::read;
 }
 
 bool reuses_operands(const ir::Graph& g, const ir::Node& n) {
-  if (n.combine != ir::Combiner::sum || n.body.op != ir::ScalarOp::mul || n.reads.size() != 2) return false;
+  if (n.combine != ir::Combiner::sum || n.body.op != ir::ScalarOp::mul || n.reads.size() != 2)
+    return false;
   const int spatial = ir::spatial_count(g, n);
   return std::all_of(n.reads.begin(), n.reads.end(), [&](const ir::Read& r) {
     for (int a = 0; a < spatial; ++a) {
-      const bool moves = std::any_of(r.index.begin(), r.index.end(), [&](const ir::Index& i) { return ir::depends_on(i, a); });
+      const bool moves = std::any_of(r.index.begin(), r.index.end(),
+                                     [&](const ir::Index& i) { return ir::depends_on(i, a); });
       if (n.axes[static_cast<size_t>(a)].extent > 1 && !moves) return true;
     }
     return false;
@@ -120,7 +128,8 @@ bool reuses_operands(const ir::Graph& g, const ir::Node& n) {
 
 bool has_functions(const ir::Scalar& body) {
   using S = ir::ScalarOp;
-  const bool own = body.op == S::exp || body.op == S::log || body.op == S::tanh || body.op == S::erf || body.op == S::pow;
+  const bool own = body.op == S::exp || body.op == S::log || body.op == S::tanh ||
+                   body.op == S::erf || body.op == S::pow;
   return own || std::any_of(body.args.begin(), body.args.end(), has_functions);
 }
 
@@ -131,7 +140,8 @@ bool is_output(const ir::Graph& g, int tensor) {
 ir::Read composed(const ir::Read& r, const std::vector<ir::Index>& at, ir::Ranges ranges) {
   ir::Read out = r;
   for (ir::Index& i : out.index)
-    i = ir::simplify(ir::substitute(i, [&](int axis) { return at[static_cast<size_t>(axis)]; }), ranges);
+    i = ir::simplify(ir::substitute(i, [&](int axis) { return at[static_cast<size_t>(axis)]; }),
+                     ranges);
   return out;
 }
 
@@ -140,9 +150,10 @@ std::optional<ir::Node> absorbed(const ir::Node& reader, const ir::Node& produce
   const std::vector<ir::Range> ranges = ranges_of(reader);
   for (size_t r = 0; r < reader.reads.size(); ++r) {
     if (reader.reads[r].tensor != producer.output) continue;
-    const bool holds_positions = std::any_of(reader.reads.begin(), reader.reads.end(), [&](const ir::Read& other) {
-      return other.lookup && other.lookup->read == static_cast<int>(r);
-    });
+    const bool holds_positions =
+        std::any_of(reader.reads.begin(), reader.reads.end(), [&](const ir::Read& other) {
+          return other.lookup && other.lookup->read == static_cast<int>(r);
+        });
     if (reader.reads[r].guarded || reader.reads[r].lookup || holds_positions) return std::nullopt;
     const std::vector<ir::Index>& at = reader.reads[r].index;
     const int first = static_cast<int>(out.reads.size());
@@ -155,11 +166,13 @@ std::optional<ir::Node> absorbed(const ir::Node& reader, const ir::Node& produce
     replace(out.body, static_cast<int>(r), *body);
   }
   compact(out);
-  if (operations_of(out.body) > kMostOperations || out.reads.size() > kMostReads) return std::nullopt;
+  if (operations_of(out.body) > kMostOperations || out.reads.size() > kMostReads)
+    return std::nullopt;
   return out;
 }
 
-std::optional<ir::Scalar> body_at(const ir::Scalar& s, const std::vector<ir::Index>& at, int first) {
+std::optional<ir::Scalar> body_at(const ir::Scalar& s, const std::vector<ir::Index>& at,
+                                  int first) {
   if (s.op == ir::ScalarOp::axis) return axis_at(at[static_cast<size_t>(s.operand)]);
   ir::Scalar out = s;
   if (s.op == ir::ScalarOp::read) out.operand += first;
@@ -172,7 +185,8 @@ std::optional<ir::Scalar> body_at(const ir::Scalar& s, const std::vector<ir::Ind
 }
 
 double operations_of(const ir::Scalar& body) {
-  const bool leaf = body.op == ir::ScalarOp::read || body.op == ir::ScalarOp::constant || body.op == ir::ScalarOp::axis;
+  const bool leaf = body.op == ir::ScalarOp::read || body.op == ir::ScalarOp::constant ||
+                    body.op == ir::ScalarOp::axis;
   double sum = leaf ? 0 : 1;
   for (const ir::Scalar& a : body.args) sum += operations_of(a);
   return sum;

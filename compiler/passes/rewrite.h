@@ -1,7 +1,7 @@
 // What the passes over graphs share: reading through a node, and taking its body over.
 //
-// A node out[i] = body(t[f(i)]) that is read at out[j] is the same as reading t at f(j): composition
-// of indices. It is exact, whatever the nodes are.
+// A node out[i] = body(t[f(i)]) that is read at out[j] is the same as reading t at f(j):
+// composition of indices. It is exact, whatever the nodes are.
 #pragma once
 
 #include <optional>
@@ -39,13 +39,14 @@ bool is_output(const ir::Graph& g, int tensor);
 // `r`, over the axes of a node whose output is read at `at`, over the axes with `ranges` instead.
 ir::Read composed(const ir::Read& r, const std::vector<ir::Index>& at, ir::Ranges ranges);
 
-// `reader` with `producer`'s body in the place of its output; nullopt where an index can not say so,
-// or the body would become too large.
+// `reader` with `producer`'s body in the place of its output; nullopt where an index can not say
+// so, or the body would become too large.
 std::optional<ir::Node> absorbed(const ir::Node& reader, const ir::Node& producer);
 
-// `body` where the axes it was written over are at `at`, its reads numbered from `first`; nullopt: the
-// value of an axis would be no plain axis.
-std::optional<ir::Scalar> body_at(const ir::Scalar& body, const std::vector<ir::Index>& at, int first);
+// `body` where the axes it was written over are at `at`, its reads numbered from `first`; nullopt:
+// the value of an axis would be no plain axis.
+std::optional<ir::Scalar> body_at(const ir::Scalar& body, const std::vector<ir::Index>& at,
+                                  int first);
 
 double operations_of(const ir::Scalar& body);
 

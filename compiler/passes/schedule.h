@@ -1,5 +1,5 @@
-// Groups of a step onto virtual execution units (Rammer, OSDI'20, section 4: rTasks onto vEUs); here
-// one contiguous range per unit, so that a unit's groups share what they can in its caches.
+// Groups of a step onto virtual execution units (Rammer, OSDI'20, section 4: rTasks onto vEUs);
+// here one contiguous range per unit, so that a unit's groups share what they can in its caches.
 #pragma once
 
 #include <vector>

@@ -12,7 +12,9 @@ namespace {
 
 using ir::ScalarOp;
 
-bool is_read(const ir::Scalar& s, int operand) { return s.op == ScalarOp::read && s.operand == operand; }
+bool is_read(const ir::Scalar& s, int operand) {
+  return s.op == ScalarOp::read && s.operand == operand;
+}
 
 // The dimension along which a read of a vector-like constant moves: its one index is a lone axis.
 std::optional<int> lone_axis(const ir::Read& r) {
@@ -27,13 +29,14 @@ std::optional<int> lone_axis(const ir::Read& r) {
   return axis;
 }
 
-struct ScaleShift {   // body = x * scale[axis] + shift[axis]
+struct ScaleShift {                    // body = x * scale[axis] + shift[axis]
   int x = -1, scale = -1, shift = -1;  // reads
   int axis = -1;
 };
 
 std::optional<ScaleShift> match_scale_shift(const ir::Graph& g, const ir::Node& n) {
-  if (n.combine != ir::Combiner::none || n.body.op != ScalarOp::add || n.reads.size() != 3) return std::nullopt;
+  if (n.combine != ir::Combiner::none || n.body.op != ScalarOp::add || n.reads.size() != 3)
+    return std::nullopt;
   for (int flip = 0; flip < 2; ++flip) {
     const ir::Scalar& product = n.body.args[static_cast<size_t>(flip)];
     const ir::Scalar& shift = n.body.args[static_cast<size_t>(1 - flip)];
@@ -42,7 +45,10 @@ std::optional<ScaleShift> match_scale_shift(const ir::Graph& g, const ir::Node& 
       const ir::Scalar& x = product.args[static_cast<size_t>(side)];
       const ir::Scalar& scale = product.args[static_cast<size_t>(1 - side)];
       if (x.op != ScalarOp::read || scale.op != ScalarOp::read) continue;
-      const auto constant = [&](int read) { return g.tensors[static_cast<size_t>(n.reads[static_cast<size_t>(read)].tensor)].constant >= 0; };
+      const auto constant = [&](int read) {
+        return g.tensors[static_cast<size_t>(n.reads[static_cast<size_t>(read)].tensor)].constant >=
+               0;
+      };
       if (constant(x.operand) || !constant(scale.operand) || !constant(shift.operand)) continue;
       const auto a = lone_axis(n.reads[static_cast<size_t>(scale.operand)]);
       const auto b = lone_axis(n.reads[static_cast<size_t>(shift.operand)]);
@@ -53,11 +59,14 @@ std::optional<ScaleShift> match_scale_shift(const ir::Graph& g, const ir::Node& 
 }
 
 // The weights read of a sum of products whose index along one dimension is exactly `axis`.
-std::optional<std::pair<int, int>> scalable_weights(const ir::Graph& g, const ir::Node& n, int axis) {
+std::optional<std::pair<int, int>> scalable_weights(const ir::Graph& g, const ir::Node& n,
+                                                    int axis) {
   if (n.combine != ir::Combiner::sum || n.body.op != ScalarOp::mul) return std::nullopt;
   for (int side = 0; side < 2; ++side) {
     const int r = static_cast<int>(side);
-    if (!is_read(n.body.args[static_cast<size_t>(side)], r) && !is_read(n.body.args[static_cast<size_t>(side)], 1 - r)) continue;
+    if (!is_read(n.body.args[static_cast<size_t>(side)], r) &&
+        !is_read(n.body.args[static_cast<size_t>(side)], 1 - r))
+      continue;
     const int operand = n.body.args[static_cast<size_t>(side)].operand;
     const ir::Read& read = n.reads[static_cast<size_t>(operand)];
     const ir::Tensor& t = g.tensors[static_cast<size_t>(read.tensor)];
@@ -105,7 +114,8 @@ void fold_scales(ir::Graph& g) {
     ir::Read& w = g.nodes[static_cast<size_t>(producer)].reads[static_cast<size_t>(weights->first)];
     w.tensor = scaled_weights(g, w.tensor, weights->second, scale);
     ir::Node& n = g.nodes[i];
-    const std::vector<ir::Read> reads = {n.reads[static_cast<size_t>(match->x)], n.reads[static_cast<size_t>(match->shift)]};
+    const std::vector<ir::Read> reads = {n.reads[static_cast<size_t>(match->x)],
+                                         n.reads[static_cast<size_t>(match->shift)]};
     n.reads = reads;
     n.body = ir::apply(ScalarOp::add, {ir::read(0), ir::read(1)});
     n.op = "bias";
@@ -136,8 +146,10 @@ ir::Graph drop_unread(ir::Graph g) {
     tensor[t] = static_cast<int>(out.tensors.size());
     ir::Tensor copy = g.tensors[static_cast<size_t>(t)];
     if (copy.constant >= 0) {
-      const auto [it, fresh] = constant.emplace(copy.constant, static_cast<int>(out.constants.size()));
-      if (fresh) out.constants.push_back(std::move(g.constants[static_cast<size_t>(copy.constant)]));
+      const auto [it, fresh] =
+          constant.emplace(copy.constant, static_cast<int>(out.constants.size()));
+      if (fresh)
+        out.constants.push_back(std::move(g.constants[static_cast<size_t>(copy.constant)]));
       copy.constant = it->second;
     }
     out.tensors.push_back(std::move(copy));

@@ -11,14 +11,15 @@ namespace {
 
 constexpr int64_t kFewestRows = 16;  // fewer would leave lanes empty
 
-struct Group {          // tensors of one shape that are turned together, and who writes them
+struct Group {  // tensors of one shape that are turned together, and who writes them
   std::set<int> tensors, writers;
   int rank = 0;
-  int reductions = 0;   // along the last dimension
+  int reductions = 0;  // along the last dimension
 };
 
 bool depends(const ir::Read& r, int axis) {
-  return std::any_of(r.index.begin(), r.index.end(), [&](const ir::Index& i) { return ir::depends_on(i, axis); });
+  return std::any_of(r.index.begin(), r.index.end(),
+                     [&](const ir::Index& i) { return ir::depends_on(i, axis); });
 }
 
 // Each of the last two axes moves one of the operands, neither of them a constant.
@@ -26,7 +27,9 @@ bool is_symmetric(const ir::Graph& g, const ir::Node& n) {
   const int rank = ir::spatial_count(g, n);
   if (!is_product(n) || n.reads.size() != 2 || rank < 2) return false;
   for (const ir::Read& r : n.reads) {
-    if (g.tensors[static_cast<size_t>(r.tensor)].constant >= 0 || r.lookup || r.guarded || !affine(r)) return false;
+    if (g.tensors[static_cast<size_t>(r.tensor)].constant >= 0 || r.lookup || r.guarded ||
+        !affine(r))
+      return false;
     if (depends(r, rank - 2) == depends(r, rank - 1)) return false;
   }
   return depends(n.reads[0], rank - 1) != depends(n.reads[1], rank - 1);
@@ -35,7 +38,8 @@ bool is_symmetric(const ir::Graph& g, const ir::Node& n) {
 // Does everything that `n` reads beside the group stay as cheap to read?
 bool others_stay_cheap(const ir::Node& n, const Group& group) {
   return std::all_of(n.reads.begin(), n.reads.end(), [&](const ir::Read& r) {
-    return group.tensors.contains(r.tensor) || (!r.lookup && !(depends(r, group.rank - 2) && depends(r, group.rank - 1)));
+    return group.tensors.contains(r.tensor) ||
+           (!r.lookup && !(depends(r, group.rank - 2) && depends(r, group.rank - 1)));
   });
 }
 
@@ -44,7 +48,9 @@ bool agrees(const ir::Graph& g, int n, int tensor, Group& group) {
   const ir::Node& node = g.nodes[static_cast<size_t>(n)];
   const auto last = static_cast<size_t>(group.rank) - 1;
   if (node.combine == ir::Combiner::none) {
-    if (is_map(node) || g.tensors[static_cast<size_t>(node.output)].shape != g.tensors[static_cast<size_t>(tensor)].shape) return false;
+    if (is_map(node) || g.tensors[static_cast<size_t>(node.output)].shape !=
+                            g.tensors[static_cast<size_t>(tensor)].shape)
+      return false;
     for (const ir::Read& r : node.reads)
       if (r.tensor == tensor && !is_identity(g, r)) return false;
     group.tensors.insert(node.output);
@@ -68,7 +74,8 @@ Group group_of(const ir::Graph& g, int p) {
   Group group;
   group.rank = ir::spatial_count(g, product);
   const std::vector<int64_t>& shape = g.tensors[static_cast<size_t>(product.output)].shape;
-  const int64_t rows = shape[static_cast<size_t>(group.rank) - 2], columns = shape[static_cast<size_t>(group.rank) - 1];
+  const int64_t rows = shape[static_cast<size_t>(group.rank) - 2],
+                columns = shape[static_cast<size_t>(group.rank) - 1];
   if (rows < kFewestRows || 2 * rows < columns) return {};
   group.tensors = {product.output};
   group.writers = {p};
@@ -103,10 +110,14 @@ void turn(ir::Graph& g, const Group& group) {
     std::swap(node.axes[i], node.axes[j]);
     for (ir::Read& r : node.reads)
       for (ir::Index& index : r.index)
-        index = ir::substitute(index, [&](int v) { return ir::variable(v == a ? b : v == b ? a : v); });
+        index = ir::substitute(index, [&](int v) {
+          return ir::variable(v == a ? b : v == b ? a : v);
+        });
     swap_axes(node.body, a, b);
   }
-  for (int t : group.tensors) std::swap(g.tensors[static_cast<size_t>(t)].shape[i], g.tensors[static_cast<size_t>(t)].shape[j]);
+  for (int t : group.tensors)
+    std::swap(g.tensors[static_cast<size_t>(t)].shape[i],
+              g.tensors[static_cast<size_t>(t)].shape[j]);
   for (ir::Node& n : g.nodes)
     for (ir::Read& r : n.reads)
       if (group.tensors.contains(r.tensor)) std::swap(r.index[i], r.index[j]);
@@ -119,7 +130,10 @@ void transpose_operand(ir::Graph& g, int& product) {
   for (size_t k = 0; k < 2; ++k) {
     const ir::Read read = g.nodes[static_cast<size_t>(product)].reads[k];
     if (!depends(read, last)) continue;
-    const auto dim = static_cast<size_t>(std::find_if(read.index.begin(), read.index.end(), [&](const ir::Index& i) { return ir::depends_on(i, last); }) - read.index.begin());
+    const auto dim = static_cast<size_t>(
+        std::find_if(read.index.begin(), read.index.end(),
+                     [&](const ir::Index& i) { return ir::depends_on(i, last); }) -
+        read.index.begin());
     const size_t rank = read.index.size();
     if (dim + 1 == rank) return;
     ir::Tensor t = g.tensors[static_cast<size_t>(read.tensor)];

@@ -13,8 +13,9 @@ namespace assay::compiler {
 namespace {
 
 // Exact counts when the program lowers; without a known dialect the closed form stands.
-bool rescore(Candidate& c, const hwdesc::Target& target, const model::Machine& m, const simulator::CacheState& before,
-             std::span<const simulator::Range> where, Diags& why) {
+bool rescore(Candidate& c, const hwdesc::Target& target, const model::Machine& m,
+             const simulator::CacheState& before, std::span<const simulator::Range> where,
+             Diags& why) {
   if (!c.program.workers.empty() && !target.dialect.known) return true;  // predicted only
   const Result<ir::Kernel> kernel = lower::lower(c.program, target);
   if (!kernel.ok()) {
@@ -26,15 +27,19 @@ bool rescore(Candidate& c, const hwdesc::Target& target, const model::Machine& m
   return true;
 }
 
-// Are there more vectors alive in the innermost loop than registers, if only by what a compiler puts there? The waves of
-// a group have them all at once.
+// Are there more vectors alive in the innermost loop than registers, if only by what a compiler
+// puts there? The waves of a group have them all at once.
 bool spills(const ir::Program& p, const model::Machine& m) {
-  if (m.simt) return simulator::waves_per_group(p) * simulator::registers_of_wave(p) > m.vector_registers;
+  if (m.simt)
+    return simulator::waves_per_group(p) * simulator::registers_of_wave(p) > m.vector_registers;
   if (!p.workers.empty() || p.graph.nodes[0].combine == ir::Combiner::none) return false;
-  return static_cast<double>(lower::live_vectors(p) + lower::hoisted_vectors(p)) > m.vector_registers;
+  return static_cast<double>(lower::live_vectors(p) + lower::hoisted_vectors(p)) >
+         m.vector_registers;
 }
 
-bool faster(const Candidate& a, const Candidate& b) { return a.estimate.seconds < b.estimate.seconds; }
+bool faster(const Candidate& a, const Candidate& b) {
+  return a.estimate.seconds < b.estimate.seconds;
+}
 
 // Bytes that come from caches and memories which units share, or go there.
 double shared_bytes(const Candidate& c) {
@@ -44,13 +49,19 @@ double shared_bytes(const Candidate& c) {
   return sum;
 }
 
-// Puts in front, of those as fast as the fastest as far as anybody can tell, the one that moves least through what is shared, if that is clearly less:
-// other guests fill it, too, and no profile says when. Not on devices of threads, which guests have to themselves.
+// Puts in front, of those as fast as the fastest as far as anybody can tell, the one that moves
+// least through what is shared, if that is clearly less: other guests fill it, too, and no profile
+// says when. Not on devices of threads, which guests have to themselves.
 void prefer_own(std::vector<Candidate>& sorted, const model::Machine& m) {
   if (sorted.empty() || m.simt) return;
-  const auto alike = std::find_if(sorted.begin(), sorted.end(), [&](const Candidate& c) { return c.estimate.seconds > kAlike * sorted.front().estimate.seconds; });
-  const auto least = std::min_element(sorted.begin(), alike, [](const Candidate& a, const Candidate& b) { return shared_bytes(a) < shared_bytes(b); });
-  if (shared_bytes(*least) < kClearlyLess * shared_bytes(sorted.front())) std::rotate(sorted.begin(), least, least + 1);
+  const auto alike = std::find_if(sorted.begin(), sorted.end(), [&](const Candidate& c) {
+    return c.estimate.seconds > kAlike * sorted.front().estimate.seconds;
+  });
+  const auto least = std::min_element(
+      sorted.begin(), alike,
+      [](const Candidate& a, const Candidate& b) { return shared_bytes(a) < shared_bytes(b); });
+  if (shared_bytes(*least) < kClearlyLess * shared_bytes(sorted.front()))
+    std::rotate(sorted.begin(), least, least + 1);
 }
 
 }  // namespace
@@ -65,12 +76,14 @@ std::vector<Choice> choices_for(const Space& s, bool printed) {
     std::move(shared.begin(), shared.end(), std::back_inserter(all));
     return all;
   }
-  if (scratchpad && !printed) return scratchpad_choices(s, 2);  // of several workers, which vector code has not
+  if (scratchpad && !printed)
+    return scratchpad_choices(s, 2);  // of several workers, which vector code has not
   return s.dense ? dense_choices(s) : plain_choices(s);
 }
 
-Result<Constructed> construct(const Problem& problem, const hwdesc::Target& target, const model::Machine& m,
-                              const simulator::CacheState& before, std::span<const simulator::Range> where, int keep) {
+Result<Constructed> construct(const Problem& problem, const hwdesc::Target& target,
+                              const model::Machine& m, const simulator::CacheState& before,
+                              std::span<const simulator::Range> where, int keep) {
   const Space space(problem, m);
   Constructed out;
   std::vector<Candidate> candidates;
@@ -82,12 +95,14 @@ Result<Constructed> construct(const Problem& problem, const hwdesc::Target& targ
       continue;
     }
     const bool printed = target.dialect.known || candidate.program.workers.empty();
-    if (Diags over = printed ? lower::over_limits(candidate.program, target) : Diags{}; !over.empty()) {
+    if (Diags over = printed ? lower::over_limits(candidate.program, target) : Diags{};
+        !over.empty()) {
       why = std::move(over);
       ++out.pruned;
       continue;
     }
-    candidate.estimate = simulator::estimate(candidate.program, m, before, where, nullptr, simulator::Words::none);
+    candidate.estimate =
+        simulator::estimate(candidate.program, m, before, where, nullptr, simulator::Words::none);
     ++out.evaluated;
     candidates.push_back(std::move(candidate));
   }

@@ -10,18 +10,18 @@
 #include <span>
 #include <vector>
 
-#include "support/result.h"
 #include "hwdesc/target.h"
 #include "ir/program.h"
 #include "model/machine.h"
 #include "simulator/estimate.h"
+#include "support/result.h"
 
 namespace assay::compiler {
 
 struct Problem {
-  ir::Graph graph;                   // one chain: nodes[0] is the anchor
-  std::vector<ir::Layout> layouts;   // per tensor
-  std::vector<bool> packable;        // per tensor: a constant, its layout is ours to choose
+  ir::Graph graph;                  // one chain: nodes[0] is the anchor
+  std::vector<ir::Layout> layouts;  // per tensor
+  std::vector<bool> packable;       // per tensor: a constant, its layout is ours to choose
 };
 
 struct Candidate {
@@ -33,13 +33,15 @@ struct Candidate {
 inline constexpr double kAlike = 1.01, kClearlyLess = 0.9;
 
 struct Constructed {
-  // Lowerable, at least one, fastest first; in front of all, of those as fast as the fastest, what moves clearly less through caches and memories that units share.
+  // Lowerable, at least one, fastest first; in front of all, of those as fast as the fastest, what
+  // moves clearly less through caches and memories that units share.
   std::vector<Candidate> best;
   int64_t evaluated = 0, pruned = 0;
 };
 
 // Errors: not even the scalar fallback can be lowered (says why).
-Result<Constructed> construct(const Problem& problem, const hwdesc::Target& target, const model::Machine& m,
-                              const simulator::CacheState& before, std::span<const simulator::Range> where, int keep);
+Result<Constructed> construct(const Problem& problem, const hwdesc::Target& target,
+                              const model::Machine& m, const simulator::CacheState& before,
+                              std::span<const simulator::Range> where, int keep);
 
 }  // namespace assay::compiler

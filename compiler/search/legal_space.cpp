@@ -23,7 +23,8 @@ const T& one_of(const std::vector<T>& of, std::mt19937_64& rng) {
 }
 
 // Chains of extents along one axis, outermost first: t[l] divides t[l-1], or t[l-1] is the axis.
-class ExtentChains {  // invariant: above_[l][t]: ways to choose levels 0..l-1 around an extent t of level l
+class ExtentChains {  // invariant: above_[l][t]: ways to choose levels 0..l-1 around an extent t of
+                      // level l
  public:
   ExtentChains(int64_t axis, int levels) : axis_(axis) {
     const auto n = static_cast<size_t>(axis);
@@ -31,7 +32,8 @@ class ExtentChains {  // invariant: above_[l][t]: ways to choose levels 0..l-1 a
     for (size_t l = 1; l < above_.size(); ++l)
       for (int64_t t = 1; t <= axis; ++t) {
         double ways = above_[l - 1][n];
-        for (int64_t outer = t; outer < axis; outer += t) ways += above_[l - 1][static_cast<size_t>(outer)];
+        for (int64_t outer = t; outer < axis; outer += t)
+          ways += above_[l - 1][static_cast<size_t>(outer)];
         above_[l][static_cast<size_t>(t)] = ways;
       }
   }
@@ -50,7 +52,8 @@ class ExtentChains {  // invariant: above_[l][t]: ways to choose levels 0..l-1 a
   }
 
  private:
-  static int64_t weighted(const std::vector<int64_t>& of, const std::vector<double>& weight, std::mt19937_64& rng) {
+  static int64_t weighted(const std::vector<int64_t>& of, const std::vector<double>& weight,
+                          std::mt19937_64& rng) {
     double sum = 0;
     for (int64_t t : of) sum += weight[static_cast<size_t>(t)];
     double at = static_cast<double>(rng() >> 11) * 0x1p-53 * sum;
@@ -67,7 +70,8 @@ class ExtentChains {  // invariant: above_[l][t]: ways to choose levels 0..l-1 a
 int64_t unrolled(const Point& p) {
   int64_t n = 1;
   for (size_t a = 0; a < p.extents.back().size(); ++a)
-    n *= static_cast<int>(a) == p.vector_axis ? ceil_div(p.extents.back()[a], p.vector_width) : p.extents.back()[a];
+    n *= static_cast<int>(a) == p.vector_axis ? ceil_div(p.extents.back()[a], p.vector_width)
+                                              : p.extents.back()[a];
   return n;
 }
 
@@ -76,7 +80,8 @@ int64_t statements(const ir::Block& block) {
   for (const ir::Stmt& s : block) {
     ++n;
     if (const auto* loop = std::get_if<ir::For>(&s.node)) n += statements(loop->body);
-    if (const auto* branch = std::get_if<ir::If>(&s.node)) n += statements(branch->then_body) + statements(branch->else_body);
+    if (const auto* branch = std::get_if<ir::If>(&s.node))
+      n += statements(branch->then_body) + statements(branch->else_body);
   }
   return n;
 }
@@ -109,8 +114,11 @@ void keep_multiples(const Space& s, Point& p, size_t level, size_t axis) {
   }
 }
 
-void resize(const Space& s, const Point& from, size_t level, size_t axis, int64_t extent, std::vector<Point>& out) {
-  if (extent < 1 || extent > s.extent(static_cast<int>(axis)) || extent == from.extents[level][axis]) return;
+void resize(const Space& s, const Point& from, size_t level, size_t axis, int64_t extent,
+            std::vector<Point>& out) {
+  if (extent < 1 || extent > s.extent(static_cast<int>(axis)) ||
+      extent == from.extents[level][axis])
+    return;
   Point p = from;
   p.extents[level][axis] = extent;
   keep_multiples(s, p, level, axis);
@@ -122,7 +130,9 @@ void add_resized(const Space& s, const Point& from, std::vector<Point>& out) {
     const bool registers = l + 1 == from.extents.size();
     for (size_t a = 0; a < from.extents[l].size(); ++a) {
       const int64_t t = from.extents[l][a], whole = s.extent(static_cast<int>(a));
-      const int64_t step = !registers ? t : static_cast<int>(a) == from.vector_axis ? from.vector_width : 1;
+      const int64_t step = !registers                                ? t
+                           : static_cast<int>(a) == from.vector_axis ? from.vector_width
+                                                                     : 1;
       resize(s, from, l, a, std::min(t + step, whole), out);
       resize(s, from, l, a, registers ? t - step : ceil_div(t, 2), out);
     }
@@ -147,13 +157,17 @@ void add_staged(const Space& s, const Point& from, std::vector<Point>& out) {
     }
 }
 
-void add_widths(const Space& s, const Point& from, const std::vector<int>& widths, std::vector<Point>& out) {
+void add_widths(const Space& s, const Point& from, const std::vector<int>& widths,
+                std::vector<Point>& out) {
   for (int w : widths) {
-    if (from.vector_axis < 0 || w == 1 || (w != 2 * from.vector_width && 2 * w != from.vector_width)) continue;
+    if (from.vector_axis < 0 || w == 1 ||
+        (w != 2 * from.vector_width && 2 * w != from.vector_width))
+      continue;
     Point p = from;
     const auto a = static_cast<size_t>(from.vector_axis);
     p.vector_width = w;
-    p.extents.back()[a] = std::min(ceil_div(p.extents.back()[a], w) * w, s.extent(from.vector_axis));
+    p.extents.back()[a] =
+        std::min(ceil_div(p.extents.back()[a], w) * w, s.extent(from.vector_axis));
     keep_multiples(s, p, p.extents.size() - 1, a);
     out.push_back(std::move(p));
   }
@@ -163,7 +177,8 @@ void add_widths(const Space& s, const Point& from, const std::vector<int>& width
 
 class LegalSpace::Drawer {  // invariant: chains_ hold the counts for every axis
  public:
-  Drawer(const Space& s, std::vector<int> widths) : s_(s), widths_(std::move(widths)), levels_(levels_of(s)) {
+  Drawer(const Space& s, std::vector<int> widths)
+      : s_(s), widths_(std::move(widths)), levels_(levels_of(s)) {
     for (const ir::Axis& a : s.anchor.axes)
       if (!chains_.contains(a.extent)) chains_.emplace(a.extent, ExtentChains(a.extent, levels_));
   }
@@ -173,12 +188,15 @@ class LegalSpace::Drawer {  // invariant: chains_ hold the counts for every axis
     p.vector_axis = static_cast<int>(rng() % static_cast<size_t>(s_.spatial));
     p.vector_width = one_of(widths_, rng);
     Space::LaneCost cost;
-    if (p.vector_width == 1) p.vector_axis = -1;
-    else if (!s_.carries_lanes(p.vector_axis, p.vector_width, cost)) return std::nullopt;
+    if (p.vector_width == 1)
+      p.vector_axis = -1;
+    else if (!s_.carries_lanes(p.vector_axis, p.vector_width, cost))
+      return std::nullopt;
     draw_tiles(p, rng);
     if (unrolled(p) > kMostUnrolled) return std::nullopt;
     for (int r = 0; r < static_cast<int>(s_.anchor.reads.size()); ++r)
-      p.staged.push_back(s_.stageable(r) ? static_cast<int>(rng() % static_cast<size_t>(levels_)) - 1 : -1);
+      p.staged.push_back(
+          s_.stageable(r) ? static_cast<int>(rng() % static_cast<size_t>(levels_)) - 1 : -1);
     for (bool packable : s_.problem.packable) p.packed.push_back(packable && rng() % 2 == 1);
     p.prefetch = s_.reduces && rng() % 2 == 1 ? kPrefetch : 0;
     return p;
@@ -188,7 +206,8 @@ class LegalSpace::Drawer {  // invariant: chains_ hold the counts for every axis
   void draw_tiles(Point& p, std::mt19937_64& rng) const {
     p.extents.assign(static_cast<size_t>(levels_), {});
     for (int a = 0; a < static_cast<int>(s_.anchor.axes.size()); ++a) {
-      const std::vector<int64_t> chain = chains_.at(s_.extent(a)).draw(register_extents(s_, p, a), rng);
+      const std::vector<int64_t> chain =
+          chains_.at(s_.extent(a)).draw(register_extents(s_, p, a), rng);
       for (size_t l = 0; l < chain.size(); ++l) p.extents[l].push_back(chain[l]);
     }
     for (int l = 0; l < levels_; ++l) p.orders.push_back(shuffled_axes(s_.anchor.axes.size(), rng));
@@ -200,8 +219,11 @@ class LegalSpace::Drawer {  // invariant: chains_ hold the counts for every axis
   std::map<int64_t, ExtentChains> chains_;  // by extent of the axis
 };
 
-LegalSpace::LegalSpace(const Problem& problem, const hwdesc::Target& target, const model::Machine& m)
-    : space_(problem, m), target_(target), widths_(target.dialect.known && !m.simt ? target.dialect.vector_widths : m.widths) {
+LegalSpace::LegalSpace(const Problem& problem, const hwdesc::Target& target,
+                       const model::Machine& m)
+    : space_(problem, m),
+      target_(target),
+      widths_(target.dialect.known && !m.simt ? target.dialect.vector_widths : m.widths) {
   std::erase_if(widths_, [&](int w) { return w > m.native_width; });
   if (std::find(widths_.begin(), widths_.end(), 1) == widths_.end()) widths_.push_back(1);
   drawer_ = std::make_unique<const Drawer>(space_, widths_);

@@ -1,6 +1,6 @@
-// The legal programs of one tile-graph as a set to draw from: every tile extent, loop order, staging,
-// vector axis and width that lowering accepts, not only those that construction considers. For judging
-// the model: what construction never visits is where a model can err unseen.
+// The legal programs of one tile-graph as a set to draw from: every tile extent, loop order,
+// staging, vector axis and width that lowering accepts, not only those that construction considers.
+// For judging the model: what construction never visits is where a model can err unseen.
 //
 // A point is three tile levels (four where an operand is blocked along a reduce axis), an order per
 // level, a copy or none per operand, packed weights or plain ones. Drawing takes each of these
@@ -33,8 +33,8 @@ class LegalSpace {  // invariant: refers to a problem, a target and a machine th
   std::optional<ir::Program> draw(std::mt19937_64& rng) const;
 
   // Programs one step away: an extent of one tile doubled or halved, in registers one vector or row
-  // more or less (outer tiles follow to stay multiples); two neighbouring loops swapped; a copy added,
-  // moved or dropped; prefetching or not; the vector width doubled or halved.
+  // more or less (outer tiles follow to stay multiples); two neighbouring loops swapped; a copy
+  // added, moved or dropped; prefetching or not; the vector width doubled or halved.
   std::vector<ir::Program> neighbours(const ir::Program& p) const;
 
   // What construction considers.

@@ -55,7 +55,8 @@ Point point_of(const Space& s, const ir::Program& p) {
   }
   out.staged.assign(s.anchor.reads.size(), -1);
   for (const ir::Staging& copy : p.staging) out.staged[static_cast<size_t>(copy.read)] = copy.level;
-  for (size_t t = 0; t < p.layouts.size(); ++t) out.packed.push_back(p.layouts[t] != s.problem.layouts[t]);
+  for (size_t t = 0; t < p.layouts.size(); ++t)
+    out.packed.push_back(p.layouts[t] != s.problem.layouts[t]);
   return out;
 }
 

@@ -14,8 +14,8 @@ struct Point {
   int vector_width = 1;
   std::vector<std::vector<int64_t>> extents;  // [tile level][axis]
   std::vector<std::vector<int>> orders;       // [tile level]: all axes
-  std::vector<int> staged;                    // per read of the anchor: tile level of its copy, or -1
-  std::vector<bool> packed;                   // per tensor: a constant stored in the nest's order
+  std::vector<int> staged;   // per read of the anchor: tile level of its copy, or -1
+  std::vector<bool> packed;  // per tensor: a constant stored in the nest's order
   int prefetch = 0;
 };
 

@@ -35,7 +35,9 @@ ir::Graph smaller(const ir::Graph& graph) {
 }
 
 // A graph of one operator has no neighbours: its inputs and outputs take the layout it likes best.
-bool free_layouts(const ir::Graph& g) { return g.nodes.size() <= 2 && g.name.starts_with("operator:"); }
+bool free_layouts(const ir::Graph& g) {
+  return g.nodes.size() <= 2 && g.name.starts_with("operator:");
+}
 
 // Nodes whose output lies where their operand lies.
 std::vector<bool> free_nodes(const ir::Graph& g, const std::vector<int>& storage) {
@@ -47,10 +49,12 @@ std::vector<bool> free_nodes(const ir::Graph& g, const std::vector<int>& storage
   return out;
 }
 
-// Of all units' waves: a few dozen accumulators of each of some twenty waves a unit, which hide each other's latency. Assumed.
+// Of all units' waves: a few dozen accumulators of each of some twenty waves a unit, which hide
+// each other's latency. Assumed.
 constexpr double kResultsPerLane = 600;
 
-std::vector<TileGraph> tile_graphs_of(const LaidOut& laid, const std::vector<bool>& free, const model::Machine& m) {
+std::vector<TileGraph> tile_graphs_of(const LaidOut& laid, const std::vector<bool>& free,
+                                      const model::Machine& m) {
   std::vector<TileGraph> out;
   for (const NodeChain& chain : fuse(laid.graph, free)) {
     if (free[static_cast<size_t>(chain[0])]) continue;
@@ -64,7 +68,8 @@ std::vector<TileGraph> tile_graphs_of(const LaidOut& laid, const std::vector<boo
   return out;
 }
 
-// Ways to compute a node compared by the programs that would be chosen. Equal questions have equal answers.
+// Ways to compute a node compared by the programs that would be chosen. Equal questions have equal
+// answers.
 class Comparison {  // invariant: refers to a target and a machine that outlive it
  public:
   Comparison(const hwdesc::Target& target, const model::Machine& m) : target_(target), m_(m) {}
@@ -72,10 +77,15 @@ class Comparison {  // invariant: refers to a target and a machine that outlive 
   // Of a few nodes one after the other, the caches empty before.
   double seconds_of(const LaidOut& laid) {
     double out = 0;
-    for (const TileGraph& t : tile_graphs_of(laid, std::vector<bool>(laid.graph.nodes.size()), m_)) {
-      const auto [it, fresh] = known_.emplace(key_of(t.problem), std::numeric_limits<double>::infinity());
+    for (const TileGraph& t :
+         tile_graphs_of(laid, std::vector<bool>(laid.graph.nodes.size()), m_)) {
+      const auto [it, fresh] =
+          known_.emplace(key_of(t.problem), std::numeric_limits<double>::infinity());
       if (fresh)
-        if (const Result<Constructed> made = construct(t.problem, target_, m_, {}, std::vector<simulator::Range>(t.chain.tensors.size()), 1); made.ok())
+        if (const Result<Constructed> made =
+                construct(t.problem, target_, m_, {},
+                          std::vector<simulator::Range>(t.chain.tensors.size()), 1);
+            made.ok())
           it->second = made->best.front().estimate.seconds;
       out += it->second;
     }
@@ -88,14 +98,22 @@ class Comparison {  // invariant: refers to a target and a machine that outlive 
   std::map<std::string, double> known_;
 };
 
-// A wave's lanes need no blocks, and reads past the end of a row no padding: rows are split once layouts are chosen.
-LaidOut laid_out_for_waves(ir::Graph graph, const hwdesc::Target& target, const model::Machine& m, bool free_io) {
+// A wave's lanes need no blocks, and reads past the end of a row no padding: rows are split once
+// layouts are chosen.
+LaidOut laid_out_for_waves(ir::Graph graph, const hwdesc::Target& target, const model::Machine& m,
+                           bool free_io) {
   Comparison comparison(target, m);
   const double results = kResultsPerLane * m.units * m.native_width;
-  const Faster in_parts = [&](const LaidOut& now, const LaidOut& then) { return comparison.seconds_of(then) < comparison.seconds_of(now); };
-  const auto at_best = [&](const LaidOut& laid) { return comparison.seconds_of(split_long_sums(laid, results, in_parts)); };
+  const Faster in_parts = [&](const LaidOut& now, const LaidOut& then) {
+    return comparison.seconds_of(then) < comparison.seconds_of(now);
+  };
+  const auto at_best = [&](const LaidOut& laid) {
+    return comparison.seconds_of(split_long_sums(laid, results, in_parts));
+  };
   LaidOut out = choose_layouts(std::move(graph), 1, free_io);
-  out = compact_strided(std::move(out), m.native_width, [&](const LaidOut& now, const LaidOut& then) { return at_best(then) < at_best(now); });
+  out = compact_strided(
+      std::move(out), m.native_width,
+      [&](const LaidOut& now, const LaidOut& then) { return at_best(then) < at_best(now); });
   out.graph = split_row_reductions(out.graph, m.native_width, true);
   return split_long_sums(with_new_tensors_laid_out(std::move(out)), results, in_parts);
 }
@@ -104,14 +122,17 @@ LaidOut laid_out_for_waves(ir::Graph graph, const hwdesc::Target& target, const 
 
 std::string key_of(const Problem& p) {
   std::string key = ir::print_graph(p.graph);
-  for (size_t t = 0; t < p.layouts.size(); ++t) key += ir::print(p.layouts[t]) + (p.packable[t] ? "c\n" : "\n");
+  for (size_t t = 0; t < p.layouts.size(); ++t)
+    key += ir::print(p.layouts[t]) + (p.packable[t] ? "c\n" : "\n");
   return key;
 }
 
-Problems problems_of(const ir::Graph& graph, const hwdesc::Target& target, const model::Machine& m) {
+Problems problems_of(const ir::Graph& graph, const hwdesc::Target& target,
+                     const model::Machine& m) {
   Problems out;
   out.laid = m.simt ? laid_out_for_waves(smaller(graph), target, m, free_layouts(graph))
-                    : choose_layouts(split_row_reductions(smaller(graph), m.native_width), m.native_width, free_layouts(graph));
+                    : choose_layouts(split_row_reductions(smaller(graph), m.native_width),
+                                     m.native_width, free_layouts(graph));
   out.storage = storage_of(out.laid.graph, out.laid.layouts);
   out.tile_graphs = tile_graphs_of(out.laid, free_nodes(out.laid.graph, out.storage), m);
   return out;

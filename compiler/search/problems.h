@@ -1,20 +1,20 @@
-// A graph cut into the tile-graphs that are compiled one by one: simplify -> fold -> absorb -> layout ->
-// fuse, each chain with what construction has to know about it.
+// A graph cut into the tile-graphs that are compiled one by one: simplify -> fold -> absorb ->
+// layout -> fuse, each chain with what construction has to know about it.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "compiler/search/construct.h"
 #include "compiler/passes/fuse.h"
 #include "compiler/passes/layout.h"
+#include "compiler/search/construct.h"
 #include "ir/graph.h"
 #include "model/machine.h"
 
 namespace assay::compiler {
 
 struct TileGraph {
-  std::string name;    // the anchor's name in the graph
+  std::string name;  // the anchor's name in the graph
   ChainGraph chain;
   Problem problem;
 };

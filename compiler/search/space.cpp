@@ -10,7 +10,8 @@ namespace assay::compiler {
 
 namespace {
 
-// The dimension that moves with `axis`, when it is the only one and moves by 1 with that axis alone.
+// The dimension that moves with `axis`, when it is the only one and moves by 1 with that axis
+// alone.
 int own_dim(const ir::Read& r, int axis) {
   int found = -1;
   for (size_t d = 0; d < r.index.size(); ++d) {
@@ -26,7 +27,9 @@ bool guards_dim(const Problem& p, const ir::Node& n, const ir::Read& r, size_t d
   std::vector<ir::Range> whole;
   for (const ir::Axis& a : n.axes) whole.push_back({0, a.extent - 1});
   const ir::Range range = ir::range_of(r.index[dim], whole);
-  const ir::Pad pad = r.fill == 0 ? ir::pad_of(p.layouts[static_cast<size_t>(r.tensor)], static_cast<int>(dim)) : ir::Pad{};
+  const ir::Pad pad =
+      r.fill == 0 ? ir::pad_of(p.layouts[static_cast<size_t>(r.tensor)], static_cast<int>(dim))
+                  : ir::Pad{};
   const int64_t size = p.graph.tensors[static_cast<size_t>(r.tensor)].shape[dim];
   return range.low < -pad.before || range.high > size - 1 + pad.after;
 }
@@ -40,11 +43,13 @@ Lanes lanes_of(const Problem& p, const ir::Node& n, const ir::Read& r, int axis,
     if (!ir::depends_on(r.index[d], axis)) continue;
     if (guards_dim(p, n, r, d)) return Lanes::impossible;
     const auto c = ir::stride_of(r.index[d], axis);
-    const auto s = lower::lane_stride(p.layouts[t], p.graph.tensors[t].shape, static_cast<int>(d), width);
+    const auto s =
+        lower::lane_stride(p.layouts[t], p.graph.tensors[t].shape, static_cast<int>(d), width);
     if (!c || !s) return Lanes::impossible;
     // Lanes of a blocked dimension stay in one block only when vectors start at its multiples.
-    const bool is_blocked = std::any_of(p.layouts[t].dims.begin(), p.layouts[t].dims.end(),
-                                     [&](const ir::PhysicalDim& x) { return x.dim == static_cast<int>(d) && x.mod > 0; });
+    const bool is_blocked = std::any_of(
+        p.layouts[t].dims.begin(), p.layouts[t].dims.end(),
+        [&](const ir::PhysicalDim& x) { return x.dim == static_cast<int>(d) && x.mod > 0; });
     if (is_blocked && r.index[d] != ir::variable(axis)) return Lanes::impossible;
     stride += *c * *s;
   }
@@ -55,7 +60,10 @@ Lanes lanes_of(const Problem& p, const ir::Node& n, const ir::Read& r, int axis,
 }  // namespace
 
 Space::Space(const Problem& p, const model::Machine& m)
-    : problem(p), machine(m), anchor(p.graph.nodes[0]), spatial(ir::spatial_count(p.graph, anchor)) {
+    : problem(p),
+      machine(m),
+      anchor(p.graph.nodes[0]),
+      spatial(ir::spatial_count(p.graph, anchor)) {
   reduces = anchor.combine != ir::Combiner::none;
   dense = reuses_operands(p.graph, anchor);
 }
@@ -67,14 +75,16 @@ bool Space::stageable(int read) const {
   for (const ir::Index& i : r.index) {
     if (!affine(i)) return false;
     for (const ir::Term& t : i.terms)
-      if (!seen.insert(t.var).second) return false;  // an axis in two dimensions: regions do not factor
+      if (!seen.insert(t.var).second)
+        return false;  // an axis in two dimensions: regions do not factor
   }
   return true;
 }
 
 bool Space::moves_all(int axis) const {
   return std::all_of(anchor.reads.begin(), anchor.reads.end(), [&](const ir::Read& r) {
-    return std::any_of(r.index.begin(), r.index.end(), [&](const ir::Index& i) { return ir::depends_on(i, axis); });
+    return std::any_of(r.index.begin(), r.index.end(),
+                       [&](const ir::Index& i) { return ir::depends_on(i, axis); });
   });
 }
 
@@ -82,13 +92,16 @@ namespace {
 
 // Lanes of 4 bytes so far apart touch a transfer of 32 bytes each.
 constexpr int64_t kApart = 8;
-double transfers(int64_t stride) { return static_cast<double>(std::clamp<int64_t>(std::abs(stride), 1, kApart)); }
+double transfers(int64_t stride) {
+  return static_cast<double>(std::clamp<int64_t>(std::abs(stride), 1, kApart));
+}
 
 }  // namespace
 
 bool Space::carries_lanes(int axis, int width, LaneCost& cost) const {
   const auto out = static_cast<size_t>(problem.graph.outputs[0]);
-  const auto stride = lower::lane_stride(problem.layouts[out], problem.graph.tensors[out].shape, axis, width);
+  const auto stride =
+      lower::lane_stride(problem.layouts[out], problem.graph.tensors[out].shape, axis, width);
   if (!stride) return false;
   if (*stride != 1) cost.gathers = true;
   cost.transfers += transfers(*stride);
@@ -98,11 +111,17 @@ bool Space::carries_lanes(int axis, int width, LaneCost& cost) const {
       const ir::Read& read = node.reads[static_cast<size_t>(r)];
       if (ir::producer_of(problem.graph, read.tensor) >= 0) continue;
       if (read.lookup && ir::moves_with(node, read.lookup->read, axis)) return false;
-      const bool moves = std::any_of(read.index.begin(), read.index.end(), [&](const ir::Index& i) { return ir::depends_on(i, axis); });
+      const bool moves = std::any_of(read.index.begin(), read.index.end(),
+                                     [&](const ir::Index& i) { return ir::depends_on(i, axis); });
       if (!moves) continue;
-      if (n == 0 && problem.packable[static_cast<size_t>(read.tensor)] && !read.lookup && own_dim(read, axis) >= 0 && reduces) continue;
+      if (n == 0 && problem.packable[static_cast<size_t>(read.tensor)] && !read.lookup &&
+          own_dim(read, axis) >= 0 && reduces)
+        continue;
       const auto t = static_cast<size_t>(read.tensor);
-      cost.transfers += transfers(lower::lane_stride(problem.layouts[t], problem.graph.tensors[t].shape, read.index, axis, width).value_or(kApart));
+      cost.transfers +=
+          transfers(lower::lane_stride(problem.layouts[t], problem.graph.tensors[t].shape,
+                                       read.index, axis, width)
+                        .value_or(kApart));
       const Lanes lanes = lanes_of(problem, node, read, axis, width);
       if (lanes == Lanes::impossible) return false;
       if (lanes != Lanes::apart) continue;
@@ -142,27 +161,32 @@ std::map<int, int64_t> reduce_blocks(const Space& s) {
     for (const ir::PhysicalDim& d : s.problem.layouts[static_cast<size_t>(r.tensor)].dims) {
       if (d.mod == 0) continue;
       for (int a = s.spatial; a < static_cast<int>(s.anchor.axes.size()); ++a)
-        if (ir::depends_on(r.index[static_cast<size_t>(d.dim)], a) && s.extent(a) > d.mod) out[a] = d.mod;
+        if (ir::depends_on(r.index[static_cast<size_t>(d.dim)], a) && s.extent(a) > d.mod)
+          out[a] = d.mod;
     }
   }
   return out;
 }
 
-// Batches of a product outermost, wherever their results are stored: inside one, operands are reused.
-// Then the vector axis outside or inside of the rows.
+// Batches of a product outermost, wherever their results are stored: inside one, operands are
+// reused. Then the vector axis outside or inside of the rows.
 std::vector<int> spatial_order(const Space& s, const Choice& c) {
   std::vector<int> order = s.storage_order();
   if (c.vector_axis < 0 || (!s.dense && c.vector_axis_outer)) return order;
-  const auto inside = s.dense ? std::stable_partition(order.begin(), order.end(), [&](int a) { return s.moves_all(a); }) : order.begin();
+  const auto inside = s.dense ? std::stable_partition(order.begin(), order.end(),
+                                                      [&](int a) { return s.moves_all(a); })
+                              : order.begin();
   const auto v = std::find(inside, order.end(), c.vector_axis);
   if (v == order.end()) return order;
-  if (c.vector_axis_outer) std::rotate(inside, v, v + 1);
-  else std::rotate(v, v + 1, order.end());
+  if (c.vector_axis_outer)
+    std::rotate(inside, v, v + 1);
+  else
+    std::rotate(v, v + 1, order.end());
   return order;
 }
 
-// Reduce axes that are not walked in blocks come first, then the blocked ones' insides: the order in
-// which packed weights are stored.
+// Reduce axes that are not walked in blocks come first, then the blocked ones' insides: the order
+// in which packed weights are stored.
 std::vector<int> inner_reduce_order(const Space& s, const std::map<int, int64_t>& blocks) {
   std::vector<int> out;
   for (int a = s.spatial; a < static_cast<int>(s.anchor.axes.size()); ++a)
@@ -172,17 +196,20 @@ std::vector<int> inner_reduce_order(const Space& s, const std::map<int, int64_t>
 }
 
 // A constant operand stored in the order in which the nest reads it, vectors innermost.
-ir::Layout packed_layout(const Space& s, const Choice& c, const ir::Read& r, const ir::Layout& plain,
-                         const std::map<int, int64_t>& blocks) {
+ir::Layout packed_layout(const Space& s, const Choice& c, const ir::Read& r,
+                         const ir::Layout& plain, const std::map<int, int64_t>& blocks) {
   const int dim = own_dim(r, c.vector_axis);
   if (dim < 0) return plain;
   std::map<int, int> dim_of;  // reduce axis -> dimension
   for (size_t d = 0; d < r.index.size(); ++d) {
     if (static_cast<int>(d) == dim || (r.index[d].terms.empty())) continue;
-    if (!affine(r.index[d]) || r.index[d].terms.size() != 1 || r.index[d].terms[0].coeff != 1 || r.index[d].offset != 0) return plain;
+    if (!affine(r.index[d]) || r.index[d].terms.size() != 1 || r.index[d].terms[0].coeff != 1 ||
+        r.index[d].offset != 0)
+      return plain;
     dim_of[r.index[d].terms[0].var] = static_cast<int>(d);
   }
-  const int64_t panel = (c.register_tile[static_cast<size_t>(c.vector_axis)] + c.vector_width - 1) / c.vector_width * c.vector_width;
+  const int64_t panel = (c.register_tile[static_cast<size_t>(c.vector_axis)] + c.vector_width - 1) /
+                        c.vector_width * c.vector_width;
   ir::Layout out;
   for (size_t d = 0; d < r.index.size(); ++d)
     if (r.index[d].terms.empty()) out.dims.push_back({static_cast<int>(d), 1, 0});
@@ -206,7 +233,8 @@ ir::Layout staged_layout(const Choice& c, const ir::Read& r) {
   const int dim = own_dim(r, c.vector_axis);
   const int rank = static_cast<int>(r.index.size());
   if (dim < 0) return ir::row_major(rank);
-  const int64_t panel = (c.register_tile[static_cast<size_t>(c.vector_axis)] + c.vector_width - 1) / c.vector_width * c.vector_width;
+  const int64_t panel = (c.register_tile[static_cast<size_t>(c.vector_axis)] + c.vector_width - 1) /
+                        c.vector_width * c.vector_width;
   ir::Layout out;
   out.dims.push_back({dim, panel, 0});
   for (int d = 0; d < rank; ++d)
@@ -226,9 +254,11 @@ std::string nearest_memory(const Space& s, size_t level, size_t levels) {
 ir::Program build(const Space& s, const Choice& c) {
   ir::Program p;
   p.name = s.anchor.op;
-  for (size_t n = 1; n < s.problem.graph.nodes.size(); ++n) p.name += "_" + s.problem.graph.nodes[n].op;
+  for (size_t n = 1; n < s.problem.graph.nodes.size(); ++n)
+    p.name += "_" + s.problem.graph.nodes[n].op;
   p.graph = s.problem.graph;
-  for (int n = 0; n + 1 < static_cast<int>(p.graph.nodes.size()); ++n) p.edges.push_back({n, n + 1, "registers"});
+  for (int n = 0; n + 1 < static_cast<int>(p.graph.nodes.size()); ++n)
+    p.edges.push_back({n, n + 1, "registers"});
   p.layouts = s.problem.layouts;
   p.vector_axis = c.vector_axis;
   p.vector_width = c.vector_width;
@@ -236,7 +266,9 @@ ir::Program build(const Space& s, const Choice& c) {
   p.pipeline_stages = c.pipeline_stages;
   for (size_t a = 0; c.wave_groups && a < c.group_tile.size(); ++a) {
     const bool spatial_axis = static_cast<int>(a) < s.spatial;
-    p.workers.push_back(spatial_axis ? static_cast<int>((c.group_tile[a] + c.register_tile[a] - 1) / c.register_tile[a]) : 1);
+    p.workers.push_back(spatial_axis ? static_cast<int>((c.group_tile[a] + c.register_tile[a] - 1) /
+                                                        c.register_tile[a])
+                                     : 1);
   }
   const std::map<int, int64_t> blocks = reduce_blocks(s);
   const std::vector<int> spatial = spatial_order(s, c);
@@ -261,8 +293,11 @@ ir::Program build(const Space& s, const Choice& c) {
   if (!blocks.empty()) {
     ir::TileLevel strip;
     strip.extent = c.register_tile;
-    for (size_t a = static_cast<size_t>(s.spatial); a < s.anchor.axes.size(); ++a) strip.extent[a] = enclosing[a];
-    for (const auto& [axis, block] : blocks) strip.extent[static_cast<size_t>(axis)] = std::min(block, enclosing[static_cast<size_t>(axis)]);
+    for (size_t a = static_cast<size_t>(s.spatial); a < s.anchor.axes.size(); ++a)
+      strip.extent[a] = enclosing[a];
+    for (const auto& [axis, block] : blocks)
+      strip.extent[static_cast<size_t>(axis)] =
+          std::min(block, enclosing[static_cast<size_t>(axis)]);
     strip.order = spatial;
     for (const auto& [axis, block] : blocks) strip.order.push_back(axis);
     p.tiles.push_back(strip);
@@ -273,15 +308,19 @@ ir::Program build(const Space& s, const Choice& c) {
   registers.order = order;
   for (int a : inner_reduce_order(s, blocks)) registers.order.push_back(a);
   p.tiles.push_back(registers);
-  for (size_t l = 0; l + 1 < p.tiles.size(); ++l) p.tiles[l].memory = nearest_memory(s, l, p.tiles.size());
+  for (size_t l = 0; l + 1 < p.tiles.size(); ++l)
+    p.tiles[l].memory = nearest_memory(s, l, p.tiles.size());
   p.tiles.back().memory = "registers";
 
   for (int r = 0; r < static_cast<int>(s.anchor.reads.size()); ++r) {
     const ir::Read& read = s.anchor.reads[static_cast<size_t>(r)];
     const auto t = static_cast<size_t>(read.tensor);
-    if (s.reduces && s.problem.packable[t] && !read.lookup && c.vector_axis >= 0) p.layouts[t] = packed_layout(s, c, read, p.layouts[t], blocks);
+    if (s.reduces && s.problem.packable[t] && !read.lookup && c.vector_axis >= 0)
+      p.layouts[t] = packed_layout(s, c, read, p.layouts[t], blocks);
   }
-  for (int r : c.staged) p.staging.push_back({r, c.block_tile.empty() ? 0 : 1, staged_layout(c, s.anchor.reads[static_cast<size_t>(r)])});
+  for (int r : c.staged)
+    p.staging.push_back({r, c.block_tile.empty() ? 0 : 1,
+                         staged_layout(c, s.anchor.reads[static_cast<size_t>(r)])});
   return p;
 }
 

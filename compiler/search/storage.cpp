@@ -9,14 +9,17 @@ namespace assay::compiler {
 
 namespace {
 
-bool contains(const std::vector<int>& v, int x) { return std::find(v.begin(), v.end(), x) != v.end(); }
+bool contains(const std::vector<int>& v, int x) {
+  return std::find(v.begin(), v.end(), x) != v.end();
+}
 
 // Tensors of the graph that a chain reads or writes in memory.
 std::vector<int> touched(const ChainGraph& chain) {
   std::vector<int> out;
   for (size_t t = 0; t < chain.tensors.size(); ++t) {
     const int local = static_cast<int>(t);
-    if (chain.graph.tensors[t].constant >= 0 || contains(chain.graph.inputs, local) || contains(chain.graph.outputs, local))
+    if (chain.graph.tensors[t].constant >= 0 || contains(chain.graph.inputs, local) ||
+        contains(chain.graph.outputs, local))
       out.push_back(chain.tensors[t]);
   }
   return out;
@@ -45,7 +48,7 @@ ir::PlanTensor plan_tensor(const LaidOut& laid, int t, const ir::Layout& layout)
   out.dtype = source.dtype;
   out.shape = source.shape;
   out.layout = layout;
-  out.kind = source.constant >= 0               ? ir::TensorKind::constant
+  out.kind = source.constant >= 0              ? ir::TensorKind::constant
              : contains(laid.graph.inputs, t)  ? ir::TensorKind::input
              : contains(laid.graph.outputs, t) ? ir::TensorKind::output
                                                : ir::TensorKind::temporary;
@@ -59,11 +62,13 @@ std::vector<simulator::Range> ranges_of(const Problems& problems) {
   ir::Plan plan;  // without programs: placing looks at tensors and steps
   for (int t : owner) {
     id[t] = static_cast<int>(plan.tensors.size());
-    plan.tensors.push_back(plan_tensor(problems.laid, t, problems.laid.layouts[static_cast<size_t>(t)]));
+    plan.tensors.push_back(
+        plan_tensor(problems.laid, t, problems.laid.layouts[static_cast<size_t>(t)]));
   }
   for (const TileGraph& part : problems.tile_graphs) {
     ir::Step step;
-    for (int t : touched(part.chain)) step.arguments.push_back(id.at(problems.storage[static_cast<size_t>(t)]));
+    for (int t : touched(part.chain))
+      step.arguments.push_back(id.at(problems.storage[static_cast<size_t>(t)]));
     plan.steps.push_back(std::move(step));
   }
   place(plan);

@@ -12,8 +12,8 @@ namespace assay::compiler {
 // Tensor `t` of the laid out graph as a plan has it, not placed yet.
 ir::PlanTensor plan_tensor(const LaidOut& laid, int t, const ir::Layout& layout);
 
-// Per tensor of the laid out graph, as `place` will place it. Constants, whose layouts construction chooses, lie behind
-// the arena, each by itself.
+// Per tensor of the laid out graph, as `place` will place it. Constants, whose layouts construction
+// chooses, lie behind the arena, each by itself.
 std::vector<simulator::Range> ranges_of(const Problems& problems);
 
 }  // namespace assay::compiler

@@ -65,7 +65,9 @@ class Builder:
         """x (rows of `wide`) times a matrix, plus a bias: unit variance stays unit variance."""
         weight = self.constant(f"{name}.weight", [wide, narrow], Values(0.0, math.sqrt(3.0 / wide)))
         product = self.add("MatMul", f"{name}/MatMul", [x, weight])
-        return self.add("Add", f"{name}/Add", [self.constant(f"{name}.bias", [narrow], BIAS), product])
+        return self.add(
+            "Add", f"{name}/Add", [self.constant(f"{name}.bias", [narrow], BIAS), product]
+        )
 
     def layer_norm(self, x, name, output=None):
         hidden = self.size.hidden
@@ -76,8 +78,12 @@ class Builder:
         shifted = self.add("Add", f"{name}/Add", [variance, self.scalar(f"{name}/epsilon", 1e-12)])
         deviation = self.add("Sqrt", f"{name}/Sqrt", [shifted])
         normal = self.add("Div", f"{name}/Div", [centred, deviation])
-        scaled = self.add("Mul", f"{name}/Mul", [normal, self.constant(f"{name}.weight", [hidden], NORM_SCALE)])
-        return self.add("Add", f"{name}/Add_1", [scaled, self.constant(f"{name}.bias", [hidden], BIAS)], output)
+        scaled = self.add(
+            "Mul", f"{name}/Mul", [normal, self.constant(f"{name}.weight", [hidden], NORM_SCALE)]
+        )
+        return self.add(
+            "Add", f"{name}/Add_1", [scaled, self.constant(f"{name}.bias", [hidden], BIAS)], output
+        )
 
     def head(self, x, name, order):
         s = self.size
@@ -87,7 +93,10 @@ class Builder:
 
     def attention(self, x, name):
         s = self.size
-        query, key, value = (self.linear(x, f"{name}.self.{part}", s.hidden, s.hidden) for part in ("query", "key", "value"))
+        query, key, value = (
+            self.linear(x, f"{name}.self.{part}", s.hidden, s.hidden)
+            for part in ("query", "key", "value")
+        )
         query = self.head(query, f"{name}/query", [0, 2, 1, 3])
         key = self.head(key, f"{name}/key", [0, 2, 3, 1])
         value = self.head(value, f"{name}/value", [0, 2, 1, 3])
@@ -112,10 +121,17 @@ class Builder:
     def layer(self, x, name, output):
         s = self.size
         attended = self.attention(x, f"{name}.attention")
-        x = self.layer_norm(self.add("Add", f"{name}.attention.output/Add", [attended, x]), f"{name}.attention.output.norm")
-        inner = self.gelu(self.linear(x, f"{name}.intermediate.dense", s.hidden, s.inner), f"{name}.intermediate")
+        x = self.layer_norm(
+            self.add("Add", f"{name}.attention.output/Add", [attended, x]),
+            f"{name}.attention.output.norm",
+        )
+        inner = self.gelu(
+            self.linear(x, f"{name}.intermediate.dense", s.hidden, s.inner), f"{name}.intermediate"
+        )
         outer = self.linear(inner, f"{name}.output.dense", s.inner, s.hidden)
-        return self.layer_norm(self.add("Add", f"{name}.output/Add", [outer, x]), f"{name}.output.norm", output)
+        return self.layer_norm(
+            self.add("Add", f"{name}.output/Add", [outer, x]), f"{name}.output.norm", output
+        )
 
     def embeddings(self, embedded):
         """Words, kinds and positions of tokens; their kinds are all the first."""
@@ -125,7 +141,11 @@ class Builder:
         words = self.constant("embeddings.word.weight", [s.words, s.hidden], TABLE)
         x = self.add("Gather", "embeddings/word", [words, "input_ids"])
         kinds = self.constant("embeddings.token_type.weight", [2, s.hidden], TABLE)
-        kind = self.add("Gather", "embeddings/token_type", [kinds, self.integers("token_type_ids", [0] * s.tokens, [1, s.tokens])])
+        kind = self.add(
+            "Gather",
+            "embeddings/token_type",
+            [kinds, self.integers("token_type_ids", [0] * s.tokens, [1, s.tokens])],
+        )
         x = self.add("Add", "embeddings/Add", [x, kind])
         table = self.constant("embeddings.position.weight", [s.positions, s.hidden], TABLE)
         places = self.integers("position_ids", list(range(s.tokens)), [1, s.tokens])
@@ -139,24 +159,39 @@ def build(size, embedded):
     for i in range(size.layers):
         x = b.layer(x, f"encoder.{i}", "last_hidden_state" if i == size.layers - 1 else None)
     first = b.add("Gather", "pooler/Gather", [x, b.integers("pooler/first", [0], [])], axis=1)
-    weight = b.constant("pooler.weight", [size.hidden, size.hidden], Values(0.0, math.sqrt(3.0 / size.hidden)))
+    weight = b.constant(
+        "pooler.weight", [size.hidden, size.hidden], Values(0.0, math.sqrt(3.0 / size.hidden))
+    )
     bias = b.constant("pooler.bias", [size.hidden], BIAS)
     pooled = b.add("Gemm", "pooler/Gemm", [first, weight, bias], alpha=1.0, beta=1.0, transB=1)
     b.add("Tanh", "pooler/Tanh", [pooled], "pooler_output")
 
     mask = ("attention_mask", [1, 1, 1, size.tokens])
-    tokens = ("hidden_states", [1, size.tokens, size.hidden]) if embedded else ("input_ids", [1, size.tokens], INT64)
-    results = [("last_hidden_state", [1, size.tokens, size.hidden]), ("pooler_output", [1, size.hidden])]
+    tokens = (
+        ("hidden_states", [1, size.tokens, size.hidden])
+        if embedded
+        else ("input_ids", [1, size.tokens], INT64)
+    )
+    results = [
+        ("last_hidden_state", [1, size.tokens, size.hidden]),
+        ("pooler_output", [1, size.hidden]),
+    ]
     return Model("bert", 13, [tokens, mask], results, b.nodes, b.constants)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("-o", "--output", required=True)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--tiny", action="store_true", help="2 layers, hidden size 64, 16 tokens")
-    parser.add_argument("--embedded", action="store_true", help="float embeddings as input instead of token ids")
-    parser.add_argument("--plain", action="store_true", help="standard library only, even where numpy is installed")
+    parser.add_argument(
+        "--embedded", action="store_true", help="float embeddings as input instead of token ids"
+    )
+    parser.add_argument(
+        "--plain", action="store_true", help="standard library only, even where numpy is installed"
+    )
     options = parser.parse_args()
     model = build(TINY if options.tiny else BASE, options.embedded)
     onnx_file.write(model, options.output, options.seed, options.plain or counter_rng.numpy is None)

@@ -15,7 +15,15 @@ import weight_rules
 from onnx_file import Model, Node, Tensor, float_scalar
 
 # Table 2 of the paper: expansion, output channels, blocks, stride of the first block.
-STAGES = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
+STAGES = (
+    (1, 16, 1, 1),
+    (6, 24, 2, 2),
+    (6, 32, 3, 2),
+    (6, 64, 4, 2),
+    (6, 96, 3, 1),
+    (6, 160, 3, 2),
+    (6, 320, 1, 1),
+)
 STEM, LAST, CLASSES = 32, 1280, 1000
 
 
@@ -35,13 +43,27 @@ class Builder:
 
     def conv_norm(self, x, name, c_in, c_out, kernel, stride, group=1):
         weight = self.constant(f"{name}.weight", [c_out, c_in // group, kernel, kernel])
-        y = self.add("Conv", f"{name}.conv", [x, weight], dilations=[1, 1], group=group, kernel_shape=[kernel, kernel],
-                     pads=[kernel // 2] * 4, strides=[stride, stride])
-        parts = [self.constant(f"{name}.bn.{part}", [c_out]) for part in ("scale", "bias", "mean", "var")]
+        y = self.add(
+            "Conv",
+            f"{name}.conv",
+            [x, weight],
+            dilations=[1, 1],
+            group=group,
+            kernel_shape=[kernel, kernel],
+            pads=[kernel // 2] * 4,
+            strides=[stride, stride],
+        )
+        parts = [
+            self.constant(f"{name}.bn.{part}", [c_out]) for part in ("scale", "bias", "mean", "var")
+        ]
         return self.add("BatchNormalization", f"{name}.bn", [y] + parts, epsilon=1e-5)
 
     def conv_norm_clip(self, x, name, *shape, **group):
-        return self.add("Clip", f"{name}.clip", [self.conv_norm(x, name, *shape, **group), "clip_low", "clip_high"])
+        return self.add(
+            "Clip",
+            f"{name}.clip",
+            [self.conv_norm(x, name, *shape, **group), "clip_low", "clip_high"],
+        )
 
     def inverted_residual(self, x, name, c_in, c_out, expansion, stride):
         hidden = c_in * expansion
@@ -58,12 +80,17 @@ def build():
     for expansion, c_out, blocks, stride in STAGES:
         for block in range(blocks):
             number += 1
-            x = b.inverted_residual(x, f"block{number}", c_in, c_out, expansion, stride if block == 0 else 1)
+            x = b.inverted_residual(
+                x, f"block{number}", c_in, c_out, expansion, stride if block == 0 else 1
+            )
             c_in = c_out
     x = b.conv_norm_clip(x, "last", c_in, LAST, 1, 1)
     x = b.add("GlobalAveragePool", "pool", [x])
     x = b.add("Flatten", "flatten", [x], axis=1)
-    head = [b.constant("classifier.weight", [CLASSES, LAST]), b.constant("classifier.bias", [CLASSES])]
+    head = [
+        b.constant("classifier.weight", [CLASSES, LAST]),
+        b.constant("classifier.bias", [CLASSES]),
+    ]
     x = b.add("Gemm", "classifier", [x] + head, alpha=1.0, beta=1.0, transB=1)
     b.add("Softmax", "softmax", [x], axis=-1)
 
@@ -74,12 +101,18 @@ def build():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("-o", "--output", required=True)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--plain", action="store_true", help="standard library only, even where numpy is installed")
+    parser.add_argument(
+        "--plain", action="store_true", help="standard library only, even where numpy is installed"
+    )
     options = parser.parse_args()
-    onnx_file.write(build(), options.output, options.seed, options.plain or counter_rng.numpy is None)
+    onnx_file.write(
+        build(), options.output, options.seed, options.plain or counter_rng.numpy is None
+    )
     return 0
 
 

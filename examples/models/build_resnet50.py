@@ -14,7 +14,12 @@ import onnx_file
 import weight_rules
 from onnx_file import Model, Node, Tensor, int64_tensor
 
-STAGES = ((2, 3, 64, 1), (3, 4, 128, 2), (4, 6, 256, 2), (5, 3, 512, 2))  # name, blocks, channels, stride
+STAGES = (
+    (2, 3, 64, 1),
+    (3, 4, 128, 2),
+    (4, 6, 256, 2),
+    (5, 3, 512, 2),
+)  # name, blocks, channels, stride
 EXPANSION = 4
 EPSILON = 1.0000000656873453e-05  # the float32 next to 1e-5 that the original export carries
 
@@ -39,10 +44,14 @@ class Builder:
         window = {"kernel_shape": [kernel, kernel], "strides": [stride, stride]}
         if pads:
             window["pads"] = [kernel // 2] * 4
-        return self.add("Conv", [x, self.constant(f"gpu_0/{name}_w_0", [c_out, c_in, kernel, kernel])], **window)
+        return self.add(
+            "Conv", [x, self.constant(f"gpu_0/{name}_w_0", [c_out, c_in, kernel, kernel])], **window
+        )
 
     def norm(self, x, name, channels):
-        parts = [self.constant(f"gpu_0/{name}_{part}_0", [channels]) for part in ("s", "b", "rm", "riv")]
+        parts = [
+            self.constant(f"gpu_0/{name}_{part}_0", [channels]) for part in ("s", "b", "rm", "riv")
+        ]
         return self.add("BatchNormalization", [x] + parts, epsilon=EPSILON)
 
     def bottleneck(self, x, name, c_in, channels, stride, first):
@@ -69,7 +78,9 @@ def build():
     for stage, blocks, channels, stride in STAGES:
         for block in range(blocks):
             first = block == 0
-            x = b.bottleneck(x, f"res{stage}_{block}", c_in, channels, stride if first else 1, first)
+            x = b.bottleneck(
+                x, f"res{stage}_{block}", c_in, channels, stride if first else 1, first
+            )
             c_in = channels * EXPANSION
     x = b.add("AveragePool", [x], kernel_shape=[7, 7], strides=[1, 1])
     b.constants["OC2_DUMMY_1"] = int64_tensor([1, c_in])
@@ -85,12 +96,18 @@ def build():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("-o", "--output", required=True)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--plain", action="store_true", help="standard library only, even where numpy is installed")
+    parser.add_argument(
+        "--plain", action="store_true", help="standard library only, even where numpy is installed"
+    )
     options = parser.parse_args()
-    onnx_file.write(build(), options.output, options.seed, options.plain or counter_rng.numpy is None)
+    onnx_file.write(
+        build(), options.output, options.seed, options.plain or counter_rng.numpy is None
+    )
     return 0
 
 

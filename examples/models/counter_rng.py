@@ -54,12 +54,16 @@ def key(seed, name):
 
 def block_plain(start_key, first, count, middle, half_width):
     """Elements [first, first + count) as little-endian float32 bytes; standard library only."""
-    scale = half_width / (1 << 24)  # a power of two: half_width * t and (2r + 1 - 2^24) * scale are the same number
+    scale = half_width / (
+        1 << 24
+    )  # a power of two: half_width * t and (2r + 1 - 2^24) * scale are the same number
     mask, mix1, mix2 = MASK, MIX1, MIX2
     state = (start_key + (first + 1) * GOLDEN) & MASK
     values = []
     append = values.append
-    for z in range(state, state + count * GOLDEN, GOLDEN):  # exact integers; the mask below makes them modulo 2^64
+    for z in range(
+        state, state + count * GOLDEN, GOLDEN
+    ):  # exact integers; the mask below makes them modulo 2^64
         z &= mask
         z = ((z ^ (z >> 30)) * mix1) & mask
         z = ((z ^ (z >> 27)) * mix2) & mask

@@ -28,8 +28,12 @@ def find_model(name):
     folder = os.path.join(os.path.dirname(onnx.__file__), "backend", "test", "data", "light")
     path = os.path.join(folder, f"light_{name}.onnx")
     if not os.path.exists(path):
-        known = sorted(f[6:-5] for f in os.listdir(folder) if f.startswith("light_") and f.endswith(".onnx"))
-        raise SystemExit(f"make_weights: no file and no light model '{name}'; light models: {', '.join(known)}")
+        known = sorted(
+            f[6:-5] for f in os.listdir(folder) if f.startswith("light_") and f.endswith(".onnx")
+        )
+        raise SystemExit(
+            f"make_weights: no file and no light model '{name}'; light models: {', '.join(known)}"
+        )
     return path
 
 
@@ -41,7 +45,9 @@ def attribute_value(node, attribute):
         return value
     if all(isinstance(v, (int, float)) for v in value):
         return list(value)
-    raise SystemExit(f"make_weights: {node.op_type} {node.name}: attribute {attribute.name} of an unknown kind")
+    raise SystemExit(
+        f"make_weights: {node.op_type} {node.name}: attribute {attribute.name} of an unknown kind"
+    )
 
 
 def constant(name, array):
@@ -66,7 +72,9 @@ def read(path):
         nodes.append(Node(n.op_type, list(n.input), list(n.output), attributes, n.name))
 
     read_names = [name for n in nodes for name in n.inputs]
-    constants = {name: constants[name] for name in read_names if name in constants}  # in the order of first use
+    constants = {
+        name: constants[name] for name in read_names if name in constants
+    }  # in the order of first use
     given = [(v.name, extents(v)) for v in graph.input if v.name not in arrays]
     outputs = [(v.name, extents(v)) for v in graph.output]
     opset = next(o.version for o in proto.opset_import if o.domain in ("", "ai.onnx"))
@@ -83,15 +91,23 @@ def fill(model):
         if name in chosen:
             tensor.data = chosen[name]
         elif tensor.data is None:
-            raise SystemExit(f"make_weights: {name}: no rule says which values it gets (see weight_rules.py)")
+            raise SystemExit(
+                f"make_weights: {name}: no rule says which values it gets (see weight_rules.py)"
+            )
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", help="an .onnx file, or the short name of a light model, as resnet50")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "model", help="an .onnx file, or the short name of a light model, as resnet50"
+    )
     parser.add_argument("-o", "--output", required=True)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--check", action="store_true", help="run it and print the RMS of every activation")
+    parser.add_argument(
+        "--check", action="store_true", help="run it and print the RMS of every activation"
+    )
     options = parser.parse_args()
 
     model = read(find_model(options.model))

@@ -50,14 +50,18 @@ class Tensor:
 class Model:
     name: str
     opset: int
-    inputs: list  # (name, shape) of tensors that the caller gives, float32 unless a data type follows
+    inputs: (
+        list  # (name, shape) of tensors that the caller gives, float32 unless a data type follows
+    )
     outputs: list  # (name, shape)
     nodes: list
     constants: dict = field(default_factory=dict)  # name -> Tensor, written in this order
 
 
 def int64_tensor(values, shape=None):
-    return Tensor([len(values)] if shape is None else shape, struct.pack(f"<{len(values)}q", *values), INT64)
+    return Tensor(
+        [len(values)] if shape is None else shape, struct.pack(f"<{len(values)}q", *values), INT64
+    )
 
 
 def float_scalar(value):
@@ -119,14 +123,20 @@ def value_info(name, shape, dtype=FLOAT):
 
 def tensor_header(name, tensor):
     """All of a TensorProto but the bytes of raw_data, which end it."""
-    out = b"".join(integer(1, extent) for extent in tensor.shape) + integer(2, tensor.dtype) + message(8, name)
+    out = (
+        b"".join(integer(1, extent) for extent in tensor.shape)
+        + integer(2, tensor.dtype)
+        + message(8, name)
+    )
     return out + length_header(9, tensor.byte_count())
 
 
 def data_blocks(name, tensor, seed, plain):
     if isinstance(tensor.data, Values):
         values = tensor.data
-        return counter_rng.blocks(seed, name, tensor.count(), values.middle, values.half_width, plain)
+        return counter_rng.blocks(
+            seed, name, tensor.count(), values.middle, values.half_width, plain
+        )
     return [tensor.data]
 
 
@@ -143,7 +153,9 @@ def write(model, path, seed, plain=counter_rng.numpy is None):
     # IR version 4 is the first in which a constant need not also be listed as an input.
     ir_version = 4 if model.opset < 10 else 7
     with open(path, "wb") as file:
-        file.write(integer(1, ir_version) + message(2, "assay") + length_header(7, graph_size) + head)
+        file.write(
+            integer(1, ir_version) + message(2, "assay") + length_header(7, graph_size) + head
+        )
         for name, tensor in model.constants.items():
             file.write(openings[name] + headers[name])
             for block in data_blocks(name, tensor, seed, plain):

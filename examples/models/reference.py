@@ -41,11 +41,15 @@ def session_for(model, threads=2, spinning=True):
 def make_inputs(session, seed):
     inputs = {}
     for v in session.get_inputs():
-        shape = [extent if isinstance(extent, int) else 1 for extent in v.shape]  # a free dimension is batch 1
+        shape = [
+            extent if isinstance(extent, int) else 1 for extent in v.shape
+        ]  # a free dimension is batch 1
         data = counter_rng.uniform(seed, "input/" + v.name, int(numpy.prod(shape)))
         values = numpy.frombuffer(data, "<f4").reshape(shape)
         integer = v.type == "tensor(int64)"
-        inputs[v.name] = numpy.minimum(numpy.floor((values + 1) * 50), 99).astype("int64") if integer else values
+        inputs[v.name] = (
+            numpy.minimum(numpy.floor((values + 1) * 50), 99).astype("int64") if integer else values
+        )
     return inputs
 
 
@@ -91,7 +95,9 @@ def check_activations(path, seed):
         bad = makers[name] != "Softmax" and not RMS_LOW <= value <= RMS_HIGH
         outside += bad
         shape = "x".join(map(str, array.shape))
-        print(f"{makers[name]:20} {name:28} {shape:16} rms {value:9.5f}{'  OUTSIDE' if bad else ''}")
+        print(
+            f"{makers[name]:20} {name:28} {shape:16} rms {value:9.5f}{'  OUTSIDE' if bad else ''}"
+        )
     print(f"{len(arrays)} activations, {outside} outside [{RMS_LOW}, {RMS_HIGH}]")
     return 1 if outside else 0
 
@@ -112,7 +118,15 @@ def dump(folder, arrays, makers):
     for position, (name, array) in enumerate(arrays.items()):
         file = f"{position:04}_" + re.sub(r"[^A-Za-z0-9_.-]", "_", name) + ".npy"
         numpy.save(os.path.join(folder, file), array)
-        index.append({"name": name, "op": makers[name], "shape": list(array.shape), "file": file, "rms": rms(array)})
+        index.append(
+            {
+                "name": name,
+                "op": makers[name],
+                "shape": list(array.shape),
+                "file": file,
+                "rms": rms(array),
+            }
+        )
     with open(os.path.join(folder, "index.json"), "w") as out:
         json.dump(index, out, indent=1)
 
@@ -127,19 +141,32 @@ def timings(session, inputs, runs):
         session.run(names, inputs)
         times.append((time.perf_counter() - start) * 1e3)
     low, median, high = numpy.percentile(times, [25, 50, 75])
-    return {"runs": runs, "median_ms": float(median), "quartile_low_ms": float(low), "quartile_high_ms": float(high),
-            "min_ms": min(times)}
+    return {
+        "runs": runs,
+        "median_ms": float(median),
+        "quartile_low_ms": float(low),
+        "quartile_high_ms": float(high),
+        "min_ms": min(times),
+    }
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("model")
     parser.add_argument("--output-dir", required=True)
     parser.add_argument("--seed", type=int, default=0, help="of the input; default 0")
     parser.add_argument("--threads", type=int, default=2, help="intra-op threads; default 2")
-    parser.add_argument("--no-spinning", action="store_true", help="idle threads sleep, so that they disturb nobody")
-    parser.add_argument("--time", type=int, metavar="N", help="time N runs after warm-up and print JSON")
-    parser.add_argument("--all-tensors", metavar="DIR", help="write every intermediate as .npy, with index.json")
+    parser.add_argument(
+        "--no-spinning", action="store_true", help="idle threads sleep, so that they disturb nobody"
+    )
+    parser.add_argument(
+        "--time", type=int, metavar="N", help="time N runs after warm-up and print JSON"
+    )
+    parser.add_argument(
+        "--all-tensors", metavar="DIR", help="write every intermediate as .npy, with index.json"
+    )
     options = parser.parse_args()
 
     os.makedirs(options.output_dir, exist_ok=True)
@@ -147,10 +174,15 @@ def main():
     inputs = make_inputs(session, options.seed)
     names = [v.name for v in session.get_outputs()]
     outputs = dict(zip(names, session.run(names, inputs)))
-    summary = {"model": os.path.basename(options.model), "onnxruntime": onnxruntime.__version__, "seed": options.seed,
-               "threads": options.threads, "spinning": not options.no_spinning,
-               "inputs": write_raw(options.output_dir, "input", inputs),
-               "outputs": write_raw(options.output_dir, "output", outputs)}
+    summary = {
+        "model": os.path.basename(options.model),
+        "onnxruntime": onnxruntime.__version__,
+        "seed": options.seed,
+        "threads": options.threads,
+        "spinning": not options.no_spinning,
+        "inputs": write_raw(options.output_dir, "input", inputs),
+        "outputs": write_raw(options.output_dir, "output", outputs),
+    }
     if options.time:
         summary["time"] = timings(session, inputs, options.time)
         print(json.dumps(summary, indent=1))

@@ -74,7 +74,9 @@ def fan_in(n, tensor, origin, constants):
     """Terms in one output's sum."""
     if n.op == "Conv":
         return tensor.count() // tensor.shape[0]
-    if n.op == "Gemm" and len(n.inputs) > 2:  # the bias has one element per output, however B was reshaped
+    if (
+        n.op == "Gemm" and len(n.inputs) > 2
+    ):  # the bias has one element per output, however B was reshaped
         return tensor.count() // constants[origin[n.inputs[2]]].count()
     outputs = tensor.shape[0] if n.attributes.get("transB", 0) else tensor.shape[-1]
     return tensor.count() // outputs

@@ -6,19 +6,23 @@
 #include <algorithm>
 #include <set>
 
-#include "support/edit_distance.h"
 #include "probe/experiments/experiments.h"
+#include "support/edit_distance.h"
 
 namespace assay::probe {
 namespace {
 
-bool has(const std::vector<std::string>& all, const std::string& name) { return std::find(all.begin(), all.end(), name) != all.end(); }
+bool has(const std::vector<std::string>& all, const std::string& name) {
+  return std::find(all.begin(), all.end(), name) != all.end();
+}
 
-Diag unknown(const std::string& name, const std::vector<std::string>& names, const std::vector<std::string>& topics) {
+Diag unknown(const std::string& name, const std::vector<std::string>& names,
+             const std::vector<std::string>& topics) {
   std::vector<std::string> both = names;
   both.insert(both.end(), topics.begin(), topics.end());
   const std::string near = nearest(name, both);
-  return error(fmt::format("there is no experiment '{}'; there are: {}; or all of a topic: {}", name, fmt::join(names, ", "), fmt::join(topics, ", ")),
+  return error(fmt::format("there is no experiment '{}'; there are: {}; or all of a topic: {}",
+                           name, fmt::join(names, ", "), fmt::join(topics, ", ")),
                near.empty() ? "" : fmt::format("did you mean '{}'?", near));
 }
 

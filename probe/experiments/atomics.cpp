@@ -1,19 +1,22 @@
 // Additions in one step.
+#include "probe/kernels/atomics.h"
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <span>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "probe/experiments/experiments.h"
-#include "probe/kernels/atomics.h"
 #include "probe/kernels/code.h"
 
 namespace assay::probe {
 namespace {
 
 constexpr int64_t kCheckedIterations = 10;
-constexpr double kSimulatedVectors = 20e-6, kSimulatedWaves = 200e-6;  // each of them is executed; of waves a bench takes a tenth
+constexpr double kSimulatedVectors = 20e-6,
+                 kSimulatedWaves =
+                     200e-6;  // each of them is executed; of waves a bench takes a tenth
 
 struct Point {
   std::string kind;
@@ -21,7 +24,8 @@ struct Point {
 };
 
 bool has_kernel(const Session& s, const std::string& name) {
-  return std::any_of(s.kernels.begin(), s.kernels.end(), [&](const ir::Kernel& k) { return k.name == name; });
+  return std::any_of(s.kernels.begin(), s.kernels.end(),
+                     [&](const ir::Kernel& k) { return k.name == name; });
 }
 
 struct Adding {
@@ -37,7 +41,9 @@ struct Adding {
     job.groups = p.groups;
     job.work = static_cast<double>(kAtomicSteps * lanes) * (s.device.threads ? p.groups : 1);
     job.most = kMaxIterations;
-    job.target_s = !s.device.simulated ? 0.5e-3 : s.device.threads ? kSimulatedWaves : kSimulatedVectors;
+    job.target_s = !s.device.simulated ? 0.5e-3
+                   : s.device.threads  ? kSimulatedWaves
+                                       : kSimulatedVectors;
     return job;
   }
 
@@ -54,8 +60,11 @@ struct Adding {
     const int32_t before = kind == "same" ? first_number() : 0;
     const runtime::Launch l = s.bench.launch(job, kCheckedIterations);
     s.bench.run({&l, 1});
-    const int64_t expected = kCheckedIterations * kAtomicSteps * lanes * groups, found = int64_t{first_number()} - before;
-    if (found != expected) fail({error(fmt::format("{} additions by {} groups gave {}, expected {}", job.kernel, groups, found, expected))});
+    const int64_t expected = kCheckedIterations * kAtomicSteps * lanes * groups,
+                  found = int64_t{first_number()} - before;
+    if (found != expected)
+      fail({error(fmt::format("{} additions by {} groups gave {}, expected {}", job.kernel, groups,
+                              found, expected))});
   }
 };
 

@@ -1,4 +1,8 @@
 // Branches that lanes of a wave disagree on, and barriers, in groups of several waves.
+#include "probe/kernels/branches.h"
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -6,10 +10,7 @@
 #include <span>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "probe/experiments/experiments.h"
-#include "probe/kernels/branches.h"
 #include "probe/kernels/code.h"
 #include "probe/sampling/own_kernels.h"
 
@@ -30,7 +31,9 @@ Job branch_job(int alternate, int out, int groups) {
   job.kernel = branch_name(alternate);
   job.arguments = {{out, 0}};
   job.groups = groups;
-  job.parameters = [](int64_t amount) { return std::vector<double>{static_cast<double>(amount), kWayRounds}; };
+  job.parameters = [](int64_t amount) {
+    return std::vector<double>{static_cast<double>(amount), kWayRounds};
+  };
   job.work = static_cast<double>(kBranchSteps) * 8 * groups;
   job.most = kMaxIterations;
   job.target_s = 0.5e-3;
@@ -44,13 +47,16 @@ void check(Bench& bench, int alternate, int out) {
   float found = 0;
   bench.module().read({out, 0}, std::as_writable_bytes(std::span<float>(&found, 1)));
   const double expected = 1 + static_cast<double>(kCheckedIterations) * kBranchSteps;
-  if (static_cast<double>(found) != expected) fail({error(fmt::format("{} counted {} steps, expected {}", branch_name(alternate), found, expected))});
+  if (static_cast<double>(found) != expected)
+    fail({error(
+        fmt::format("{} counted {} steps, expected {}", branch_name(alternate), found, expected))});
 }
 
 // One wave, two, four: as many as a group may have.
 std::vector<int> group_sizes(const Session& s) {
   std::vector<int> out = {s.known.lanes};
-  for (int n = 2 * s.known.lanes; n <= std::min(most_threads(s), kLargestGroup); n *= 2) out.push_back(n);
+  for (int n = 2 * s.known.lanes; n <= std::min(most_threads(s), kLargestGroup); n *= 2)
+    out.push_back(n);
   return out;
 }
 
@@ -67,10 +73,12 @@ void measure_barrier(Session& s, Bench& bench, int threads) {
 
 void run_branches(Session& s) {
   if (!s.device.threads) return;
-  const int wide = static_cast<int>(std::min<int64_t>({kWaves * int64_t{s.known.lanes}, kMostThreads, most_threads(s)}));
+  const int wide = static_cast<int>(
+      std::min<int64_t>({kWaves * int64_t{s.known.lanes}, kMostThreads, most_threads(s)}));
   OwnKernels several(s, branch_kernels(wide), wide);
   several.bench.limit_loops(s.known.most_iterations / (2 * (kWayRounds + 1)));
-  const int groups = std::max(1, (s.known.groups * s.known.lanes + wide - 1) / wide), out = several.bench.allocate(int64_t{groups} * kMostThreads * 4);
+  const int groups = std::max(1, (s.known.groups * s.known.lanes + wide - 1) / wide),
+            out = several.bench.allocate(int64_t{groups} * kMostThreads * 4);
   const std::vector<int> by = alternations(wide);
   for (const int k : {by.front(), by.back()}) check(several.bench, k, out);
   std::vector<int> sizes;
@@ -78,12 +86,15 @@ void run_branches(Session& s) {
   for (const int n : group_sizes(s)) {
     if (!sizes.empty() && out_of_time(s)) break;
     sizes.push_back(n);
-    meeting.push_back(std::make_unique<OwnKernels>(s, std::vector<ir::Kernel>{barrier_kernel()}, n));
+    meeting.push_back(
+        std::make_unique<OwnKernels>(s, std::vector<ir::Kernel>{barrier_kernel()}, n));
   }
   s.rounds(by.size() + sizes.size(), [&](size_t i) {
     if (i < by.size())
-      s.emit(several.bench.measure("branches", "branch", {{"alternate", by[i]}, {"threads", wide}}, branch_job(by[i], out, groups)));
-    else measure_barrier(s, meeting[i - by.size()]->bench, sizes[i - by.size()]);
+      s.emit(several.bench.measure("branches", "branch", {{"alternate", by[i]}, {"threads", wide}},
+                                   branch_job(by[i], out, groups)));
+    else
+      measure_barrier(s, meeting[i - by.size()]->bench, sizes[i - by.size()]);
   });
 }
 

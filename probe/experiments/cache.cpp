@@ -1,10 +1,10 @@
 // Experiments on latency: line size, capacities, address translation, sharing.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <set>
-
-#include <fmt/format.h>
 
 #include "probe/experiments/experiments.h"
 #include "probe/inference/crowding.h"
@@ -19,15 +19,16 @@ namespace assay::probe {
 namespace {
 
 constexpr int64_t kSmallest = 8 << 10, kSmallestOfThreads = 1 << 10;
-constexpr int64_t kDenseUpTo = 16 << 20;   // four sizes an octave up to here,
-constexpr int64_t kSparseFrom = 128 << 20; // two up to here, one beyond
-constexpr int kLargeVisits = 2;            // blocks at each of those: setting them up is what costs
-constexpr int64_t kWarmUpTo = 32 << 20;    // beyond, writing the cycle in visiting order must do
+constexpr int64_t kDenseUpTo = 16 << 20;    // four sizes an octave up to here,
+constexpr int64_t kSparseFrom = 128 << 20;  // two up to here, one beyond
+constexpr int kLargeVisits = 2;          // blocks at each of those: setting them up is what costs
+constexpr int64_t kWarmUpTo = 32 << 20;  // beyond, writing the cycle in visiting order must do
 
 // Multiples of 4 KiB where that is fine enough, else of the line.
 int64_t rounded(double bytes, int64_t line) {
   const int64_t unit = bytes >= 256 << 10 ? kPage : line;
-  return std::max<int64_t>(unit, static_cast<int64_t>(bytes / static_cast<double>(unit) + 0.5) * unit);
+  return std::max<int64_t>(unit,
+                           static_cast<int64_t>(bytes / static_cast<double>(unit) + 0.5) * unit);
 }
 
 std::vector<int64_t> sweep(int64_t least, int64_t line, int64_t most) {
@@ -43,19 +44,22 @@ std::vector<int64_t> sweep(int64_t least, int64_t line, int64_t most) {
 
 // One block at one footprint: a new cycle, one warm pass where affordable, samples.
 void chase_block(Session& s, const std::string& experiment, const ChaseArea& area, int64_t bytes) {
-  // What comes in larger pieces than nodes is found again later in a block: where a pass can not be whole, blocks are, and
-  // samples are taken from the beginning of one.
+  // What comes in larger pieces than nodes is found again later in a block: where a pass can not be
+  // whole, blocks are, and samples are taken from the beginning of one.
   const bool whole_blocks = s.device.threads && bytes > kWarmUpTo;
   if (whole_blocks) bytes = bytes / kMostLocalBytes * kMostLocalBytes;
   const Cycle cycle = dense_cycle(bytes, static_cast<int64_t>(s.known.line));
   area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, cycle, s.random));
   Job job = chase_job(area, 1, 0.4e-3);
   if (bytes > kDenseUpTo) job.samples = 8;
-  // What a processor writes it has in its caches, but they may still hold lines of an earlier cycle, too. Of a large one a
-  // part of a pass drives those out.
-  const runtime::Launch pass = s.bench.launch(job, std::min(cycle.nodes, kWarmUpTo / cycle.stride) / kChaseSteps + (whole_blocks ? 0 : 1));
-  if (bytes <= kWarmUpTo) s.warm_up(pass);
-  else if (s.device.threads) s.bench.run({&pass, 1});
+  // What a processor writes it has in its caches, but they may still hold lines of an earlier
+  // cycle, too. Of a large one a part of a pass drives those out.
+  const runtime::Launch pass = s.bench.launch(
+      job, std::min(cycle.nodes, kWarmUpTo / cycle.stride) / kChaseSteps + (whole_blocks ? 0 : 1));
+  if (bytes <= kWarmUpTo)
+    s.warm_up(pass);
+  else if (s.device.threads)
+    s.bench.run({&pass, 1});
   go_round_first(s.bench, s.device, job, cycle.nodes);
   s.emit(s.bench.measure(experiment, "chase", {{"bytes", static_cast<double>(bytes)}}, job));
 }
@@ -64,7 +68,8 @@ void chase_points(Session& s, const std::string& experiment, const std::vector<i
   const ChaseArea area = ChaseArea::make(s.bench, *std::max_element(sizes.begin(), sizes.end()));
   std::vector<int> visits(sizes.size(), 0);
   s.rounds(sizes.size(), [&](size_t i) {
-    if (sizes[i] < kSparseFrom || ++visits[i] <= kLargeVisits) chase_block(s, experiment, area, sizes[i]);
+    if (sizes[i] < kSparseFrom || ++visits[i] <= kLargeVisits)
+      chase_block(s, experiment, area, sizes[i]);
   });
 }
 
@@ -76,9 +81,9 @@ void add_around(const KneePoint& k, int64_t line, std::set<int64_t>& to) {
 
 }  // namespace
 
-// Two elements a distance apart, pairs 512 B apart: the second costs little while it lies in the line
-// the first one brought. 256 KiB of pairs use an eighth of the sets, so that first touches miss L1; first caches of GPUs are
-// as large as that themselves.
+// Two elements a distance apart, pairs 512 B apart: the second costs little while it lies in the
+// line the first one brought. 256 KiB of pairs use an eighth of the sets, so that first touches
+// miss L1; first caches of GPUs are as large as that themselves.
 void run_line(Session& s) {
   const bool large = s.device.threads && s.device.fact("class") == "gpu";
   constexpr int64_t kApart = 512;
@@ -94,12 +99,15 @@ void run_line(Session& s) {
     const Job job = chase_job(area, 1, 0.3e-3);
     const runtime::Launch pass = s.bench.launch(job, 2 * pairs / kChaseSteps + 1);
     if (large) s.warm_up(pass);
-    s.emit(s.bench.measure("line", "pair", {{"distance", static_cast<double>(kDistances[i])}}, job));
+    s.emit(
+        s.bench.measure("line", "pair", {{"distance", static_cast<double>(kDistances[i])}}, job));
   });
 }
 
 void run_chase(Session& s) {
-  chase_points(s, "chase", sweep(s.device.threads ? kSmallestOfThreads : kSmallest, static_cast<int64_t>(s.known.line), s.max_bytes));
+  chase_points(s, "chase",
+               sweep(s.device.threads ? kSmallestOfThreads : kSmallest,
+                     static_cast<int64_t>(s.known.line), s.max_bytes));
 }
 
 // Each round infers the knees from all there is, then measures finer around each of them; the last
@@ -116,7 +124,10 @@ void run_knees(Session& s) {
     Send send = s.send;
     ~Listener() { s.send = send; }
   } listener{s};
-  s.send = [&](const std::string& l) { add_line(l, all); listener.send(l); };
+  s.send = [&](const std::string& l) {
+    add_line(l, all);
+    listener.send(l);
+  };
   for (int round = 0; s.another(round); ++round) {
     std::set<int64_t> sizes;
     for (const KneePoint& k : levels.knees) add_around(k, line, sizes);
@@ -150,12 +161,14 @@ void run_latency(Session& s) {
       s.warm_up(pass);
       go_round_first(s.bench, s.device, job, cycle.nodes);
     }
-    const Conditions at = {{"bytes", static_cast<double>(sizes[i])}, {"level", static_cast<double>(i)}};
+    const Conditions at = {{"bytes", static_cast<double>(sizes[i])},
+                           {"level", static_cast<double>(i)}};
     s.emit(s.bench.measure("latency", "chase", at, job));
   });
 }
 
-// Multiply-adds share nothing: if all units are slower at them too, they wait for each other, or share a core for a while.
+// Multiply-adds share nothing: if all units are slower at them too, they wait for each other, or
+// share a core for a while.
 void measure_without_cache(Session& s, int units, int out) {
   Job job;
   job.kernel = op_name("fma", s.known.lanes, s.known.chains);
@@ -173,19 +186,29 @@ constexpr int kAlone = 3;  // units that are also measured by themselves, and th
 
 // If all units together are slower than each of them alone, they share the cache.
 void run_sharing(Session& s) {
-  const int units = s.device.threads ? 2 : std::min<int>(s.device.units, static_cast<int>(kSlots));  // two groups: of two units
+  const int units =
+      s.device.threads
+          ? 2
+          : std::min<int>(s.device.units, static_cast<int>(kSlots));  // two groups: of two units
   if (units < 2 || s.known.levels.knees.empty()) return;
   const auto line = static_cast<int64_t>(s.known.line);
   std::vector<int64_t> sizes;
   const std::vector<CurvePoint> curve = curve_of(chase_blocks(s.earlier), Estimator::latency);
   for (size_t i = 0; i < s.known.levels.knees.size(); ++i) {
-    const bool declared = !declared_cache(s.earlier, i).empty();  // then a small footprint, which others leave alone, must do
-    sizes.push_back(rounded(crowding(s.known.levels.knees[i], declared ? std::span<const CurvePoint>() : curve, units), line));
+    const bool declared =
+        !declared_cache(s.earlier, i)
+             .empty();  // then a small footprint, which others leave alone, must do
+    sizes.push_back(rounded(
+        crowding(s.known.levels.knees[i], declared ? std::span<const CurvePoint>() : curve, units),
+        line));
   }
-  const int64_t apart = (*std::max_element(sizes.begin(), sizes.end()) + kLocalBytes - 1) / kLocalBytes * kLocalBytes + kLocalBytes;
+  const int64_t apart = (*std::max_element(sizes.begin(), sizes.end()) + kLocalBytes - 1) /
+                            kLocalBytes * kLocalBytes +
+                        kLocalBytes;
   const ChaseArea area = ChaseArea::make(s.bench, apart * units);
   const int out = s.bench.allocate(kSlots * kSlotFloats * 4);
-  // Alone: each of the first ones and the last. Others may crowd what is one unit's own and leave the next one's alone.
+  // Alone: each of the first ones and the last. Others may crowd what is one unit's own and leave
+  // the next one's alone.
   std::vector<int> alone = {0};
   for (int u = 1; !s.device.threads && u < units; ++u)
     if (u < kAlone || u + 1 == units) alone.push_back(u);
@@ -197,7 +220,9 @@ void run_sharing(Session& s) {
     const int active = all ? units : 1, first = all ? 0 : alone[i % points];
     for (int u = 0; u < active; ++u) {
       Cycle cycle = dense_cycle(bytes, line);
-      cycle.begin = apart * (first + u);  // each unit its own bytes, whoever else is there: some pages are less lucky
+      cycle.begin =
+          apart *
+          (first + u);  // each unit its own bytes, whoever else is there: some pages are less lucky
       area.start_at(s.bench, u, write_cycle(s.bench, area.nodes, cycle, s.random));
     }
     Job job = chase_job(area, active, 0.5e-3);
@@ -205,7 +230,9 @@ void run_sharing(Session& s) {
     const runtime::Launch pass = s.bench.launch(job, bytes / line / kChaseSteps + 1);
     s.warm_up(pass);
     go_round_first(s.bench, s.device, job, bytes / line);
-    const Conditions at = {{"bytes", static_cast<double>(bytes)}, {"units", active}, {"first", first},
+    const Conditions at = {{"bytes", static_cast<double>(bytes)},
+                           {"units", active},
+                           {"first", first},
                            {"level", static_cast<double>(i / points)}};
     s.emit(s.bench.measure("sharing", "chase", at, job));
   });
@@ -223,7 +250,8 @@ void run_group_memory(Session& s) {
   read.work = kGroupBytes;
   read.most = kMaxIterations;
   const Conditions at = {{"bytes", static_cast<double>(kGroupBytes)}};
-  for (Job* job : {&chase, &read}) job->before = s.bench.time_of_none(*job);  // what filling it takes
+  for (Job* job : {&chase, &read})
+    job->before = s.bench.time_of_none(*job);  // what filling it takes
   Job write;
   write.kernel = group_write_name(s.known.lanes);
   write.groups = s.known.groups;
@@ -232,7 +260,9 @@ void run_group_memory(Session& s) {
   write.target_s = 0.4e-3;
   s.rounds(s.bench.has(write.kernel) ? 3 : 2, [&](size_t i) {
     if (i == 1) return s.emit(s.bench.measure("group_memory", "read", at, read));
-    if (i == 2) return s.emit(s.bench.measure("group_memory", "write", {{"lanes", s.known.lanes}, {"units", write.groups}}, write));
+    if (i == 2)
+      return s.emit(s.bench.measure("group_memory", "write",
+                                    {{"lanes", s.known.lanes}, {"units", write.groups}}, write));
     const Cycle cycle = dense_cycle(kGroupBytes, static_cast<int64_t>(s.known.line));
     area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, cycle, s.random));
     s.emit(s.bench.measure("group_memory", "chase", at, chase));

@@ -1,4 +1,5 @@
-// Straight-line code that a unit has run lately, and code that other memory has driven out of its own caches, or out of all.
+// Straight-line code that a unit has run lately, and code that other memory has driven out of its
+// own caches, or out of all.
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -12,9 +13,11 @@
 namespace assay::probe {
 namespace {
 
-constexpr double kDrivesOutOfAll = 2;  // times what the last cache may hold: reading that takes milliseconds
+constexpr double kDrivesOutOfAll =
+    2;  // times what the last cache may hold: reading that takes milliseconds
 constexpr int64_t kMostBytes = int64_t{1} << 30;
-constexpr int kRuns = 9;               // of the code in a sample; the median counts: one launch is too short for more
+constexpr int kRuns =
+    9;  // of the code in a sample; the median counts: one launch is too short for more
 constexpr int kFewRuns = 3;
 
 using Launches = std::vector<runtime::Launch>;
@@ -35,7 +38,8 @@ runtime::Launch reading(Session& s, double bytes) {
   return s.bench.launch(pass_of(s, 0, "read", s.bench.allocate(blocks * kBlockBytes), blocks), 1);
 }
 
-// Bytes of reading that leave nothing in any cache; 0: a unit's own are all there are, or it would take too many.
+// Bytes of reading that leave nothing in any cache; 0: a unit's own are all there are, or it would
+// take too many.
 double bytes_out_of_all(const Known& known) {
   const bool shared = !known.sharing.empty() && !known.sharing.back().own_always();
   const double bytes = kDrivesOutOfAll * std::max(known.cached, known.levels.knees.back().to);
@@ -53,7 +57,8 @@ double median_of_code(Bench& bench, std::span<const runtime::Launch> launches, s
 }  // namespace
 
 void run_cold(Session& s) {
-  if (s.device.threads || s.device.simulated) return;  // nobody knows which unit a group is on; simulated ones fetch no code
+  if (s.device.threads || s.device.simulated)
+    return;  // nobody knows which unit a group is on; simulated ones fetch no code
   const std::optional<size_t> cache = s.known.own_cache();
   if (!cache) return;
   const double own = s.known.levels.knees[*cache].to;
@@ -64,21 +69,27 @@ void run_cold(Session& s) {
     int steps, runs;
     Launches between;
   };
-  const runtime::Launch drives_out = reading(s, kDrivesOut * own), idle = s.bench.launch(nothing, 1);
+  const runtime::Launch drives_out = reading(s, kDrivesOut * own),
+                        idle = s.bench.launch(nothing, 1);
   std::vector<Turn> all;
-  for (const int steps : cold_steps()) all.insert(all.end(), {{"warm", steps, kRuns, {idle}}, {"cold", steps, kRuns, {drives_out}}});
-  if (const double bytes = bytes_out_of_all(s.known); bytes > 0) {  // other code brings back what every launch needs, as the steps of a plan do
+  for (const int steps : cold_steps())
+    all.insert(all.end(), {{"warm", steps, kRuns, {idle}}, {"cold", steps, kRuns, {drives_out}}});
+  if (const double bytes = bytes_out_of_all(s.known);
+      bytes > 0) {  // other code brings back what every launch needs, as the steps of a plan do
     const runtime::Launch out_of_all = reading(s, bytes);
-    for (const int steps : cold_steps()) all.push_back({"uncached", steps, kFewRuns, {out_of_all, idle}});
+    for (const int steps : cold_steps())
+      all.push_back({"uncached", steps, kFewRuns, {out_of_all, idle}});
   }
   s.rounds(all.size(), [&](size_t i) {
     const Turn& turn = all[i];
     Job job;
     job.kernel = straight_name(turn.steps);
     const Launches list = turns(s.bench.launch(job, 1), turn.between, turn.runs);
-    const Conditions at = {{"steps", turn.steps}, {"bytes", static_cast<double>(s.bench.code_bytes(job.kernel))}};
+    const Conditions at = {{"steps", turn.steps},
+                           {"bytes", static_cast<double>(s.bench.code_bytes(job.kernel))}};
     Observation o{"cold", turn.what, at, "s", {}, {}, 0, {}};
-    for (int k = 0; k < 3; ++k) s.bench.sample(o, [&] { return median_of_code(s.bench, list, turn.between.size()); });
+    for (int k = 0; k < 3; ++k)
+      s.bench.sample(o, [&] { return median_of_code(s.bench, list, turn.between.size()); });
     s.emit(o);
   });
 }

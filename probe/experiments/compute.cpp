@@ -1,9 +1,10 @@
 // Experiments on arithmetic: rates, latencies, clocks, units.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <utility>
-#include <fmt/format.h>
 
 #include "probe/experiments/experiments.h"
 #include "probe/inference/stats.h"
@@ -14,7 +15,8 @@
 namespace assay::probe {
 namespace {
 
-// `groups` at a time: on a device that deals them out, what a sample is divided by counts the steps of all.
+// `groups` at a time: on a device that deals them out, what a sample is divided by counts the steps
+// of all.
 Job chains_job(const Session& s, const std::string& op, int lanes, int chains, int out, int units) {
   Job job;
   job.kernel = op_name(op, lanes, chains);
@@ -28,7 +30,9 @@ Job chains_job(const Session& s, const std::string& op, int lanes, int chains, i
 
 constexpr int kMostGroups = 1 << 14;  // waves at a time: the largest GPUs hold some 9000
 
-int output(Session& s) { return s.bench.allocate(std::max<int64_t>(kSlots, kMostGroups) * kSlotFloats * 4); }
+int output(Session& s) {
+  return s.bench.allocate(std::max<int64_t>(kSlots, kMostGroups) * kSlotFloats * 4);
+}
 
 // `op_fma` adds 1 per step: the accumulator says how many steps ran.
 void check_fma(Session& s, int lanes, int chains, int out) {
@@ -38,7 +42,8 @@ void check_fma(Session& s, int lanes, int chains, int out) {
   s.bench.run({&l, 1});
   std::vector<float> result(static_cast<size_t>(lanes));
   s.bench.module().read({out, 0}, std::as_writable_bytes(std::span<float>(result)));
-  const double expected = static_cast<double>(kIterations) * op_steps("fma", chains, s.device.threads) / chains;
+  const double expected =
+      static_cast<double>(kIterations) * op_steps("fma", chains, s.device.threads) / chains;
   for (const float r : result)
     if (static_cast<double>(r) != expected)
       fail({error(fmt::format("{} executed {} steps of {}", job.kernel, r, expected))});
@@ -66,7 +71,8 @@ struct ChainPoint {
   int groups = 1;
 };
 
-void run_chain_points(Session& s, const std::string& experiment, const std::vector<ChainPoint>& points) {
+void run_chain_points(Session& s, const std::string& experiment,
+                      const std::vector<ChainPoint>& points) {
   const int out = output(s);
   s.rounds(points.size(), [&](size_t i) {
     const ChainPoint& p = points[i];
@@ -80,7 +86,8 @@ void run_chain_points(Session& s, const std::string& experiment, const std::vect
 constexpr double kTwoRounds = 1.5;
 constexpr double kNearBest = 1.03;
 constexpr int kEven = 4;
-constexpr int kFurther = 8;  // times as many groups are tried: units take them in rounds, and a last one may be hardly full
+constexpr int kFurther = 8;  // times as many groups are tried: units take them in rounds, and a
+                             // last one may be hardly full
 
 constexpr int64_t kTickBytes = 16 << 10;  // for four lanes; as much more for more
 
@@ -99,7 +106,8 @@ Job tick_job(const std::string& load, int lanes, int data, int units, double tar
 
 }  // namespace
 
-// Some drivers end loops early. The longest that ran all of its iterations, up to some that nobody needs.
+// Some drivers end loops early. The longest that ran all of its iterations, up to some that nobody
+// needs.
 void check_loops(Session& s, int out) {
   const int lanes = s.lanes.front(), chains = kFmaChains.back();
   const double steps = static_cast<double>(op_steps("fma", chains, s.device.threads)) / chains;
@@ -115,8 +123,11 @@ void check_loops(Session& s, int out) {
     s.bench.module().read({out, 0}, std::as_writable_bytes(std::span<float>(result)));
     return static_cast<double>(result[0]) == static_cast<double>(iterations) * steps;
   };
-  const auto runs = [&](int64_t iterations) { return ran(iterations) || ran(iterations); };  // a failure may have been a mishap
-  constexpr int64_t kEnough = 150'000;  // times the steps of an iteration: still a whole number in f32
+  const auto runs = [&](int64_t iterations) {
+    return ran(iterations) || ran(iterations);
+  };  // a failure may have been a mishap
+  constexpr int64_t kEnough =
+      150'000;  // times the steps of an iteration: still a whole number in f32
   if (runs(kEnough)) return;
   int64_t good = 0, bad = kEnough;
   while (bad - good > 1) (runs((good + bad) / 2) ? good : bad) = (good + bad) / 2;
@@ -141,7 +152,8 @@ void run_clock(Session& s) {
     if (i < 2) return s.emit(s.bench.measure("clock", "sentinel", {}, job));
     const int lanes = s.lanes[(i - 2) / kTickLoads.size()];
     const std::string load = kTickLoads[(i - 2) % kTickLoads.size()];
-    s.emit(s.bench.measure("clock", load, {{"lanes", lanes}}, tick_job(load, lanes, data, 1, 1e-3)));
+    s.emit(
+        s.bench.measure("clock", load, {{"lanes", lanes}}, tick_job(load, lanes, data, 1, 1e-3)));
   });
 }
 
@@ -161,11 +173,14 @@ void run_fma(Session& s) {
 void run_operations(Session& s) {
   std::vector<ChainPoint> points;
   for (const std::string& op : op_names())
-    for (const int chains : kOpChains) points.push_back({op, s.known.lanes, chains, chains == 1 ? 1 : s.known.groups});
+    for (const int chains : kOpChains)
+      points.push_back({op, s.known.lanes, chains, chains == 1 ? 1 : s.known.groups});
   for (const char* op : kCompound)
     for (const int lanes : s.lanes)
-      if (!s.device.threads && lanes != s.known.lanes) points.push_back({op, lanes, kOpChains.back()});
-  for (const char* pair : kTogether) points.push_back({pair, s.known.lanes, kPairChains, s.known.groups});
+      if (!s.device.threads && lanes != s.known.lanes)
+        points.push_back({op, lanes, kOpChains.back()});
+  for (const char* pair : kTogether)
+    points.push_back({pair, s.known.lanes, kPairChains, s.known.groups});
   run_chain_points(s, "operations", points);
 }
 
@@ -176,7 +191,10 @@ void run_mixes(Session& s) {
     Job job;
     job.kernel = fmt::format("mix_{}", kMixes[i].name);
     job.arguments = {{data, 0}};
-    job.parameters = [bytes](int64_t passes) { return std::vector<double>{static_cast<double>(passes), static_cast<double>(bytes / kBlockBytes)}; };
+    job.parameters = [bytes](int64_t passes) {
+      return std::vector<double>{static_cast<double>(passes),
+                                 static_cast<double>(bytes / kBlockBytes)};
+    };
     job.groups = s.known.groups;
     job.work = static_cast<double>(bytes / kBlockBytes) * kMixRounds * s.known.groups *
                (kMixes[i].loads + kMixes[i].fmas + kMixes[i].integers);
@@ -186,13 +204,15 @@ void run_mixes(Session& s) {
   });
 }
 
-// Groups at a time, ever more: where the rate grows no further all units are as busy as they can be.
+// Groups at a time, ever more: where the rate grows no further all units are as busy as they can
+// be.
 void run_waves(Session& s) {
   if (!s.device.threads) return;
   const int out = output(s);
   const auto time_of = [&](int groups) {
     const Job job = chains_job(s, "fma", s.known.lanes, s.known.chains, out, groups);
-    const Conditions at = {{"lanes", s.known.lanes}, {"chains", s.known.chains}, {"groups", groups}};
+    const Conditions at = {
+        {"lanes", s.known.lanes}, {"chains", s.known.chains}, {"groups", groups}};
     const Observation o = s.bench.measure("waves", "fma", at, job);
     s.emit(o);
     return quantile(o.samples, 0.5);
@@ -201,12 +221,15 @@ void run_waves(Session& s) {
   std::vector<double> times;
   int enough = 1;  // groups that came near the best so far
   for (int base = 1; base <= kMostGroups && base <= kFurther * enough; base *= 2)
-    for (const int groups : {base, base + base / 2}) {  // units hold an odd number of waves now and then
+    for (const int groups :
+         {base, base + base / 2}) {  // units hold an odd number of waves now and then
       if (groups > kMostGroups || (!tried.empty() && groups == tried.back())) continue;
       tried.push_back(groups);
       times.push_back(time_of(groups));
       const double best = *std::min_element(times.begin(), times.end());
-      enough = tried[static_cast<size_t>(std::find_if(times.begin(), times.end(), [&](double t) { return t < kNearBest * best; }) - times.begin())];
+      enough = tried[static_cast<size_t>(
+          std::find_if(times.begin(), times.end(), [&](double t) { return t < kNearBest * best; }) -
+          times.begin())];
     }
   // As many on every unit, too: else the last round is hardly full.
   const int units = static_cast<int>(s.known.units);
@@ -218,9 +241,12 @@ void run_waves(Session& s) {
 
 namespace {
 
-// A group that fills a unit alone, n times at once: one more than there are units, and some unit has to run two.
+// A group that fills a unit alone, n times at once: one more than there are units, and some unit
+// has to run two.
 void run_alone(Session& s) {
-  if (std::none_of(s.kernels.begin(), s.kernels.end(), [](const ir::Kernel& k) { return k.name == "alone"; })) return;
+  if (std::none_of(s.kernels.begin(), s.kernels.end(),
+                   [](const ir::Kernel& k) { return k.name == "alone"; }))
+    return;
   const int out = output(s);
   const auto time_of = [&](int groups) {
     Job job;
@@ -235,7 +261,8 @@ void run_alone(Session& s) {
   };
   const double one = time_of(1);
   int fits = 1, over = 2;
-  while (over <= kMostGroups && time_of(over) < kTwoRounds * one) fits = std::exchange(over, over * 2);
+  while (over <= kMostGroups && time_of(over) < kTwoRounds * one)
+    fits = std::exchange(over, over * 2);
   while (over - fits > 1) {
     const int middle = (fits + over) / 2;
     (time_of(middle) < kTwoRounds * one ? fits : over) = middle;

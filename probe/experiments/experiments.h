@@ -12,19 +12,23 @@ namespace assay::probe {
 
 struct Experiment {
   const char* name;
-  const char* topic;      // what `--only` may name instead: compute, memory, control
-  const char* needs;      // names, separated by spaces; a missing one is replaced by its default
+  const char* topic;  // what `--only` may name instead: compute, memory, control
+  const char* needs;  // names, separated by spaces; a missing one is replaced by its default
   const char* provides;
   double weight;          // of the budget
   void (*run)(Session&);  // in the worker; throws what ends it
-  int times = 1;          // that it runs, each with a part of its budget and far apart: other guests come and go
+  int times =
+      1;  // that it runs, each with a part of its budget and far apart: other guests come and go
 };
 
 std::span<const Experiment> experiments();
 std::vector<std::string> needs_of(const Experiment& e);
 
-// Groups at a time whose chains keep a pipe busy although its results take longer than those of multiply-adds of f32.
-inline int deeper_groups(const Known& known, bool threads) { return threads ? std::max(known.groups, known.even(4 * known.groups)) : known.groups; }
+// Groups at a time whose chains keep a pipe busy although its results take longer than those of
+// multiply-adds of f32.
+inline int deeper_groups(const Known& known, bool threads) {
+  return threads ? std::max(known.groups, known.even(4 * known.groups)) : known.groups;
+}
 
 // 1, what is next to it, ... below `all`, and all.
 inline std::vector<int> counts_up_to(int all, int (*next)(int)) {
@@ -80,7 +84,7 @@ void run_line(Session& s);
 void run_chase(Session& s);
 void run_knees(Session& s);
 void run_latency(Session& s);
-void run_tlb(Session& s);      // translation.cpp
+void run_tlb(Session& s);  // translation.cpp
 void run_sharing(Session& s);
 
 // How memory is accessed (access.cpp).
@@ -92,20 +96,20 @@ void run_found(Session& s);     // found.cpp
 void run_ends(Session& s);
 void run_untouched(Session& s);
 void run_instances(Session& s);  // instances.cpp
-void run_host(Session& s);      // host.cpp
-void run_image(Session& s);     // image.cpp
-void run_loaded(Session& s);    // loaded.cpp
-void run_rewrite(Session& s);   // rewrite.cpp
-void run_scratch(Session& s);   // scratch.cpp
-void run_transfer(Session& s);  // transfer.cpp
-void run_ways(Session& s);      // sets.cpp
+void run_host(Session& s);       // host.cpp
+void run_image(Session& s);      // image.cpp
+void run_loaded(Session& s);     // loaded.cpp
+void run_rewrite(Session& s);    // rewrite.cpp
+void run_scratch(Session& s);    // scratch.cpp
+void run_transfer(Session& s);   // transfer.cpp
+void run_ways(Session& s);       // sets.cpp
 
 // Throughput of memory, cost of launching.
-void run_access(Session& s);     // stream.cpp
-void run_bandwidth(Session& s);  // stream.cpp
-void run_streamed(Session& s);   // streamed.cpp
-void run_far(Session& s);        // far.cpp
-void run_launch(Session& s);     // launch.cpp
+void run_access(Session& s);        // stream.cpp
+void run_bandwidth(Session& s);     // stream.cpp
+void run_streamed(Session& s);      // streamed.cpp
+void run_far(Session& s);           // far.cpp
+void run_launch(Session& s);        // launch.cpp
 void run_group_memory(Session& s);  // cache.cpp
 
 }  // namespace assay::probe

@@ -8,7 +8,8 @@
 namespace assay::probe {
 namespace {
 
-constexpr std::array<int64_t, 6> kSizes = {4 << 10, 64 << 10, 512 << 10, 4 << 20, 16 << 20, 64 << 20};
+constexpr std::array<int64_t, 6> kSizes = {4 << 10, 64 << 10, 512 << 10,
+                                           4 << 20, 16 << 20, 64 << 20};
 constexpr int kTimes = 5;
 constexpr double kLongest = 0.02;  // s of one sample
 
@@ -19,13 +20,15 @@ namespace {
 void measure_map(Session& s, int buffer, int64_t bytes) {
   if (!s.bench.module().map({buffer, 0}, bytes)) return;  // and whatever the first time takes
   Observation o{"host", "map", {{"bytes", double(bytes)}}, "s", {}, {}, 0, {}};
-  for (int n = 0; n < kTimes; ++n) s.bench.sample(o, [&] { return s.bench.module().map({buffer, 0}, bytes).value_or(0); });
+  for (int n = 0; n < kTimes; ++n)
+    s.bench.sample(o, [&] { return s.bench.module().map({buffer, 0}, bytes).value_or(0); });
   s.emit(o);
 }
 
 }  // namespace
 
-// Simulated chips copy in no time of theirs, and where units are threads of ours there is one memory.
+// Simulated chips copy in no time of theirs, and where units are threads of ours there is one
+// memory.
 void run_host(Session& s) {
   if (s.device.simulated || s.device.fact("threads") == "own") return;
   std::vector<int64_t> sizes;
@@ -33,20 +36,25 @@ void run_host(Session& s) {
     if (bytes <= s.max_bytes) sizes.push_back(bytes);
   if (sizes.empty()) return;
   std::vector<std::byte> here(static_cast<size_t>(sizes.back()));
-  for (std::byte& b : here) b = static_cast<std::byte>(s.random());  // what is all alike may be moved in less
+  for (std::byte& b : here)
+    b = static_cast<std::byte>(s.random());  // what is all alike may be moved in less
   const int there = s.bench.allocate(sizes.back());
   s.rounds(3 * sizes.size(), [&](size_t i) {
     const int64_t bytes = sizes[i / 3];
     if (i % 3 == 2) return measure_map(s, there, bytes);
     const bool reads = i % 3 == 1;
     const std::span part(here.data(), static_cast<size_t>(bytes));
-    Observation o{"host", reads ? "from_device" : "to_device", {{"bytes", double(bytes)}}, "s", {}, {}, 0, {}};
+    Observation o{
+        "host", reads ? "from_device" : "to_device", {{"bytes", double(bytes)}}, "s", {}, {}, 0,
+        {}};
     const double begun = now_seconds();
     for (int n = 0; n < kTimes && (n < 2 || now_seconds() - begun < kTimes * kLongest); ++n)
       s.bench.sample(o, [&] {
         const double start = now_seconds();
-        if (reads) s.bench.module().read({there, 0}, part);
-        else s.bench.module().write({there, 0}, part);
+        if (reads)
+          s.bench.module().read({there, 0}, part);
+        else
+          s.bench.module().write({there, 0}, part);
         return now_seconds() - start;
       });
     s.emit(o);

@@ -1,5 +1,5 @@
-// Images: which texels are fetched together, a chase through an image beside one through plain memory, reading of several
-// kinds of texels.
+// Images: which texels are fetched together, a chase through an image beside one through plain
+// memory, reading of several kinds of texels.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -18,12 +18,13 @@
 namespace assay::probe {
 namespace {
 
-constexpr int64_t kSmallest = 256, kLeastMost = int64_t{1} << 20, kMost = int64_t{16} << 20;  // bytes of a chase
+constexpr int64_t kSmallest = 256, kLeastMost = int64_t{1} << 20,
+                  kMost = int64_t{16} << 20;  // bytes of a chase
 constexpr double kPerOctave = 2;
-constexpr int32_t kCell = 32;                       // texels between pairs, across and down
+constexpr int32_t kCell = 32;  // texels between pairs, across and down
 constexpr std::array<int, 5> kDistances = {1, 2, 4, 8, 16};
-constexpr int kPairVisits = 3;                      // blocks of samples at each distance
-constexpr int32_t kLineTexels = 16;                 // where nothing tells: a row of 64 B
+constexpr int kPairVisits = 3;       // blocks of samples at each distance
+constexpr int32_t kLineTexels = 16;  // where nothing tells: a row of 64 B
 constexpr std::array<int, 3> kTexels = {1, 2, 4};
 constexpr int64_t kReadBytes = 16 << 10;
 
@@ -36,7 +37,8 @@ std::vector<int32_t> shuffled(std::vector<int32_t> v, Session& s) {
 std::vector<int32_t> cells(int64_t n, int32_t width, int32_t height) {
   std::vector<int32_t> out;
   const int64_t across = kImageRow / width;
-  for (int64_t i = 0; i < n; ++i) out.push_back(static_cast<int32_t>(i / across * height * kImageRow + i % across * width));
+  for (int64_t i = 0; i < n; ++i)
+    out.push_back(static_cast<int32_t>(i / across * height * kImageRow + i % across * width));
   return out;
 }
 
@@ -59,11 +61,15 @@ std::vector<CurvePoint> pairs_along(Session& s, PathChase& chase, int64_t rows, 
   return curve;
 }
 
-// All users reading the same bytes over and over, of an image or (no shape) of plain memory; `what` and `at` say which.
-void measure_read(Session& s, const std::optional<runtime::ImageShape>& shape, const char* what, Conditions at) {
+// All users reading the same bytes over and over, of an image or (no shape) of plain memory; `what`
+// and `at` say which.
+void measure_read(Session& s, const std::optional<runtime::ImageShape>& shape, const char* what,
+                  Conditions at) {
   const int texel = shape ? shape->texel : 0, lanes = s.known.lanes;
-  const int64_t bytes = shape ? shape->texel * shape->number_bytes() : 4, stretch = kPathReads * lanes;
-  const int64_t steps = std::max<int64_t>(1, kReadBytes / bytes / stretch), texels = std::max(kImageRow, steps * stretch);
+  const int64_t bytes = shape ? shape->texel * shape->number_bytes() : 4,
+                stretch = kPathReads * lanes;
+  const int64_t steps = std::max<int64_t>(1, kReadBytes / bytes / stretch),
+                texels = std::max(kImageRow, steps * stretch);
   OwnKernels own(s, {path_read(texel, texels, lanes)});
   Result<int> source = own.bench.allocate(texels * 4);
   if (shape) {
@@ -95,14 +101,17 @@ void measure_read(Session& s, const std::optional<runtime::ImageShape>& shape, c
   for (int i = 0; i < 2; ++i) s.emit(own.bench.measure("image", what, at, job));
 }
 
-// Plain memory, texels of one, two and four numbers, and the same with numbers of two bytes and of one.
+// Plain memory, texels of one, two and four numbers, and the same with numbers of two bytes and of
+// one.
 void measure_reads(Session& s) {
   measure_read(s, std::nullopt, "read_plain", {{"texel", 0.0}});
-  for (const int texel : kTexels) measure_read(s, runtime::ImageShape{ir::DType::f32, texel}, "read", {{"texel", double(texel)}});
+  for (const int texel : kTexels)
+    measure_read(s, runtime::ImageShape{ir::DType::f32, texel}, "read", {{"texel", double(texel)}});
   for (const runtime::Stored stored : {runtime::Stored::f16, runtime::Stored::unorm8})
     for (const int texel : kTexels) {
       const runtime::ImageShape shape{ir::DType::f32, texel, 1, 1, stored};
-      measure_read(s, shape, "read_small", {{"texel", double(texel)}, {"number", double(shape.number_bytes())}});
+      measure_read(s, shape, "read_small",
+                   {{"texel", double(texel)}, {"number", double(shape.number_bytes())}});
     }
 }
 
@@ -111,18 +120,23 @@ void measure_reads(Session& s) {
 void run_image(Session& s) {
   if (number_said(s, "image_width") < kImageRow) return;
   const double last = s.known.levels.knees.empty() ? 0 : s.known.levels.knees.back().to;
-  const int64_t most = std::min({kMost, s.max_bytes, number_said(s, "image_height") * kImageRow * 4, std::max(kLeastMost, static_cast<int64_t>(4 * last))});
+  const int64_t most = std::min({kMost, s.max_bytes, number_said(s, "image_height") * kImageRow * 4,
+                                 std::max(kLeastMost, static_cast<int64_t>(4 * last))});
   const int64_t rows = most / (kImageRow * 4) / kCell * kCell;
   if (rows < kCell) return;
-  PathChase image(s, "image", ir::Space::image, rows * kImageRow), plain(s, "image", ir::Space::plain, rows * kImageRow);
+  PathChase image(s, "image", ir::Space::image, rows * kImageRow),
+      plain(s, "image", ir::Space::plain, rows * kImageRow);
   const int64_t paired = std::min<int64_t>(rows, 1024);
-  const std::vector<CurvePoint> beside = pairs_along(s, image, paired, false), below = pairs_along(s, image, paired, true);
+  const std::vector<CurvePoint> beside = pairs_along(s, image, paired, false),
+                                below = pairs_along(s, image, paired, true);
   const TexelBlock block = block_of(beside, below).value_or(TexelBlock{kLineTexels, 1});
   const auto across = static_cast<int32_t>(block.width), down = static_cast<int32_t>(block.height);
   const int64_t cell = int64_t{across} * down * 4;
   std::vector<int64_t> sizes;
   for (double b = double(kSmallest); b <= double(most); b *= std::exp2(1 / kPerOctave))
-    if (const int64_t whole = static_cast<int64_t>(b) / cell * cell; whole >= 2 * cell && (sizes.empty() || whole > sizes.back())) sizes.push_back(whole);
+    if (const int64_t whole = static_cast<int64_t>(b) / cell * cell;
+        whole >= 2 * cell && (sizes.empty() || whole > sizes.back()))
+      sizes.push_back(whole);
   s.rounds(sizes.size(), [&](size_t i) {
     const Conditions at = {{"bytes", double(sizes[i])}};
     image.measure("chase", at, shuffled(cells(sizes[i] / cell, across, down), s));

@@ -1,9 +1,10 @@
 // Does one cache serve all units, or several of a kind parts of them?
+#include "probe/inference/instances.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "probe/experiments/experiments.h"
-#include "probe/inference/instances.h"
 #include "probe/inference/stats.h"
 #include "probe/kernels/code.h"
 #include "probe/kernels/kernels.h"
@@ -12,7 +13,7 @@
 namespace assay::probe {
 namespace {
 
-constexpr double kLeavesOwn = 2.5;   // of the cache before, in each unit that chases
+constexpr double kLeavesOwn = 2.5;  // of the cache before, in each unit that chases
 constexpr int kMostInstances = 8;
 constexpr double kGolden = 0.6180339887498949;
 
@@ -29,9 +30,9 @@ std::vector<int> spread(int count, int n) {
 
 struct Crowd {
   size_t level = 0;
-  double times = 0;    // capacities in all
-  int groups = 0;      // that chase; the others stand in one place
-  int64_t bytes = 0;   // of each
+  double times = 0;   // capacities in all
+  int groups = 0;     // that chase; the others stand in one place
+  int64_t bytes = 0;  // of each
 };
 
 std::vector<Crowd> crowds_of(const Session& s) {
@@ -42,16 +43,19 @@ std::vector<Crowd> crowds_of(const Session& s) {
     if (!s.known.sharing[i].shared) continue;
     const double before = i > 0 ? knees[i - 1].to : 0;
     for (double times = kHeldByTwo; times < kMostInstances; times *= 2) {
-      const double total = times * knees[i].capacity, least = std::max(kLeavesOwn * before, double(kBlockBytes));
+      const double total = times * knees[i].capacity,
+                   least = std::max(kLeavesOwn * before, double(kBlockBytes));
       const int groups = std::min(units, static_cast<int>(total / least));
       if (groups < 4 || total > static_cast<double>(s.max_bytes) / 2) break;
-      out.push_back({i, times, groups, static_cast<int64_t>(total / groups) / kBlockBytes * kBlockBytes});
+      out.push_back(
+          {i, times, groups, static_cast<int64_t>(total / groups) / kBlockBytes * kBlockBytes});
     }
   }
   return out;
 }
 
-// The time of a hop. A place of its own that leads to itself keeps whoever does not chase out of the way.
+// The time of a hop. A place of its own that leads to itself keeps whoever does not chase out of
+// the way.
 double measure_crowd(Session& s, const ChaseArea& area, const Crowd& c, int64_t quiet) {
   const int units = static_cast<int>(s.known.units);
   s.bench.module().write_words(area.nodes, std::vector<runtime::Word>{{quiet, quiet / 8}});
@@ -67,7 +71,12 @@ double measure_crowd(Session& s, const ChaseArea& area, const Crowd& c, int64_t 
   Job job = chase_job(area, units, 0.3e-3);
   const runtime::Launch pass = s.bench.launch(job, hops / kChaseSteps + 1);
   s.warm_up(pass);
-  const Observation o = s.bench.measure("instances", "chase", {{"level", double(c.level)}, {"times", c.times}, {"groups", c.groups}, {"bytes", double(c.bytes)}}, job);
+  const Observation o = s.bench.measure("instances", "chase",
+                                        {{"level", double(c.level)},
+                                         {"times", c.times},
+                                         {"groups", c.groups},
+                                         {"bytes", double(c.bytes)}},
+                                        job);
   s.emit(o);
   return quantile(o.samples, 0.5);
 }
@@ -85,7 +94,8 @@ void run_instances(Session& s) {
   std::vector<bool> beyond(s.known.levels.knees.size(), false);
   for (const Crowd& c : crowds) {
     if (beyond[c.level]) continue;
-    const double here = s.known.levels.plateaus[c.level].seconds, next = s.known.levels.plateaus[c.level + 1].seconds;
+    const double here = s.known.levels.plateaus[c.level].seconds,
+                 next = s.known.levels.plateaus[c.level + 1].seconds;
     beyond[c.level] = measure_crowd(s, area, c, quiet) > (here + next) / 2;
   }
 }

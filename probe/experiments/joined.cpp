@@ -1,10 +1,11 @@
 // What a compiler makes of operations on neighbours, and of loops.
+#include "probe/kernels/joined.h"
+
 #include <algorithm>
 #include <vector>
 
 #include "probe/experiments/experiments.h"
 #include "probe/kernels/code.h"
-#include "probe/kernels/joined.h"
 
 namespace assay::probe {
 
@@ -29,8 +30,10 @@ void run_joined_by_threads(Session& s) {
     words.push_back(std::move(job));
   }
   s.rounds(1 + words.size(), [&](size_t i) {
-    if (i == 0) s.emit(s.bench.measure("joined", "turns", {}, turns));
-    else s.emit(s.bench.measure("joined", "words", {{"step", kWordSteps[i - 1]}}, words[i - 1]));
+    if (i == 0)
+      s.emit(s.bench.measure("joined", "turns", {}, turns));
+    else
+      s.emit(s.bench.measure("joined", "words", {{"step", kWordSteps[i - 1]}}, words[i - 1]));
   });
 }
 

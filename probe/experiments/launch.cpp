@@ -25,12 +25,14 @@ Job empty_groups(int units, int64_t most) {
 // Many steps in one run: what one more step costs, barrier included.
 void measure_steps(Session& s, Bench& bench, const char* what) {
   constexpr size_t kSteps = 200;
-  const std::vector<runtime::Launch> steps(kSteps, bench.launch(empty_groups(s.device.units, 1), 1));
+  const std::vector<runtime::Launch> steps(kSteps,
+                                           bench.launch(empty_groups(s.device.units, 1), 1));
   Observation o{"launch", what, {{"units", s.device.units}}, "s", {}, {}, 0, {}};
   for (int i = 0; i < 5; ++i)
     bench.sample(o, [&] {
       const std::vector<double> times = bench.run_steps(steps);
-      return std::accumulate(times.begin() + 1, times.end(), 0.0) / (kSteps - 1);  // the first one wakes the device
+      return std::accumulate(times.begin() + 1, times.end(), 0.0) /
+             (kSteps - 1);  // the first one wakes the device
     });
   s.emit(o);
 }
@@ -44,10 +46,13 @@ void measure_join(Session& s, Bench& bench) {
   const int64_t amount = bench.amount_for("join", one);
   Observation o{"launch", "join", {{"units", s.device.units}}, "s", {}, {}, 0, {}};
   const auto step_of = [&](const Job& job) {
-    const std::vector<double> times = bench.run_steps(std::vector<runtime::Launch>(kSteps, bench.launch(job, amount)));
+    const std::vector<double> times =
+        bench.run_steps(std::vector<runtime::Launch>(kSteps, bench.launch(job, amount)));
     return std::accumulate(times.begin() + 1, times.end(), 0.0) / (kSteps - 1);
   };
-  for (int i = 0; i < 9; ++i) bench.sample(o, [&] { return step_of(all) - step_of(one); });  // of noise, half are below nothing
+  for (int i = 0; i < 9; ++i)
+    bench.sample(o,
+                 [&] { return step_of(all) - step_of(one); });  // of noise, half are below nothing
   s.emit(o);
 }
 
@@ -56,7 +61,8 @@ void measure_recorded(Session& s, Bench& bench) {
   constexpr size_t kMany = 200, kFew = 2;
   const std::vector<runtime::Launch> steps(kMany, bench.launch(empty_groups(s.device.units, 1), 1));
   const std::span<const runtime::Launch> many(steps), few = many.first(kFew);
-  if (const auto first = bench.run_recorded(many); !first) return s.fact(kUnrecorded, first.diags().front().message);
+  if (const auto first = bench.run_recorded(many); !first)
+    return s.fact(kUnrecorded, first.diags().front().message);
   Observation o{"launch", "recorded", {{"units", s.device.units}}, "s", {}, {}, 0, {}};
   for (int i = 0; i < 9; ++i)
     bench.sample(o, [&] {
@@ -83,8 +89,7 @@ void measure_handed_over(Session& s) {
 void measure_eager(Session& s) {
   const runtime::Launch one = s.bench.launch(empty_groups(s.device.units, 1), 1);
   Observation o{"launch", "eager", {{"units", s.device.units}}, "s", {}, {}, 0, {}};
-  for (int i = 0; i < 5; ++i)
-    s.bench.sample(o, [&] { return s.bench.run_waited_for({&one, 1}); });
+  for (int i = 0; i < 5; ++i) s.bench.sample(o, [&] { return s.bench.run_waited_for({&one, 1}); });
   s.emit(o);
 }
 
@@ -93,10 +98,14 @@ void measure_eager(Session& s) {
 void run_launch(Session& s) {
   const Job groups = empty_groups(1, kGroupsStarted);
   s.rounds(4, [&](size_t i) {
-    if (i == 0) measure_steps(s, s.bench, s.device.in_sequence ? "barrier" : "step");
-    else if (i == 1) measure_eager(s);
-    else if (i == 2) s.emit(s.bench.measure("launch", "group", {}, groups));
-    else if (s.device.in_sequence) measure_handed_over(s);
+    if (i == 0)
+      measure_steps(s, s.bench, s.device.in_sequence ? "barrier" : "step");
+    else if (i == 1)
+      measure_eager(s);
+    else if (i == 2)
+      s.emit(s.bench.measure("launch", "group", {}, groups));
+    else if (s.device.in_sequence)
+      measure_handed_over(s);
     else {
       measure_join(s, s.bench);
       measure_recorded(s, s.bench);

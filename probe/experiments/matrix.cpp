@@ -1,14 +1,15 @@
 // Rates and latencies of matrix instructions.
+#include "probe/kernels/matrix.h"
+
+#include <fmt/format.h>
+
 #include <array>
 #include <cmath>
 #include <span>
 
-#include <fmt/format.h>
-
 #include "ir/element.h"
 #include "probe/experiments/experiments.h"
 #include "probe/kernels/code.h"
-#include "probe/kernels/matrix.h"
 #include "probe/kernels/types.h"
 
 namespace assay::probe {
@@ -39,8 +40,10 @@ void check(Session& s, const Point& p, int out) {
   s.bench.module().read({out, 0}, bytes);
   double found = ir::load_element(c.element, bytes.data());
   if (c.per_register() > 1) found = ir::unpack(c.number, static_cast<uint32_t>(found), 0);
-  const double expected = matrix_result(*p.instruction, kMatrixChecked * matrix_steps(p.chains) / p.chains);
-  if (found != expected) fail({error(fmt::format("{} computed {}, expected {}", p.instruction->name, found, expected))});
+  const double expected =
+      matrix_result(*p.instruction, kMatrixChecked * matrix_steps(p.chains) / p.chains);
+  if (found != expected)
+    fail({error(fmt::format("{} computed {}, expected {}", p.instruction->name, found, expected))});
 }
 
 }  // namespace

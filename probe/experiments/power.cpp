@@ -11,7 +11,8 @@
 namespace assay::probe {
 namespace {
 
-// Counters of processors move every millisecond, and others come and go; those of boards every tenth of a second.
+// Counters of processors move every millisecond, and others come and go; those of boards every
+// tenth of a second.
 constexpr double kStretch = 0.3, kBoardStretch = 1.5;  // s
 
 // Joules so far. Errors: why nobody knows.
@@ -55,12 +56,14 @@ void run_power(Session& s) {
     int runs = 0;
     const double watts = watts_of(s, [&] {
       if (i == 0) return std::this_thread::sleep_for(std::chrono::duration<double>(stretch));
-      for (const double began = now_seconds(); runs == 0 || now_seconds() - began < stretch; ++runs) seconds += s.bench.run({&l, 1}).at(0);
+      for (const double began = now_seconds(); runs == 0 || now_seconds() - began < stretch; ++runs)
+        seconds += s.bench.run({&l, 1}).at(0);
     });
     if (watts <= 0) return;
     s.emit({"power", i == 0 ? "idle" : "fma", {}, "W", {watts}, {}, 0, {}});
     if (i == 0) return;
-    const double each = static_cast<double>(amount) * runs * op_steps("fma", s.known.chains, dealt) * s.known.lanes * groups / seconds;
+    const double each = static_cast<double>(amount) * runs *
+                        op_steps("fma", s.known.chains, dealt) * s.known.lanes * groups / seconds;
     s.emit({"power", "fma_rate", {}, "1", {each}, {}, 0, {}});
   });
 }

@@ -1,28 +1,33 @@
 // Groups under way at once, by registers and memory; registers of a thread.
+#include "probe/kernels/residency.h"
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <span>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "probe/experiments/experiments.h"
 #include "probe/kernels/code.h"
-#include "probe/kernels/residency.h"
 #include "probe/sampling/own_kernels.h"
 
 namespace assay::probe {
 namespace {
 
 constexpr int kMostMeeting = 1 << 14;
-constexpr int kLooksLonger = 4;      // times as long: were the last ones only late?
+constexpr int kLooksLonger = 4;  // times as long: were the last ones only late?
 constexpr double kLate = 1.02;
-constexpr int kTimesTogether = 8;    // that all of as many as fit must have met
+constexpr int kTimesTogether = 8;  // that all of as many as fit must have met
 constexpr double kSimulatedLook = 4e-6, kLook = 1e-3;
 
 class Meeting {
  public:
-  Meeting(const Session& s, Bench& bench) : s_(s), bench_(bench), out_(bench.allocate(kMostMeeting * 4)), counter_(bench.allocate(64)) {}
+  Meeting(const Session& s, Bench& bench)
+      : s_(s),
+        bench_(bench),
+        out_(bench.allocate(kMostMeeting * 4)),
+        counter_(bench.allocate(64)) {}
 
   // Of `groups`, how many the first to leave had seen.
   int least_seen(const std::string& kernel, int groups, int64_t looks) {
@@ -70,11 +75,14 @@ class Meeting {
   int out_, counter_;
 };
 
-void emit(Session& s, const std::string& what, Conditions at, double value) { s.emit({"residency", what, std::move(at), "1", {value}, {}, 0, {}}); }
+void emit(Session& s, const std::string& what, Conditions at, double value) {
+  s.emit({"residency", what, std::move(at), "1", {value}, {}, 0, {}});
+}
 
 void meet_all(Session& s, Meeting& meeting, int groups) {
   const int64_t looks = kLooksLonger * meeting.looks(meet_name());
-  for (int i = 0; i < kTimesTogether; ++i) emit(s, "together", {{"groups", groups}}, meeting.least_seen(meet_name(), groups, looks));
+  for (int i = 0; i < kTimesTogether; ++i)
+    emit(s, "together", {{"groups", groups}}, meeting.least_seen(meet_name(), groups, looks));
 }
 
 // Of a kernel that is built now.
@@ -98,7 +106,8 @@ void run_residency(Session& s) {
   const int64_t bytes = shape_of(s.device).group_bytes;
   for (const int part : kMemoryParts)
     if (bytes > 0 && !out_of_time(s))
-      emit(s, "memory", {{"bytes", static_cast<double>(bytes / part)}}, at_once_alone(s, meet_memory_kernel(lanes, part, bytes), first, registers));
+      emit(s, "memory", {{"bytes", static_cast<double>(bytes / part)}},
+           at_once_alone(s, meet_memory_kernel(lanes, part, bytes), first, registers));
   // The largest first: if they do not matter, none does.
   for (auto n = kLiveMeeting.rbegin(); n != kLiveMeeting.rend() && !out_of_time(s); ++n) {
     const int groups = at_once_alone(s, meet_registers_kernel(lanes, *n), first, registers);
@@ -114,13 +123,16 @@ void run_registers(Session& s) {
   std::vector<int> live, outs;
   for (const int n : kLive) {
     if (out_of_time(s)) break;
-    built.push_back(std::make_unique<OwnKernels>(s, std::vector<ir::Kernel>{live_kernel(s.known.lanes, n)}, s.known.lanes));
+    built.push_back(std::make_unique<OwnKernels>(
+        s, std::vector<ir::Kernel>{live_kernel(s.known.lanes, n)}, s.known.lanes));
     Bench& bench = built.back()->bench;
     live.push_back(n);
     outs.push_back(bench.allocate(kSlots * kSlotFloats * 4));
     const Conditions at = {{"live", n}};
-    if (const int64_t bytes = bench.stack_bytes(live_name(n)); bytes >= 0) s.emit({"registers", "stack", at, "B", {double(bytes)}, {}, 0, {}});
-    if (const int64_t used = bench.registers(live_name(n)); used >= 0) s.emit({"registers", "reported", at, "1", {double(used)}, {}, 0, {}});
+    if (const int64_t bytes = bench.stack_bytes(live_name(n)); bytes >= 0)
+      s.emit({"registers", "stack", at, "B", {double(bytes)}, {}, 0, {}});
+    if (const int64_t used = bench.registers(live_name(n)); used >= 0)
+      s.emit({"registers", "reported", at, "1", {double(used)}, {}, 0, {}});
   }
   s.rounds(built.size(), [&](size_t i) {
     Job job;

@@ -1,8 +1,9 @@
 // A group's own memory: its banks, and whether it is memory on the chip.
+#include "probe/inference/scratch.h"
+
 #include <algorithm>
 
 #include "probe/experiments/experiments.h"
-#include "probe/inference/scratch.h"
 #include "probe/inference/stats.h"
 #include "probe/kernels/code.h"
 #include "probe/kernels/kernels.h"
@@ -11,12 +12,13 @@
 namespace assay::probe {
 namespace {
 
-constexpr double kSweep = 4;                              // times what the cache holds that its hops are answered by
+constexpr double kSweep = 4;  // times what the cache holds that its hops are answered by
 constexpr int64_t kLeastSweep = 64 << 10;
 constexpr int64_t kOwnTurns = kGroupBytes / 64 / kChaseSteps;  // every node once
 
 bool has(const Session& s, const std::string& kernel) {
-  return std::any_of(s.kernels.begin(), s.kernels.end(), [&](const ir::Kernel& k) { return k.name == kernel; });
+  return std::any_of(s.kernels.begin(), s.kernels.end(),
+                     [&](const ir::Kernel& k) { return k.name == kernel; });
 }
 
 // Lanes that are threads, of one wave in every group.
@@ -37,9 +39,13 @@ Job after_sweep_job(Session& s, const ChaseArea& area, int far, int64_t sweep, i
   Job job;
   job.kernel = after_sweep_name(s.known.lanes);
   job.arguments = {{area.nodes, 0}, {far, 0}, {area.state, 0}};
-  job.parameters = [=](int64_t count) { return std::vector<double>{double(count), double(sweep / kBlockBytes), double(turns)}; };
+  job.parameters = [=](int64_t count) {
+    return std::vector<double>{double(count), double(sweep / kBlockBytes), double(turns)};
+  };
   job.most = kMaxIterations;
-  const int64_t filling = kGroupBytes / 8 / s.known.lanes;  // once only, but drivers that end loops may count all of a launch
+  const int64_t filling =
+      kGroupBytes / 8 /
+      s.known.lanes;  // once only, but drivers that end loops may count all of a launch
   job.loops = filling + 1 + sweep / kBlockBytes * (1 + kBlockBytes / 4 / s.known.lanes) + turns;
   job.target_s = s.device.simulated ? 0.2e-3 : 0.4e-3;
   job.before = s.bench.time_of_none(job);  // filling it, which a few iterations do not outweigh
@@ -47,7 +53,8 @@ Job after_sweep_job(Session& s, const ChaseArea& area, int far, int64_t sweep, i
 }
 
 Observation after_sweep(Session& s, const Job& job, int64_t sweep, int64_t turns) {
-  return s.bench.measure("scratch", "after", {{"bytes", double(sweep)}, {"hops", double(turns * kChaseSteps)}}, job);
+  return s.bench.measure("scratch", "after",
+                         {{"bytes", double(sweep)}, {"hops", double(turns * kChaseSteps)}}, job);
 }
 
 // What drives it out of the cache that answers, if one does.
@@ -57,8 +64,12 @@ int64_t sweep_for(Session& s, const ChaseArea& area, int far) {
   const Job job = after_sweep_job(s, area, far, 0, kOwnTurns);
   if (s.bench.most_of(job) < 1) return kLeastSweep;
   const Observation own = after_sweep(s, job, 0, kOwnTurns);
-  const KneePoint& knee = knees[std::min(answers(s.known.levels, quantile(own.samples, 0.5) / double(kOwnTurns * kChaseSteps)), knees.size() - 1)];
-  return std::clamp(static_cast<int64_t>(kSweep * knee.to), kLeastSweep, std::max(kLeastSweep, s.max_bytes / 2)) / kBlockBytes * kBlockBytes;
+  const KneePoint& knee = knees[std::min(
+      answers(s.known.levels, quantile(own.samples, 0.5) / double(kOwnTurns * kChaseSteps)),
+      knees.size() - 1)];
+  return std::clamp(static_cast<int64_t>(kSweep * knee.to), kLeastSweep,
+                    std::max(kLeastSweep, s.max_bytes / 2)) /
+         kBlockBytes * kBlockBytes;
 }
 
 }  // namespace
@@ -66,7 +77,8 @@ int64_t sweep_for(Session& s, const ChaseArea& area, int far) {
 void run_scratch(Session& s) {
   if (!has(s, after_sweep_name(s.known.lanes))) return;
   const ChaseArea area = ChaseArea::make(s.bench, kGroupBytes);
-  area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, dense_cycle(kGroupBytes, 64), s.random));
+  area.start_at(s.bench, 0,
+                write_cycle(s.bench, area.nodes, dense_cycle(kGroupBytes, 64), s.random));
   const int64_t sweep = sweep_for(s, area, s.bench.allocate(kBlockBytes));
   const int far = s.bench.allocate(sweep + kBlockBytes);
   std::vector<int64_t> strides;
@@ -75,7 +87,8 @@ void run_scratch(Session& s) {
   s.rounds(strides.size() + 4, [&](size_t i) {
     if (i >= 4) return measure_stride(s, area.nodes, strides[i - 4]);
     const int64_t bytes = i / 2 == 0 ? 0 : sweep, turns = i % 2 == 0 ? 0 : kOwnTurns;
-    if (const Job job = after_sweep_job(s, area, far, bytes, turns); s.bench.most_of(job) > 0) s.emit(after_sweep(s, job, bytes, turns));
+    if (const Job job = after_sweep_job(s, area, far, bytes, turns); s.bench.most_of(job) > 0)
+      s.emit(after_sweep(s, job, bytes, turns));
   });
 }
 

@@ -23,12 +23,17 @@ struct Lines {
   int64_t lines = 0, stride = 0;
 };
 
-// Powers of two from the smallest part of a cache that may be a way up to twice the cache, and odd multiples of one in
-// its middle, which meet in one set only if the number of sets is a power of two.
+// Powers of two from the smallest part of a cache that may be a way up to twice the cache, and odd
+// multiples of one in its middle, which meet in one set only if the number of sets is a power of
+// two.
 std::set<int64_t> strides_of(double capacity) {
   std::set<int64_t> out;
-  const auto power = [](double v) { return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(v))); };
-  for (int64_t s = power(std::max(kSmallestStride, capacity / kMostWays)); s <= power(capacity); s *= 2) out.insert(s);
+  const auto power = [](double v) {
+    return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(v)));
+  };
+  for (int64_t s = power(std::max(kSmallestStride, capacity / kMostWays)); s <= power(capacity);
+       s *= 2)
+    out.insert(s);
   for (const int64_t odd : {3, 5, 7}) out.insert(odd * power(capacity) / 4);
   return out;
 }
@@ -40,18 +45,22 @@ std::vector<Lines> points_of(const Session& s) {
   const double first = s.known.levels.knees.empty() ? 0 : s.known.levels.knees.front().capacity;
   for (const int64_t stride : strides)
     for (int64_t n = 2; n <= kMostLines; n += n < 18 ? 1 : n < 36 ? 2 : 4)
-      if (n * stride + kAside <= s.max_bytes && static_cast<double>(n * stride) > 0.7 * first) out.push_back({n, stride});
+      if (n * stride + kAside <= s.max_bytes && static_cast<double>(n * stride) > 0.7 * first)
+        out.push_back({n, stride});
   return out;
 }
 
-// Numbers of lines a page apart, up to all that the second cache could hold, or more than buffers of translations have.
+// Numbers of lines a page apart, up to all that the second cache could hold, or more than buffers
+// of translations have.
 std::vector<Lines> points_of_pages(const Session& s) {
   constexpr double kFewest = 32, kMostPages = 4096;
   std::vector<Lines> out;
   if (s.device.threads || s.known.levels.knees.size() < 2) return out;
   const double most = std::min(kMostPages, s.known.levels.knees[1].capacity / s.known.line / 2);
   for (double n = kFewest; n <= most; n *= std::numbers::sqrt2)
-    if (const auto lines = static_cast<int64_t>(std::round(n)); lines * kPageBytes + kAside <= s.max_bytes) out.push_back({lines, kPageBytes});
+    if (const auto lines = static_cast<int64_t>(std::round(n));
+        lines * kPageBytes + kAside <= s.max_bytes)
+      out.push_back({lines, kPageBytes});
   return out;
 }
 
@@ -65,8 +74,14 @@ void run_turns(Session& s) {
   const int from = s.bench.allocate(most);
   s.rounds(points.size(), [&](size_t i) {
     const Turns& t = points[i];
-    const Job job = vectors_of_rows(s, t.changed ? "sets_write" : t.in_one_set ? "sets_read" : "lines_read", from, t.lines, 0.2e-3);
-    s.emit(s.bench.measure("ways", t.what(), {{"lines", static_cast<double>(t.lines)}, {"stride", static_cast<double>(t.apart)}}, job));
+    const Job job = vectors_of_rows(s,
+                                    t.changed      ? "sets_write"
+                                    : t.in_one_set ? "sets_read"
+                                                   : "lines_read",
+                                    from, t.lines, 0.2e-3);
+    s.emit(s.bench.measure(
+        "ways", t.what(),
+        {{"lines", static_cast<double>(t.lines)}, {"stride", static_cast<double>(t.apart)}}, job));
   });
 }
 
@@ -88,9 +103,12 @@ void run_ways(Session& s) {
     cycle.stride = points[i].stride;
     area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, cycle, s.random));
     const Job job = chase_job(area, 1, s.device.simulated ? 20e-6 : 0.1e-3);
-    const runtime::Launch pass = s.bench.launch(job, (points[i].lines + kChaseSteps - 1) / kChaseSteps);
+    const runtime::Launch pass =
+        s.bench.launch(job, (points[i].lines + kChaseSteps - 1) / kChaseSteps);
     s.bench.run({&pass, 1});
-    s.emit(s.bench.measure("ways", i < in_sets ? "lines" : "pages", {{"lines", double(points[i].lines)}, {"stride", double(points[i].stride)}}, job));
+    s.emit(s.bench.measure(
+        "ways", i < in_sets ? "lines" : "pages",
+        {{"lines", double(points[i].lines)}, {"stride", double(points[i].stride)}}, job));
   });
 }
 

@@ -1,10 +1,11 @@
 // Experiments on throughput of caches.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <span>
 #include <vector>
-#include <fmt/format.h>
 
 #include "probe/experiments/experiments.h"
 #include "probe/experiments/stream_point.h"
@@ -17,14 +18,17 @@ namespace {
 
 constexpr int64_t kNearBytes = 16 << 10;  // inside any first-level cache
 
-// Large pages of a guest that its host has put together of small ones crowd some sets of a cache: more than half of one takes a third longer
-// there. And writing takes up to three times as long from some places behind what is read as from others on some processors, and which those
-// are depends on where pages happen to lie: a quick look at a few.
+// Large pages of a guest that its host has put together of small ones crowd some sets of a cache:
+// more than half of one takes a third longer there. And writing takes up to three times as long
+// from some places behind what is read as from others on some processors, and which those are
+// depends on where pages happen to lie: a quick look at a few.
 constexpr std::array<int64_t, 4> kReadFrom = {0, 2 << 20, 4 << 20, 6 << 20};
-constexpr std::array<int64_t, 9> kWrittenFrom = {0, 64, 512, 1088, 2112, 37 * 4096 + 576, 2 << 20, (4 << 20) + 64, (6 << 20) + 576};
+constexpr std::array<int64_t, 9> kWrittenFrom = {
+    0, 64, 512, 1088, 2112, 37 * 4096 + 576, 2 << 20, (4 << 20) + 64, (6 << 20) + 576};
 
 // Sets the place of the point to the one of some from where it takes least.
-void settle_place(Session& s, StreamPoint& p, int64_t StreamPoint::* place, std::span<const int64_t> places, int from, int to, double target_s) {
+void settle_place(Session& s, StreamPoint& p, int64_t StreamPoint::*place,
+                  std::span<const int64_t> places, int from, int to, double target_s) {
   const std::string key = fmt::format("places/{}/{}/{}", p.access, p.units, p.bytes);
   double least = 0;
   int64_t fastest = 0;
@@ -43,75 +47,106 @@ void settle_place(Session& s, StreamPoint& p, int64_t StreamPoint::* place, std:
   p.*place = fastest;
 }
 
-void measure_stream(Session& s, const std::string& experiment, StreamPoint p, int from, int to, double target_s) {
+void measure_stream(Session& s, const std::string& experiment, StreamPoint p, int from, int to,
+                    double target_s) {
   if (!s.device.threads && !s.bench.simulated()) {
-    if (p.access == "read" && p.level > 0) settle_place(s, p, &StreamPoint::read_from, kReadFrom, from, to, target_s);
-    if (copies(p.access) || p.access == "write") settle_place(s, p, &StreamPoint::written_from, kWrittenFrom, from, to, target_s);
+    if (p.access == "read" && p.level > 0)
+      settle_place(s, p, &StreamPoint::read_from, kReadFrom, from, to, target_s);
+    if (copies(p.access) || p.access == "write")
+      settle_place(s, p, &StreamPoint::written_from, kWrittenFrom, from, to, target_s);
   }
-  Job job = p.window > 0 ? window_job(p, static_cast<int>(s.known.units), from, target_s) : stream_job(p, from, to, target_s);
-  if (s.device.threads) job.before = s.bench.time_of_none(job);  // all waves begin at once, and wait for their parameters
+  Job job = p.window > 0 ? window_job(p, static_cast<int>(s.known.units), from, target_s)
+                         : stream_job(p, from, to, target_s);
+  if (s.device.threads)
+    job.before =
+        s.bench.time_of_none(job);  // all waves begin at once, and wait for their parameters
   const runtime::Launch pass = s.bench.launch(job, 1);
   s.warm_up(pass);  // brings the footprint in
   s.emit(s.bench.measure(experiment, p.access, conditions_of(p), job));
 }
 
-// Both buffers, each for all units at the largest footprint. A point that is there several times is visited as often in each round.
-void stream_points(Session& s, const std::string& experiment, const std::vector<StreamPoint>& points,
-                   double target_s) {
+// Both buffers, each for all units at the largest footprint. A point that is there several times is
+// visited as often in each round.
+void stream_points(Session& s, const std::string& experiment,
+                   const std::vector<StreamPoint>& points, double target_s) {
   if (points.empty()) return;
   int64_t most = 0;
-  for (const StreamPoint& p : points) most = std::max(most, p.together ? p.bytes : p.bytes * p.units);
-  most += (kLanesApart * s.lanes.back() * 4 / kBlockBytes + 1) * kBlockBytes;  // lanes that lie apart reach into blocks behind,
-  most += most / (kBlockBytes / (kRowBytes - kBlockBytes)) + s.device.units * kBlockBytes;  // rows further
-  const int from = s.bench.allocate(most + (s.bench.simulated() ? 0 : kReadFrom.back())), to = s.bench.allocate(most + kWrittenFrom.back());
-  s.rounds(points.size(), [&](size_t i) { measure_stream(s, experiment, points[i], from, to, target_s); });
+  for (const StreamPoint& p : points)
+    most = std::max(most, p.together ? p.bytes : p.bytes * p.units);
+  most += (kLanesApart * s.lanes.back() * 4 / kBlockBytes + 1) *
+          kBlockBytes;  // lanes that lie apart reach into blocks behind,
+  most += most / (kBlockBytes / (kRowBytes - kBlockBytes)) +
+          s.device.units * kBlockBytes;  // rows further
+  const int from = s.bench.allocate(most + (s.bench.simulated() ? 0 : kReadFrom.back())),
+            to = s.bench.allocate(most + kWrittenFrom.back());
+  s.rounds(points.size(),
+           [&](size_t i) { measure_stream(s, experiment, points[i], from, to, target_s); });
 }
 
-std::vector<int> one_and_all(int units) { return units > 1 ? std::vector<int>{1, units} : std::vector<int>{1}; }
+std::vector<int> one_and_all(int units) {
+  return units > 1 ? std::vector<int>{1, units} : std::vector<int>{1};
+}
 
-// Every group reading all of a large cache would be simulated for minutes. A part is enough, as long as the groups of a unit
-// together read more than what it has to itself holds.
+// Every group reading all of a large cache would be simulated for minutes. A part is enough, as
+// long as the groups of a unit together read more than what it has to itself holds.
 int64_t window_of(const Session& s, size_t level, int groups, int64_t bytes) {
   constexpr double kLeavesOwn = 2.5;
   if (!s.device.simulated) return 0;
-  const double per_unit = std::max(1.0, groups / s.known.units), own = kLeavesOwn * s.known.levels.knees[level - 1].to;
-  const int64_t blocks = bytes / kBlockBytes, least = static_cast<int64_t>(own / per_unit / kBlockBytes) + 1;
-  return least * static_cast<int64_t>(std::ceil(per_unit)) < blocks / 2 ? least : 0;  // else they would meet in the unit's own
+  const double per_unit = std::max(1.0, groups / s.known.units),
+               own = kLeavesOwn * s.known.levels.knees[level - 1].to;
+  const int64_t blocks = bytes / kBlockBytes,
+                least = static_cast<int64_t>(own / per_unit / kBlockBytes) + 1;
+  return least * static_cast<int64_t>(std::ceil(per_unit)) < blocks / 2
+             ? least
+             : 0;  // else they would meet in the unit's own
 }
 
-// Where the device deals groups out, a unit's own cache shows when all groups read the same bytes. Of a shared one
-// every group has a part, but right behind units' own caches, which together may hold as much: there each group
-// reads all of it, from a place of its own on.
+// Where the device deals groups out, a unit's own cache shows when all groups read the same bytes.
+// Of a shared one every group has a part, but right behind units' own caches, which together may
+// hold as much: there each group reads all of it, from a place of its own on.
 std::vector<StreamPoint> points_dealt(const Session& s) {
   std::vector<StreamPoint> points;
-  // Where there is no room for as many as there might be, some number of them per unit may leave parts of a unit with
-  // more than others: then one that keeps units evenly busy, too.
+  // Where there is no room for as many as there might be, some number of them per unit may leave
+  // parts of a unit with more than others: then one that keeps units evenly busy, too.
   const auto add = [&](const char* access, int64_t bytes, size_t level) {
     const int64_t room = bytes / kBlockBytes / (copies(access) ? 2 : 1);
-    const int most = s.known.even(static_cast<int>(std::clamp<int64_t>(room, 1, s.known.memory_groups)));
+    const int most =
+        s.known.even(static_cast<int>(std::clamp<int64_t>(room, 1, s.known.memory_groups)));
     for (const int parts : {most, s.known.level(most)}) {
-      const int64_t each = std::max(bytes / (copies(access) ? 2 : 1) / parts / kBlockBytes * kBlockBytes, kBlockBytes);
-      if (parts == most || points.back().units != parts) points.push_back({access, s.known.lanes, parts, each, static_cast<double>(level)});
+      const int64_t each = std::max(
+          bytes / (copies(access) ? 2 : 1) / parts / kBlockBytes * kBlockBytes, kBlockBytes);
+      if (parts == most || points.back().units != parts)
+        points.push_back({access, s.known.lanes, parts, each, static_cast<double>(level)});
     }
   };
-  // Written by one group each: the groups of a unit share its cache out. A unit has as many of them as the others.
+  // Written by one group each: the groups of a unit share its cache out. A unit has as many of them
+  // as the others.
   const auto add_own = [&](const char* access, int64_t bytes, size_t level) {
     const auto units = static_cast<int64_t>(s.known.units);
-    const int64_t room = bytes / kBlockBytes / (copies(access) ? 2 : 1), each = std::clamp<int64_t>(s.known.groups / units, 1, std::max<int64_t>(1, room));
+    const int64_t room = bytes / kBlockBytes / (copies(access) ? 2 : 1),
+                  each = std::clamp<int64_t>(s.known.groups / units, 1, std::max<int64_t>(1, room));
     const int64_t part = std::max<int64_t>(1, room / each) * kBlockBytes;
-    points.push_back({access, s.known.lanes, static_cast<int>(each * units), part, static_cast<double>(level)});
+    points.push_back(
+        {access, s.known.lanes, static_cast<int>(each * units), part, static_cast<double>(level)});
   };
   for (size_t i = 0; i < s.known.levels.knees.size(); ++i)
     for (const int64_t bytes : footprints_within(s.known.levels, i, 1)) {
-      const bool shared = s.known.sharing[i].shared, behind_own = i > 0 && !s.known.sharing[i - 1].shared;
+      const bool shared = s.known.sharing[i].shared,
+                 behind_own = i > 0 && !s.known.sharing[i - 1].shared;
       // No two of them from the same place on.
-      const int groups = shared ? s.known.even(static_cast<int>(std::clamp<int64_t>(bytes / kBlockBytes, 1, s.known.groups))) : s.known.groups;
+      const int groups = shared ? s.known.even(static_cast<int>(
+                                      std::clamp<int64_t>(bytes / kBlockBytes, 1, s.known.groups)))
+                                : s.known.groups;
       const auto add_together = [&](int n) {
-        points.push_back({"read", s.known.lanes, n, bytes, static_cast<double>(i), true, shared, -1, shared ? window_of(s, i, n, bytes) : 0});
+        points.push_back({"read", s.known.lanes, n, bytes, static_cast<double>(i), true, shared, -1,
+                          shared ? window_of(s, i, n, bytes) : 0});
       };
-      if (shared && !behind_own) add("read", bytes, i);
-      else add_together(groups);
-      if (shared && behind_own && s.known.level(groups) != groups) add_together(s.known.level(groups));
+      if (shared && !behind_own)
+        add("read", bytes, i);
+      else
+        add_together(groups);
+      if (shared && behind_own && s.known.level(groups) != groups)
+        add_together(s.known.level(groups));
       if (!shared) {
         add_own("write", bytes, i);
         add_own("copy", bytes, i);
@@ -127,32 +162,43 @@ std::vector<StreamPoint> points_dealt(const Session& s) {
 
 void run_access(Session& s) {
   std::vector<StreamPoint> points;
-  const int64_t bytes = s.device.simulated && s.device.threads ? kBlockBytes : kNearBytes;  // one of many groups is simulated at a time
+  const int64_t bytes = s.device.simulated && s.device.threads
+                            ? kBlockBytes
+                            : kNearBytes;  // one of many groups is simulated at a time
   for (const char* access : {"read", "splat", "write", "gather", "scatter"})
-    for (const int lanes : s.lanes) points.push_back({access, lanes, s.known.groups, bytes, 0, s.device.threads});
+    for (const int lanes : s.lanes)
+      points.push_back({access, lanes, s.known.groups, bytes, 0, s.device.threads});
   stream_points(s, "access", points, 0.5e-3);
 }
 
 void run_bandwidth(Session& s) {
-  constexpr int kVisitsOfOwn = 3;  // whoever shares a core for a while halves what its own caches give: short looks, some of them without
+  constexpr int kVisitsOfOwn = 3;  // whoever shares a core for a while halves what its own caches
+                                   // give: short looks, some of them without
   if (s.device.threads) return stream_points(s, "bandwidth", points_dealt(s), 1e-3);
   std::vector<StreamPoint> points;
   for (size_t level = 0; level < s.known.levels.knees.size(); ++level)
     for (const int units : one_and_all(s.device.units))
       for (const std::string access : {"read", "write", "copy", "apart_read", "apart_write"}) {
         const bool shared = s.known.sharing[level].shared;
-        if (in_runs(access) && (level == 0 || units != (shared ? s.device.units : 1) || s.known.lanes != s.lanes.back())) continue;
-        std::vector<int64_t> footprints = footprints_within(s.known.levels, level, shared ? units : 1);
-        // Knees that crowd together leave no room between them, but what units share begins where each
-        // one's own caches end.
-        if (const auto streamed = footprint_streamed(s.known, units); streamed && shared && level + 1 == s.known.levels.knees.size()) footprints = {*streamed};
+        if (in_runs(access) && (level == 0 || units != (shared ? s.device.units : 1) ||
+                                s.known.lanes != s.lanes.back()))
+          continue;
+        std::vector<int64_t> footprints =
+            footprints_within(s.known.levels, level, shared ? units : 1);
+        // Knees that crowd together leave no room between them, but what units share begins where
+        // each one's own caches end.
+        if (const auto streamed = footprint_streamed(s.known, units);
+            streamed && shared && level + 1 == s.known.levels.knees.size())
+          footprints = {*streamed};
         if (footprints.empty() && shared)
           if (const auto past = footprint_past_private(s.known, units)) footprints = {*past};
         for (const int64_t bytes : footprints) {
-          const int64_t half = std::max<int64_t>(kBlockBytes, bytes / 2 / kBlockBytes * kBlockBytes);
+          const int64_t half =
+              std::max<int64_t>(kBlockBytes, bytes / 2 / kBlockBytes * kBlockBytes);
           const int64_t each = copies(access) ? half : bytes;
           const bool looked_at_again = !shared && !in_runs(access) && !s.bench.simulated();
-          points.insert(points.end(), looked_at_again ? kVisitsOfOwn : 1, {access, s.known.lanes, units, each, static_cast<double>(level)});
+          points.insert(points.end(), looked_at_again ? kVisitsOfOwn : 1,
+                        {access, s.known.lanes, units, each, static_cast<double>(level)});
         }
       }
   stream_points(s, "bandwidth", points, 1e-3);

@@ -11,8 +11,8 @@ namespace {
 
 constexpr int kFarSimulated = 8;  // noise of 3 % leaves less than 1 % of the median of two turns
 
-// From one group's chunk to the next: an odd number of blocks, so that those who go in step meet in no sets of their own,
-// with room for a place further on.
+// From one group's chunk to the next: an odd number of blocks, so that those who go in step meet in
+// no sets of their own, with room for a place further on.
 int64_t apart_of(int64_t chunk) { return chunk + (chunk % 2 == 0 ? 1 : 2); }
 
 }  // namespace
@@ -20,7 +20,9 @@ int64_t apart_of(int64_t chunk) { return chunk + (chunk % 2 == 0 ? 1 : 2); }
 bool copies(const std::string& access) { return access.starts_with("copy") || access == "triad"; }
 double streams(const std::string& access) { return access == "triad" ? 3 : copies(access) ? 2 : 1; }
 bool in_runs(const std::string& access) { return access.starts_with("apart"); }
-bool reads(const std::string& access) { return !access.starts_with("write") && access != "scatter" && access != "apart_write"; }
+bool reads(const std::string& access) {
+  return !access.starts_with("write") && access != "scatter" && access != "apart_write";
+}
 
 Job window_job(const StreamPoint& p, int units, int from, double target_s) {
   Job job;
@@ -30,7 +32,9 @@ Job window_job(const StreamPoint& p, int units, int from, double target_s) {
   job.parameters = [p, units](int64_t passes) {
     std::vector<double> out = pass_parameters(passes, p.window, 0, 0, p.units);
     const int64_t windows = p.bytes / kBlockBytes / p.window;
-    for (int g = 0; g < p.units; ++g) out[static_cast<size_t>(g) + 2] = static_cast<double>(window_of_group(g, units, windows) * p.window * kPlaces);
+    for (int g = 0; g < p.units; ++g)
+      out[static_cast<size_t>(g) + 2] =
+          static_cast<double>(window_of_group(g, units, windows) * p.window * kPlaces);
     return out;
   };
   job.work = static_cast<double>(p.window * kBlockBytes) * p.units;
@@ -47,10 +51,12 @@ Job stream_job(const StreamPoint& p, int from, int to, double target_s) {
   if (copies(p.access) || !reads(p.access)) job.arguments.push_back({to, p.written_from});
   const int64_t blocks = std::max<int64_t>(1, p.bytes / kBlockBytes);
   job.groups = p.units;
-  const int64_t room = in_runs(p.access) ? (blocks * kRowBytes + kBlockBytes - 1) / kBlockBytes : blocks;
+  const int64_t room =
+      in_runs(p.access) ? (blocks * kRowBytes + kBlockBytes - 1) / kBlockBytes : blocks;
   job.parameters = [=, units = p.units, together = p.together, around = p.around](int64_t passes) {
     std::vector<double> out = pass_parameters(passes, blocks, together ? 0 : room, 0, units);
-    for (int g = 0; around && g < units; ++g) out[static_cast<size_t>(g) + 2] = static_cast<double>(g * blocks / units);
+    for (int g = 0; around && g < units; ++g)
+      out[static_cast<size_t>(g) + 2] = static_cast<double>(g * blocks / units);
     return out;
   };
   job.work = static_cast<double>(blocks * kBlockBytes) * p.units * streams(p.access);
@@ -60,14 +66,19 @@ Job stream_job(const StreamPoint& p, int from, int to, double target_s) {
 }
 
 Conditions conditions_of(const StreamPoint& p) {
-  return {{"lanes", p.lanes}, {"units", p.units}, {"bytes", static_cast<double>(p.bytes)}, {"level", p.level}};
+  return {{"lanes", p.lanes},
+          {"units", p.units},
+          {"bytes", static_cast<double>(p.bytes)},
+          {"level", p.level}};
 }
 
-Job far_job(const Bench& bench, const StreamPoint& p, int from, int to, const std::shared_ptr<Way>& way, int64_t first) {
+Job far_job(const Bench& bench, const StreamPoint& p, int from, int to,
+            const std::shared_ptr<Way>& way, int64_t first) {
   Job job = stream_job(p, from, to, 0.3e-3);
   const int64_t all = far_bytes_of_a_sample(way->blocks() * kBlockBytes) / kBlockBytes;
   const bool several = p.units > 1;
-  const int64_t most = std::clamp<int64_t>(all / p.units - (several ? 2 : 0), 1, kFarChunk / kBlockBytes);
+  const int64_t most =
+      std::clamp<int64_t>(all / p.units - (several ? 2 : 0), 1, kFarChunk / kBlockBytes);
   const int64_t step = bench.simulated() ? 1 : most;
   job.parameters = [=, units = p.units](int64_t amount) {
     const int64_t chunk = amount * step;

@@ -1,4 +1,5 @@
-// What is moved at once: the unit of transfer of each level, the line of the first, vectors that lie across lines.
+// What is moved at once: the unit of transfer of each level, the line of the first, vectors that
+// lie across lines.
 #include <algorithm>
 #include <cmath>
 
@@ -12,11 +13,11 @@ namespace {
 
 constexpr double kMissesAll = 1.5, kHeld = 0.8;  // of a capacity
 constexpr double kBeyond = 4;                    // times the last cache
-constexpr int64_t kApart = 1280;                 // bytes: an odd multiple of 256, more than two touches are apart
-constexpr int kSetsMissed = 4;                   // first touches use one set in so many
-constexpr int kWavesMore = 4;                    // than computing needs: loading waits longer
-constexpr double kSpan = 1.5;                    // capacities that nodes lie in
-constexpr int64_t kMostSpanned = 1 << 19;        // nodes: more take too long
+constexpr int64_t kApart = 1280;  // bytes: an odd multiple of 256, more than two touches are apart
+constexpr int kSetsMissed = 4;    // first touches use one set in so many
+constexpr int kWavesMore = 4;     // than computing needs: loading waits longer
+constexpr double kSpan = 1.5;     // capacities that nodes lie in
+constexpr int64_t kMostSpanned = 1 << 19;  // nodes: more take too long
 
 struct Point {
   std::string what;
@@ -29,7 +30,9 @@ void add_pairs(const Session& s, std::vector<Point>& to) {
   const std::vector<KneePoint>& knees = s.known.levels.knees;
   for (size_t i = 0; i < knees.size(); ++i) {
     const double before = kMissesAll * knees[i].capacity;
-    const double lines = i + 1 < knees.size() ? std::sqrt(before * kHeld * knees[i + 1].capacity / kSetsMissed) : kBeyond * knees[i].capacity / kSetsMissed;
+    const double lines = i + 1 < knees.size()
+                             ? std::sqrt(before * kHeld * knees[i + 1].capacity / kSetsMissed)
+                             : kBeyond * knees[i].capacity / kSetsMissed;
     Cycle c;
     c.nodes = std::max<int64_t>(64, static_cast<int64_t>(lines / s.known.line));
     c.stride = kApart;
@@ -42,12 +45,13 @@ void add_pairs(const Session& s, std::vector<Point>& to) {
   }
 }
 
-// Nodes a stride apart: while the stride is no longer than a line, they fill half as much again as a cache holds. Of lanes
-// that are threads each cache may have lines of its own.
+// Nodes a stride apart: while the stride is no longer than a line, they fill half as much again as
+// a cache holds. Of lanes that are threads each cache may have lines of its own.
 void add_spans(const Session& s, std::vector<Point>& to) {
   const std::vector<KneePoint>& knees = s.known.levels.knees;
   const auto line = static_cast<int64_t>(s.known.line);
-  for (size_t i = 0; i < (s.device.threads ? knees.size() : std::min<size_t>(1, knees.size())); ++i) {
+  for (size_t i = 0; i < (s.device.threads ? knees.size() : std::min<size_t>(1, knees.size()));
+       ++i) {
     if (i > 0 && kSpan * knees[i].capacity > static_cast<double>(kMostSpanned * line)) continue;
     for (const int times : {1, 2, 4, 8}) {
       Cycle c;

@@ -1,9 +1,11 @@
-// Address translation: lines a page apart, rows as matrices have them, loads that nothing waits for.
+// Address translation: lines a page apart, rows as matrices have them, loads that nothing waits
+// for.
+#include "probe/inference/translation.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "probe/experiments/experiments.h"
-#include "probe/inference/translation.h"
 #include "probe/kernels/code.h"
 #include "probe/kernels/kernels.h"
 #include "probe/sampling/cycle.h"
@@ -23,7 +25,8 @@ struct Point {
 // So finely that knees show; the larger ones cost more to set up.
 std::vector<int64_t> page_counts() {
   std::vector<int64_t> out;
-  for (double n = kFewestPages; n <= kMostNodes * 1.01; n *= std::exp2(n < 4000 ? 0.25 : 0.5)) out.push_back(static_cast<int64_t>(n + 0.5));
+  for (double n = kFewestPages; n <= kMostNodes * 1.01; n *= std::exp2(n < 4000 ? 0.25 : 0.5))
+    out.push_back(static_cast<int64_t>(n + 0.5));
   return out;
 }
 
@@ -41,7 +44,8 @@ void add_rows(const Session& s, std::vector<Point>& to) {
   const std::vector<int64_t> counts = page_counts();
   for (const int64_t stride : kRowStrides)
     for (const int64_t nodes : counts)
-      if (nodes >= kFewestRows && nodes <= kMostRows && nodes * stride <= s.max_bytes) to.push_back({"rows", nodes, stride});
+      if (nodes >= kFewestRows && nodes <= kMostRows && nodes * stride <= s.max_bytes)
+        to.push_back({"rows", nodes, stride});
   for (const int64_t nodes : kCrowded)
     if (nodes * kCrowdedStride <= s.max_bytes) to.push_back({"pages", nodes, kCrowdedStride});
 }
@@ -75,9 +79,14 @@ void run_tlb(Session& s) {
   s.rounds(points.size(), [&](size_t i) {
     const Point& p = points[i];
     const bool chases = p.what != "passing";
-    if (chases) area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, cycle_of(s, p), s.random));
-    const Job job = chases ? chase_job(area, 1, kTarget) : vectors_of_rows(s, p.stride == kRowBytes ? "pages_read" : "lines_read", area.nodes, p.nodes, kTarget);
-    s.emit(s.bench.measure("tlb", p.what, {{"nodes", static_cast<double>(p.nodes)}, {"stride", static_cast<double>(p.stride)}}, job));
+    if (chases)
+      area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, cycle_of(s, p), s.random));
+    const Job job = chases ? chase_job(area, 1, kTarget)
+                           : vectors_of_rows(s, p.stride == kRowBytes ? "pages_read" : "lines_read",
+                                             area.nodes, p.nodes, kTarget);
+    s.emit(s.bench.measure(
+        "tlb", p.what,
+        {{"nodes", static_cast<double>(p.nodes)}, {"stride", static_cast<double>(p.stride)}}, job));
   });
 }
 

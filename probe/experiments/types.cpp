@@ -1,4 +1,9 @@
-// Rates and latencies of operations on other element types; multiply-adds in every form that the dialect has.
+// Rates and latencies of operations on other element types; multiply-adds in every form that the
+// dialect has.
+#include "probe/kernels/types.h"
+
+#include <fmt/format.h>
+
 #include <array>
 #include <cmath>
 #include <memory>
@@ -7,14 +12,11 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "codegen/dialect.h"
 #include "ir/element.h"
 #include "probe/experiments/experiments.h"
 #include "probe/inference/forms.h"
 #include "probe/kernels/code.h"
-#include "probe/kernels/types.h"
 #include "probe/sampling/own_kernels.h"
 #include "runtime/source.h"
 
@@ -43,7 +45,9 @@ double first_of(Bench& bench, ir::DType type, int out) {
   std::array<std::byte, 8> bytes{};
   bench.module().read({out, 0}, std::span(bytes).first(static_cast<size_t>(ir::bytes_of(type))));
   const double value = ir::load_element(type, bytes.data());
-  return ir::numbers_in(type) == 1 ? value : ir::unpack(ir::number_type(type), static_cast<uint32_t>(value), 0);
+  return ir::numbers_in(type) == 1
+             ? value
+             : ir::unpack(ir::number_type(type), static_cast<uint32_t>(value), 0);
 }
 
 // A kernel that did not do what it was asked to would be measured all the same.
@@ -51,7 +55,8 @@ void check(const Session& s, Bench& bench, const TypedOp& op, int lanes, int cha
   const Job job = job_of(s, lanes, {typed_name(op), chains, 1}, out);
   const runtime::Launch l = bench.launch(job, checked_iterations(op));
   bench.run({&l, 1});
-  const double expected = typed_result(op, checked_iterations(op) * typed_steps(chains) / chains, s.device.threads);
+  const double expected =
+      typed_result(op, checked_iterations(op) * typed_steps(chains) / chains, s.device.threads);
   const double found = first_of(bench, op.dtype, out);
   if (!(std::abs(found - expected) <= kRight * std::abs(expected)))
     fail({error(fmt::format("{} computed {}, expected {}", job.kernel, found, expected))});
@@ -68,12 +73,16 @@ struct InForm {
 constexpr std::array<int, 2> kFormChains = {1, 8};
 
 // A form that the driver does not build, or that computes something else, is said not to do.
-std::unique_ptr<InForm> built(Session& s, const TypedOp& op, const std::string& name, int place, int lanes) {
+std::unique_ptr<InForm> built(Session& s, const TypedOp& op, const std::string& name, int place,
+                              int lanes) {
   const std::string key = typed_name(op);
   try {
     std::vector<ir::Kernel> kernels;
-    for (const int chains : kFormChains) kernels.push_back(typed_chains(op, chains, lanes, s.device.threads));
-    auto form = std::make_unique<InForm>(InForm{name, place, std::make_unique<OwnKernels>(s, std::move(kernels), hwdesc::NamedText{key, name}), -1});
+    for (const int chains : kFormChains)
+      kernels.push_back(typed_chains(op, chains, lanes, s.device.threads));
+    auto form = std::make_unique<InForm>(InForm{
+        name, place,
+        std::make_unique<OwnKernels>(s, std::move(kernels), hwdesc::NamedText{key, name}), -1});
     form->out = form->own->bench.allocate(int64_t{kSlots} * kSlotFloats * 8);
     for (const int chains : kFormChains) check(s, form->own->bench, op, lanes, chains, form->out);
     return form;
@@ -98,12 +107,14 @@ void run_forms(Session& s) {
     const TypedOp op{"fma", dtype};
     if (!usable(op, shape) || !spoken->types.contains(dtype)) continue;
     for (size_t i = 0; i < several.size() && !out_of_time(s); ++i)
-      if (auto form = built(s, op, several[i].name, static_cast<int>(i), lanes)) forms.emplace_back(typed_name(op), std::move(form));
+      if (auto form = built(s, op, several[i].name, static_cast<int>(i), lanes))
+        forms.emplace_back(typed_name(op), std::move(form));
   }
   s.rounds(forms.size() * kFormChains.size(), [&](size_t i) {
     const auto& [key, form] = forms[i / kFormChains.size()];
     const int chains = kFormChains[i % kFormChains.size()];
-    s.emit(form->own->bench.measure(kForms, key + " " + form->name, {{"lanes", lanes}, {"chains", chains}, {"place", form->place}},
+    s.emit(form->own->bench.measure(kForms, key + " " + form->name,
+                                    {{"lanes", lanes}, {"chains", chains}, {"place", form->place}},
                                     job_of(s, lanes, {key, chains, 1}, form->out)));
   });
 }
@@ -117,7 +128,10 @@ void run_types(Session& s) {
     if (!usable(op, shape)) continue;
     for (const int chains : kOpChains) {
       check(s, s.bench, op, s.known.lanes, chains, out);
-      points.push_back({typed_name(op), chains, chains == 1 ? 1 : is_narrow(op.dtype) || op.op == std::string("dot") ? deeper : s.known.groups});
+      points.push_back({typed_name(op), chains,
+                        chains == 1                                          ? 1
+                        : is_narrow(op.dtype) || op.op == std::string("dot") ? deeper
+                                                                             : s.known.groups});
     }
   }
   for (const TypedOp& op : kBesideFma)

@@ -1,7 +1,8 @@
 // A vector in memory, updated over and over.
+#include "probe/kernels/update.h"
+
 #include "probe/experiments/experiments.h"
 #include "probe/kernels/code.h"
-#include "probe/kernels/update.h"
 
 namespace assay::probe {
 

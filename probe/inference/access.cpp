@@ -1,7 +1,8 @@
 #include "probe/inference/access.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "probe/inference/stats.h"
 #include "probe/inference/values.h"
@@ -17,7 +18,7 @@ constexpr double kFull = 0.8;           // of the bandwidth a stream reaches: th
 
 struct Fastest : Summary {
   double chains = 1, groups = 1;
-  bool at_end = false;        // the most chains that were tried, and they gained
+  bool at_end = false;  // the most chains that were tried, and they gained
 };
 
 // With so many groups, of all numbers of chains that were tried.
@@ -42,41 +43,56 @@ double units_of(const Known& known, double groups) { return groups > 1 ? known.u
 
 // Bytes per second of one unit, or, of `all` units, of the level; 0: not known.
 double reached(const MemoryLevel& level, bool all, double clock) {
-  const auto of = [&](const Value<Bandwidth>& v) { return v.known() ? v.value->v * (v.value->clock.empty() ? 1 : clock) : 0; };
-  return !all && level.bandwidth.per_unit.known() ? of(level.bandwidth.per_unit) : of(level.bandwidth.read);
+  const auto of = [&](const Value<Bandwidth>& v) {
+    return v.known() ? v.value->v * (v.value->clock.empty() ? 1 : clock) : 0;
+  };
+  return !all && level.bandwidth.per_unit.known() ? of(level.bandwidth.per_unit)
+                                                  : of(level.bandwidth.read);
 }
 
 }  // namespace
 
 void add_outstanding(const Observations& all, const Known& known, size_t level, MemoryLevel& to) {
   const auto i = double(level);
-  const auto one = summarize(select(all, "outstanding", "chases", {{"level", i}, {"groups", 1}, {"chains", 1}}), Estimator::latency);
+  const auto one =
+      summarize(select(all, "outstanding", "chases", {{"level", i}, {"groups", 1}, {"chains", 1}}),
+                Estimator::latency);
   if (!one) return;
   std::optional<Fastest> best;
   double most = 0;
-  for (const double groups : values_of(select(all, "outstanding", "chases", {{"level", i}}), "groups")) {
+  for (const double groups :
+       values_of(select(all, "outstanding", "chases", {{"level", i}}), "groups")) {
     auto f = fastest(all, i, groups);
     if (!f) continue;
     const double lines = one->value / f->value / units_of(known, groups);
     f->at_end = f->at_end || (most > 0 && lines > most / kStillFalling);
-    if (lines > most) best = f, most = lines;
-    else best->at_end = false;
+    if (lines > most)
+      best = f, most = lines;
+    else
+      best->at_end = false;
   }
   if (!best) return;
   const double units = units_of(known, best->groups), side = best->chains * best->groups;
-  Measured m{most, one->low / best->high / units, one->high / best->low / units, one->n + best->n, ""};
+  Measured m{most, one->low / best->high / units, one->high / best->low / units, one->n + best->n,
+             ""};
   const double limit = reached(to, units > 1, one->clock_hz);
-  if (best->at_end) m.note = fmt::format("{:.0f} chases side by side, the most that were tried, still gain: there may be more", side);
-  else if (limit > 0 && known.line / best->value > kFull * limit) m.note = "as many as its bandwidth lets pass: there may be more";
+  if (best->at_end)
+    m.note = fmt::format(
+        "{:.0f} chases side by side, the most that were tried, still gain: there may be more",
+        side);
+  else if (limit > 0 && known.line / best->value > kFull * limit)
+    m.note = "as many as its bandwidth lets pass: there may be more";
   if (!m.note.empty()) m.high = std::max({m.high, double(kChases.back()), side / units});
   to.outstanding.per = "unit";
-  to.outstanding.lines = count_value(m, fmt::format("one chase against {:.0f} side by side, time per hop", side));
+  to.outstanding.lines =
+      count_value(m, fmt::format("one chase against {:.0f} side by side, time per hop", side));
 }
 
 namespace {
 
-// As it is most of the time while units are near each other, and where eight of ten of all samples lie: a host runs two units now on neighbouring cores,
-// now on distant ones, so that neither the fastest samples nor the others are disturbed ones.
+// As it is most of the time while units are near each other, and where eight of ten of all samples
+// lie: a host runs two units now on neighbouring cores, now on distant ones, so that neither the
+// fastest samples nor the others are disturbed ones.
 std::optional<Summary> usual(const std::vector<Observation>& blocks) {
   const std::vector<double> times = all_samples(blocks);
   if (times.empty()) return std::nullopt;
@@ -91,31 +107,44 @@ std::optional<Summary> usual(const std::vector<Observation>& blocks) {
 }  // namespace
 
 void add_handed(const Observations& all, size_t level, MemoryLevel& to) {
-  const auto add = [&](const char* what, Value<Bandwidth>& value, const char* does, const char* method) {
+  const auto add = [&](const char* what, Value<Bandwidth>& value, const char* does,
+                       const char* method) {
     const std::vector<Observation> blocks = select(all, "handed", what, {{"level", double(level)}});
     const auto other = usual(blocks);
-    const auto own = usual(select(all, "handed", std::string(what) + " own", {{"level", double(level)}}));
+    const auto own =
+        usual(select(all, "handed", std::string(what) + " own", {{"level", double(level)}}));
     if (!other || !own) return;
     value = bandwidth_value(inverse(*other, 1), "", method);
     value.note = fmt::format("its own it {} at {:.1f} GB/s then", does, 1e-9 / own->value);
     if (const size_t near = with_units_near(blocks).size(); near < blocks.size())
-      value.note += fmt::format("; units were near each other in {} of {} blocks, and those count", near, blocks.size());
+      value.note += fmt::format("; units were near each other in {} of {} blocks, and those count",
+                                near, blocks.size());
   };
-  add("handed", to.bandwidth.handed, "reads", "every unit reads once what the next one has just written, half of what a cache holds");
-  add("taken", to.bandwidth.taken, "writes", "every unit writes once what the next one has just written, half of what a cache holds");
-  add("reclaimed", to.bandwidth.reclaimed, "writes", "every unit writes what the next one has read since it wrote it, half of what a cache holds");
+  add("handed", to.bandwidth.handed, "reads",
+      "every unit reads once what the next one has just written, half of what a cache holds");
+  add("taken", to.bandwidth.taken, "writes",
+      "every unit writes once what the next one has just written, half of what a cache holds");
+  add("reclaimed", to.bandwidth.reclaimed, "writes",
+      "every unit writes what the next one has read since it wrote it, half of what a cache holds");
 }
 
 void add_false_sharing(const Observations& all, size_t level, MemoryLevel& to) {
-  const auto between = summarize(select(all, "ends", "between", {{"level", double(level)}}), Estimator::latency);
-  const auto own = summarize(select(all, "ends", "own", {{"level", double(level)}}), Estimator::latency);
+  const auto between =
+      summarize(select(all, "ends", "between", {{"level", double(level)}}), Estimator::latency);
+  const auto own =
+      summarize(select(all, "ends", "own", {{"level", double(level)}}), Estimator::latency);
   if (!between || !own) return;
   if (between->low <= own->high) {
-    to.false_sharing = unknown_value<Latency>("runs that end in front of another unit's take no longer");
+    to.false_sharing =
+        unknown_value<Latency>("runs that end in front of another unit's take no longer");
     return;
   }
-  to.false_sharing = latency_value({between->value - own->value, between->low - own->high, between->high - own->low, between->n + own->n, ""}, "",
-                                   fmt::format("two units writing runs of {} B by turns, all at once, less the same in memory of their own", kEndBytes));
+  to.false_sharing = latency_value({between->value - own->value, between->low - own->high,
+                                    between->high - own->low, between->n + own->n, ""},
+                                   "",
+                                   fmt::format("two units writing runs of {} B by turns, all at "
+                                               "once, less the same in memory of their own",
+                                               kEndBytes));
 }
 
 }  // namespace assay::probe

@@ -12,7 +12,8 @@ using namespace hwdesc;
 constexpr double kBothWays = 1.5;  // times as long as one way
 
 std::optional<Summary> time_of(const Observations& all, double alternate) {
-  return summarize(select(all, "branches", "branch", {{"alternate", alternate}}), Estimator::throughput);
+  return summarize(select(all, "branches", "branch", {{"alternate", alternate}}),
+                   Estimator::throughput);
 }
 
 struct Found {
@@ -29,7 +30,9 @@ Found width_from(const Observations& all) {
   if (!both(1)) return {0, "a branch that neighbours disagree on takes no longer"};
   size_t i = 1;
   while (i < by.size() && both(i)) ++i;
-  if (i == by.size()) return {0, fmt::format("waves are wider than {:.0f} lanes, the furthest that alternated", by.back())};
+  if (i == by.size())
+    return {0, fmt::format("waves are wider than {:.0f} lanes, the furthest that alternated",
+                           by.back())};
   for (size_t j = i; j < by.size(); ++j)
     if (both(j)) return {0, "the time of such branches does not fall once and for all"};
   return {by[i], ""};
@@ -38,10 +41,13 @@ Found width_from(const Observations& all) {
 void add_width(const Observations& all, const Known& known, LaneMode& mode) {
   const Found found = width_from(all);
   Value<Count>& width = mode.width;
-  const auto note = [&](const std::string& text) { width.note += (width.note.empty() ? "" : "; ") + text; };
+  const auto note = [&](const std::string& text) {
+    width.note += (width.note.empty() ? "" : "; ") + text;
+  };
   if (found.width <= 0) return note(found.why);
   if (found.width != known.lanes)
-    return note(fmt::format("conflict: by branches that lanes disagree on, waves have {:.0f} lanes", found.width));
+    return note(fmt::format("conflict: by branches that lanes disagree on, waves have {:.0f} lanes",
+                            found.width));
   width.source = Origin::measured;
   width.method = "branches by how far lanes alternate, as the driver says";
 }
@@ -54,17 +60,24 @@ void infer_branches(const Observations& all, const Known& known, Profile& to) {
   add_width(all, known, lanes.modes.front());
   const auto one = time_of(all, 0), both = time_of(all, 1);
   if (one && both)
-    lanes.divergence = ratio_value({both->value / one->value, both->low / one->high, both->high / one->low, both->n, ""},
-                                   "a branch that neighbours disagree on over one on which all agree, both ways as long");
-  else lanes.divergence = unknown_value<Ratio>("branches that lanes disagree on did not run");
+    lanes.divergence = ratio_value(
+        {both->value / one->value, both->low / one->high, both->high / one->low, both->n, ""},
+        "a branch that neighbours disagree on over one on which all agree, both ways as long");
+  else
+    lanes.divergence = unknown_value<Ratio>("branches that lanes disagree on did not run");
   if (to.apis.empty()) return;
   const std::vector<double> threads = values_of(select(all, "branches", "barrier"), "threads");
   Value<Seconds>& barrier = to.apis[0].group_barrier;
   if (threads.empty()) barrier = unknown_value<Seconds>("barriers did not run");
   for (const double n : threads) {
-    const auto s = summarize(select(all, "branches", "barrier", {{"threads", n}}), Estimator::throughput);
-    if (n == known.lanes) barrier = seconds_value(scaled(*s, 1), "a group of one wave that meets again and again");
-    else to.apis[0].wide_barrier.push_back({known_value(Count{n}, Origin::measured, ""), seconds_value(scaled(*s, 1), "one group that meets again and again")});
+    const auto s =
+        summarize(select(all, "branches", "barrier", {{"threads", n}}), Estimator::throughput);
+    if (n == known.lanes)
+      barrier = seconds_value(scaled(*s, 1), "a group of one wave that meets again and again");
+    else
+      to.apis[0].wide_barrier.push_back(
+          {known_value(Count{n}, Origin::measured, ""),
+           seconds_value(scaled(*s, 1), "one group that meets again and again")});
   }
 }
 

@@ -1,7 +1,8 @@
 // Vector widths, registers, pipes and operations.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
-#include <fmt/format.h>
 
 #include "probe/inference/infer.h"
 #include "probe/inference/spill.h"
@@ -24,9 +25,11 @@ std::string tick_name(const Known& known) { return known.clock_hz > 0 ? kCore : 
 void add_waves(const Observations& all, const Known& known, Profile& to) {
   to.execution.lanes.style = LaneStyle::simt;
   LaneMode mode;
-  mode.width = known_value(Count{double(known.lanes)}, Origin::driver, "what the driver says of its waves",
-                           fmt::format("{} groups of one wave keep all units busy", known.groups));
-  if (all.fact("widths").find(' ') != std::string::npos) mode.width.note += "; it offers " + all.fact("widths");
+  mode.width =
+      known_value(Count{double(known.lanes)}, Origin::driver, "what the driver says of its waves",
+                  fmt::format("{} groups of one wave keep all units busy", known.groups));
+  if (all.fact("widths").find(' ') != std::string::npos)
+    mode.width.note += "; it offers " + all.fact("widths");
   mode.name = fmt::format("wave{}", known.lanes);
   to.execution.lanes.modes.push_back(std::move(mode));
 }
@@ -36,8 +39,10 @@ void add_lanes(const Observations& all, const Known& known, Profile& to) {
   if (known.threads) return add_waves(all, known, to);
   lanes.style = LaneStyle::simd;
   for (const LaneRate& r : lane_modes(all)) {
-    auto width = known_value(Count{double(r.lanes)}, Origin::measured, "throughput of multiply-adds by vector width",
-                             fmt::format("{:.0f} G multiply-adds/s with {} chains", r.elements_per_second * 1e-9, r.chains));
+    auto width = known_value(Count{double(r.lanes)}, Origin::measured,
+                             "throughput of multiply-adds by vector width",
+                             fmt::format("{:.0f} G multiply-adds/s with {} chains",
+                                         r.elements_per_second * 1e-9, r.chains));
     LaneMode mode;
     mode.width = std::move(width);
     mode.name = fmt::format("v{}", r.lanes * 32);
@@ -45,24 +50,37 @@ void add_lanes(const Observations& all, const Known& known, Profile& to) {
   }
 }
 
-// The first number of chains whose kernel needs the stack tells how many vectors fit: chains and one
-// operand. A compiler may want one more for itself, so the extension's own number decides in between.
+// The first number of chains whose kernel needs the stack tells how many vectors fit: chains and
+// one operand. A compiler may want one more for itself, so the extension's own number decides in
+// between.
 Value<Count> register_count(const Observations& all, int lanes) {
   const std::vector<Observation> blocks = select(all, "fma", "stack", {{"lanes", lanes}});
   double base = -1, fits = 0, spills = 0;
   for (const double chains : values_of(blocks, "chains")) {
-    const double bytes = select(all, "fma", "stack", {{"lanes", lanes}, {"chains", chains}}).back().samples.at(0);
+    const double bytes =
+        select(all, "fma", "stack", {{"lanes", lanes}, {"chains", chains}}).back().samples.at(0);
     if (base < 0) base = bytes;
-    if (bytes < base + lanes * 2) fits = chains;  // a frame is aligned: a vector more may take less than its bytes
-    else if (spills == 0) spills = chains;
+    if (bytes < base + lanes * 2)
+      fits = chains;  // a frame is aligned: a vector more may take less than its bytes
+    else if (spills == 0)
+      spills = chains;
   }
-  if (const std::optional<Isa> isa = isa_of(all); isa && isa->registers >= fits + 1 && (spills == 0 || isa->registers <= spills + 2))
-    return known_value(Count{double(isa->registers)}, Origin::driver, std::string("instruction set: ") + isa->name,
-                       fits > 0 ? fmt::format("the compiler keeps {:.0f} accumulators and an operand in registers, not {:.0f}", fits, spills) : "");
+  if (const std::optional<Isa> isa = isa_of(all);
+      isa && isa->registers >= fits + 1 && (spills == 0 || isa->registers <= spills + 2))
+    return known_value(
+        Count{double(isa->registers)}, Origin::driver, std::string("instruction set: ") + isa->name,
+        fits > 0
+            ? fmt::format(
+                  "the compiler keeps {:.0f} accumulators and an operand in registers, not {:.0f}",
+                  fits, spills)
+            : "");
   if (fits <= 0) return unknown_value<Count>("the compiler does not report stack use");
-  if (spills <= 0) return unknown_value<Count>(fmt::format("no spill up to {:.0f} vectors", fits + 1));
-  auto v = known_value(Count{fits + 1}, Origin::driver, "the compiler's report of stack use",
-                       fmt::format("{:.0f} accumulators and an operand stay in registers, {:.0f} do not", fits, spills));
+  if (spills <= 0)
+    return unknown_value<Count>(fmt::format("no spill up to {:.0f} vectors", fits + 1));
+  auto v =
+      known_value(Count{fits + 1}, Origin::driver, "the compiler's report of stack use",
+                  fmt::format("{:.0f} accumulators and an operand stay in registers, {:.0f} do not",
+                              fits, spills));
   v.low = Count{fits + 1};
   v.high = Count{spills + 1};
   return v;
@@ -76,12 +94,16 @@ void add_registers(const Observations& all, const Known& known, Profile& to) {
   if (r.count.known()) {
     std::vector<LiveTime> times;
     double hertz = 0;
-    for (const double chains : values_of(select(all, "fma", "fma", {{"lanes", known.lanes}}), "chains"))
-      if (const auto s = by_the_clock(known, select(all, "fma", "fma", {{"lanes", known.lanes}, {"chains", chains}}), Estimator::throughput)) {
+    for (const double chains :
+         values_of(select(all, "fma", "fma", {{"lanes", known.lanes}}), "chains"))
+      if (const auto s = by_the_clock(
+              known, select(all, "fma", "fma", {{"lanes", known.lanes}, {"chains", chains}}),
+              Estimator::throughput)) {
         times.push_back({chains + 1, *s});  // and their operand
         hertz = ticks_per_second(all, known, *s);
       }
-    r.spill = spill_of(times, r.count.value->v - 1, r.count.value->v, hertz);  // compilers may want one for themselves
+    r.spill = spill_of(times, r.count.value->v - 1, r.count.value->v,
+                       hertz);  // compilers may want one for themselves
   } else {
     r.spill = unknown_value<Latency>("how many registers there are is not known");
   }
@@ -100,8 +122,9 @@ double clock_for(const Observations& all, const std::string& load, double lanes,
   return clock > 0 ? clock : ticks_of(s);
 }
 
-Best best_rate(const Observations& all, const Known& known, const std::string& experiment, const std::string& what,
-               const std::string& load, double elements_per_sample, std::optional<double> width = {}) {
+Best best_rate(const Observations& all, const Known& known, const std::string& experiment,
+               const std::string& what, const std::string& load, double elements_per_sample,
+               std::optional<double> width = {}) {
   Best best;
   const std::vector<Observation> blocks = select(all, experiment, what);
   std::vector<double> chains = values_of(blocks, "chains");
@@ -123,7 +146,8 @@ Best best_rate(const Observations& all, const Known& known, const std::string& e
   return best;
 }
 
-// Instructions of waves a tick. What a pipe takes has been issued, too: lanes that are threads have vectors' operations one by one.
+// Instructions of waves a tick. What a pipe takes has been issued, too: lanes that are threads have
+// vectors' operations one by one.
 void add_issue(const Observations& all, const Known& known, const Best& fma, Profile& to) {
   std::optional<Measured> best;
   std::string method;
@@ -131,16 +155,19 @@ void add_issue(const Observations& all, const Known& known, const Best& fma, Pro
     const auto s = by_the_clock(known, select(all, "mixes", m.name), Estimator::throughput);
     if (!s) continue;
     const Measured rate = inverse(*s, 1 / ticks_of(*s) / known.units);
-    if (!best || rate.value > best->value) { best = rate; method = fmt::format("best of {} mixes of independent operations: {}", kMixes.size(), m.name); }
+    if (!best || rate.value > best->value) {
+      best = rate;
+      method = fmt::format("best of {} mixes of independent operations: {}", kMixes.size(), m.name);
+    }
   }
   to.execution.issue.per = "unit";
   if (known.threads && fma.rate && (!best || fma.rate->value / fma.lanes > best->value)) {
-    best = {fma.rate->value / fma.lanes, fma.rate->low / fma.lanes, fma.rate->high / fma.lanes, fma.rate->n, fma.rate->note};
+    best = {fma.rate->value / fma.lanes, fma.rate->low / fma.lanes, fma.rate->high / fma.lanes,
+            fma.rate->n, fma.rate->note};
     method = "multiply-adds alone, of which more are issued than of mixes of operations";
   }
-  to.execution.issue.rate =
-      best ? rate_value(*best, tick_name(known), method)
-           : unknown_value<Rate>("the mixes did not run");
+  to.execution.issue.rate = best ? rate_value(*best, tick_name(known), method)
+                                 : unknown_value<Rate>("the mixes did not run");
 }
 
 // Seconds per operation with enough chains.
@@ -161,122 +188,162 @@ double op_time(const Observations& all, const std::string& op, const Known& know
   return best;
 }
 
-// Of the shorter time, that is hidden behind the longer one. Where one of the two is many instructions, a core does not always
-// look as far ahead as the next of the other.
+// Of the shorter time, that is hidden behind the longer one. Where one of the two is many
+// instructions, a core does not always look as far ahead as the next of the other.
 constexpr double kApart = 0.5, kCompoundApart = 0.25;
 
 // Do two operations run side by side? Two that share a pipe take the sum of their times.
-bool run_together(const Observations& all, const std::string& a, const std::string& b, const Known& known) {
+bool run_together(const Observations& all, const std::string& a, const std::string& b,
+                  const Known& known) {
   const double first = op_time(all, a, known), second = op_time(all, b, known);
   const double both = 2 * op_time(all, a + "+" + b, known);  // a step of a pair is one of either
   if (first <= 0 || second <= 0 || both <= 0) return false;
   return first + second - both > (a == "exp" ? kCompoundApart : kApart) * std::min(first, second);
 }
 
-// The pipe of an operation: that of multiply-adds, unless both run side by side. A division is so long that one multiply-add beside it
-// could not be told from none: an exponential, which is made of multiply-adds, stands for them.
+// The pipe of an operation: that of multiply-adds, unless both run side by side. A division is so
+// long that one multiply-add beside it could not be told from none: an exponential, which is made
+// of multiply-adds, stands for them.
 std::string pipe_of(const Observations& all, const std::string& op, const Known& known) {
   if (op == "div" && run_together(all, "exp", op, known)) return op;
   if (op != "add" && op != "max" && op != "mul") return "fma";
   if (!run_together(all, "fma", op, known)) return "fma";
-  if (op == "max" && run_together(all, "fma", "add", known) && !run_together(all, "add", "max", known)) return "add";
+  if (op == "max" && run_together(all, "fma", "add", known) &&
+      !run_together(all, "add", "max", known))
+    return "add";
   return op;
 }
 
-// What narrower vectors do on a pipe, where that is not the same number of instructions. `of`: the best of a width.
+// What narrower vectors do on a pipe, where that is not the same number of instructions. `of`: the
+// best of a width.
 template <class Of>
-void add_narrow_rates(const Known& known, const char* pipe, const Best& whole, const Of& of, Profile& to) {
+void add_narrow_rates(const Known& known, const char* pipe, const Best& whole, const Of& of,
+                      Profile& to) {
   if (!whole.rate) return;
   for (LaneMode& mode : to.execution.lanes.modes) {
     const double lanes = mode.width.value->v;
     if (lanes >= known.lanes) continue;
     const Best narrow = of(lanes);
-    if (!narrow.rate || narrow.rate->value < kWider * whole.rate->value * lanes / known.lanes) continue;  // as many instructions as of whole vectors
-    mode.pipes.push_back({pipe, "unit", rate_value(*narrow.rate, tick_name(known), fmt::format("vectors of {:.0f}", lanes))});
+    if (!narrow.rate || narrow.rate->value < kWider * whole.rate->value * lanes / known.lanes)
+      continue;  // as many instructions as of whole vectors
+    mode.pipes.push_back(
+        {pipe, "unit",
+         rate_value(*narrow.rate, tick_name(known), fmt::format("vectors of {:.0f}", lanes))});
   }
 }
 
 // Lanes that lie apart, as lane-slots of the load or store pipe.
-void add_apart(const Observations& all, const Known& known, const char* op, const char* pipe, const Best& whole, Profile& to) {
+void add_apart(const Observations& all, const Known& known, const char* op, const char* pipe,
+               const Best& whole, Profile& to) {
   if (!whole.rate) return;
   double native = 0;
-  for (auto mode = to.execution.lanes.modes.rbegin(); mode != to.execution.lanes.modes.rend(); ++mode) {
+  for (auto mode = to.execution.lanes.modes.rbegin(); mode != to.execution.lanes.modes.rend();
+       ++mode) {
     const double width = mode->width.value->v;
-    const auto s = by_the_clock(known, select(all, "access", op, {{"lanes", width}}), Estimator::throughput);
-    const double clock = s ? clock_for(all, op == std::string("gather") ? "read" : "write", width, *s) : 0;
+    const auto s =
+        by_the_clock(known, select(all, "access", op, {{"lanes", width}}), Estimator::throughput);
+    const double clock =
+        s ? clock_for(all, op == std::string("gather") ? "read" : "write", width, *s) : 0;
     if (clock <= 0) continue;
-    const Measured lanes = inverse(*s, static_cast<double>(kGathersPerBlock) * width / static_cast<double>(kBlockBytes) / clock / (known.threads ? known.units : 1));
+    const Measured lanes = inverse(*s, static_cast<double>(kGathersPerBlock) * width /
+                                           static_cast<double>(kBlockBytes) / clock /
+                                           (known.threads ? known.units : 1));
     const bool widest = width >= known.lanes;
-    if (widest) native = lanes.value;
-    else if (std::max(lanes.value, native) < kWider * std::min(lanes.value, native)) continue;
+    if (widest)
+      native = lanes.value;
+    else if (std::max(lanes.value, native) < kWider * std::min(lanes.value, native))
+      continue;
     ComputeOp c{op, "f32", pipe, {}, {}, widest ? "" : mode->name};
     const double own = whole.rate->value;
-    c.slots = count_value({own / lanes.value, own / lanes.high, own / lanes.low, lanes.n, lanes.note},
-                          fmt::format("rate of whole vectors over that of lanes {} elements apart", kLanesApart));
+    c.slots = count_value(
+        {own / lanes.value, own / lanes.high, own / lanes.low, lanes.n, lanes.note},
+        fmt::format("rate of whole vectors over that of lanes {} elements apart", kLanesApart));
     to.compute.push_back(std::move(c));
   }
 }
 
-// One element for all lanes, as lane-slots of the load pipe, where that is not as fast as a vector: a cache may have more ports
-// for words than for whole vectors.
+// One element for all lanes, as lane-slots of the load pipe, where that is not as fast as a vector:
+// a cache may have more ports for words than for whole vectors.
 void add_splats(const Observations& all, const Known& known, const Best& whole, Profile& to) {
   if (!whole.rate || known.threads) return;
   double native = 0;  // splats a tick
-  for (auto mode = to.execution.lanes.modes.rbegin(); mode != to.execution.lanes.modes.rend(); ++mode) {
+  for (auto mode = to.execution.lanes.modes.rbegin(); mode != to.execution.lanes.modes.rend();
+       ++mode) {
     const double width = mode->width.value->v;
-    const auto s = by_the_clock(known, select(all, "access", "splat", {{"lanes", width}}), Estimator::throughput);
+    const auto s = by_the_clock(known, select(all, "access", "splat", {{"lanes", width}}),
+                                Estimator::throughput);
     const double clock = s ? clock_for(all, "read", width, *s) : 0;
     if (clock <= 0) continue;
-    const Measured rate = inverse(*s, static_cast<double>(kSplatsPerBlock) / static_cast<double>(kBlockBytes) / clock);
+    const Measured rate = inverse(
+        *s, static_cast<double>(kSplatsPerBlock) / static_cast<double>(kBlockBytes) / clock);
     const bool widest = width >= known.lanes;
     const double otherwise = widest ? whole.rate->value / known.lanes : native;
     if (widest) native = rate.value;
     if (std::max(rate.value, otherwise) < kWider * std::min(rate.value, otherwise)) continue;
     ComputeOp c{"splat", "f32", "load", {}, {}, widest ? "" : mode->name};
     const double vector = whole.rate->value / width;
-    c.slots = count_value({vector / rate.value, vector / rate.high, vector / rate.low, rate.n, rate.note},
-                          fmt::format("rate of whole vectors over that of elements {} apart, each for {:.0f} lanes", kSplatsApart, width));
+    c.slots = count_value(
+        {vector / rate.value, vector / rate.high, vector / rate.low, rate.n, rate.note},
+        fmt::format("rate of whole vectors over that of elements {} apart, each for {:.0f} lanes",
+                    kSplatsApart, width));
     to.compute.push_back(std::move(c));
   }
 }
 
-void add_pipe(Profile& to, const Known& known, const char* name, const Best& best, const std::string& method) {
+void add_pipe(Profile& to, const Known& known, const char* name, const Best& best,
+              const std::string& method) {
   Pipe p{name, "unit", {}};
-  if (best.rate) p.rate = rate_value(*best.rate, tick_name(known), fmt::format("{}, {} of {:.0f}", method, known.threads ? "waves" : "vectors", best.lanes));
-  else p.rate = unknown_value<Rate>("not measured");
+  if (best.rate)
+    p.rate = rate_value(
+        *best.rate, tick_name(known),
+        fmt::format("{}, {} of {:.0f}", method, known.threads ? "waves" : "vectors", best.lanes));
+  else
+    p.rate = unknown_value<Rate>("not measured");
   to.pipes.push_back(std::move(p));
 }
 
-std::optional<Summary> chain_time(const Observations& all, const std::string& op, const Known& known) {
+std::optional<Summary> chain_time(const Observations& all, const std::string& op,
+                                  const Known& known) {
   const std::string experiment = op == "fma" ? "fma" : "operations";
-  return by_the_clock(known, select(all, experiment, op, {{"lanes", known.lanes}, {"chains", 1}}), Estimator::latency);
+  return by_the_clock(known, select(all, experiment, op, {{"lanes", known.lanes}, {"chains", 1}}),
+                      Estimator::latency);
 }
 
-void add_operation(const Observations& all, const Known& known, const std::string& op, const Best& fma, Profile& to) {
+void add_operation(const Observations& all, const Known& known, const std::string& op,
+                   const Best& fma, Profile& to) {
   ComputeOp c{op, "f32", pipe_of(all, op, known), {}, {}};
-  const Best own = op == "fma" ? fma : best_rate(all, known, "operations", op, "fma", 0, known.lanes);
+  const Best own =
+      op == "fma" ? fma : best_rate(all, known, "operations", op, "fma", 0, known.lanes);
   const auto chain = chain_time(all, op, known);
   if (!own.rate && !chain) return;
-  if (own.rate && c.pipe == op && op != "fma") add_pipe(to, known, op.c_str(), own, "runs beside multiply-adds");
-  const auto pipe = std::find_if(to.pipes.begin(), to.pipes.end(), [&](const Pipe& p) { return p.name == c.pipe; });
+  if (own.rate && c.pipe == op && op != "fma")
+    add_pipe(to, known, op.c_str(), own, "runs beside multiply-adds");
+  const auto pipe = std::find_if(to.pipes.begin(), to.pipes.end(),
+                                 [&](const Pipe& p) { return p.name == c.pipe; });
   if (own.rate && pipe != to.pipes.end() && pipe->rate.known()) {
     const double whole = pipe->rate.value->v;
     const bool itself = c.pipe == op;
-    c.slots = count_value({itself ? 1.0 : whole / own.rate->value, itself ? 1.0 : whole / own.rate->high,
-                           itself ? 1.0 : whole / own.rate->low, own.rate->n, own.rate->note},
-                          fmt::format("rate of the {} pipe over its own", c.pipe));
+    c.slots =
+        count_value({itself ? 1.0 : whole / own.rate->value, itself ? 1.0 : whole / own.rate->high,
+                     itself ? 1.0 : whole / own.rate->low, own.rate->n, own.rate->note},
+                    fmt::format("rate of the {} pipe over its own", c.pipe));
   }
   if (chain)
-    c.latency = latency_value(scaled(*chain, clock_for(all, "fma", known.lanes, *chain)), tick_name(known),
-                              op == "exp" ? "one chain, a change of sign included" : "one chain");
+    c.latency =
+        latency_value(scaled(*chain, clock_for(all, "fma", known.lanes, *chain)), tick_name(known),
+                      op == "exp" ? "one chain, a change of sign included" : "one chain");
   to.compute.push_back(std::move(c));
 }
 
 // The same of narrower vectors.
-void add_narrow_operation(const Observations& all, const Known& known, const char* op, Profile& to) {
-  const auto whole = std::find_if(to.compute.begin(), to.compute.end(), [&](const ComputeOp& c) { return c.op == op && c.dtype == "f32"; });
+void add_narrow_operation(const Observations& all, const Known& known, const char* op,
+                          Profile& to) {
+  const auto whole = std::find_if(to.compute.begin(), to.compute.end(), [&](const ComputeOp& c) {
+    return c.op == op && c.dtype == "f32";
+  });
   if (whole == to.compute.end()) return;
-  const auto pipe = std::find_if(to.pipes.begin(), to.pipes.end(), [&](const Pipe& p) { return p.name == whole->pipe; });
+  const auto pipe = std::find_if(to.pipes.begin(), to.pipes.end(),
+                                 [&](const Pipe& p) { return p.name == whole->pipe; });
   if (pipe == to.pipes.end() || !pipe->rate.known()) return;
   const std::string through = whole->pipe;
   for (const LaneMode& mode : to.execution.lanes.modes) {
@@ -285,18 +352,22 @@ void add_narrow_operation(const Observations& all, const Known& known, const cha
     const Best own = best_rate(all, known, "operations", op, "fma", 0, width);
     if (!own.rate) continue;
     ComputeOp c{op, "f32", through, {}, {}, mode.name};
-    c.slots = count_value({rate / own.rate->value, rate / own.rate->high, rate / own.rate->low, own.rate->n, own.rate->note},
-                          fmt::format("rate of the {} pipe over that of vectors of {:.0f}", through, width));
+    c.slots = count_value(
+        {rate / own.rate->value, rate / own.rate->high, rate / own.rate->low, own.rate->n,
+         own.rate->note},
+        fmt::format("rate of the {} pipe over that of vectors of {:.0f}", through, width));
     to.compute.push_back(std::move(c));
   }
 }
 
 // A vector in memory, updated again and again: each update waits until the one before is stored.
 void add_update(const Observations& all, const Known& known, Profile& to) {
-  const auto chain = by_the_clock(known, select(all, "update", "chain", {{"lanes", known.lanes}}), Estimator::latency);
+  const auto chain = by_the_clock(known, select(all, "update", "chain", {{"lanes", known.lanes}}),
+                                  Estimator::latency);
   if (!chain) return;
   ComputeOp c{"update", "f32", "store", {}, {}};
-  c.latency = latency_value(scaled(*chain, clock_for(all, "fma", known.lanes, *chain)), tick_name(known), "multiply-adds on one vector in memory");
+  c.latency = latency_value(scaled(*chain, clock_for(all, "fma", known.lanes, *chain)),
+                            tick_name(known), "multiply-adds on one vector in memory");
   to.compute.push_back(std::move(c));
 }
 
@@ -306,17 +377,26 @@ void infer_compute(const Observations& all, const Known& known, Profile& to) {
   add_lanes(all, known, to);
   add_registers(all, known, to);
   using Width = std::optional<double>;
-  const auto fma_of = [&](Width w) { return best_rate(all, known, known.threads ? "waves" : "fma", "fma", "fma", 0, w); };
-  const auto load_of = [&](Width w) { return best_rate(all, known, "access", "read", "read", 0.25, w); };   // samples are per byte
-  const auto store_of = [&](Width w) { return best_rate(all, known, "access", "write", "write", 0.25, w); };
-  const Best fma = fma_of({}), load = load_of({}), stored = store_of({}), own = best_rate(all, known, "group_memory", "write", "write", 0.25);
+  const auto fma_of = [&](Width w) {
+    return best_rate(all, known, known.threads ? "waves" : "fma", "fma", "fma", 0, w);
+  };
+  const auto load_of = [&](Width w) {
+    return best_rate(all, known, "access", "read", "read", 0.25, w);
+  };  // samples are per byte
+  const auto store_of = [&](Width w) {
+    return best_rate(all, known, "access", "write", "write", 0.25, w);
+  };
+  const Best fma = fma_of({}), load = load_of({}), stored = store_of({}),
+             own = best_rate(all, known, "group_memory", "write", "write", 0.25);
   // What units pass on through their caches may be less than what they store.
   const bool passed_on = own.rate && (!stored.rate || own.rate->value > stored.rate->value);
   const Best& store = passed_on ? own : stored;
   add_issue(all, known, fma, to);
-  add_pipe(to, known, "fma", fma, fma.rate ? fmt::format("{:.0f} independent chains", fma.chains) : "");
+  add_pipe(to, known, "fma", fma,
+           fma.rate ? fmt::format("{:.0f} independent chains", fma.chains) : "");
   add_pipe(to, known, "load", load, "vector loads from 16 KiB");
-  add_pipe(to, known, "store", store, passed_on ? "vector stores to the group's own memory" : "vector stores to 16 KiB");
+  add_pipe(to, known, "store", store,
+           passed_on ? "vector stores to the group's own memory" : "vector stores to 16 KiB");
   add_operation(all, known, "fma", fma, to);
   for (const std::string& op : op_names()) add_operation(all, known, op, fma, to);
   for (const char* op : kCompound) add_narrow_operation(all, known, op, to);

@@ -45,12 +45,18 @@ Observations evidence(const Observations& raw) {
 std::string doubts_of(const Observations& all) {
   std::string out;
   if (const Doubts d = counted(all); d.again > 0)
-    out = fmt::format("{} taken again beside {} that count: the device's own times and a clock from outside disagreed{}",
-                      d.again == 1 ? "1 sample was" : fmt::format("{} samples were", d.again), d.samples, all.fact("simulated").empty() ? " (as they do where others keep the host)" : "");
+    out = fmt::format(
+        "{} taken again beside {} that count: the device's own times and a clock from outside "
+        "disagreed{}",
+        d.again == 1 ? "1 sample was" : fmt::format("{} samples were", d.again), d.samples,
+        all.fact("simulated").empty() ? " (as they do where others keep the host)" : "");
   std::vector<std::string> ended;
   for (const Ending& e : all.endings)
-    if (e.outcome == Outcome::failed && e.reason.find(kNoTrust) != std::string::npos) ended.push_back(e.experiment);
-  if (!ended.empty()) out += fmt::format("{}the device's times could not be trusted in: {}", out.empty() ? "" : "; ", fmt::join(ended, ", "));
+    if (e.outcome == Outcome::failed && e.reason.find(kNoTrust) != std::string::npos)
+      ended.push_back(e.experiment);
+  if (!ended.empty())
+    out += fmt::format("{}the device's times could not be trusted in: {}", out.empty() ? "" : "; ",
+                       fmt::join(ended, ", "));
   return out;
 }
 
@@ -59,7 +65,8 @@ std::string unfinished(const Observations& all) {
   for (const Ending& e : all.endings)
     if (!all.finished(e.experiment)) last[e.experiment] = e.reason;
   std::string out;
-  for (const auto& [experiment, reason] : last) out += fmt::format("{}{}: {}", out.empty() ? "" : "; ", experiment, reason);
+  for (const auto& [experiment, reason] : last)
+    out += fmt::format("{}{}: {}", out.empty() ? "" : "; ", experiment, reason);
   return out;
 }
 

@@ -1,5 +1,5 @@
-// The host's memory as a device reaches it, from the experiment `host`: bandwidth from the largest copy, latency from the
-// smallest. Pure.
+// The host's memory as a device reaches it, from the experiment `host`: bandwidth from the largest
+// copy, latency from the smallest. Pure.
 #pragma once
 
 #include <optional>

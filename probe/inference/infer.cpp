@@ -14,8 +14,10 @@ std::string profile_name(const std::string& text) {
   std::string out;
   for (const char c : text) {
     const auto u = static_cast<unsigned char>(c);
-    if (std::isalnum(u)) out += static_cast<char>(std::tolower(u));
-    else if (!out.empty() && out.back() != '-') out += '-';
+    if (std::isalnum(u))
+      out += static_cast<char>(std::tolower(u));
+    else if (!out.empty() && out.back() != '-')
+      out += '-';
   }
   while (!out.empty() && out.back() == '-') out.pop_back();
   return out.empty() ? "probed" : out;
@@ -23,12 +25,15 @@ std::string profile_name(const std::string& text) {
 
 }  // namespace
 
-std::string level_name(size_t i, size_t n) { return i + 1 == n ? "dram" : "l" + std::to_string(i + 1); }
+std::string level_name(size_t i, size_t n) {
+  return i + 1 == n ? "dram" : "l" + std::to_string(i + 1);
+}
 
 Result<hwdesc::Profile> infer(const Observations& raw) {
   const Observations all = evidence(raw);
   const Known known = known_from(all);
-  if (all.points.empty()) return error("these observations hold no sample", "let the probe run further: --resume");
+  if (all.points.empty())
+    return error("these observations hold no sample", "let the probe run further: --resume");
   hwdesc::Profile p;
   p.name = profile_name(all.fact("name"));
   p.chip_class = known.threads && all.fact("class") != "cpu" ? "gpu" : "cpu";

@@ -2,11 +2,11 @@
 // curves, without the device. What the observations can not decide becomes `unknown`, with why.
 #pragma once
 
-#include "support/result.h"
 #include "hwdesc/profile.h"
 #include "probe/inference/known.h"
 #include "probe/inference/stats.h"
 #include "probe/observation.h"
+#include "support/result.h"
 
 namespace assay::probe {
 
@@ -39,7 +39,8 @@ void infer_power(const Observations& all, hwdesc::Profile& to);
 // levels near to far
 void infer_memory(const Observations& all, const Known& known, hwdesc::Profile& to);
 
-// By which rates and latencies are counted: of the clock under multiply-adds, or the sentinel's, or seconds.
+// By which rates and latencies are counted: of the clock under multiply-adds, or the sentinel's, or
+// seconds.
 double ticks_per_second(const Observations& all, const Known& known, const Summary& s);
 
 // The usual name of level i of n: l1, l2, ..., dram.

@@ -32,29 +32,39 @@ struct Steps {
 // Does the curve rise clearly between footprints that are near each other?
 bool jumps(const std::vector<CurvePoint>& chase, double from, double to) {
   for (size_t i = 0; i < chase.size(); ++i)
-    for (size_t j = i + 1; j < chase.size() && chase[i].bytes >= from && chase[j].bytes <= to && chase[j].bytes < kSharp * chase[i].bytes; ++j)
+    for (size_t j = i + 1; j < chase.size() && chase[i].bytes >= from && chase[j].bytes <= to &&
+                           chase[j].bytes < kSharp * chase[i].bytes;
+         ++j)
       if (chase[j].seconds > kClearly * chase[i].seconds) return true;
   return false;
 }
 
 // Nobody smears a step like this one: two caches, which may well be equally fast.
-bool clear_step(const MemoryLevel& near, const MemoryLevel& far, const Scale& s, const Steps& steps) {
-  if (!steps.count || !near.knee.from.known() || !near.knee.to.known() || !near.latency.known() || !far.latency.known()) return false;
+bool clear_step(const MemoryLevel& near, const MemoryLevel& far, const Scale& s,
+                const Steps& steps) {
+  if (!steps.count || !near.knee.from.known() || !near.knee.to.known() || !near.latency.known() ||
+      !far.latency.known())
+    return false;
   const double from = near.knee.from.value->v, to = near.knee.to.value->v;
-  return (to < kSharp * from && s.seconds(*far.latency.value) > kClearly * s.seconds(*near.latency.value)) || jumps(steps.chase, from, to);
+  return (to < kSharp * from &&
+          s.seconds(*far.latency.value) > kClearly * s.seconds(*near.latency.value)) ||
+         jumps(steps.chase, from, to);
 }
 
-bool indistinct(const MemoryLevel& near, const MemoryLevel& far, const Scale& s, const Steps& steps) {
+bool indistinct(const MemoryLevel& near, const MemoryLevel& far, const Scale& s,
+                const Steps& steps) {
   if (near.latency.known() && far.latency.known() &&
       s.seconds(*far.latency.value) < kMinStep * s.seconds(*near.latency.value))
     return true;
   if (!near.bandwidth.read.known() || clear_step(near, far, s, steps)) return false;
   if (!far.bandwidth.read.known()) return true;
-  return s.total(far, *far.bandwidth.read.value) > kSlower * s.total(near, *near.bandwidth.read.value);
+  return s.total(far, *far.bandwidth.read.value) >
+         kSlower * s.total(near, *near.bandwidth.read.value);
 }
 
 // A sweep that streams through both sees no step.
-bool alike(const std::vector<MemoryLevel>& memory, size_t near, const Sweep& sweep, const Scale& s, const Steps& steps) {
+bool alike(const std::vector<MemoryLevel>& memory, size_t near, const Sweep& sweep, const Scale& s,
+           const Steps& steps) {
   if (memory[near].per == "unit" || memory[near].per != memory[near + 1].per) return false;
   if (clear_step(memory[near], memory[near + 1], s, steps)) return false;
   const std::vector<double> times = plateau_times(memory, sweep);
@@ -67,17 +77,20 @@ bool has_more(const MemoryLevel& a, const MemoryLevel& b, const Scale& s) {
 }
 
 MemoryLevel join(const MemoryLevel& near, const MemoryLevel& far, const Scale& s) {
-  MemoryLevel out = has_more(near, far, s) ? near : far;   // bandwidths and whose they are
+  MemoryLevel out = has_more(near, far, s) ? near : far;  // bandwidths and whose they are
   out.name = near.name;
   out.capacity = far.capacity;
   if (near.capacity.low) out.capacity.low = near.capacity.low;
-  out.capacity.note = fmt::format("{}{}a smeared knee: the latency curve has a step near {:.1f} MiB that bandwidth does not show",
-                                  far.capacity.note, far.capacity.note.empty() ? "" : "; ",
-                                  near.capacity.known() ? near.capacity.value->v / (1 << 20) : 0.0);
+  out.capacity.note = fmt::format(
+      "{}{}a smeared knee: the latency curve has a step near {:.1f} MiB that bandwidth does not "
+      "show",
+      far.capacity.note, far.capacity.note.empty() ? "" : "; ",
+      near.capacity.known() ? near.capacity.value->v / (1 << 20) : 0.0);
   out.knee.from = near.knee.from;
   out.knee.to = far.knee.to;
   out.latency = near.latency;
-  if (far.latency.known() && out.latency.known() && far.latency.high) out.latency.high = far.latency.high;
+  if (far.latency.known() && out.latency.known() && far.latency.high)
+    out.latency.high = far.latency.high;
   out.write = far.write;
   return out;
 }
@@ -95,16 +108,23 @@ void forget_crowded(std::vector<MemoryLevel>& memory, const Scale& s) {
     const double own = s.seconds(*l.latency.value), others = s.seconds(*beyond.latency.value);
     if (own < kAsSlow * others) continue;
     l.latency = {};
-    l.latency.note = fmt::format("{:.0f} ns were measured, and {:.0f} ns of what lies beyond: others used the cache meanwhile, or it had not settled", own * 1e9, others * 1e9);
+    l.latency.note = fmt::format(
+        "{:.0f} ns were measured, and {:.0f} ns of what lies beyond: others used the cache "
+        "meanwhile, or it had not settled",
+        own * 1e9, others * 1e9);
   }
 }
 
 }  // namespace
 
-void join_levels(std::vector<MemoryLevel>& memory, double core_hz, double units, const Sweep& sweep, size_t declared, std::span<const CurvePoint> chase) {
+void join_levels(std::vector<MemoryLevel>& memory, double core_hz, double units, const Sweep& sweep,
+                 size_t declared, std::span<const CurvePoint> chase) {
   const Scale s{core_hz, units};
-  const Steps steps{declared == 0, rising(chase)};  // more caches than there are said to be: others made the step
-  const auto caches = [&] { return static_cast<size_t>(std::count_if(memory.begin(), memory.end(), joinable)); };
+  const Steps steps{declared == 0,
+                    rising(chase)};  // more caches than there are said to be: others made the step
+  const auto caches = [&] {
+    return static_cast<size_t>(std::count_if(memory.begin(), memory.end(), joinable));
+  };
   for (size_t i = 0; core_hz > 0 && i + 1 < memory.size() && caches() > declared;) {
     if (!joinable(memory[i]) || !joinable(memory[i + 1]) ||
         (!indistinct(memory[i], memory[i + 1], s, steps) && !alike(memory, i, sweep, s, steps))) {

@@ -1,9 +1,9 @@
 #include "probe/inference/joined.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-
-#include <fmt/format.h>
 
 #include "probe/inference/stats.h"
 #include "probe/inference/values.h"
@@ -20,7 +20,8 @@ constexpr double kJoined = 0.75;  // of the time of runs half as long; half woul
 hwdesc::Value<hwdesc::Count> joined_lanes(const Observations& all, int most) {
   std::vector<double> seconds;
   for (const int run : kNeighbourRuns) {
-    const auto s = summarize(select(all, "joined", "neighbours", {{"run", double(run)}}), Estimator::throughput);
+    const auto s = summarize(select(all, "joined", "neighbours", {{"run", double(run)}}),
+                             Estimator::throughput);
     if (!s) return {};
     seconds.push_back(s->value);
   }
@@ -31,17 +32,27 @@ hwdesc::Value<hwdesc::Count> joined_lanes(const Observations& all, int most) {
     lanes = kNeighbourRuns[i];
     last = seconds[i];
   }
-  return known_value(hwdesc::Count{double(lanes)}, hwdesc::Origin::measured, "scalar multiply-adds of elements side by side, against elements apart",
-                     fmt::format("an element takes {:.2f} ns alone, {:.2f} ns in runs of {}", seconds[0] * 1e9, last * 1e9, lanes));
+  return known_value(hwdesc::Count{double(lanes)}, hwdesc::Origin::measured,
+                     "scalar multiply-adds of elements side by side, against elements apart",
+                     fmt::format("an element takes {:.2f} ns alone, {:.2f} ns in runs of {}",
+                                 seconds[0] * 1e9, last * 1e9, lanes));
 }
 
 hwdesc::Value<hwdesc::Count> joined_loads(const Observations& all) {
-  constexpr double kFour = 0.4, kTwo = 0.7;  // of the time of words that lie apart; a quarter and half would be perfect
-  const auto side = summarize(select(all, "joined", "words", {{"step", kWordSteps[0]}}), Estimator::throughput);
-  const auto apart = summarize(select(all, "joined", "words", {{"step", kWordSteps[1]}}), Estimator::throughput);
+  constexpr double
+      kFour = 0.4,
+      kTwo = 0.7;  // of the time of words that lie apart; a quarter and half would be perfect
+  const auto side =
+      summarize(select(all, "joined", "words", {{"step", kWordSteps[0]}}), Estimator::throughput);
+  const auto apart =
+      summarize(select(all, "joined", "words", {{"step", kWordSteps[1]}}), Estimator::throughput);
   if (!side || !apart) return {};
   const double part = side->value / apart->value;
-  return known_value(hwdesc::Count{part < kFour ? 4.0 : part < kTwo ? 2.0 : 1.0}, hwdesc::Origin::measured, "a word of a group's own memory a step, neighbours against words apart",
+  return known_value(hwdesc::Count{part < kFour  ? 4.0
+                                   : part < kTwo ? 2.0
+                                                 : 1.0},
+                     hwdesc::Origin::measured,
+                     "a word of a group's own memory a step, neighbours against words apart",
                      fmt::format("neighbours take {:.2f} of the time", part));
 }
 
@@ -50,7 +61,8 @@ hwdesc::Value<hwdesc::Count> unrolled_turns(const Observations& all, double late
   const auto turn = summarize(select(all, "joined", "turns"), Estimator::latency);
   if (!turn || latency <= 0) return {};
   const double turns = std::floor(latency / turn->value * 1.1);
-  return known_value(hwdesc::Count{std::clamp(turns, 1.0, kMost)}, hwdesc::Origin::measured, "latency of the first level over the time of a turn of a loop with one load",
+  return known_value(hwdesc::Count{std::clamp(turns, 1.0, kMost)}, hwdesc::Origin::measured,
+                     "latency of the first level over the time of a turn of a loop with one load",
                      fmt::format("a turn takes {:.2f} ns", turn->value * 1e9));
 }
 

@@ -10,15 +10,19 @@
 namespace assay::probe {
 namespace {
 
-struct Run {           // points [begin, end) of the curve on one level
+struct Run {  // points [begin, end) of the curve on one level
   size_t begin = 0, end = 0;
-  double level = 0;    // median of log seconds
+  double level = 0;  // median of log seconds
 };
 
-double octaves(std::span<const CurvePoint> c, const Run& r) { return std::log2(c[r.end - 1].bytes / c[r.begin].bytes); }
+double octaves(std::span<const CurvePoint> c, const Run& r) {
+  return std::log2(c[r.end - 1].bytes / c[r.begin].bytes);
+}
 
 double median_of(std::span<const double> y, size_t begin, size_t end) {
-  return quantile({y.begin() + static_cast<std::ptrdiff_t>(begin), y.begin() + static_cast<std::ptrdiff_t>(end)}, 0.5);
+  return quantile({y.begin() + static_cast<std::ptrdiff_t>(begin),
+                   y.begin() + static_cast<std::ptrdiff_t>(end)},
+                  0.5);
 }
 
 // Two points at 12 % suffice for a run of their own when the noise is small.
@@ -30,7 +34,8 @@ double penalty_for(std::span<const double> raw) {
 
 std::vector<Run> runs_of(std::span<const double> y, double penalty) {
   std::vector<Run> out;
-  for (const Segment& s : segment(y, penalty)) out.push_back({s.begin, s.end, median_of(y, s.begin, s.end)});
+  for (const Segment& s : segment(y, penalty))
+    out.push_back({s.begin, s.end, median_of(y, s.begin, s.end)});
   return out;
 }
 
@@ -40,7 +45,8 @@ void merge_close(std::vector<Run>& runs, std::span<const double> y, double step)
   while (runs.size() > 1) {
     size_t closest = 0;
     for (size_t i = 0; i + 1 < runs.size(); ++i)
-      if (runs[i + 1].level - runs[i].level < runs[closest + 1].level - runs[closest].level) closest = i;
+      if (runs[i + 1].level - runs[i].level < runs[closest + 1].level - runs[closest].level)
+        closest = i;
     if (runs[closest + 1].level - runs[closest].level >= step) return;
     Run& a = runs[closest];
     a.end = runs[closest + 1].end;
@@ -57,14 +63,18 @@ double least_step(std::span<const double> raw) {
 }
 
 // Ramps are narrow; the first and the last run may be narrow too, since the sweep ends there.
-std::vector<Run> plateaus_of(std::span<const CurvePoint> curve, std::span<const double> y, std::vector<Run> runs, double step) {
+std::vector<Run> plateaus_of(std::span<const CurvePoint> curve, std::span<const double> y,
+                             std::vector<Run> runs, double step) {
   std::vector<Run> wide;
   for (size_t i = 0; i < runs.size(); ++i) {
     const double need = i == 0 || i + 1 == runs.size() ? kMinOctaves / 2 : kMinOctaves;
     if (octaves(curve, runs[i]) >= need) wide.push_back(runs[i]);
   }
   for (size_t i = 0; i + 1 < wide.size();) {  // levels that are one: the ramp between joins them
-    if (wide[i + 1].level - wide[i].level >= std::log(step)) { ++i; continue; }
+    if (wide[i + 1].level - wide[i].level >= std::log(step)) {
+      ++i;
+      continue;
+    }
     wide[i].end = wide[i + 1].end;
     wide[i].level = median_of(y, wide[i].begin, wide[i].end);
     wide.erase(wide.begin() + static_cast<std::ptrdiff_t>(i) + 1);
@@ -75,16 +85,20 @@ std::vector<Run> plateaus_of(std::span<const CurvePoint> curve, std::span<const 
 constexpr double kStretch = 0.4;  // octaves of a plateau that is known to be there
 constexpr double kSlant = 0.2;    // it stays within so much of its middle
 
-// The stretch of a ramp that rises least, with the position it has among the runs; none: `end` is 0. Ramps are what
-// lies between two runs that are two steps of a level apart, and the stretch is a step away from both.
-std::pair<size_t, Run> flattest(std::span<const CurvePoint> c, std::span<const double> y, const std::vector<Run>& runs) {
+// The stretch of a ramp that rises least, with the position it has among the runs; none: `end` is
+// 0. Ramps are what lies between two runs that are two steps of a level apart, and the stretch is a
+// step away from both.
+std::pair<size_t, Run> flattest(std::span<const CurvePoint> c, std::span<const double> y,
+                                const std::vector<Run>& runs) {
   std::pair<size_t, Run> best{0, {}};
   double least = std::log1p(kSlant);
   for (size_t i = 0; i + 1 < runs.size(); ++i) {
-    const double low = runs[i].level + std::log(kMinStep), high = runs[i + 1].level - std::log(kMinStep);
+    const double low = runs[i].level + std::log(kMinStep),
+                 high = runs[i + 1].level - std::log(kMinStep);
     for (size_t begin = runs[i].begin; begin < runs[i + 1].end; ++begin) {
       size_t end = begin + 1;
-      while (end < runs[i + 1].end && std::log2(c[end - 1].bytes / c[begin].bytes) < kStretch) ++end;
+      while (end < runs[i + 1].end && std::log2(c[end - 1].bytes / c[begin].bytes) < kStretch)
+        ++end;
       if (y[begin] < low || y[end - 1] > high || y[end - 1] - y[begin] >= least) continue;
       if (std::log2(c[end - 1].bytes / c[begin].bytes) < kStretch) continue;
       least = y[end - 1] - y[begin];
@@ -99,7 +113,8 @@ std::pair<size_t, Run> flattest(std::span<const CurvePoint> c, std::span<const d
   return best;
 }
 
-double crossing(std::span<const CurvePoint> c, std::span<const double> y, const Run& a, const Run& b) {
+double crossing(std::span<const CurvePoint> c, std::span<const double> y, const Run& a,
+                const Run& b) {
   const double middle = (a.level + b.level) / 2;
   size_t i = a.begin + 1;
   while (i + 1 < b.end && y[i] < middle) ++i;
@@ -111,7 +126,8 @@ double crossing(std::span<const CurvePoint> c, std::span<const double> y, const 
 constexpr double kBurst = 0.3;
 constexpr double kQuarter = 0.25;  // of a small step between levels is near
 
-KneePoint knee_between(std::span<const CurvePoint> c, std::span<const double> y, const Run& a, const Run& b) {
+KneePoint knee_between(std::span<const CurvePoint> c, std::span<const double> y, const Run& a,
+                       const Run& b) {
   const double near = std::min(std::log1p(kNear), kQuarter * (b.level - a.level));
   size_t last = a.begin, first = b.end - 1;
   for (size_t i = a.begin; i < b.end && y[i] <= a.level + near; ++i) last = i;
@@ -119,7 +135,8 @@ KneePoint knee_between(std::span<const CurvePoint> c, std::span<const double> y,
   return {c[last].bytes, std::max(c[first].bytes, c[last].bytes), crossing(c, y, a, b)};
 }
 
-// What is clearly slower than a larger footprint was disturbed: no quieter sample of its own shows it.
+// What is clearly slower than a larger footprint was disturbed: no quieter sample of its own shows
+// it.
 void settle_bursts(std::vector<double>& logs) {
   double least = std::numeric_limits<double>::infinity();
   for (size_t i = logs.size(); i-- > 0;) {
@@ -144,15 +161,20 @@ std::vector<CurvePoint> curve_of(std::span<const Observation> blocks, Estimator 
 namespace {
 
 // Octaves that the knees of `runs` are away from `sizes`, as many, in sum.
-double away_from(std::span<const CurvePoint> curve, std::span<const double> y, const std::vector<Run>& runs, std::span<const double> sizes) {
+double away_from(std::span<const CurvePoint> curve, std::span<const double> y,
+                 const std::vector<Run>& runs, std::span<const double> sizes) {
   double sum = 0;
-  for (size_t i = 0; i < sizes.size(); ++i) sum += std::abs(std::log2(crossing(curve, y, runs[i], runs[i + 1]) / sizes[i]));
+  for (size_t i = 0; i < sizes.size(); ++i)
+    sum += std::abs(std::log2(crossing(curve, y, runs[i], runs[i + 1]) / sizes[i]));
   return sum;
 }
 
-// The first run, the last one, and of those between as many as there are caches less one: the best choice of all.
-std::vector<Run> as_declared(std::span<const CurvePoint> curve, std::span<const double> y, const std::vector<Run>& runs, std::span<const double> sizes) {
-  std::vector<bool> chosen(runs.size() - 2, false);  // every choice of that many, one after the other
+// The first run, the last one, and of those between as many as there are caches less one: the best
+// choice of all.
+std::vector<Run> as_declared(std::span<const CurvePoint> curve, std::span<const double> y,
+                             const std::vector<Run>& runs, std::span<const double> sizes) {
+  std::vector<bool> chosen(runs.size() - 2,
+                           false);  // every choice of that many, one after the other
   std::fill(chosen.end() - static_cast<std::ptrdiff_t>(sizes.size() - 1), chosen.end(), true);
   std::vector<Run> best;
   double least = std::numeric_limits<double>::infinity();
@@ -171,7 +193,8 @@ std::vector<Run> as_declared(std::span<const CurvePoint> curve, std::span<const 
 
 }  // namespace
 
-Levels find_levels(std::span<const CurvePoint> curve, size_t expected, std::span<const double> sizes) {
+Levels find_levels(std::span<const CurvePoint> curve, size_t expected,
+                   std::span<const double> sizes) {
   if (curve.size() < 3) return {};
   std::vector<double> raw;
   for (const CurvePoint& p : curve) raw.push_back(std::log(p.seconds));
@@ -190,7 +213,8 @@ Levels find_levels(std::span<const CurvePoint> curve, size_t expected, std::span
   Levels out;
   out.shown = shown;
   for (size_t i = 0; i < runs.size(); ++i) {
-    out.plateaus.push_back({curve[runs[i].begin].bytes, curve[runs[i].end - 1].bytes, std::exp(runs[i].level)});
+    out.plateaus.push_back(
+        {curve[runs[i].begin].bytes, curve[runs[i].end - 1].bytes, std::exp(runs[i].level)});
     if (i > 0) out.knees.push_back(knee_between(curve, y, runs[i - 1], runs[i]));
   }
   return out;

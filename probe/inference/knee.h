@@ -2,11 +2,11 @@
 //
 // The monotone log-latency curve is cut into runs (segment.h). A run at least kMinOctaves wide is a
 // plateau: a level; narrower ones are the ramp between two. Plateaus that differ by less than
-// kMinStep are one level (a smeared cache, not a new one); by less than kQuietStep where the curve is smooth, or the system declares the caches. Between
-// plateaus a and b lies a knee:
-//     from      the largest footprint up to which latency stays below level_a * (1 + kNear), or a quarter of the step
-//     to        the smallest one from which it stays above level_b / (1 + kNear)
-//     capacity  where it crosses sqrt(level_a * level_b), interpolated in log-log
+// kMinStep are one level (a smeared cache, not a new one); by less than kQuietStep where the curve
+// is smooth, or the system declares the caches. Between plateaus a and b lies a knee:
+//     from      the largest footprint up to which latency stays below level_a * (1 + kNear), or a
+//     quarter of the step to        the smallest one from which it stays above level_b / (1 +
+//     kNear) capacity  where it crosses sqrt(level_a * level_b), interpolated in log-log
 // A sharp knee has from ~ to; hashed, shared or randomly mapped caches have wide ones, and say so.
 #pragma once
 
@@ -20,7 +20,7 @@ namespace assay::probe {
 
 inline constexpr double kMinOctaves = 0.7;
 inline constexpr double kNear = 0.12;
-inline constexpr double kMinStep = 1.3;   // levels closer than this ratio are not told apart,
+inline constexpr double kMinStep = 1.3;     // levels closer than this ratio are not told apart,
 inline constexpr double kQuietStep = 1.15;  // nor closer than this where there is hardly any noise
 
 struct CurvePoint {
@@ -51,11 +51,13 @@ struct Levels {
 // One point per footprint among `blocks`, by their `bytes`.
 std::vector<CurvePoint> curve_of(std::span<const Observation> blocks, Estimator estimator);
 
-// `curve` by ascending bytes, at least 3 points for any knee. `expected`: plateaus that something else has shown. A
-// cache that others use too has a short and slanting one: the flattest stretches of the ramps make up for what is missing.
-// `sizes` (one or none: any number of levels): of the caches that the system declares. Where others left steps of their own, those plateaus stay whose
+// `curve` by ascending bytes, at least 3 points for any knee. `expected`: plateaus that something
+// else has shown. A cache that others use too has a short and slanting one: the flattest stretches
+// of the ramps make up for what is missing. `sizes` (one or none: any number of levels): of the
+// caches that the system declares. Where others left steps of their own, those plateaus stay whose
 // knees are nearest to these.
-Levels find_levels(std::span<const CurvePoint> curve, size_t expected = 0, std::span<const double> sizes = {});
+Levels find_levels(std::span<const CurvePoint> curve, size_t expected = 0,
+                   std::span<const double> sizes = {});
 
 // The first position where a curve of steps jumps by at least `min_ratio` and stays there (line
 // sizes, register files); nullopt: it never does.

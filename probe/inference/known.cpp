@@ -14,29 +14,39 @@
 namespace assay::probe {
 namespace {
 
-constexpr int kWaiting = 4;          // times the groups that keep arithmetic busy
-constexpr double kSecondRound = 1.5;  // times as long as one group: some unit ran two, one after the other
-constexpr double kNearlyAll = 1.03;   // times the shortest time per operation
+constexpr int kWaiting = 4;  // times the groups that keep arithmetic busy
+constexpr double kSecondRound =
+    1.5;  // times as long as one group: some unit ran two, one after the other
+constexpr double kNearlyAll = 1.03;  // times the shortest time per operation
 constexpr double kWiderPays = 1.15;  // a wider vector counts as better from this ratio on,
-constexpr double kAsFast = 0.85;     // and as no worse from this, whatever neighbours do: a third of split ones would lie on the stack
-constexpr double kOneState = 0.04;   // clocks so near are one
-constexpr double kFilled = 0.75;     // of the registers, which vectors that are split would overflow
-constexpr double kSlower = 0.97;     // of the clock: a core that slows down
-constexpr double kLessThanATick = 0.8;  // of the slower clock: chosen; light vectors may do without a part of the slowdown
-constexpr double kStep = 1.15;       // from touches of one line to those of two
-constexpr double kLeastHeldUp = 0.1;  // quantile of the ticks of an addition, which others only lengthen
-constexpr double kSharpStep = 1.3;   // the same without neighbours
-constexpr std::array<Isa, 6> kIsas = {
-    {{"avx512f", 32, 64}, {"avx2", 16, 32}, {"avx", 16, 32}, {"sse2", 16, 16}, {"sve", 32, 0}, {"asimd", 32, 16}}};
+constexpr double kAsFast = 0.85;    // and as no worse from this, whatever neighbours do: a third of
+                                    // split ones would lie on the stack
+constexpr double kOneState = 0.04;  // clocks so near are one
+constexpr double kFilled = 0.75;    // of the registers, which vectors that are split would overflow
+constexpr double kSlower = 0.97;    // of the clock: a core that slows down
+constexpr double kLessThanATick =
+    0.8;  // of the slower clock: chosen; light vectors may do without a part of the slowdown
+constexpr double kStep = 1.15;  // from touches of one line to those of two
+constexpr double kLeastHeldUp =
+    0.1;  // quantile of the ticks of an addition, which others only lengthen
+constexpr double kSharpStep = 1.3;  // the same without neighbours
+constexpr std::array<Isa, 6> kIsas = {{{"avx512f", 32, 64},
+                                       {"avx2", 16, 32},
+                                       {"avx", 16, 32},
+                                       {"sse2", 16, 16},
+                                       {"sve", 32, 0},
+                                       {"asimd", 32, 16}}};
 
-// Of a vector each by a tick of so many seconds: how far it is from what pipes do, a whole number or, where vectors go through a
-// pipe half by half, a half.
+// Of a vector each by a tick of so many seconds: how far it is from what pipes do, a whole number
+// or, where vectors go through a pipe half by half, a half.
 double off_whole(double seconds_per_vector, double tick) {
-  const double per_tick = tick / seconds_per_vector, whole = per_tick > 0.75 ? std::round(per_tick) : 0.5;
+  const double per_tick = tick / seconds_per_vector,
+               whole = per_tick > 0.75 ? std::round(per_tick) : 0.5;
   return std::abs(per_tick / whole - 1);
 }
 
-// The shortest time from one vector to the next that needs it, of all chains of vectors; 0: none ran.
+// The shortest time from one vector to the next that needs it, of all chains of vectors; 0: none
+// ran.
 double shortest_step(const Observations& all, double lanes) {
   double out = 0;
   for (const char* experiment : {"operations", "types"}) {
@@ -44,26 +54,34 @@ double shortest_step(const Observations& all, double lanes) {
     for (const Observation& o : all.points)
       if (o.experiment == experiment) names.insert(o.what);
     for (const std::string& name : names)
-      if (const auto s = summarize(select(all, experiment, name, {{"lanes", lanes}, {"chains", 1}}), Estimator::latency))
+      if (const auto s = summarize(select(all, experiment, name, {{"lanes", lanes}, {"chains", 1}}),
+                                   Estimator::latency))
         out = out > 0 ? std::min(out, s->value) : s->value;
   }
   return out;
 }
 
-// Additions beside multiply-adds take longer where the core slows down, and where a neighbour takes its share of the core's issue
-// slots. Then vectors by themselves tell: none is ready in less than a tick, and pipes do a whole number of multiply-adds in one.
+// Additions beside multiply-adds take longer where the core slows down, and where a neighbour takes
+// its share of the core's issue slots. Then vectors by themselves tell: none is ready in less than
+// a tick, and pipes do a whole number of multiply-adds in one.
 bool slows_down(const Observations& all, double lanes, double free_hz) {
-  const auto beside = summarize(select(all, "clock", "fma", {{"lanes", lanes}}), Estimator::latency);
-  if (const double step = shortest_step(all, lanes); beside && step > 0 && step < kLessThanATick * beside->value) return false;
+  const auto beside =
+      summarize(select(all, "clock", "fma", {{"lanes", lanes}}), Estimator::latency);
+  if (const double step = shortest_step(all, lanes);
+      beside && step > 0 && step < kLessThanATick * beside->value)
+    return false;
   const std::vector<LaneRate> rates = lane_rates(all);
-  const auto of = std::find_if(rates.begin(), rates.end(), [&](const LaneRate& r) { return r.lanes == static_cast<int>(lanes); });
-  if (!beside || of == rates.end() || of->elements_per_second <= 0) return true;  // nothing speaks against it
+  const auto of = std::find_if(rates.begin(), rates.end(), [&](const LaneRate& r) {
+    return r.lanes == static_cast<int>(lanes);
+  });
+  if (!beside || of == rates.end() || of->elements_per_second <= 0)
+    return true;  // nothing speaks against it
   const double vector = lanes / of->elements_per_second;
   return off_whole(vector, beside->value) <= off_whole(vector, 1 / free_hz);
 }
 
-// Ticks that an addition takes beside a load, each block by its own sentinel: clocks change from block to block. Less than one is a
-// sentinel that others held up.
+// Ticks that an addition takes beside a load, each block by its own sentinel: clocks change from
+// block to block. Less than one is a sentinel that others held up.
 double ticks_beside(const Observations& all, const std::string& load, double lanes) {
   std::vector<double> ticks;
   for (const Observation& o : select(all, "clock", load, {{"lanes", lanes}}))
@@ -77,23 +95,30 @@ double ticks_beside(const Observations& all, const std::string& load, double lan
 LineTold line_told_by_pairs(const Observations& all) {
   const std::vector<double> distances = values_of(select(all, "line", "pair"), "distance");
   std::vector<double> times;
-  for (const double d : distances) times.push_back(summarize(select(all, "line", "pair", {{"distance", d}}), Estimator::latency)->value);
+  for (const double d : distances)
+    times.push_back(
+        summarize(select(all, "line", "pair", {{"distance", d}}), Estimator::latency)->value);
   const auto step = find_step(times, kStep);
-  const double before = step ? *std::max_element(times.begin(), times.begin() + static_cast<ptrdiff_t>(*step)) : 0;
+  const double before =
+      step ? *std::max_element(times.begin(), times.begin() + static_cast<ptrdiff_t>(*step)) : 0;
   const bool sharp = step && times[*step] >= kSharpStep * before;
   const std::string word = "line ", said = declared_cache(all, 0);
   const size_t at = said.find(word);
-  const double declared = at == std::string::npos || times.empty() ? 0 : std::atof(said.c_str() + at + word.size());
+  const double declared =
+      at == std::string::npos || times.empty() ? 0 : std::atof(said.c_str() + at + word.size());
   if (declared > 0 && !sharp && !(step && distances[*step] == declared)) return {declared, true};
   return {step ? distances[*step] : 0, false};
 }
 
-std::optional<Summary> by_the_clock(const Known& known, std::span<const Observation> blocks, Estimator estimator) {
-  return known.threads ? summarize(blocks, estimator) : summarize(at_common_clock(blocks), estimator);
+std::optional<Summary> by_the_clock(const Known& known, std::span<const Observation> blocks,
+                                    Estimator estimator) {
+  return known.threads ? summarize(blocks, estimator)
+                       : summarize(at_common_clock(blocks), estimator);
 }
 
 double clock_under(const Observations& all, const std::string& load, double lanes, double beside) {
-  if (all.fact("lanes") == "threads") return 0;  // a wave issues in order: what stands beside the chain holds it up
+  if (all.fact("lanes") == "threads")
+    return 0;  // a wave issues in order: what stands beside the chain holds it up
   const auto s = summarize(select(all, "clock", load, {{"lanes", lanes}}), Estimator::latency);
   if (!s) return 0;
   if (s->clock_hz <= 0) return 1 / s->value;
@@ -107,7 +132,8 @@ std::vector<LaneRate> lane_rates(const Observations& all) {
   for (const double lanes : values_of(blocks, "lanes")) {
     LaneRate best{static_cast<int>(lanes), 0, 0};
     for (const double chains : values_of(blocks, "chains")) {
-      const auto s = summarize(select(all, "fma", "fma", {{"lanes", lanes}, {"chains", chains}}), Estimator::throughput);
+      const auto s = summarize(select(all, "fma", "fma", {{"lanes", lanes}, {"chains", chains}}),
+                               Estimator::throughput);
       if (s && lanes / s->value > best.elements_per_second)
         best = {static_cast<int>(lanes), static_cast<int>(chains), lanes / s->value};
     }
@@ -117,7 +143,8 @@ std::vector<LaneRate> lane_rates(const Observations& all) {
 }
 
 std::optional<Isa> isa_of(const Observations& all) {
-  const auto isa = std::find_if(kIsas.begin(), kIsas.end(), [&](const Isa& i) { return all.fact("isa") == i.name; });
+  const auto isa = std::find_if(kIsas.begin(), kIsas.end(),
+                                [&](const Isa& i) { return all.fact("isa") == i.name; });
   return isa == kIsas.end() ? std::nullopt : std::optional(*isa);
 }
 
@@ -133,7 +160,9 @@ std::vector<LaneRate> lane_modes(const Observations& all) {
       continue;
     }
     if (decided > 0 || !isa || r.lanes * 4 != isa->bytes) continue;
-    const auto filled = summarize(select(all, "fma", "fma", {{"lanes", r.lanes}, {"chains", kFilled * isa->registers}}), Estimator::throughput);
+    const auto filled = summarize(
+        select(all, "fma", "fma", {{"lanes", r.lanes}, {"chains", kFilled * isa->registers}}),
+        Estimator::throughput);
     if (filled && r.lanes / filled->value >= best * kAsFast) out.push_back(r);
   }
   return out;
@@ -143,22 +172,32 @@ std::vector<Observation> chase_blocks(const Observations& all) {
   std::vector<Observation> out;
   for (const Observation& o : all.points)
     if (o.what == "chase" && (o.experiment == "chase" || o.experiment == "knees")) out.push_back(o);
-  // A chip that throttles takes other times from then on: most blocks have one clock, the others tell of another machine.
-  const auto at_clock = [&](const Observation& o, double hz) { return !o.clock_hz || std::abs(*o.clock_hz / hz - 1) < kOneState; };
+  // A chip that throttles takes other times from then on: most blocks have one clock, the others
+  // tell of another machine.
+  const auto at_clock = [&](const Observation& o, double hz) {
+    return !o.clock_hz || std::abs(*o.clock_hz / hz - 1) < kOneState;
+  };
   size_t most = 0;
   double clock = 0;
   for (const Observation& o : out)
     if (o.clock_hz)
-      if (const size_t n = std::count_if(out.begin(), out.end(), [&](const Observation& b) { return at_clock(b, *o.clock_hz); }); n > most) most = n, clock = *o.clock_hz;
-  if (2 * most > out.size()) std::erase_if(out, [&](const Observation& o) { return !at_clock(o, clock); });
+      if (const size_t n =
+              std::count_if(out.begin(), out.end(),
+                            [&](const Observation& b) { return at_clock(b, *o.clock_hz); });
+          n > most)
+        most = n, clock = *o.clock_hz;
+  if (2 * most > out.size())
+    std::erase_if(out, [&](const Observation& o) { return !at_clock(o, clock); });
   return out;
 }
 
 namespace {
 
-constexpr double kFromAfar = 0.85;  // of far memory's time per byte: beyond, hardly any of it is still held
+constexpr double kFromAfar =
+    0.85;  // of far memory's time per byte: beyond, hardly any of it is still held
 
-// The most that the last cache held when all units streamed, together; 0: no sweep. One footprint that met fast far memory by chance holds nothing.
+// The most that the last cache held when all units streamed, together; 0: no sweep. One footprint
+// that met fast far memory by chance holds nothing.
 double held_streaming(const Observations& all) {
   const Sweep sweep = sweep_of(all);
   double most = 0;
@@ -174,12 +213,13 @@ size_t levels_streamed(const Observations& all) {
   return noise_in(sweep) < kQuiet ? find_levels(sweep.curve).plateaus.size() : 0;
 }
 
-// The latency curve's levels, as many as the system declares, or at least as many as streaming shows: others who crowd a
-// cache leave little of it to see, and steps of their own.
+// The latency curve's levels, as many as the system declares, or at least as many as streaming
+// shows: others who crowd a cache leave little of it to see, and steps of their own.
 Levels levels_from(const Observations& all) {
   std::vector<double> declared;
   for (size_t i = 0; i < declared_caches(all); ++i) declared.push_back(declared_bytes(all, i));
-  return find_levels(curve_of(chase_blocks(all), Estimator::latency), declared.empty() ? levels_streamed(all) : declared.size() + 1, declared);
+  return find_levels(curve_of(chase_blocks(all), Estimator::latency),
+                     declared.empty() ? levels_streamed(all) : declared.size() + 1, declared);
 }
 
 }  // namespace
@@ -189,12 +229,18 @@ std::optional<double> size_in(const std::string& text) {
   if (end == 0 || end == std::string::npos) return std::nullopt;
   const size_t unit = text.find_first_not_of(' ', end);
   const char letter = unit == std::string::npos ? ' ' : text[unit];
-  const double factor = letter == 'K' || letter == 'k' ? 1024 : letter == 'M' ? 1048576 : letter == 'G' ? 1073741824 : letter == 'B' ? 1 : 0;
+  const double factor = letter == 'K' || letter == 'k' ? 1024
+                        : letter == 'M'                ? 1048576
+                        : letter == 'G'                ? 1073741824
+                        : letter == 'B'                ? 1
+                                                       : 0;
   if (factor == 0) return std::nullopt;
   return std::stod(text.substr(0, end)) * factor;
 }
 
-double declared_bytes(const Observations& all, size_t i) { return size_in(declared_cache(all, i)).value_or(0); }
+double declared_bytes(const Observations& all, size_t i) {
+  return size_in(declared_cache(all, i)).value_or(0);
+}
 
 size_t declared_caches(const Observations& all) {
   size_t n = 0;
@@ -211,24 +257,32 @@ bool units_are_real(const Observations& all) {
 std::optional<double> units_reach(const Observations& all) {
   const std::vector<double> counts = values_of(select(all, "units", "fma"), "units");
   if (counts.empty() || counts.front() != 1) return std::nullopt;
-  const auto with = [&](double n) { return summarize(select(all, "units", "fma", {{"units", n}}), Estimator::throughput); };
+  const auto with = [&](double n) {
+    return summarize(select(all, "units", "fma", {{"units", n}}), Estimator::throughput);
+  };
   const auto one = with(1), most = with(counts.back());
   if (!one || !most) return std::nullopt;
   return counts.back() * one->value / most->value;
 }
 
 std::string declared_cache(const Observations& all, size_t i) {
-  return all.fact("class") == "cpu" && all.fact("simulated").empty() ? all.fact(fmt::format("declared.l{}", i + 1)) : "";
+  return all.fact("class") == "cpu" && all.fact("simulated").empty()
+             ? all.fact(fmt::format("declared.l{}", i + 1))
+             : "";
 }
 
 int units_from(const Observations& all) {
   const std::vector<double> groups = values_of(select(all, "units", "alone"), "groups");
   std::vector<double> times;
-  for (const double n : groups) times.push_back(summarize(select(all, "units", "alone", {{"groups", n}}), Estimator::throughput)->value);
+  for (const double n : groups)
+    times.push_back(
+        summarize(select(all, "units", "alone", {{"groups", n}}), Estimator::throughput)->value);
   for (size_t i = 1; i < groups.size(); ++i) {
     if (times[i] <= kSecondRound * times[0]) continue;
-    // Where a group may not have all of a unit's memory, several of them fit: a multiple of the units that are said to be there.
-    const int found = static_cast<int>(groups[i - 1]), said = std::atoi(all.fact("compute_units").c_str());
+    // Where a group may not have all of a unit's memory, several of them fit: a multiple of the
+    // units that are said to be there.
+    const int found = static_cast<int>(groups[i - 1]),
+              said = std::atoi(all.fact("compute_units").c_str());
     return said > 0 && found % said == 0 ? said : found;
   }
   return 0;
@@ -237,19 +291,25 @@ int units_from(const Observations& all) {
 int saturating_groups(const Observations& all) {
   const std::vector<double> groups = values_of(select(all, "waves", "fma"), "groups");
   std::vector<double> times;
-  for (const double n : groups) times.push_back(summarize(select(all, "waves", "fma", {{"groups", n}}), Estimator::throughput)->value);
+  for (const double n : groups)
+    times.push_back(
+        summarize(select(all, "waves", "fma", {{"groups", n}}), Estimator::throughput)->value);
   for (size_t i = 0; i < groups.size(); ++i)
-    if (times[i] < *std::min_element(times.begin(), times.end()) * kNearlyAll) return static_cast<int>(groups[i]);
+    if (times[i] < *std::min_element(times.begin(), times.end()) * kNearlyAll)
+      return static_cast<int>(groups[i]);
   return 1;
 }
 
 int streaming_groups(const Observations& all) {
   const std::vector<Observation> reads = select(all, "far", "read");
-  const auto time_of = [&](double n) { return summarize(select(all, "far", "read", {{"units", n}}), Estimator::throughput)->value; };
+  const auto time_of = [&](double n) {
+    return summarize(select(all, "far", "read", {{"units", n}}), Estimator::throughput)->value;
+  };
   const std::vector<double> groups = values_of(reads, "units");
   double best = 0;
   for (const double n : groups) best = best == 0 ? time_of(n) : std::min(best, time_of(n));
-  const auto enough = std::find_if(groups.begin(), groups.end(), [&](double n) { return time_of(n) < best * kNearlyAll; });
+  const auto enough = std::find_if(groups.begin(), groups.end(),
+                                   [&](double n) { return time_of(n) < best * kNearlyAll; });
   return enough == groups.end() ? 0 : static_cast<int>(*enough);
 }
 
@@ -261,7 +321,9 @@ std::optional<size_t> Known::own_cache() const {
 }
 
 int Known::even(int n) const {
-  const int all = static_cast<int>(units), round = resident > 0 && n > resident ? resident : n > all ? all : 1;
+  const int all = static_cast<int>(units), round = resident > 0 && n > resident ? resident
+                                                   : n > all                    ? all
+                                                                                : 1;
   return n / round * round;
 }
 
@@ -276,31 +338,41 @@ int Known::level(int n) const {
 std::optional<Measured> free_clock(const Observations& all) {
   const auto own = summarize(select(all, "clock", "sentinel"), Estimator::latency);
   const double beside = clock_of(all.points);
-  const std::string of_others = own ? fmt::format("of additions beside other experiments: the clock experiment saw {:.2f} GHz", 1e-9 / own->value) : "";
+  const std::string of_others =
+      own ? fmt::format(
+                "of additions beside other experiments: the clock experiment saw {:.2f} GHz",
+                1e-9 / own->value)
+          : "";
   if (own && 1 / own->value > kOneClock * beside) {
     Measured m = inverse(*own, 1);
     if (beside <= m.value) return m;
-    // The same clock a little higher: where it changes within seconds, a whole run has seen more of it than one experiment.
+    // The same clock a little higher: where it changes within seconds, a whole run has seen more of
+    // it than one experiment.
     m.high = std::max(m.high, beside);
     m.value = beside;
     m.note = of_others;
     return m;
   }
   if (beside <= 0) return std::nullopt;
-  return Measured{beside, kOneClock * beside, beside / kOneClock, static_cast<int64_t>(all.points.size()),
-                  own ? of_others : "of additions beside other experiments: the clock experiment did not run"};
+  return Measured{
+      beside, kOneClock * beside, beside / kOneClock, static_cast<int64_t>(all.points.size()),
+      own ? of_others : "of additions beside other experiments: the clock experiment did not run"};
 }
 
 Known known_from(const Observations& all) {
   Known k;
   k.threads = all.fact("lanes") == "threads";
-  if (const std::string most = all.fact("loop_limit"); !most.empty()) k.most_iterations = std::stoll(most);
+  if (const std::string most = all.fact("loop_limit"); !most.empty())
+    k.most_iterations = std::stoll(most);
   if (k.threads) {
     k.lanes = std::atoi(all.fact("widths").c_str());
     k.units = std::max(1, units_from(all));
-    if (const auto plain = select(all, "residency", "plain"); !plain.empty()) k.resident = static_cast<int>(plain.back().samples.at(0));
-    const int units = static_cast<int>(k.units), enough = (saturating_groups(all) + units - 1) / units * units;
-    k.groups = k.even(k.resident >= units ? std::min(enough, k.resident) : enough);  // others would only wait
+    if (const auto plain = select(all, "residency", "plain"); !plain.empty())
+      k.resident = static_cast<int>(plain.back().samples.at(0));
+    const int units = static_cast<int>(k.units),
+              enough = (saturating_groups(all) + units - 1) / units * units;
+    k.groups = k.even(k.resident >= units ? std::min(enough, k.resident)
+                                          : enough);  // others would only wait
     k.memory_groups = k.even(kWaiting * enough);
     k.streaming_groups = streaming_groups(all);
   }
@@ -317,12 +389,14 @@ Known known_from(const Observations& all) {
     const double streamed = i + 1 == k.levels.knees.size() ? held_streaming(all) : 0;
     Sharing s = sharing_of(all, i, std::max(k.levels.knees[i].to, streamed), curve);
     // What units share lies beyond what each has for itself.
-    if (!s.shared && i > 0 && k.sharing.back().shared) s = {true, "it lies beyond a shared one; alone: " + s.why, true, s.declared};
+    if (!s.shared && i > 0 && k.sharing.back().shared)
+      s = {true, "it lies beyond a shared one; alone: " + s.why, true, s.declared};
     k.sharing.push_back(std::move(s));
   }
   k.held = held_streaming(all);
   if (!k.levels.knees.empty()) k.cached = std::max(k.levels.knees.back().to, k.held);
-  for (size_t i = 0; i < declared_caches(all); ++i) k.cached = std::max(k.cached, declared_bytes(all, i));
+  for (size_t i = 0; i < declared_caches(all); ++i)
+    k.cached = std::max(k.cached, declared_bytes(all, i));
   return k;
 }
 

@@ -1,13 +1,15 @@
-// Matrix instructions: multiply-adds per tick of a unit, and ticks until a result can be added to again.
-#include <algorithm>
-#include <set>
+// Matrix instructions: multiply-adds per tick of a unit, and ticks until a result can be added to
+// again.
+#include "probe/kernels/matrix.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
 
 #include "codegen/isa.h"
 #include "probe/inference/infer.h"
 #include "probe/inference/values.h"
-#include "probe/kernels/matrix.h"
 
 namespace assay::probe {
 
@@ -25,7 +27,10 @@ void infer_matrix(const Observations& all, const Known& known, Profile& to) {
     std::optional<Summary> best;
     int chains = 0;
     for (const int c : kMatrixChains)
-      if (const auto s = c == 1 ? std::nullopt : summarize(select(all, "matrix", name, {{"chains", c}}), Estimator::throughput); s && (!best || s->value < best->value)) {
+      if (const auto s = c == 1 ? std::nullopt
+                                : summarize(select(all, "matrix", name, {{"chains", c}}),
+                                            Estimator::throughput);
+          s && (!best || s->value < best->value)) {
         best = s;
         chains = c;
       }
@@ -33,9 +38,12 @@ void infer_matrix(const Observations& all, const Known& known, Profile& to) {
     if (!best && !one) continue;
     Instruction out{"isa/" + name, "unit", {}, {}};
     if (best)
-      out.rate = rate_value(inverse(*best, double(i.m) * i.n * i.k / ticks_per_second(all, known, *best) / known.units), tick,
-                            fmt::format("multiply-adds, {} sums side by side", chains));
-    if (one) out.latency = latency_value(scaled(*one, ticks_per_second(all, known, *one)), tick, "one sum, added to again and again");
+      out.rate = rate_value(inverse(*best, double(i.m) * i.n * i.k /
+                                               ticks_per_second(all, known, *best) / known.units),
+                            tick, fmt::format("multiply-adds, {} sums side by side", chains));
+    if (one)
+      out.latency = latency_value(scaled(*one, ticks_per_second(all, known, *one)), tick,
+                                  "one sum, added to again and again");
     to.instructions.push_back(std::move(out));
   }
 }

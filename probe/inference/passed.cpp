@@ -1,11 +1,11 @@
 #include "probe/inference/passed.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "probe/inference/knee.h"
 #include "probe/inference/stats.h"
@@ -19,7 +19,8 @@ using namespace hwdesc;
 
 constexpr size_t kFewest = 3;  // amounts of other data
 
-// What most samples take: that others drive something out is what is looked for, and no noise that the fastest ones are free of.
+// What most samples take: that others drive something out is what is looked for, and no noise that
+// the fastest ones are free of.
 Summary usual(const std::vector<Observation>& blocks) {
   Summary s = *summarize(blocks, Estimator::throughput);
   const std::vector<double> samples = all_samples(blocks);
@@ -38,12 +39,14 @@ std::vector<CurvePoint> behind_others(const Observations& visit, const char* wha
   return out;
 }
 
-// Bytes of which `part` is held, kNearlyHeld to kHardlyHeld, on lines in the logarithm of bytes between the points.
+// Bytes of which `part` is held, kNearlyHeld to kHardlyHeld, on lines in the logarithm of bytes
+// between the points.
 double bytes_held(const Streamed& s, double part) {
   const double from = s.from.value->v, middle = s.middle.value->v;
   const double to = s.to.known() ? s.to.value->v : middle * middle / from;
-  return part > kHalfHeld ? from * std::pow(middle / from, (kNearlyHeld - part) / (kNearlyHeld - kHalfHeld))
-                      : middle * std::pow(to / middle, (kHalfHeld - part) / (kHalfHeld - kHardlyHeld));
+  return part > kHalfHeld
+             ? from * std::pow(middle / from, (kNearlyHeld - part) / (kNearlyHeld - kHalfHeld))
+             : middle * std::pow(to / middle, (kHalfHeld - part) / (kHalfHeld - kHardlyHeld));
 }
 
 // The first point stands for one behind as good as nothing, which takes `near`.
@@ -59,7 +62,9 @@ struct Visit {
   std::vector<double> pauses;
   const Observations* all = nullptr;
 
-  Summary behind(double pause) const { return usual(select(*all, "untouched", "pause", {{"idle", pause}})); }
+  Summary behind(double pause) const {
+    return usual(select(*all, "untouched", "pause", {{"idle", pause}}));
+  }
   double held(double seconds) const { return std::clamp((far - seconds) / (far - near), 0.0, 1.0); }
 };
 
@@ -67,7 +72,8 @@ struct Visit {
 Visit visit_of(const Observations& all, double parts) {
   Visit v;
   v.all = &all;
-  const std::vector<CurvePoint> once = behind_others(all, "passed"), again = behind_others(all, "kept");
+  const std::vector<CurvePoint> once = behind_others(all, "passed"),
+                                again = behind_others(all, "kept");
   std::vector<double> pauses = values_of(select(all, "untouched", "pause"), "idle");
   if (pauses.size() < 2 || once.empty()) return v;
   v.pauses = std::move(pauses);
@@ -77,16 +83,23 @@ Visit visit_of(const Observations& all, double parts) {
   v.far = rising(once).back().seconds;
   v.lost = v.far >= kShows * v.near;
   if (!v.lost) return v;
-  // Behind a few others' lines that are in no other cache a read takes longer though nothing is lost: they have to go there first.
+  // Behind a few others' lines that are in no other cache a read takes longer though nothing is
+  // lost: they have to go there first.
   const double held = again.empty() ? v.near : again.front().seconds;
-  v.passed = held_behind(once, {std::max(v.near, std::min(held, once.front().seconds)), v.far, parts}, "all units reading what each wrote once, behind so much other data");
+  v.passed =
+      held_behind(once, {std::max(v.near, std::min(held, once.front().seconds)), v.far, parts},
+                  "all units reading what each wrote once, behind so much other data");
   const double last = again.empty() ? 0 : rising(again).back().seconds;
   v.lost_again = last > kShows * held;
-  if (v.lost_again) v.kept = held_behind(again, {held, last, parts}, "all units reading what each has used a few times, behind so much other data");
+  if (v.lost_again)
+    v.kept =
+        held_behind(again, {held, last, parts},
+                    "all units reading what each has used a few times, behind so much other data");
   return v;
 }
 
-// Who else fills the cache comes and goes: probes of one night had up to kOtherHours times as much or as little.
+// Who else fills the cache comes and goes: probes of one night had up to kOtherHours times as much
+// or as little.
 Value<Bytes> mean_of(const std::vector<const Value<Bytes>*>& all) {
   constexpr double kOtherHours = 4;
   double sum = 0, low = 0, high = 0, n = 0;
@@ -111,7 +124,9 @@ Value<Bytes> mean_of(const std::vector<const Value<Bytes>*>& all) {
 
 // Of those visits that tell all that the most telling ones do.
 Streamed mean_of(const std::vector<const Streamed*>& all) {
-  const auto told = [](const Streamed& s) { return int{s.from.known()} + int{s.middle.known()} + int{s.to.known()}; };
+  const auto told = [](const Streamed& s) {
+    return int{s.from.known()} + int{s.middle.known()} + int{s.to.known()};
+  };
   int most = 0;
   for (const Streamed* s : all) most = std::max(most, told(*s));
   std::vector<const Value<Bytes>*> from, middle, to;
@@ -135,7 +150,8 @@ void add_passed(const Observations& all, double units, MemoryLevel& to) {
   if (visits.empty()) return;
   std::erase_if(visits, [](const Visit& v) { return !v.lost; });
   if (visits.empty()) {
-    to.passed.from = to.passed.middle = to.passed.to = unknown_value<Bytes>("what it loses can not be told from what it holds");
+    to.passed.from = to.passed.middle = to.passed.to =
+        unknown_value<Bytes>("what it loses can not be told from what it holds");
     to.foreign_fill = unknown_value<Bandwidth>(to.passed.from.note);
     return;
   }
@@ -152,7 +168,9 @@ void add_passed(const Observations& all, double units, MemoryLevel& to) {
   double last = 1, longest = 0;  // held behind the longest pause
   for (const Visit& v : visits) {
     if (!v.passed.from.known() || !v.passed.middle.known()) continue;
-    const auto rate = [&](double pause, double part) { return bytes_held(v.passed, std::clamp(part, kHardlyHeld, kNearlyHeld)) / pause; };
+    const auto rate = [&](double pause, double part) {
+      return bytes_held(v.passed, std::clamp(part, kHardlyHeld, kNearlyHeld)) / pause;
+    };
     for (const double pause : v.pauses) {
       const Summary s = v.behind(pause);
       m.n += s.n;
@@ -171,10 +189,14 @@ void add_passed(const Observations& all, double units, MemoryLevel& to) {
   } else if (last > kNearlyHeld) {
     m.note = fmt::format("a pause of {:.0f} ms drives out next to nothing", 1e3 * longest);
   } else {
-    to.foreign_fill = unknown_value<Bandwidth>("one pause drives out next to nothing, the next one all");
+    to.foreign_fill =
+        unknown_value<Bandwidth>("one pause drives out next to nothing, the next one all");
     return;
   }
-  to.foreign_fill = bandwidth_value(m, "", "all units reading what each wrote once behind pauses in which they only add: what takes as long as far memory was driven out, as by so many bytes");
+  to.foreign_fill =
+      bandwidth_value(m, "",
+                      "all units reading what each wrote once behind pauses in which they only "
+                      "add: what takes as long as far memory was driven out, as by so many bytes");
 }
 
 }  // namespace assay::probe

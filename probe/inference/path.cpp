@@ -1,13 +1,14 @@
+#include "probe/inference/path.h"
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <string_view>
 
-#include <fmt/format.h>
-
 #include "probe/inference/border.h"
 #include "probe/inference/infer.h"
-#include "probe/inference/path.h"
 #include "probe/inference/stats.h"
 #include "probe/inference/values.h"
 #include "runtime/device.h"
@@ -17,21 +18,24 @@ namespace {
 
 using namespace hwdesc;
 
-constexpr double kAsPlain = 1.15;    // times; what most footprints differ by where a path is as plain memory
-constexpr double kMost = 0.75;       // of the footprints
-constexpr double kSameSize = 1.35;   // times; a path may take longer to the same cache, not less
-constexpr double kOneLine = 1.15;    // times that a second touch in another line takes at least
+constexpr double kAsPlain =
+    1.15;  // times; what most footprints differ by where a path is as plain memory
+constexpr double kMost = 0.75;      // of the footprints
+constexpr double kSameSize = 1.35;  // times; a path may take longer to the same cache, not less
+constexpr double kOneLine = 1.15;   // times that a second touch in another line takes at least
 
 struct Named {
   const char* experiment;
-  const char* name;      // of the path
-  const char* fact;      // what a device that has it says
+  const char* name;  // of the path
+  const char* fact;  // what a device that has it says
   const char* things;
 };
 
 std::optional<double> number_in(const Observations& all, const std::string& fact) {
   const std::string text = all.fact(fact);
-  return text.empty() || text.find_first_not_of("0123456789") != std::string::npos ? std::nullopt : std::optional(std::stod(text));
+  return text.empty() || text.find_first_not_of("0123456789") != std::string::npos
+             ? std::nullopt
+             : std::optional(std::stod(text));
 }
 
 template <class Q>
@@ -44,7 +48,8 @@ Value<Q> said(const Observations& all, const std::string& fact) {
 std::optional<Summary> on(const Observations& all, const char* experiment, const Plateau& p) {
   std::vector<Observation> inside;
   for (Observation& o : select(all, experiment, "chase"))
-    if (o.value_at("bytes") >= p.first && o.value_at("bytes") <= p.last) inside.push_back(std::move(o));
+    if (o.value_at("bytes") >= p.first && o.value_at("bytes") <= p.last)
+      inside.push_back(std::move(o));
   return summarize(inside, Estimator::latency);
 }
 
@@ -52,7 +57,8 @@ Value<Latency> latency_of(const Observations& all, const char* experiment, const
   const auto s = on(all, experiment, p);
   if (!s) return {};
   const bool ticks = s->clock_hz > 0;
-  return latency_value(scaled(*s, ticks ? s->clock_hz : 1), ticks ? kCore : "", "random single-cycle chase through the path, on its plateau");
+  return latency_value(scaled(*s, ticks ? s->clock_hz : 1), ticks ? kCore : "",
+                       "random single-cycle chase through the path, on its plateau");
 }
 
 MemoryLevel own_level(const Observations& all, const Named& n, const Levels& levels, size_t i) {
@@ -63,33 +69,46 @@ MemoryLevel own_level(const Observations& all, const Named& n, const Levels& lev
   l.path = n.name;
   l.latency = latency_of(all, n.experiment, levels.plateaus[i]);
   if (i >= levels.knees.size()) {
-    l.capacity = unknown_value<Bytes>(fmt::format("all of the {:.0f} KiB that were chased through lie in it", levels.plateaus[i].last / 1024));
+    l.capacity =
+        unknown_value<Bytes>(fmt::format("all of the {:.0f} KiB that were chased through lie in it",
+                                         levels.plateaus[i].last / 1024));
     return l;
   }
   const KneePoint& k = levels.knees[i];
-  l.capacity = bytes_value({k.capacity, std::min(k.from, k.capacity), std::max(k.to, k.capacity), 0, "how many units share one was not measured"},
-                           "knee of the latency through the path: where it crosses the geometric middle of two levels");
-  l.knee.from = known_value(Bytes{std::round(k.from)}, Origin::measured, "largest footprint within 12 % of the level");
-  l.knee.to = known_value(Bytes{std::round(k.to)}, Origin::measured, "smallest footprint within 12 % of the next level");
+  l.capacity = bytes_value(
+      {k.capacity, std::min(k.from, k.capacity), std::max(k.to, k.capacity), 0,
+       "how many units share one was not measured"},
+      "knee of the latency through the path: where it crosses the geometric middle of two levels");
+  l.knee.from = known_value(Bytes{std::round(k.from)}, Origin::measured,
+                            "largest footprint within 12 % of the level");
+  l.knee.to = known_value(Bytes{std::round(k.to)}, Origin::measured,
+                          "smallest footprint within 12 % of the next level");
   return l;
 }
 
 // The plain cache that a plateau of the path is: as large, and no nearer.
 std::optional<size_t> plain_cache(const Known& known, const Levels& path, size_t i) {
   for (size_t j = 0; i < path.knees.size() && j < known.levels.knees.size(); ++j) {
-    const auto within = [](double a, double b, double times) { return a <= b * times && b <= a * times; };
-    if (within(path.knees[i].capacity, known.levels.knees[j].capacity, kSameSize) && path.plateaus[i].seconds > known.levels.plateaus[j].seconds / kSameSize) return j;
+    const auto within = [](double a, double b, double times) {
+      return a <= b * times && b <= a * times;
+    };
+    if (within(path.knees[i].capacity, known.levels.knees[j].capacity, kSameSize) &&
+        path.plateaus[i].seconds > known.levels.plateaus[j].seconds / kSameSize)
+      return j;
   }
   return std::nullopt;
 }
 
-// The levels of plain memory that lie behind what is a path's own: from the one that is nearest in latency on.
+// The levels of plain memory that lie behind what is a path's own: from the one that is nearest in
+// latency on.
 size_t nearest(const Known& known, double seconds) {
   const std::vector<Plateau>& plain = known.levels.plateaus;
   size_t first = plain.size();
   double least = 0;
   for (size_t i = 0; i < plain.size(); ++i)
-    if (const double off = std::abs(std::log(plain[i].seconds / seconds)); first == plain.size() || off < least) first = i, least = off;
+    if (const double off = std::abs(std::log(plain[i].seconds / seconds));
+        first == plain.size() || off < least)
+      first = i, least = off;
   return first;
 }
 
@@ -98,7 +117,9 @@ std::vector<std::string> from_level(const Known& known, const Profile& p, size_t
   std::vector<std::string> out;
   for (size_t i = first; i < plain.size(); ++i) {
     const std::string name = level_name(i, plain.size());
-    if (std::any_of(p.memory.begin(), p.memory.end(), [&](const MemoryLevel& m) { return m.name == name; })) out.push_back(name);
+    if (std::any_of(p.memory.begin(), p.memory.end(),
+                    [&](const MemoryLevel& m) { return m.name == name; }))
+      out.push_back(name);
   }
   return out;
 }
@@ -113,7 +134,9 @@ std::vector<std::string> plain_levels(const Profile& p) {
 
 // Where plain memory ends and the host's begins.
 void insert_levels(Profile& to, std::vector<MemoryLevel> own) {
-  const auto first = std::find_if(to.memory.begin(), to.memory.end(), [](const MemoryLevel& m) { return m.managed == Managed::automatic || m.per == "device"; });
+  const auto first = std::find_if(to.memory.begin(), to.memory.end(), [](const MemoryLevel& m) {
+    return m.managed == Managed::automatic || m.per == "device";
+  });
   to.memory.insert(first, std::make_move_iterator(own.begin()), std::make_move_iterator(own.end()));
 }
 
@@ -123,25 +146,34 @@ AccessPath path_of(const Observations& all, const Known& known, const Named& n, 
   path.name = n.name;
   const PathCurves curves = path_curves(all, n.experiment);
   if (curves.path.empty()) {
-    path.latency = unknown_value<Latency>(all.fact(n.fact).empty() ? fmt::format("its kernels have no {} here", n.things) : fmt::format("no chase through {} was measured", n.things));
+    path.latency = unknown_value<Latency>(
+        all.fact(n.fact).empty() ? fmt::format("its kernels have no {} here", n.things)
+                                 : fmt::format("no chase through {} was measured", n.things));
     return path;
   }
   const double differs = path_differs(curves);
   if (differs > 0 && differs < kAsPlain) {
-    path.latency = unknown_value<Latency>(fmt::format("{} are read as plain memory is: at most footprints within {:.0f} %", n.things, std::ceil(100 * (differs - 1))));
+    path.latency = unknown_value<Latency>(
+        fmt::format("{} are read as plain memory is: at most footprints within {:.0f} %", n.things,
+                    std::ceil(100 * (differs - 1))));
     path.through = plain_levels(to);
     return path;
   }
   if (const auto longer = longer_to_plain_caches(curves, known.levels)) {
     path.latency = latency_of(all, n.experiment, {0, known.levels.plateaus.front().last, 0});
     std::string& note = path.latency.note;
-    note += (note.empty() ? "" : "; ") + fmt::format("{} go through the caches of plain memory and have none of their own: in each of them a hop takes {:.3g} ns longer", n.things, 1e9 * *longer);
+    note += (note.empty() ? "" : "; ") +
+            fmt::format(
+                "{} go through the caches of plain memory and have none of their own: in each of "
+                "them a hop takes {:.3g} ns longer",
+                n.things, 1e9 * *longer);
     path.through = plain_levels(to);
     return path;
   }
   const Levels levels = find_levels(curves.path);
   std::vector<MemoryLevel> own;
-  size_t next = levels.knees.empty() ? known.levels.plateaus.size() : nearest(known, levels.plateaus.back().seconds);
+  size_t next = levels.knees.empty() ? known.levels.plateaus.size()
+                                     : nearest(known, levels.plateaus.back().seconds);
   for (size_t i = 0; i < std::max<size_t>(1, levels.knees.size()); ++i) {
     if (const auto same = plain_cache(known, levels, i)) {
       next = *same;
@@ -157,7 +189,9 @@ AccessPath path_of(const Observations& all, const Known& known, const Named& n, 
 }
 
 bool tried(const Observations& all, const char* experiment) {
-  return all.finished(experiment) || std::any_of(all.points.begin(), all.points.end(), [&](const Observation& o) { return o.experiment == experiment; });
+  return all.finished(experiment) ||
+         std::any_of(all.points.begin(), all.points.end(),
+                     [&](const Observation& o) { return o.experiment == experiment; });
 }
 
 void add_constants(const Observations& all, const Known& known, Profile& to) {
@@ -166,63 +200,82 @@ void add_constants(const Observations& all, const Known& known, Profile& to) {
   AccessPath path = path_of(all, known, kConstants, to);
   path.max_bytes = said<Bytes>(all, "constant_memory");
   const auto same = summarize(select(all, "constant", "lanes", {{"apart", 0}}), Estimator::latency);
-  const auto apart = summarize(select(all, "constant", "lanes", {{"apart", 1}}), Estimator::latency);
+  const auto apart =
+      summarize(select(all, "constant", "lanes", {{"apart", 1}}), Estimator::latency);
   if (same && apart && path.latency.known())
-    path.divergent = ratio_value({apart->value / same->value, apart->low / same->high, apart->high / same->low, apart->n, ""},
-                                 "lanes of a wave that chase each from a line of their own, over all of them in one");
+    path.divergent = ratio_value(
+        {apart->value / same->value, apart->low / same->high, apart->high / same->low, apart->n,
+         ""},
+        "lanes of a wave that chase each from a line of their own, over all of them in one");
   to.paths.push_back(std::move(path));
 }
 
 std::vector<CurvePoint> curve_of_distances(const Observations& all, const char* what) {
   std::vector<CurvePoint> out;
   for (const double d : values_of(select(all, "image", what), "distance"))
-    if (const auto s = summarize(select(all, "image", what, {{"distance", d}}), Estimator::latency)) out.push_back({d, s->value});
+    if (const auto s = summarize(select(all, "image", what, {{"distance", d}}), Estimator::latency))
+      out.push_back({d, s->value});
   return out;
 }
 
 void add_block(const Observations& all, AccessPath& path, Profile& to) {
   const auto block = block_of(curve_of_distances(all, "across"), curve_of_distances(all, "down"));
   const auto value = [&](double TexelBlock::*side) {
-    return block ? known_value(Count{(*block).*side}, Origin::measured, "two touches a distance apart: the second costs nothing within a block")
+    return block ? known_value(
+                       Count{(*block).*side}, Origin::measured,
+                       "two touches a distance apart: the second costs nothing within a block")
                  : unknown_value<Count>("no distance sets two touches of texels apart");
   };
   path.block = {value(&TexelBlock::width), value(&TexelBlock::height)};
   for (MemoryLevel& m : to.memory)
-    if (block && m.path == path.name) m.line = known_value(Bytes{block->width * block->height * 4}, Origin::measured, "texels of 4 bytes that are fetched together");
+    if (block && m.path == path.name)
+      m.line = known_value(Bytes{block->width * block->height * 4}, Origin::measured,
+                           "texels of 4 bytes that are fetched together");
 }
 
 // Of the kinds of texels that were read the fastest.
 void add_reads(const Observations& all, AccessPath& path) {
   std::optional<Summary> best;
   for (const double texel : values_of(select(all, "image", "read"), "texel")) {
-    const auto s = summarize(select(all, "image", "read", {{"texel", texel}}), Estimator::throughput);
+    const auto s =
+        summarize(select(all, "image", "read", {{"texel", texel}}), Estimator::throughput);
     if (!s || (best && s->value >= best->value)) continue;
     best = s;
-    path.texel = known_value(Count{texel}, Origin::measured, "the fastest of texels of 1, 2 and 4 numbers of f32");
+    path.texel = known_value(Count{texel}, Origin::measured,
+                             "the fastest of texels of 1, 2 and 4 numbers of f32");
   }
   if (!best) return;
-  path.bandwidth = bandwidth_value(inverse(*best, 1), "", "all users reading the same 16 KiB of texels");
+  path.bandwidth =
+      bandwidth_value(inverse(*best, 1), "", "all users reading the same 16 KiB of texels");
   if (const auto plain = summarize(select(all, "image", "read_plain"), Estimator::throughput))
-    path.bandwidth.note = fmt::format("plain memory of the same size: {:.3g} GB/s", 1e-9 / plain->value);
+    path.bandwidth.note =
+        fmt::format("plain memory of the same size: {:.3g} GB/s", 1e-9 / plain->value);
 }
 
 // What a texel is made of, as conditions say it.
 std::string format_at(const Observation& o) {
   const auto number = static_cast<int>(o.value_at("number"));
   return runtime::format_name({ir::DType::f32, static_cast<int>(o.value_at("texel")), 1, 1,
-                               number == 2 ? runtime::Stored::f16 : number == 1 ? runtime::Stored::unorm8 : runtime::Stored::as_type});
+                               number == 2   ? runtime::Stored::f16
+                               : number == 1 ? runtime::Stored::unorm8
+                                             : runtime::Stored::as_type});
 }
 
 // By what a texel is made of; those that the driver does not have, with its word for it.
 void add_formats(const Observations& all, AccessPath& path) {
   std::map<std::string, std::vector<Observation>> by_format;
   for (const char* what : {"read", "read_small"})
-    for (Observation& o : select(all, "image", what)) by_format[format_at(o)].push_back(std::move(o));
+    for (Observation& o : select(all, "image", what))
+      by_format[format_at(o)].push_back(std::move(o));
   for (const auto& [format, blocks] : by_format)
-    if (const auto s = summarize(blocks, Estimator::throughput)) path.formats.emplace_back(format, bandwidth_value(inverse(*s, 1), "", "all users reading the same 16 KiB of texels"));
+    if (const auto s = summarize(blocks, Estimator::throughput))
+      path.formats.emplace_back(
+          format,
+          bandwidth_value(inverse(*s, 1), "", "all users reading the same 16 KiB of texels"));
   constexpr std::string_view kNone = "no_image.";
   for (const auto& [name, why] : all.facts)
-    if (name.starts_with(kNone)) path.formats.emplace_back(name.substr(kNone.size()), unknown_value<Bandwidth>(why));
+    if (name.starts_with(kNone))
+      path.formats.emplace_back(name.substr(kNone.size()), unknown_value<Bandwidth>(why));
 }
 
 void add_images(const Observations& all, const Known& known, Profile& to) {
@@ -246,35 +299,47 @@ void add_images(const Observations& all, const Known& known, Profile& to) {
 }  // namespace
 
 PathCurves path_curves(const Observations& all, const std::string& experiment) {
-  return {curve_of(select(all, experiment, "chase"), Estimator::latency), curve_of(select(all, experiment, "plain"), Estimator::latency)};
+  return {curve_of(select(all, experiment, "chase"), Estimator::latency),
+          curve_of(select(all, experiment, "plain"), Estimator::latency)};
 }
 
 double path_differs(const PathCurves& curves) {
   std::vector<double> ratios;
   for (const CurvePoint& a : curves.path)
     for (const CurvePoint& b : curves.plain)
-      if (a.bytes == b.bytes) ratios.push_back(std::max(a.seconds / b.seconds, b.seconds / a.seconds));
+      if (a.bytes == b.bytes)
+        ratios.push_back(std::max(a.seconds / b.seconds, b.seconds / a.seconds));
   return ratios.empty() ? 0 : quantile(std::move(ratios), kMost);
 }
 
 std::optional<double> texels_together(const std::vector<CurvePoint>& by_distance) {
   if (by_distance.size() < 3) return std::nullopt;
-  const auto [low, high] = std::minmax_element(by_distance.begin(), by_distance.end(), [](const CurvePoint& a, const CurvePoint& b) { return a.seconds < b.seconds; });
+  const auto [low, high] = std::minmax_element(
+      by_distance.begin(), by_distance.end(),
+      [](const CurvePoint& a, const CurvePoint& b) { return a.seconds < b.seconds; });
   if (high->seconds < kOneLine * low->seconds) return std::nullopt;
   const double middle = std::sqrt(low->seconds * high->seconds);
   size_t near = 0;
   while (near < by_distance.size() && by_distance[near].seconds < middle) ++near;
-  const bool mixed = std::any_of(by_distance.begin() + static_cast<std::ptrdiff_t>(near), by_distance.end(), [&](const CurvePoint& p) { return p.seconds < middle; });
+  const bool mixed =
+      std::any_of(by_distance.begin() + static_cast<std::ptrdiff_t>(near), by_distance.end(),
+                  [&](const CurvePoint& p) { return p.seconds < middle; });
   if (mixed || near == by_distance.size()) return std::nullopt;
-  return by_distance[near].bytes;  // the first distance that costs: blocks are aligned, and touches begin at their edges
+  return by_distance[near].bytes;  // the first distance that costs: blocks are aligned, and touches
+                                   // begin at their edges
 }
 
-std::optional<TexelBlock> block_of(const std::vector<CurvePoint>& across, const std::vector<CurvePoint>& down) {
+std::optional<TexelBlock> block_of(const std::vector<CurvePoint>& across,
+                                   const std::vector<CurvePoint>& down) {
   const auto width = texels_together(across), height = texels_together(down);
-  const auto one_row = [](const std::vector<CurvePoint>& along, const std::vector<CurvePoint>& other) {
-    const auto seconds = [](const CurvePoint& a, const CurvePoint& b) { return a.seconds < b.seconds; };
+  const auto one_row = [](const std::vector<CurvePoint>& along,
+                          const std::vector<CurvePoint>& other) {
+    const auto seconds = [](const CurvePoint& a, const CurvePoint& b) {
+      return a.seconds < b.seconds;
+    };
     const double dear = std::max_element(along.begin(), along.end(), seconds)->seconds;
-    return !other.empty() && std::min_element(other.begin(), other.end(), seconds)->seconds * kOneLine > dear;
+    return !other.empty() &&
+           std::min_element(other.begin(), other.end(), seconds)->seconds * kOneLine > dear;
   };
   if (width && height) return TexelBlock{*width, *height};
   if (width && one_row(across, down)) return TexelBlock{*width, 1};

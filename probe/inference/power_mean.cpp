@@ -22,7 +22,10 @@ double per_unit_for(double one, double total, double p) {
   return rest > 0 ? std::pow(rest, -1 / p) : one;
 }
 
-struct Grid { double low, high; int steps; };
+struct Grid {
+  double low, high;
+  int steps;
+};
 
 PowerMean search(std::span<const UnitsPoint> points, Grid total, Grid sharpness) {
   PowerMean best{0, 0, 0, std::numeric_limits<double>::infinity(), false};
@@ -30,7 +33,8 @@ PowerMean search(std::span<const UnitsPoint> points, Grid total, Grid sharpness)
     for (int j = 0; j <= sharpness.steps; ++j) {
       PowerMean fit;
       fit.total = total.low * std::pow(total.high / total.low, double(i) / total.steps);
-      fit.sharpness = sharpness.low * std::pow(sharpness.high / sharpness.low, double(j) / sharpness.steps);
+      fit.sharpness =
+          sharpness.low * std::pow(sharpness.high / sharpness.low, double(j) / sharpness.steps);
       fit.per_unit = per_unit_for(points[0].bandwidth, fit.total, fit.sharpness);
       fit.error = error_of(points, fit);
       if (fit.error < best.error) best = fit;
@@ -41,8 +45,9 @@ PowerMean search(std::span<const UnitsPoint> points, Grid total, Grid sharpness)
 }  // namespace
 
 double power_mean(double units, const PowerMean& fit) {
-  return std::pow(std::pow(units * fit.per_unit, -fit.sharpness) + std::pow(fit.total, -fit.sharpness),
-                  -1 / fit.sharpness);
+  return std::pow(
+      std::pow(units * fit.per_unit, -fit.sharpness) + std::pow(fit.total, -fit.sharpness),
+      -1 / fit.sharpness);
 }
 
 std::optional<PowerMean> fit_power_mean(std::span<const UnitsPoint> points) {
@@ -55,9 +60,11 @@ std::optional<PowerMean> fit_power_mean(std::span<const UnitsPoint> points) {
     return fit;
   }
   const PowerMean coarse = search(points, {reached, reached * 4, 60}, {1, kSharpest, 40});
-  PowerMean fit = search(points, {std::max(reached, coarse.total / 1.05), coarse.total * 1.05, 40},
-                         {std::max(1.0, coarse.sharpness / 1.1), std::min(kSharpest, coarse.sharpness * 1.1), 20});
-  fit.identified = fit.total < reached * 1.5;  // else the curve never bent: B lies beyond what was seen
+  PowerMean fit = search(
+      points, {std::max(reached, coarse.total / 1.05), coarse.total * 1.05, 40},
+      {std::max(1.0, coarse.sharpness / 1.1), std::min(kSharpest, coarse.sharpness * 1.1), 20});
+  fit.identified =
+      fit.total < reached * 1.5;  // else the curve never bent: B lies beyond what was seen
   return fit;
 }
 

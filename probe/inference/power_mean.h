@@ -1,4 +1,5 @@
-// Bandwidth against active units as a smooth minimum of "n units, each b1" and "all the memory has":
+// Bandwidth against active units as a smooth minimum of "n units, each b1" and "all the memory
+// has":
 //     b(n) = ((n b1)^-p + B^-p)^(-1/p)
 // p -> infinity is min(n b1, B); p = 1 the harmonic sum. b1 is what one unit reached (b(1) would be
 // slightly below it when B is near; the fit takes that into account), B and p minimise the squared
@@ -19,7 +20,7 @@ struct UnitsPoint {
 
 struct PowerMean {
   double per_unit = 0, total = 0, sharpness = 0;
-  double error = 0;         // root mean squared log error
+  double error = 0;  // root mean squared log error
   bool identified = false;
 };
 

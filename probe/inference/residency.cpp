@@ -1,15 +1,16 @@
 // What can be under way at once, and registers, of chips whose lanes are threads.
+#include "probe/kernels/residency.h"
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <set>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "probe/inference/infer.h"
 #include "probe/inference/spill.h"
 #include "probe/inference/values.h"
-#include "probe/kernels/residency.h"
 
 namespace assay::probe {
 namespace {
@@ -28,25 +29,31 @@ void add_resident(const Observations& all, const Known& known, Profile& to) {
   const bool ran = !select(all, "residency", "plain").empty();
   const double groups = at_once(all, "plain");
   if (groups <= 0) {
-    r.groups = unknown_value<Count>(ran ? "as many as were tried were under way at once" : "groups that look for each other did not run");
+    r.groups = unknown_value<Count>(ran ? "as many as were tried were under way at once"
+                                        : "groups that look for each other did not run");
     return;
   }
-  r.groups = known_value(Count{std::floor(groups / known.units)}, Origin::measured, "groups that saw each other come, each looking for a bounded time",
+  r.groups = known_value(Count{std::floor(groups / known.units)}, Origin::measured,
+                         "groups that saw each other come, each looking for a bounded time",
                          fmt::format("{:.0f} groups of one wave on all units", groups));
   for (const Observation& o : select(all, "residency", "memory"))
     if (const double some = o.samples.at(0); some > 0 && some < groups)
-      r.groups.note += fmt::format("; {:.0f} that have {:.0f} KiB of group memory each", some, o.value_at("bytes") / 1024);
+      r.groups.note += fmt::format("; {:.0f} that have {:.0f} KiB of group memory each", some,
+                                   o.value_at("bytes") / 1024);
 }
 
 void add_coresident(const Observations& all, Profile& to) {
   if (to.apis.empty() || to.apis[0].coresident_groups != Fact::unknown) return;
   const std::vector<Observation> tries = select(all, "residency", "together");
   if (tries.empty() || tries[0].value_at("groups") < 2) return;
-  const bool met = std::all_of(tries.begin(), tries.end(), [](const Observation& o) { return o.samples.at(0) >= o.value_at("groups"); });
+  const bool met = std::all_of(tries.begin(), tries.end(), [](const Observation& o) {
+    return o.samples.at(0) >= o.value_at("groups");
+  });
   to.apis[0].coresident_groups = met ? Fact::yes : Fact::no;
 }
 
-// Registers of a wave's thread that `groups` per unit were given, as the file and its granule decide.
+// Registers of a wave's thread that `groups` per unit were given, as the file and its granule
+// decide.
 struct Step {
   double groups = 0, registers = 0;
   bool all = false;  // as many as ever: something else limits them
@@ -61,7 +68,8 @@ struct Fit {
 std::optional<Fit> fit_of(const std::vector<Step>& steps, int granule, int overhead, int parts) {
   Fit f{granule, 0, INFINITY};
   for (const Step& s : steps) {
-    const double each = granule * std::ceil((s.registers + overhead) / granule), groups = s.groups / parts;
+    const double each = granule * std::ceil((s.registers + overhead) / granule),
+                 groups = s.groups / parts;
     if (groups != std::floor(groups)) return std::nullopt;
     f.low = std::max(f.low, groups * each);
     if (!s.all) f.high = std::min(f.high, (groups + 1) * each - 1);
@@ -72,21 +80,26 @@ std::optional<Fit> fit_of(const std::vector<Step>& steps, int granule, int overh
   return f;
 }
 
-// The number in an interval that the highest power of two divides: what is built comes in such numbers.
+// The number in an interval that the highest power of two divides: what is built comes in such
+// numbers.
 double roundest(double low, double high) {
   for (double step = std::exp2(24); step >= 1; step /= 2)
     if (const double n = std::ceil(low / step) * step; n <= high) return n;
   return std::round((low + high) / 2);
 }
 
-// Where no compiler tells what a thread was given: beyond what it may have, more live values take no more registers.
+// Where no compiler tells what a thread was given: beyond what it may have, more live values take
+// no more registers.
 void keep_first_of_fewest(std::vector<Step>& steps) {
   if (steps.empty()) return;
-  const auto fewest = std::min_element(steps.begin(), steps.end(), [](const Step& a, const Step& b) {
-    return std::pair(a.groups, a.registers) < std::pair(b.groups, b.registers);
-  });
+  const auto fewest =
+      std::min_element(steps.begin(), steps.end(), [](const Step& a, const Step& b) {
+        return std::pair(a.groups, a.registers) < std::pair(b.groups, b.registers);
+      });
   const Step first = *fewest;
-  std::erase_if(steps, [&](const Step& s) { return s.groups == first.groups && s.registers > first.registers; });
+  std::erase_if(steps, [&](const Step& s) {
+    return s.groups == first.groups && s.registers > first.registers;
+  });
 }
 
 std::vector<Step> steps_of(const Observations& all, const Known& known, bool& reported) {
@@ -107,7 +120,9 @@ void add_file(const Observations& all, const Known& known, Profile& to) {
   bool reported = false;
   const std::vector<Step> steps = steps_of(all, known, reported);
   if (std::none_of(steps.begin(), steps.end(), [](const Step& s) { return !s.all; })) {
-    r.count = unknown_value<Count>(steps.empty() ? "residency against registers was not measured" : "as many groups are resident with many registers as with few");
+    r.count = unknown_value<Count>(
+        steps.empty() ? "residency against registers was not measured"
+                      : "as many groups are resident with many registers as with few");
     return;
   }
   std::set<int> granules;
@@ -121,21 +136,30 @@ void add_file(const Observations& all, const Known& known, Profile& to) {
           high = std::max(high, f->high);
         }
   if (granules.empty()) {
-    r.count = unknown_value<Count>("residency does not fall with registers as it does with a file of them");
+    r.count = unknown_value<Count>(
+        "residency does not fall with registers as it does with a file of them");
     return;
   }
   const double lanes = known.lanes;
   r.width = known_value(Bytes{4}, Origin::assumed, "", "files of threads");
-  r.count = count_value({roundest(low, high) * lanes, low * lanes, high * lanes, int64_t(steps.size()), ""}, "groups at once against registers of a thread");
+  r.count = count_value(
+      {roundest(low, high) * lanes, low * lanes, high * lanes, int64_t(steps.size()), ""},
+      "groups at once against registers of a thread");
   r.granule.per = "wave";
-  if (granules.size() == 1) r.granule.regs = known_value(Count{double(*granules.begin())}, Origin::measured, "registers at which groups become fewer");
-  else r.granule.regs = unknown_value<Count>(fmt::format("granules from {} to {} explain where groups become fewer", *granules.begin(), *granules.rbegin()));
+  if (granules.size() == 1)
+    r.granule.regs = known_value(Count{double(*granules.begin())}, Origin::measured,
+                                 "registers at which groups become fewer");
+  else
+    r.granule.regs =
+        unknown_value<Count>(fmt::format("granules from {} to {} explain where groups become fewer",
+                                         *granules.begin(), *granules.rbegin()));
 }
 
-constexpr double kSlower = 1.08;     // for each number, than where all of them are in registers
+constexpr double kSlower = 1.08;      // for each number, than where all of them are in registers
 constexpr double kMoreSlower = 1.35;  // for those that were added
 
-// The first number of live values for which the kernel's compiler, or else the time, speaks of the stack.
+// The first number of live values for which the kernel's compiler, or else the time, speaks of the
+// stack.
 void add_most(const Observations& all, const Known& known, Profile& to) {
   Registers& r = to.execution.registers;
   const std::vector<double> live = values_of(select(all, "registers", "live"), "live");
@@ -146,15 +170,18 @@ void add_most(const Observations& all, const Known& known, Profile& to) {
   std::vector<double> times;
   std::vector<LiveTime> steps;
   for (const double n : live) {
-    steps.push_back({n, *summarize(select(all, "registers", "live", {{"live", n}}), Estimator::throughput)});
+    steps.push_back(
+        {n, *summarize(select(all, "registers", "live", {{"live", n}}), Estimator::throughput)});
     times.push_back(steps.back().step.value);
   }
-  const double hertz = known.clock_hz > 0 && !steps.empty() ? ticks_per_second(all, known, steps.back().step) : 0;
+  const double hertz =
+      known.clock_hz > 0 && !steps.empty() ? ticks_per_second(all, known, steps.back().step) : 0;
   const auto slower_from = [&](size_t i) {  // it, and all that are more
     const auto at = times.begin() + static_cast<std::ptrdiff_t>(i);
     if (i == 0) return false;
     const double before = *std::min_element(times.begin(), at);
-    const double added = (times[i] * live[i] - times[i - 1] * live[i - 1]) / (live[i] - live[i - 1]);
+    const double added =
+        (times[i] * live[i] - times[i - 1] * live[i - 1]) / (live[i] - live[i - 1]);
     return added > kMoreSlower * before && *std::min_element(at, times.end()) > kSlower * before;
   };
   double fits = 0;
@@ -167,17 +194,22 @@ void add_most(const Observations& all, const Known& known, Profile& to) {
     }
     r.spill = spill_of(steps, fits, std::max(fits, n - 1), hertz);
     if (const double said = reported("reported", n); said > 0) {
-      r.per_thread_max = known_value(Count{said}, Origin::driver, "what its compiler reports of a kernel that needs the stack");
+      r.per_thread_max = known_value(Count{said}, Origin::driver,
+                                     "what its compiler reports of a kernel that needs the stack");
       return;
     }
     constexpr double kFewestBeside = 2, kMostBeside = 16;  // beside the live ones
     const double low = fits + kFewestBeside, high = n + kMostBeside;
-    r.per_thread_max = count_value({roundest(low, high), low, high, 0, ""}, "the first number of live values for each of which more time is needed");
+    r.per_thread_max =
+        count_value({roundest(low, high), low, high, 0, ""},
+                    "the first number of live values for each of which more time is needed");
     r.per_thread_max.n.reset();
     return;
   }
   r.spill = unknown_value<Latency>("no kernel was seen to need the stack");
-  r.per_thread_max = unknown_value<Count>(live.empty() ? "kernels of many live values did not run" : fmt::format("no sign of the stack up to {:.0f} live values", fits));
+  r.per_thread_max = unknown_value<Count>(
+      live.empty() ? "kernels of many live values did not run"
+                   : fmt::format("no sign of the stack up to {:.0f} live values", fits));
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 #include "probe/inference/rewrite.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
-
-#include <fmt/format.h>
 
 #include "probe/inference/stats.h"
 #include "probe/inference/values.h"
@@ -13,17 +13,18 @@ namespace {
 
 using hwdesc::WritePolicy;
 
-constexpr double kShows = 1.2;               // cold over warm: the two are told apart
-constexpr double kClear = 2;                 // times what the samples differ by
-constexpr double kWarm = 0.35, kCold = 0.65; // of the way from warm to cold
+constexpr double kShows = 1.2;                // cold over warm: the two are told apart
+constexpr double kClear = 2;                  // times what the samples differ by
+constexpr double kWarm = 0.35, kCold = 0.65;  // of the way from warm to cold
 
 struct Reading {
   double seconds = 0, spread = 0;
 };
 
-// Of the reading at the end of `with`, by the difference to `without`. Nothing, or less, where it hides behind what was
-// still on its way.
-std::optional<Reading> reading(const Observations& all, double level, const char* with, const char* without) {
+// Of the reading at the end of `with`, by the difference to `without`. Nothing, or less, where it
+// hides behind what was still on its way.
+std::optional<Reading> reading(const Observations& all, double level, const char* with,
+                               const char* without) {
   const auto a = summarize(select(all, "rewrite", with, {{"level", level}}), Estimator::latency);
   const auto b = summarize(select(all, "rewrite", without, {{"level", level}}), Estimator::latency);
   if (!a || !b) return std::nullopt;
@@ -35,7 +36,8 @@ std::optional<Reading> reading(const Observations& all, double level, const char
 WritePolicy write_policy_of(const Observations& all, size_t level) {
   const auto i = double(level);
   const auto cold = reading(all, i, "cold", "others"), warm = reading(all, i, "warm", "cold");
-  const auto written = reading(all, i, "written", "write"), updated = reading(all, i, "updated", "update");
+  const auto written = reading(all, i, "written", "write"),
+             updated = reading(all, i, "updated", "update");
   if (!cold || !warm || !written || !updated) return WritePolicy::unknown;
   const double step = cold->seconds - warm->seconds;
   const double spread = std::max({cold->spread, warm->spread, written->spread, updated->spread});
@@ -49,7 +51,9 @@ WritePolicy write_policy_of(const Observations& all, size_t level) {
 
 void settle_passed(std::vector<hwdesc::MemoryLevel>& memory, double core_hz, double units) {
   using hwdesc::Bandwidth;
-  const auto of_all = [&](const hwdesc::MemoryLevel& l, const Bandwidth& b) { return (b.clock.empty() ? 1 : core_hz) * (l.per == "unit" ? units : 1); };
+  const auto of_all = [&](const hwdesc::MemoryLevel& l, const Bandwidth& b) {
+    return (b.clock.empty() ? 1 : core_hz) * (l.per == "unit" ? units : 1);
+  };
   for (size_t i = memory.size(); i-- > 1;) {  // the farther one first: it is settled then
     const hwdesc::MemoryLevel& next = memory[i];
     hwdesc::MemoryLevel& l = memory[i - 1];

@@ -8,12 +8,16 @@
 namespace assay::probe {
 namespace {
 
-constexpr double kAlike = 1.15;      // times: within the first cache
-constexpr double kBehind = 1.35;     // times shorter: in those behind it. One of the path's own that is larger than the first would show there
-constexpr double kUnsteady = 2;      // times longer: others who use those behind it only ever make a hop longer
-constexpr double kWellWithin = 0.6;  // of the first cache: rows of an image lie a power of two apart and crowd few of its sets before it is full
-constexpr size_t kEnd = 3;           // footprints at each end of the first cache: one of the path's own would hold the smallest alone
-constexpr size_t kFewest = 4;        // in a cache behind it, to tell anything
+constexpr double kAlike = 1.15;   // times: within the first cache
+constexpr double kBehind = 1.35;  // times shorter: in those behind it. One of the path's own that
+                                  // is larger than the first would show there
+constexpr double kUnsteady =
+    2;  // times longer: others who use those behind it only ever make a hop longer
+constexpr double kWellWithin = 0.6;  // of the first cache: rows of an image lie a power of two
+                                     // apart and crowd few of its sets before it is full
+constexpr size_t kEnd = 3;     // footprints at each end of the first cache: one of the path's own
+                               // would hold the smallest alone
+constexpr size_t kFewest = 4;  // in a cache behind it, to tell anything
 
 struct Both {
   double path = 0, plain = 0;  // seconds
@@ -21,7 +25,8 @@ struct Both {
 
 // A footprint that is slower than a larger one was disturbed.
 std::vector<CurvePoint> undisturbed(std::vector<CurvePoint> curve) {
-  for (size_t i = curve.size(); i-- > 1;) curve[i - 1].seconds = std::min(curve[i - 1].seconds, curve[i].seconds);
+  for (size_t i = curve.size(); i-- > 1;)
+    curve[i - 1].seconds = std::min(curve[i - 1].seconds, curve[i].seconds);
   return curve;
 }
 
@@ -29,7 +34,8 @@ std::vector<Both> on_plateau(const PathCurves& curves, const Plateau& p) {
   std::vector<Both> out;
   for (const CurvePoint& a : curves.path)
     for (const CurvePoint& b : curves.plain)
-      if (a.bytes == b.bytes && a.bytes >= p.first && a.bytes <= p.last) out.push_back({a.seconds, b.seconds});
+      if (a.bytes == b.bytes && a.bytes >= p.first && a.bytes <= p.last)
+        out.push_back({a.seconds, b.seconds});
   return out;
 }
 
@@ -44,13 +50,17 @@ Both middle(std::span<const Both> points) {
 
 bool within(double a, double b, double times) { return a <= b * times && b <= a * times; }
 
-// In both halves of it a hop takes about so much longer than in plain memory. Where that itself is not steady nothing is told.
+// In both halves of it a hop takes about so much longer than in plain memory. Where that itself is
+// not steady nothing is told.
 bool is_longer_by(std::span<const Both> points, double longer) {
-  const auto [least, most] = std::minmax_element(points.begin(), points.end(), [](const Both& a, const Both& b) { return a.plain < b.plain; });
+  const auto [least, most] = std::minmax_element(
+      points.begin(), points.end(), [](const Both& a, const Both& b) { return a.plain < b.plain; });
   if (most->plain > kUnsteady * least->plain) return true;
   const size_t half = (points.size() + 1) / 2;
   for (const auto part : {points.first(half), points.last(half)})
-    if (const Both here = middle(part); here.path * kBehind < here.plain + longer || here.path > kUnsteady * (here.plain + longer)) return false;
+    if (const Both here = middle(part);
+        here.path * kBehind < here.plain + longer || here.path > kUnsteady * (here.plain + longer))
+      return false;
   return true;
 }
 
@@ -60,16 +70,19 @@ std::optional<double> longer_to_plain_caches(const PathCurves& measured, const L
   const PathCurves curves{undisturbed(measured.path), undisturbed(measured.plain)};
   if (plain.plateaus.size() < 2) return std::nullopt;
   // Below the first plateau all lies in that cache, too.
-  const std::vector<Both> near = on_plateau(curves, {0, kWellWithin * plain.plateaus.front().last, 0});
+  const std::vector<Both> near =
+      on_plateau(curves, {0, kWellWithin * plain.plateaus.front().last, 0});
   if (near.size() < 2 * kEnd) return std::nullopt;
   const Both all = middle(near);
   const double longer = all.path - all.plain;
   if (all.path * kAlike < all.plain) return std::nullopt;
   for (const auto end : {std::span(near).first(kEnd), std::span(near).last(kEnd)})
-    if (const Both here = middle(end); !within(here.path, here.plain + longer, kAlike)) return std::nullopt;
+    if (const Both here = middle(end); !within(here.path, here.plain + longer, kAlike))
+      return std::nullopt;
   for (size_t j = 1; j + 1 < plain.plateaus.size(); ++j) {
     const std::vector<Both> points = on_plateau(curves, plain.plateaus[j]);
-    if (points.size() < kFewest || middle(points).plain > kUnsteady * plain.plateaus[j].seconds) continue;  // others had it while this was measured
+    if (points.size() < kFewest || middle(points).plain > kUnsteady * plain.plateaus[j].seconds)
+      continue;  // others had it while this was measured
     if (!is_longer_by(points, longer)) return std::nullopt;
   }
   return longer;

@@ -1,9 +1,12 @@
 // A group's own memory, from the experiment `scratch`. Pure.
 //
-//   banks       lanes s words apart meet in fewer banks the larger a power of two s is, until all are in one:
-//               banks = the smallest s that takes longest. Counted in words of 4 B; where twice the distance is not slower
-//               from the start, banks may be wider, and only their product is known.
-//   on chip     hops through it take as long after so much other memory was read as drives everything out of the cache that
+//   banks       lanes s words apart meet in fewer banks the larger a power of two s is, until all
+//   are in one:
+//               banks = the smallest s that takes longest. Counted in words of 4 B; where twice the
+//               distance is not slower from the start, banks may be wider, and only their product
+//               is known.
+//   on chip     hops through it take as long after so much other memory was read as drives
+//   everything out of the cache that
 //               would answer them so fast; where they do not, it lies behind the caches.
 #pragma once
 

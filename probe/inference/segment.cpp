@@ -18,7 +18,9 @@ struct Sums {  // prefix sums: cost of any run in O(1)
       yy[i + 1] = yy[i] + values[i] * values[i];
     }
   }
-  double mean(size_t begin, size_t end) const { return (y[end] - y[begin]) / static_cast<double>(end - begin); }
+  double mean(size_t begin, size_t end) const {
+    return (y[end] - y[begin]) / static_cast<double>(end - begin);
+  }
   double cost(size_t begin, size_t end) const {
     const double sum = y[end] - y[begin];
     return std::max(0.0, yy[end] - yy[begin] - sum * sum / static_cast<double>(end - begin));
@@ -42,7 +44,8 @@ std::vector<Segment> segment(std::span<const double> y, double penalty) {
       }
     }
   std::vector<Segment> out;
-  for (size_t end = n; end > 0; end = from[end]) out.push_back({from[end], end, sums.mean(from[end], end)});
+  for (size_t end = n; end > 0; end = from[end])
+    out.push_back({from[end], end, sums.mean(from[end], end)});
   std::reverse(out.begin(), out.end());
   return out;
 }
@@ -55,7 +58,11 @@ double noise_of(std::span<const double> y) {
 }
 
 std::vector<double> isotonic(std::span<const double> y) {
-  struct Pool { double sum; size_t count; double mean() const { return sum / static_cast<double>(count); } };
+  struct Pool {
+    double sum;
+    size_t count;
+    double mean() const { return sum / static_cast<double>(count); }
+  };
   std::vector<Pool> pools;
   for (const double v : y) {
     pools.push_back({v, 1});

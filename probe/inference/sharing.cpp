@@ -1,7 +1,8 @@
 #include "probe/inference/sharing.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <optional>
@@ -13,20 +14,22 @@
 namespace assay::probe {
 namespace {
 
-constexpr double kCrowded = 1.2;      // all units together at least that much slower than one: shared
+constexpr double kCrowded = 1.2;  // all units together at least that much slower than one: shared
 constexpr size_t kQuietSamples = 12;  // needed to say so: others crowd a cache too
 
 // The fastest sample, of all or of the quiet blocks alone; nullopt: too few of those.
 std::optional<double> fastest(const std::vector<Observation>& blocks, bool quiet, size_t needed) {
   std::vector<double> times;
   for (const Observation& o : blocks)
-    if (!quiet || o.foreign <= kDisturbed) times.insert(times.end(), o.samples.begin(), o.samples.end());
+    if (!quiet || o.foreign <= kDisturbed)
+      times.insert(times.end(), o.samples.begin(), o.samples.end());
   if (times.empty() || (quiet && times.size() < needed)) return std::nullopt;
   return *std::min_element(times.begin(), times.end());
 }
 
-// What most samples of one unit take, of the quiet blocks alone: a neighbour at the other thread of a core, of whom the
-// system knows nothing, makes one unit as slow as others that share its cache would.
+// What most samples of one unit take, of the quiet blocks alone: a neighbour at the other thread of
+// a core, of whom the system knows nothing, makes one unit as slow as others that share its cache
+// would.
 std::optional<double> usual(const std::vector<Observation>& blocks, size_t needed) {
   std::vector<double> times;
   for (const Observation& o : blocks)
@@ -36,7 +39,8 @@ std::optional<double> usual(const std::vector<Observation>& blocks, size_t neede
 }
 
 // By the unit that is slowest alone: all together are as slow as that one at least.
-std::optional<double> slowest_alone(const std::vector<Observation>& blocks, bool quiet, size_t needed) {
+std::optional<double> slowest_alone(const std::vector<Observation>& blocks, bool quiet,
+                                    size_t needed) {
   std::map<double, std::vector<Observation>> by_unit;
   for (const Observation& o : blocks) by_unit[o.value_at("first", 0)].push_back(o);
   std::optional<double> slowest;
@@ -64,14 +68,18 @@ double faster(const std::vector<Observation>& blocks, const std::vector<Observat
 
 constexpr size_t kFewFound = 5;  // samples that nobody disturbed, needed to say so
 
-// What another unit has read of a cache that holds it lies as near as a unit's own bytes do: where it does not, the cache is none of
-// all units', whatever the system declares of it. nullopt: not measured, or as near.
+// What another unit has read of a cache that holds it lies as near as a unit's own bytes do: where
+// it does not, the cache is none of all units', whatever the system declares of it. nullopt: not
+// measured, or as near.
 std::optional<Sharing> found_elsewhere(const Observations& all, size_t i) {
   const Conditions at = {{"level", static_cast<double>(i)}};
-  const std::optional<double> times = times_as_long_elsewhere(select(all, "found", "own", at), select(all, "found", "other", at));
+  const std::optional<double> times =
+      times_as_long_elsewhere(select(all, "found", "own", at), select(all, "found", "other", at));
   if (!times || *times < kElsewhere) return std::nullopt;
   const std::string declared = declared_cache(all, i);
-  return Sharing{false, fmt::format("what another unit has read takes {:.1f} times as long as its own{}", *times, declared.empty() ? "" : ", whatever the system declares")};
+  return Sharing{false,
+                 fmt::format("what another unit has read takes {:.1f} times as long as its own{}",
+                             *times, declared.empty() ? "" : ", whatever the system declares")};
 }
 
 struct Told {
@@ -79,40 +87,54 @@ struct Told {
   bool sure = true;
 };
 
-// One fast sample of all units proves a private cache, if what they use together is more than one such cache may
-// hold (a knee that is smeared leaves room for doubt), or if one unit alone would be clearly slower in as much, and nobody
-// else used the cache meanwhile; a shared one is never fast, which takes many undisturbed samples to say, all of them
-// slower than one unit alone mostly is.
-std::optional<Told> measured_sharing(const Observations& all, size_t i, double may_hold, std::span<const CurvePoint> chase) {
+// One fast sample of all units proves a private cache, if what they use together is more than one
+// such cache may hold (a knee that is smeared leaves room for doubt), or if one unit alone would be
+// clearly slower in as much, and nobody else used the cache meanwhile; a shared one is never fast,
+// which takes many undisturbed samples to say, all of them slower than one unit alone mostly is.
+std::optional<Told> measured_sharing(const Observations& all, size_t i, double may_hold,
+                                     std::span<const CurvePoint> chase) {
   const auto level = static_cast<double>(i);
-  const std::vector<double> units = values_of(select(all, "sharing", "chase", {{"level", level}}), "units");
+  const std::vector<double> units =
+      values_of(select(all, "sharing", "chase", {{"level", level}}), "units");
   if (units.size() < 2) return std::nullopt;
-  const std::vector<double> bytes = values_of(select(all, "sharing", "chase", {{"level", level}}), "bytes");
+  const std::vector<double> bytes =
+      values_of(select(all, "sharing", "chase", {{"level", level}}), "bytes");
   const size_t needed = all.fact("simulated").empty() ? kQuietSamples : 1;
   const auto ratio = [&](bool quiet) -> double {
-    const auto of_one = select(all, "sharing", "chase", {{"level", level}, {"units", units.front()}});
-    const auto of_many = select(all, "sharing", "chase", {{"level", level}, {"units", units.back()}});
+    const auto of_one =
+        select(all, "sharing", "chase", {{"level", level}, {"units", units.front()}});
+    const auto of_many =
+        select(all, "sharing", "chase", {{"level", level}, {"units", units.back()}});
     const auto one = slowest_alone(of_one, quiet, needed), many = fastest(of_many, quiet, needed);
-    return one && many ? *many / *one * std::min(1.0, faster(of_many, of_one)) : 0;  // they may be slower by the clock alone
+    return one && many ? *many / *one * std::min(1.0, faster(of_many, of_one))
+                       : 0;  // they may be slower by the clock alone
   };
   const auto told = [&](bool shared, double r) {
-    return Sharing{shared, fmt::format("{:.0f} units, each in {:.0f} KiB, take {:.2f} times as long as one", units.back(), (bytes.empty() ? 0 : bytes.back()) / 1024, r)};
+    return Sharing{shared,
+                   fmt::format("{:.0f} units, each in {:.0f} KiB, take {:.2f} times as long as one",
+                               units.back(), (bytes.empty() ? 0 : bytes.back()) / 1024, r)};
   };
-  const double room = std::max(may_hold, declared_bytes(all, i));  // a knee that others crowd shows a part of it
-  const bool beyond = !bytes.empty() && bytes.back() * units.back() > room, alone = declared_cache(all, i).empty();
-  const bool proves = beyond || (alone && !bytes.empty() && told_apart(chase, bytes.back(), static_cast<int>(units.back())) > kTold);
+  const double room =
+      std::max(may_hold, declared_bytes(all, i));  // a knee that others crowd shows a part of it
+  const bool beyond = !bytes.empty() && bytes.back() * units.back() > room,
+             alone = declared_cache(all, i).empty();
+  const bool proves =
+      beyond || (alone && !bytes.empty() &&
+                 told_apart(chase, bytes.back(), static_cast<int>(units.back())) > kTold);
   if (const double r = ratio(false); r > 0 && r < kCrowded) return Told{told(false, r), proves};
   if (const double r = ratio(true); r >= kCrowded) return Told{told(true, r), true};
   return std::nullopt;
 }
 
-// Multiply-adds share nothing, so that whoever is mostly slower at them beside others shares a core, or waits.
+// Multiply-adds share nothing, so that whoever is mostly slower at them beside others shares a
+// core, or waits.
 bool kept_from_each_other(const Observations& all) {
   const std::vector<Observation> control = select(all, "sharing", "control");
   if (const std::vector<double> units = values_of(control, "units"); units.size() > 1) {
     const auto middle = [&](double n) {
       std::vector<double> times;
-      for (const Observation& o : select(all, "sharing", "control", {{"units", n}})) times.insert(times.end(), o.samples.begin(), o.samples.end());
+      for (const Observation& o : select(all, "sharing", "control", {{"units", n}}))
+        times.insert(times.end(), o.samples.begin(), o.samples.end());
       return times.empty() ? 0 : quantile(std::move(times), 0.5);
     };
     if (middle(units.back()) > kCrowded * middle(units.front())) return true;
@@ -124,37 +146,44 @@ bool kept_from_each_other(const Observations& all) {
 std::optional<bool> declared_shared(const std::string& declared) {
   const size_t at = declared.find("CPUs ");
   if (at == std::string::npos) return std::nullopt;
-  return declared.substr(at + 5, declared.find(", line") - at - 5).find_first_of(",-") != std::string::npos;
+  return declared.substr(at + 5, declared.find(", line") - at - 5).find_first_of(",-") !=
+         std::string::npos;
 }
 
-Sharing told_sharing(const Observations& all, size_t i, double may_hold, std::span<const CurvePoint> chase) {
+Sharing told_sharing(const Observations& all, size_t i, double may_hold,
+                     std::span<const CurvePoint> chase) {
   if (const auto elsewhere = found_elsewhere(all, i)) return *elsewhere;
   const auto measured = measured_sharing(all, i, may_hold, chase);
   const std::optional<bool> declared = declared_shared(declared_cache(all, i));
   // Units that share a core for a while, or wait for each other, seem to share its caches.
   const bool waited = measured && measured->sharing.shared && declared && kept_from_each_other(all);
   if (measured && measured->sure && !waited) return measured->sharing;
-  const std::string why = waited     ? measured->sharing.why + ", but do not add up at multiply-adds either"
-                          : measured ? measured->sharing.why + ", and may fit together"
-                                     : "sharing could not be told";
-  if (!declared) return measured ? Sharing{false, why, false} : Sharing{i >= 2, why + ": a guess", false};
+  const std::string why =
+      waited     ? measured->sharing.why + ", but do not add up at multiply-adds either"
+      : measured ? measured->sharing.why + ", and may fit together"
+                 : "sharing could not be told";
+  if (!declared)
+    return measured ? Sharing{false, why, false} : Sharing{i >= 2, why + ": a guess", false};
   return {*declared, why + ": as the system declares"};
 }
 
 }  // namespace
 
-Sharing sharing_of(const Observations& all, size_t i, double may_hold, std::span<const CurvePoint> chase) {
+Sharing sharing_of(const Observations& all, size_t i, double may_hold,
+                   std::span<const CurvePoint> chase) {
   Sharing s = told_sharing(all, i, may_hold, chase);
   s.declared = declared_shared(declared_cache(all, i)).value_or(false);
   return s;
 }
 
-std::optional<double> times_as_long_elsewhere(std::span<const Observation> own, std::span<const Observation> other) {
+std::optional<double> times_as_long_elsewhere(std::span<const Observation> own,
+                                              std::span<const Observation> other) {
   const auto undisturbed = [](std::span<const Observation> blocks) {
     std::vector<double> times;
     for (const Observation& o : blocks)
       for (size_t k = 0; k < o.samples.size(); ++k)
-        if (o.foreign <= kDisturbed && (k >= o.disturbed.size() || o.disturbed[k] <= kDisturbed)) times.push_back(o.samples[k]);
+        if (o.foreign <= kDisturbed && (k >= o.disturbed.size() || o.disturbed[k] <= kDisturbed))
+          times.push_back(o.samples[k]);
     return times;
   };
   std::vector<double> near = undisturbed(own), far = undisturbed(other);
@@ -162,14 +191,19 @@ std::optional<double> times_as_long_elsewhere(std::span<const Observation> own, 
   return quantile(std::move(far), 0.5) / quantile(std::move(near), 0.5);
 }
 
-std::optional<bool> surely_elsewhere(std::span<const Observation> own, std::span<const Observation> other) {
+std::optional<bool> surely_elsewhere(std::span<const Observation> own,
+                                     std::span<const Observation> other) {
   constexpr size_t kLook = 3;
   std::vector<double> near = all_samples(own), far = all_samples(other), less_waits;
   if (near.size() < kLook || far.size() < kLook) return std::nullopt;
   for (const Observation& o : other)
-    for (size_t k = 0; k < o.samples.size(); ++k) less_waits.push_back(o.samples[k] * (1 - std::clamp(k < o.disturbed.size() ? o.disturbed[k] : 0, 0.0, 1.0)));
+    for (size_t k = 0; k < o.samples.size(); ++k)
+      less_waits.push_back(o.samples[k] *
+                           (1 - std::clamp(k < o.disturbed.size() ? o.disturbed[k] : 0, 0.0, 1.0)));
   if (quantile(std::move(less_waits), 0.25) >= kElsewhere * quantile(near, 0.5)) return true;
-  return quantile(std::move(far), 0.5) < kElsewhere * quantile(std::move(near), 0.25) ? std::optional(false) : std::nullopt;
+  return quantile(std::move(far), 0.5) < kElsewhere * quantile(std::move(near), 0.25)
+             ? std::optional(false)
+             : std::nullopt;
 }
 
 std::vector<Observation> with_units_near(std::vector<Observation> blocks) {

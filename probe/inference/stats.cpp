@@ -13,13 +13,14 @@ namespace assay::probe {
 namespace {
 
 constexpr int kResamples = 200;
-constexpr size_t kEnough = 5;  // trusted samples that suffice to leave the others out
+constexpr size_t kEnough = 5;      // trusted samples that suffice to leave the others out
 constexpr double kBelieved = 1.5;  // times as long as all of them say
 
 using Blocks = std::vector<std::vector<double>>;
 
 size_t samples_of(const Blocks& blocks) {
-  return std::accumulate(blocks.begin(), blocks.end(), size_t{0}, [](size_t n, const auto& b) { return n + b.size(); });
+  return std::accumulate(blocks.begin(), blocks.end(), size_t{0},
+                         [](size_t n, const auto& b) { return n + b.size(); });
 }
 
 std::vector<double> pooled(const Blocks& blocks) {
@@ -28,26 +29,33 @@ std::vector<double> pooled(const Blocks& blocks) {
   return all;
 }
 
-double mean_of(const std::vector<double>& v) { return std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size()); }
+double mean_of(const std::vector<double>& v) {
+  return std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size());
+}
 
-constexpr size_t kShape = 8;         // samples that show how they are spread
-constexpr double kClose = 0.15;      // of the median: four times a noise of a few per cent
-constexpr double kLopsided = 1.7;    // times as far above as below
-constexpr double kHeap = 0.7;        // of the spread holds half of the samples at most; 0.53 where they are normal
-constexpr double kOwnStates = 10;   // times what samples within blocks let expect, blocks' means vary: by chance once in 1700 times, of six blocks of three
+constexpr size_t kShape = 8;       // samples that show how they are spread
+constexpr double kClose = 0.15;    // of the median: four times a noise of a few per cent
+constexpr double kLopsided = 1.7;  // times as far above as below
+constexpr double kHeap =
+    0.7;  // of the spread holds half of the samples at most; 0.53 where they are normal
+constexpr double kOwnStates = 10;  // times what samples within blocks let expect, blocks' means
+                                   // vary: by chance once in 1700 times, of six blocks of three
 
 bool symmetric(const std::vector<double>& v) {
   if (v.size() < kShape) return false;
   const double low = quantile(v, 0.1), middle = quantile(v, 0.5), high = quantile(v, 0.9);
-  const bool one_heap = quantile(v, 0.75) - quantile(v, 0.25) < kHeap * (high - low);  // not two states of the machine
+  const bool one_heap = quantile(v, 0.75) - quantile(v, 0.25) <
+                        kHeap * (high - low);  // not two states of the machine
   return one_heap && high - low < kClose * middle && high - middle < kLopsided * (middle - low);
 }
 
-// Blocks that differ by more than their own samples let expect were taken in two states of the machine, however close these are: another worker's
-// pages may lie worse. A one-way analysis of variance (Fisher 1925, chapter VII). Of rates alone: latencies change from block to block as the
+// Blocks that differ by more than their own samples let expect were taken in two states of the
+// machine, however close these are: another worker's pages may lie worse. A one-way analysis of
+// variance (Fisher 1925, chapter VII). Of rates alone: latencies change from block to block as the
 // clock does, and the clock is one.
 bool alike(const Blocks& blocks) {
-  const double n = static_cast<double>(samples_of(blocks)), groups = static_cast<double>(blocks.size());
+  const double n = static_cast<double>(samples_of(blocks)),
+               groups = static_cast<double>(blocks.size());
   if (groups < 2 || n <= groups) return true;
   const double mean = mean_of(pooled(blocks));
   double between = 0, within = 0;
@@ -97,18 +105,22 @@ Blocks gather(std::span<const Observation> blocks, Trust trust) {
 std::vector<Observation> at_one_clock(std::span<const Observation> blocks) {
   double fastest = 0, slowest = std::numeric_limits<double>::infinity();
   for (const Observation& o : blocks)
-    if (o.clock_hz) fastest = std::max(fastest, *o.clock_hz), slowest = std::min(slowest, *o.clock_hz);
+    if (o.clock_hz)
+      fastest = std::max(fastest, *o.clock_hz), slowest = std::min(slowest, *o.clock_hz);
   std::vector<Observation> all(blocks.begin(), blocks.end());
   if (slowest >= kOneClock * fastest) return all;
   std::vector<Observation> fast;
-  std::copy_if(all.begin(), all.end(), std::back_inserter(fast), [&](const Observation& o) { return o.clock_hz && *o.clock_hz >= kOneClock * fastest; });
+  std::copy_if(all.begin(), all.end(), std::back_inserter(fast), [&](const Observation& o) {
+    return o.clock_hz && *o.clock_hz >= kOneClock * fastest;
+  });
   return samples_of(gather(fast, Trust::undisturbed)) >= kEnough ? fast : all;
 }
 
-// Others only slow samples down. Trusted ones that are so much slower than the rest were in a way that shows in no clock, as when somebody else's
-// lines fill a shared cache.
+// Others only slow samples down. Trusted ones that are so much slower than the rest were in a way
+// that shows in no clock, as when somebody else's lines fill a shared cache.
 bool believed(const Blocks& trusted, const Blocks& all, Estimator e) {
-  return quantile(pooled(trusted), level_of(e, trusted)) <= kBelieved * quantile(pooled(all), level_of(e, all));
+  return quantile(pooled(trusted), level_of(e, trusted)) <=
+         kBelieved * quantile(pooled(all), level_of(e, all));
 }
 
 double resample(const Blocks& blocks, double level, Random& random) {
@@ -161,7 +173,8 @@ std::optional<Summary> summarize(std::span<const Observation> taken, Estimator e
   if (samples_of(used) == samples_of(gather(blocks, Trust::quiet))) s.trust = Trust::quiet;
   const std::vector<double> all = pooled(used);
   if (all.empty()) return std::nullopt;
-  const bool alone = std::all_of(blocks.begin(), blocks.end(), [](const Observation& o) { return o.foreign == kNobody; });
+  const bool alone = std::all_of(blocks.begin(), blocks.end(),
+                                 [](const Observation& o) { return o.foreign == kNobody; });
   const double level = alone ? 0.5 : level_of(estimator, used);
   Random random;
   std::vector<double> estimates;

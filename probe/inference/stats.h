@@ -3,15 +3,16 @@
 // Noise on a shared machine is one-sided (it only slows down), hence the estimators:
 //   latency     the 10 % quantile of the times
 //   throughput  the median of the faster half of the times (the 25 % quantile)
-//   either      the median, where the times lie close together and as far above it as below: nobody slowed them down;
+//   either      the median, where the times lie close together and as far above it as below: nobody
+//   slowed them down;
 //               and where nobody could
-// Samples are used in three steps of trust, the first that leaves enough: nobody else on the machine;
-// our own threads not kept waiting (others on other units); all. Of blocks that ran at several clocks (a chip that
-// grew hot) those at the fastest count, if they are enough. The interval is the 5 % .. 95 %
-// quantile of the estimator over bootstrap resamples of whole blocks first and samples second
-// (cluster bootstrap; Efron and Tibshirani, An Introduction to the Bootstrap, ch. 8), so that the
-// spread between blocks is in it. The random numbers are seeded: the same observations give the
-// same bytes.
+// Samples are used in three steps of trust, the first that leaves enough: nobody else on the
+// machine; our own threads not kept waiting (others on other units); all. Of blocks that ran at
+// several clocks (a chip that grew hot) those at the fastest count, if they are enough. The
+// interval is the 5 % .. 95 % quantile of the estimator over bootstrap resamples of whole blocks
+// first and samples second (cluster bootstrap; Efron and Tibshirani, An Introduction to the
+// Bootstrap, ch. 8), so that the spread between blocks is in it. The random numbers are seeded: the
+// same observations give the same bytes.
 #pragma once
 
 #include <optional>
@@ -43,8 +44,9 @@ std::vector<double> all_samples(std::span<const Observation> blocks);
 // Linear interpolation between order statistics (type 7 of Hyndman and Fan). `v` must not be empty.
 double quantile(std::vector<double> v, double q);
 
-// `blocks`, each one's samples as long as they would have been at clock_of(blocks): of what goes by the core's clock, where that
-// changes from block to block. Blocks without a sentinel are left as they are.
+// `blocks`, each one's samples as long as they would have been at clock_of(blocks): of what goes by
+// the core's clock, where that changes from block to block. Blocks without a sentinel are left as
+// they are.
 std::vector<Observation> at_common_clock(std::span<const Observation> blocks);
 
 // nullopt: no samples at all.

@@ -1,13 +1,13 @@
 #include "probe/inference/streamed.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <limits>
 #include <optional>
 #include <tuple>
-
-#include <fmt/format.h>
 
 #include "probe/inference/segment.h"
 #include "probe/inference/sharing.h"
@@ -18,11 +18,12 @@ namespace {
 
 using namespace hwdesc;
 
-constexpr double kGap = 3;        // between neighbouring footprints: over a wider one nothing is told
-constexpr size_t kFewest = 3;     // points of a sweep
+constexpr double kGap = 3;     // between neighbouring footprints: over a wider one nothing is told
+constexpr size_t kFewest = 3;  // points of a sweep
 constexpr double kAround = 1e-6;  // footprints are equal within this
 
-// The middle of the flattest octave between two footprints; of all there is between them where that is less.
+// The middle of the flattest octave between two footprints; of all there is between them where that
+// is less.
 double plateau_time(std::span<const CurvePoint> curve, double from, double to) {
   const double wide = std::min(2.0, to / from);
   double best = std::numeric_limits<double>::infinity(), middle = std::sqrt(from * to);
@@ -37,20 +38,26 @@ double plateau_time(std::span<const CurvePoint> curve, double from, double to) {
   return time_at(curve, middle);
 }
 
-// Where `part` of the data is still held, in bytes of one instance; the interval is that of the neighbouring
-// footprints.
-Value<Bytes> held_at(std::span<const CurvePoint> curve, const Edge& e, double part, const std::string& method) {
-  const auto held = [&](const CurvePoint& p) { return std::clamp((e.next - p.seconds) / (e.next - e.here), 0.0, 1.0); };
+// Where `part` of the data is still held, in bytes of one instance; the interval is that of the
+// neighbouring footprints.
+Value<Bytes> held_at(std::span<const CurvePoint> curve, const Edge& e, double part,
+                     const std::string& method) {
+  const auto held = [&](const CurvePoint& p) {
+    return std::clamp((e.next - p.seconds) / (e.next - e.here), 0.0, 1.0);
+  };
   size_t i = 0;
   while (i < curve.size() && held(curve[i]) > part) ++i;
   if (i == 0) return unknown_value<Bytes>("less is held of even the smallest footprint");
   if (i == curve.size() || curve[i].bytes > kGap * curve[i - 1].bytes)
-    return unknown_value<Bytes>(fmt::format("{:.1f} MiB still hold {:.0f} %, and the sweep has no larger footprint near",
-                                            curve[i - 1].bytes * e.parts / (1 << 20), 100 * held(curve[i - 1])));
+    return unknown_value<Bytes>(
+        fmt::format("{:.1f} MiB still hold {:.0f} %, and the sweep has no larger footprint near",
+                    curve[i - 1].bytes * e.parts / (1 << 20), 100 * held(curve[i - 1])));
   const double a = held(curve[i - 1]), b = held(curve[i]);
   const double way = (a - part) / (a - b);
-  Value<Bytes> v = known_value(Bytes{std::round(e.parts * curve[i - 1].bytes * std::pow(curve[i].bytes / curve[i - 1].bytes, way))},
-                               Origin::measured, fmt::format("{}: {:.0f} % are as fast as the level", method, 100 * part));
+  Value<Bytes> v = known_value(
+      Bytes{std::round(e.parts * curve[i - 1].bytes *
+                       std::pow(curve[i].bytes / curve[i - 1].bytes, way))},
+      Origin::measured, fmt::format("{}: {:.0f} % are as fast as the level", method, 100 * part));
   v.low = Bytes{std::round(e.parts * curve[i - 1].bytes)};
   v.high = Bytes{std::round(e.parts * curve[i].bytes)};
   return v;
@@ -62,17 +69,20 @@ Streamed streamed_of(std::span<const CurvePoint> curve, const Edge& e, const cha
     return {why, why, why};
   }
   if (e.next < kShows * e.here) {
-    const auto why = unknown_value<Bytes>(fmt::format("all units streaming from behind it take only {:.2f} times as long", e.next / e.here));
+    const auto why = unknown_value<Bytes>(fmt::format(
+        "all units streaming from behind it take only {:.2f} times as long", e.next / e.here));
     return {why, why, why};
   }
   return held_on(curve, e, way);
 }
 
-constexpr double kTwoStates = 1.4;  // times that far memory takes in one state of the host as in another
+constexpr double kTwoStates =
+    1.4;  // times that far memory takes in one state of the host as in another
 constexpr double kNeither = 1.1;    // what lies so near the middle was taken across a change
 constexpr double kMinority = 0.25;  // of the footprints: too few to show an edge
 
-// Some footprints, or looks whether units are apart, and seconds per byte of far memory right behind them.
+// Some footprints, or looks whether units are apart, and seconds per byte of far memory right
+// behind them.
 struct Stretch {
   std::vector<Observation> points;
   double beyond = 0;
@@ -96,18 +106,21 @@ bool looked(const Observations& sweep) { return !select(sweep, "streamed", "own"
 
 // Whether units had a cache each meanwhile; nullopt: the looks at it do not tell.
 std::optional<bool> told_apart(const Observations& sweep) {
-  const std::vector<Observation> own = select(sweep, "streamed", "own"), other = select(sweep, "streamed", "other");
+  const std::vector<Observation> own = select(sweep, "streamed", "own"),
+                                 other = select(sweep, "streamed", "other");
   if (const auto times = times_as_long_elsewhere(own, other)) return *times >= kElsewhere;
   return surely_elsewhere(own, other);
 }
 
-// What was taken while far memory was fast, and while it was slow; nothing where it was neither, most of the time.
+// What was taken while far memory was fast, and while it was slow; nothing where it was neither,
+// most of the time.
 std::vector<Sweep> by_state(const Observations& sweep, double largest) {
   const std::vector<Stretch> stretches = stretches_of(sweep);
   std::vector<double> times;
   for (const Stretch& s : stretches) times.push_back(s.beyond);
   if (times.size() < kFewest) return {};
-  const double fast = quantile(times, 0.1), slow = quantile(times, 0.9), middle = std::sqrt(fast * slow);
+  const double fast = quantile(times, 0.1), slow = quantile(times, 0.9),
+               middle = std::sqrt(fast * slow);
   if (slow < kTwoStates * fast) return {};
   std::vector<Sweep> out;
   for (const bool is_slow : {false, true}) {
@@ -119,7 +132,9 @@ std::vector<Sweep> by_state(const Observations& sweep, double largest) {
       beyond.push_back(s.beyond);
     }
     Sweep s = sweep_of(taken);
-    const bool few = s.curve.size() < kFewest || static_cast<double>(beyond.size()) < kMinority * static_cast<double>(stretches.size());
+    const bool few =
+        s.curve.size() < kFewest ||
+        static_cast<double>(beyond.size()) < kMinority * static_cast<double>(stretches.size());
     if (few || (looked(sweep) && !told_apart(taken))) continue;
     if (s.curve.back().bytes < largest) s.curve.push_back({largest, quantile(beyond, 0.5)});
     out.push_back(std::move(s));
@@ -127,26 +142,33 @@ std::vector<Sweep> by_state(const Observations& sweep, double largest) {
   return out;
 }
 
-// Seconds per byte of far memory, as most of what was read of it behind footprints took; nothing where few looked.
+// Seconds per byte of far memory, as most of what was read of it behind footprints took; nothing
+// where few looked.
 std::optional<double> far_memory(const Observations& all) {
   constexpr size_t kEnough = 12;
   std::vector<double> samples = all_samples(select(all, "streamed", "beyond"));
   return samples.size() < kEnough ? std::nullopt : std::optional(quantile(std::move(samples), 0.5));
 }
 
-// What took longer than far memory mostly does was held up: the last footprint is looked at for a moment only, and all others are compared with it.
+// What took longer than far memory mostly does was held up: the last footprint is looked at for a
+// moment only, and all others are compared with it.
 void hold_within(Sweep& s, double far) {
   for (CurvePoint& p : s.curve) p.seconds = std::min(p.seconds, far);
 }
 
-bool is_cache(const MemoryLevel& l) { return l.managed == Managed::automatic && l.capacity.known(); }
+bool is_cache(const MemoryLevel& l) {
+  return l.managed == Managed::automatic && l.capacity.known();
+}
 
-double parts_in(const MemoryLevel& l, const Sweep& sweep) { return l.per == "unit" || sweep.apart ? 1 : sweep.units; }
+double parts_in(const MemoryLevel& l, const Sweep& sweep) {
+  return l.per == "unit" || sweep.apart ? 1 : sweep.units;
+}
 
 }  // namespace
 
 Streamed held_on(std::span<const CurvePoint> curve, const Edge& e, const std::string& method) {
-  return {held_at(curve, e, kNearlyHeld, method), held_at(curve, e, kHalfHeld, method), held_at(curve, e, kHardlyHeld, method)};
+  return {held_at(curve, e, kNearlyHeld, method), held_at(curve, e, kHalfHeld, method),
+          held_at(curve, e, kHardlyHeld, method)};
 }
 
 double noise_in(const Sweep& sweep) {
@@ -159,7 +181,8 @@ double time_at(std::span<const CurvePoint> curve, double bytes) {
   size_t i = 0;
   while (i < curve.size() && curve[i].bytes < bytes) ++i;
   if (i == 0 || i == curve.size()) return i == 0 ? curve.front().seconds : curve.back().seconds;
-  const double part = std::log(bytes / curve[i - 1].bytes) / std::log(curve[i].bytes / curve[i - 1].bytes);
+  const double part =
+      std::log(bytes / curve[i - 1].bytes) / std::log(curve[i].bytes / curve[i - 1].bytes);
   return curve[i - 1].seconds * std::pow(curve[i].seconds / curve[i - 1].seconds, part);
 }
 
@@ -175,7 +198,8 @@ std::vector<CurvePoint> rising(std::span<const CurvePoint> curve) {
 Sweep sweep_of(const Observations& all) {
   const std::vector<Observation> blocks = select(all, "streamed", "read");
   const std::vector<double> units = values_of(blocks, "units");
-  return {curve_of(blocks, Estimator::throughput), units.empty() ? 1 : units.back(), told_apart(all).value_or(false)};
+  return {curve_of(blocks, Estimator::throughput), units.empty() ? 1 : units.back(),
+          told_apart(all).value_or(false)};
 }
 
 std::vector<Sweep> sweeps_of(const Observations& all) {
@@ -193,7 +217,8 @@ std::vector<Sweep> sweeps_of(const Observations& all) {
   std::vector<Sweep> out;
   for (size_t i = 0; i < visits.size(); ++i) {
     Sweep& s = whole[i];
-    if (s.curve.empty() || s.curve.back().bytes < largest / 2) continue;  // it was cut off, and has no far memory to compare with
+    if (s.curve.empty() || s.curve.back().bytes < largest / 2)
+      continue;  // it was cut off, and has no far memory to compare with
     std::vector<Sweep> states = by_state(visits[i], largest);
     if (states.empty()) {
       const std::optional<double> own = far_memory(visits[i]);
@@ -222,13 +247,16 @@ std::vector<double> plateau_times(std::span<const MemoryLevel> memory, const Swe
 
 namespace {
 
-// Of each of `memory`, as one sweep tells it; of what is no cache, or where there is no sweep, nothing.
+// Of each of `memory`, as one sweep tells it; of what is no cache, or where there is no sweep,
+// nothing.
 std::vector<Streamed> streamed_by(const std::vector<MemoryLevel>& memory, const Sweep& sweep) {
   std::vector<Streamed> out(memory.size());
   const std::vector<double> times = plateau_times(memory, sweep);
   const std::vector<CurvePoint> curve = rising(sweep.curve);
   if (curve.size() < kFewest) return out;
-  const char* way = sweep.apart ? "both units reading through their parts again and again, each in a cache of its own at the time" : "all units reading through their parts again and again";
+  const char* way = sweep.apart ? "both units reading through their parts again and again, each in "
+                                  "a cache of its own at the time"
+                                : "all units reading through their parts again and again";
   for (size_t i = 0; i + 1 < memory.size(); ++i) {
     if (!is_cache(memory[i])) continue;
     size_t next = i + 1;
@@ -239,15 +267,19 @@ std::vector<Streamed> streamed_by(const std::vector<MemoryLevel>& memory, const 
 }
 
 constexpr double kBefore = 1.2;  // a sweep begins so far before what a cache holds, or on its edge
-constexpr double kSteady = 0.2;  // of neighbouring footprints' ratio: one in which far memory, or who is near whom, changed again and again shows no edge
+constexpr double kSteady = 0.2;  // of neighbouring footprints' ratio: one in which far memory, or
+                                 // who is near whom, changed again and again shows no edge
 
 constexpr double kBeyond = std::numeric_limits<double>::infinity();
 
-// Of several sweeps' values of a kind the one in the middle, or the mean of two; what a sweep does not reach counts as `unreached`.
-Value<Bytes> in_their_middle(std::span<const Streamed> sweeps, Value<Bytes> Streamed::*kind, double unreached) {
+// Of several sweeps' values of a kind the one in the middle, or the mean of two; what a sweep does
+// not reach counts as `unreached`.
+Value<Bytes> in_their_middle(std::span<const Streamed> sweeps, Value<Bytes> Streamed::*kind,
+                             double unreached) {
   std::vector<Value<Bytes>> values;
   for (const Streamed& s : sweeps) values.push_back(s.*kind);
-  std::ranges::sort(values, {}, [&](const Value<Bytes>& v) { return v.known() ? v.value->v : unreached; });
+  std::ranges::sort(values, {},
+                    [&](const Value<Bytes>& v) { return v.known() ? v.value->v : unreached; });
   Value<Bytes> middle = values[(values.size() - 1) / 2];
   const Value<Bytes>& other = values[values.size() / 2];
   if (!middle.known() || !other.known() || middle == other) return middle;
@@ -257,7 +289,8 @@ Value<Bytes> in_their_middle(std::span<const Streamed> sweeps, Value<Bytes> Stre
 }
 
 bool tells_of(const Sweep& sweep, const MemoryLevel& l, const Streamed& s) {
-  return s.middle.known() && s.from.known() && s.from.value->v >= kBefore * sweep.curve.front().bytes * parts_in(l, sweep);
+  return s.middle.known() && s.from.known() &&
+         s.from.value->v >= kBefore * sweep.curve.front().bytes * parts_in(l, sweep);
 }
 
 }  // namespace
@@ -267,8 +300,12 @@ void add_streamed(std::vector<MemoryLevel>& memory, std::span<const Sweep> sweep
   for (const Sweep& s : sweeps) told.push_back(streamed_by(memory, s));
   for (size_t i = 0; i < memory.size() && !told.empty(); ++i) {
     memory[i].streamed = told.front()[i];
-    // Of those that begin well before its edge, else of all, those during which nothing changed all along, and of these those of units near each other.
-    const auto rank = [&](size_t k) { return std::tuple(tells_of(sweeps[k], memory[i], told[k][i]), noise_in(sweeps[k]) < kSteady, !sweeps[k].apart); };
+    // Of those that begin well before its edge, else of all, those during which nothing changed all
+    // along, and of these those of units near each other.
+    const auto rank = [&](size_t k) {
+      return std::tuple(tells_of(sweeps[k], memory[i], told[k][i]), noise_in(sweeps[k]) < kSteady,
+                        !sweeps[k].apart);
+    };
     std::vector<size_t> all;
     for (size_t k = 0; k < told.size(); ++k)
       if (told[k][i].middle.known()) all.push_back(k);
@@ -277,30 +314,40 @@ void add_streamed(std::vector<MemoryLevel>& memory, std::span<const Sweep> sweep
     std::vector<Streamed> counted;
     for (const size_t k : all)
       if (rank(k) == rank(best)) counted.push_back(told[k][i]);
-    memory[i].streamed = {in_their_middle(counted, &Streamed::from, 0), in_their_middle(counted, &Streamed::middle, kBeyond), in_their_middle(counted, &Streamed::to, kBeyond)};
+    memory[i].streamed = {in_their_middle(counted, &Streamed::from, 0),
+                          in_their_middle(counted, &Streamed::middle, kBeyond),
+                          in_their_middle(counted, &Streamed::to, kBeyond)};
   }
 }
 
 namespace {
 
-constexpr double kCrowding = 1.7;     // what others leave of a cache that units share differs by so much between runs
+constexpr double kCrowding =
+    1.7;  // what others leave of a cache that units share differs by so much between runs
 constexpr double kAsDeclared = 1.25;  // what is left of it is its declared size within so much
 
 }  // namespace
 
 void settle_shared(MemoryLevel& l, double nominal) {
   const bool foreign = l.foreign_fill.known() && l.foreign_fill.value->v > 0;
-  if ((l.per != "device" && !foreign) || l.managed != Managed::automatic || !l.streamed.middle.known() || !l.capacity.known()) return;
+  if ((l.per != "device" && !foreign) || l.managed != Managed::automatic ||
+      !l.streamed.middle.known() || !l.capacity.known())
+    return;
   const bool from = l.streamed.from.known();
-  const double held = (from ? l.streamed.from : l.streamed.middle).value->v, chased = l.capacity.value->v;
+  const double held = (from ? l.streamed.from : l.streamed.middle).value->v,
+               chased = l.capacity.value->v;
   const bool declared = nominal >= held / kAsDeclared && nominal <= held * kAsDeclared;
   l.capacity.value = Bytes{declared ? nominal : held};
   l.capacity.low = Bytes{std::round(held / kCrowding)};
   l.capacity.high = Bytes{std::round(held * kCrowding)};
   l.capacity.source = declared ? Origin::driver : Origin::measured;
-  l.capacity.method = declared ? "declared by the system, and near what all units hold streaming"
-                               : fmt::format("{:.0f} % of what all units stream through are still held", 100 * (from ? kNearlyHeld : kHalfHeld));
-  l.capacity.note = fmt::format("a chase crosses to the next level at {:.0f} KiB: others use it; {}", chased / 1024, l.capacity.note);
+  l.capacity.method = declared
+                          ? "declared by the system, and near what all units hold streaming"
+                          : fmt::format("{:.0f} % of what all units stream through are still held",
+                                        100 * (from ? kNearlyHeld : kHalfHeld));
+  l.capacity.note =
+      fmt::format("a chase crosses to the next level at {:.0f} KiB: others use it; {}",
+                  chased / 1024, l.capacity.note);
 }
 
 }  // namespace assay::probe

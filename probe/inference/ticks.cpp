@@ -7,8 +7,8 @@
 namespace assay::probe {
 namespace {
 
-// An addition takes whole ticks, and a little longer where the chip runs below the clock that its driver names, which is
-// the highest: shorter it is by what is measured wrong alone.
+// An addition takes whole ticks, and a little longer where the chip runs below the clock that its
+// driver names, which is the highest: shorter it is by what is measured wrong alone.
 constexpr double kNearWhole = 0.04, kMeasured = 0.01;
 
 double ticks_per_step(const Observations& all) {
@@ -16,7 +16,8 @@ double ticks_per_step(const Observations& all) {
   const double steps = clock_of(select(all, "clock", "sentinel"));
   if (said.empty() || steps <= 0) return 0;
   const double ticks = std::stod(said) / steps, whole = std::round(ticks);
-  return whole >= 1 && ticks < whole * (1 + kNearWhole) && ticks > whole * (1 - kMeasured) ? whole : ticks;
+  return whole >= 1 && ticks < whole * (1 + kNearWhole) && ticks > whole * (1 - kMeasured) ? whole
+                                                                                           : ticks;
 }
 
 }  // namespace
@@ -24,10 +25,14 @@ double ticks_per_step(const Observations& all) {
 Observations with_ticks(Observations all) {
   if (all.fact("lanes") != "threads") return all;
   const double ticks = ticks_per_step(all);
-  std::erase_if(all.points, [&](const Observation& o) { return ticks <= 0 && (o.experiment == "clock" || o.experiment == "sustained"); });
+  std::erase_if(all.points, [&](const Observation& o) {
+    return ticks <= 0 && (o.experiment == "clock" || o.experiment == "sustained");
+  });
   for (Observation& o : all.points) {
-    if (o.clock_hz && ticks > 0) *o.clock_hz *= ticks;
-    else o.clock_hz.reset();
+    if (o.clock_hz && ticks > 0)
+      *o.clock_hz *= ticks;
+    else
+      o.clock_hz.reset();
     if (o.experiment == "clock" || o.experiment == "sustained")
       for (double& s : o.samples) s /= ticks;
   }

@@ -1,8 +1,9 @@
 #include "probe/inference/transfer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-#include <fmt/format.h>
 
 #include "probe/inference/values.h"
 
@@ -12,47 +13,68 @@ namespace {
 using namespace hwdesc;
 
 constexpr double kFree = 0.35, kCosts = 0.65;  // of the step from a hit to what the level takes
-constexpr double kServed = 0.7;    // of the level's latency at least where both touches miss, of the next one's at most
-constexpr double kNoGain = 0.9;    // of the time inside lines: across them is never faster
-constexpr const char* kPairs = "two touches a distance apart: the second costs nothing within what is moved at once";
+constexpr double kServed =
+    0.7;  // of the level's latency at least where both touches miss, of the next one's at most
+constexpr double kNoGain = 0.9;  // of the time inside lines: across them is never faster
+constexpr const char* kPairs =
+    "two touches a distance apart: the second costs nothing within what is moved at once";
 
 std::optional<double> pair_time(const Observations& all, double level, double distance) {
-  const auto s = summarize(select(all, "transfer", "pair", {{"level", level}, {"distance", distance}}), Estimator::latency);
+  const auto s =
+      summarize(select(all, "transfer", "pair", {{"level", level}, {"distance", distance}}),
+                Estimator::latency);
   return s ? std::optional(s->value) : std::nullopt;
 }
 
 }  // namespace
 
 Value<Bytes> transaction_of(const Observations& all, const Known& known, size_t level) {
-  const auto i = double(std::max<size_t>(1, level));  // what the first cache asks for, the second level tells
-  const std::vector<double> distances = values_of(select(all, "transfer", "pair", {{"level", i}}), "distance");
+  const auto i =
+      double(std::max<size_t>(1, level));  // what the first cache asks for, the second level tells
+  const std::vector<double> distances =
+      values_of(select(all, "transfer", "pair", {{"level", i}}), "distance");
   if (distances.size() < 2) return {};
-  const double near = known.levels.plateaus.front().seconds, here = known.levels.plateaus[static_cast<size_t>(i)].seconds;
+  const double near = known.levels.plateaus.front().seconds,
+               here = known.levels.plateaus[static_cast<size_t>(i)].seconds;
   const double apart = *pair_time(all, i, distances.back());  // per touch
   const bool last = static_cast<size_t>(i) + 1 >= known.levels.plateaus.size();
-  if (apart < kServed * here || (!last && apart > kServed * known.levels.plateaus[static_cast<size_t>(i) + 1].seconds))
-    return unknown_value<Bytes>(fmt::format("two touches {:.0f} B apart take {:.2f} times the level's latency each: neighbouring lines are fetched along, or it is not the level that serves them", distances.back(), apart / here));
+  if (apart < kServed * here ||
+      (!last && apart > kServed * known.levels.plateaus[static_cast<size_t>(i) + 1].seconds))
+    return unknown_value<Bytes>(
+        fmt::format("two touches {:.0f} B apart take {:.2f} times the level's latency each: "
+                    "neighbouring lines are fetched along, or it is not the level that serves them",
+                    distances.back(), apart / here));
   double unit = 0;
   for (const double d : distances) {
     const double part = (2 * *pair_time(all, i, d) - apart - near) / (apart - near);
     if (unit == 0 && part >= kCosts) unit = d;
-    if (unit == 0 ? part > kFree : part < kCosts) return unknown_value<Bytes>(fmt::format("a second touch {:.0f} B further costs {:.0f} % of a miss", d, 100 * part));
+    if (unit == 0 ? part > kFree : part < kCosts)
+      return unknown_value<Bytes>(
+          fmt::format("a second touch {:.0f} B further costs {:.0f} % of a miss", d, 100 * part));
   }
-  if (unit == 0 || unit == distances.front()) return unknown_value<Bytes>(fmt::format("no distance from {:.0f} to {:.0f} B sets free touches apart from others", distances.front(), distances.back()));
+  if (unit == 0 || unit == distances.front())
+    return unknown_value<Bytes>(
+        fmt::format("no distance from {:.0f} to {:.0f} B sets free touches apart from others",
+                    distances.front(), distances.back()));
   // What the first cache asks for comes along from wherever it is.
   if (level > 1)
-    if (const auto least = transaction_of(all, known, 1); least.known()) unit = std::max(unit, least.value->v);
+    if (const auto least = transaction_of(all, known, 1); least.known())
+      unit = std::max(unit, least.value->v);
   auto v = known_value(Bytes{unit}, Origin::measured, kPairs);
-  if (unit > known.line) v = known_value(Bytes{known.line}, Origin::measured, kPairs, fmt::format("{:.0f} B come along: lines are fetched in pairs", unit));
+  if (unit > known.line)
+    v = known_value(Bytes{known.line}, Origin::measured, kPairs,
+                    fmt::format("{:.0f} B come along: lines are fetched in pairs", unit));
   return v;
 }
 
 Value<Bytes> line_of(const Observations& all, const Known& known, size_t level) {
   std::vector<Observation> spans = select(all, "transfer", "span");
-  std::erase_if(spans, [&](const Observation& o) { return o.value_at("level", 0) != double(level); });
+  std::erase_if(spans,
+                [&](const Observation& o) { return o.value_at("level", 0) != double(level); });
   const std::vector<double> strides = values_of(spans, "stride");
   if (strides.empty() || known.levels.plateaus.size() < level + 2) return {};
-  const double middle = std::sqrt(known.levels.plateaus[level].seconds * known.levels.plateaus[level + 1].seconds);
+  const double middle =
+      std::sqrt(known.levels.plateaus[level].seconds * known.levels.plateaus[level + 1].seconds);
   double line = 0;
   for (const double stride : strides) {
     std::vector<Observation> here = spans;
@@ -62,7 +84,8 @@ Value<Bytes> line_of(const Observations& all, const Known& known, size_t level) 
     line = stride;
   }
   if (line == 0 || line == strides.back()) return {};
-  return known_value(Bytes{line}, Origin::measured, "nodes a stride apart: up to a line they fill as much, beyond it less");
+  return known_value(Bytes{line}, Origin::measured,
+                     "nodes a stride apart: up to a line they fill as much, beyond it less");
 }
 
 Value<Bytes> line_told(const Observations& all, const Known& known, size_t level) {
@@ -80,8 +103,11 @@ void add_across(const Observations& all, const Known& known, Profile& to) {
   const auto across = summarize(select(all, "transfer", "across", at), Estimator::throughput);
   if (!within || !across || across->value < kNoGain * within->value) return;
   ComputeOp c{"across", "f32", "load", {}, {}};
-  c.slots = count_value({across->value / within->value, across->low / within->high, across->high / within->low, across->n, ""},
-                        fmt::format("vector loads across the end of {} bytes over those inside, vectors of {}", 128, known.lanes));
+  c.slots = count_value(
+      {across->value / within->value, across->low / within->high, across->high / within->low,
+       across->n, ""},
+      fmt::format("vector loads across the end of {} bytes over those inside, vectors of {}", 128,
+                  known.lanes));
   to.compute.push_back(std::move(c));
 }
 

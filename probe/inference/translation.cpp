@@ -15,17 +15,21 @@ namespace {
 using namespace hwdesc;
 
 constexpr double kFew = 0.1, kMiddle = 0.5, kMost = 0.9;  // of the rows
-constexpr double kAlike = 1.3;                            // times: no more than so much between them, and nearly all of both miss
-constexpr double kLeastStep = 2;                          // times a miss of the nearest buffer
+constexpr double kAlike =
+    1.3;  // times: no more than so much between them, and nearly all of both miss
+constexpr double kLeastStep = 2;  // times a miss of the nearest buffer
 
 double time_of(const Observations& all, const char* what, double nodes, double stride) {
-  const auto s = summarize(select(all, "tlb", what, {{"nodes", nodes}, {"stride", stride}}), Estimator::latency);
+  const auto s = summarize(select(all, "tlb", what, {{"nodes", nodes}, {"stride", stride}}),
+                           Estimator::latency);
   return s ? s->value : 0;
 }
 
 // Of a hop, less what as many lines cost when they lie together.
-std::optional<double> excess(const Observations& all, const char* what, double nodes, double stride, double line) {
-  const double dense = time_of(all, "pages", nodes, line), sparse = time_of(all, what, nodes, stride);
+std::optional<double> excess(const Observations& all, const char* what, double nodes, double stride,
+                             double line) {
+  const double dense = time_of(all, "pages", nodes, line),
+               sparse = time_of(all, what, nodes, stride);
   if (dense <= 0 || sparse <= 0) return std::nullopt;
   return std::max(0.0, sparse - dense);
 }
@@ -33,7 +37,8 @@ std::optional<double> excess(const Observations& all, const char* what, double n
 // Latency against nodes a `stride` apart.
 std::vector<CurvePoint> translation_curve(const Observations& all, double stride, double line) {
   std::vector<CurvePoint> out;
-  const std::vector<double> nodes = values_of(select(all, "tlb", "pages", {{"stride", stride}}), "nodes");
+  const std::vector<double> nodes =
+      values_of(select(all, "tlb", "pages", {{"stride", stride}}), "nodes");
   if (nodes.empty()) return out;
   const double base = time_of(all, "pages", nodes.front(), line);
   for (const double n : nodes)
@@ -41,9 +46,10 @@ std::vector<CurvePoint> translation_curve(const Observations& all, double stride
   return out;
 }
 
-// From one plateau of a curve to the next; at least and at most from any point of one to any of the other, their
-// extremes left out.
-Value<Latency> step_of(std::span<const CurvePoint> curve, const Plateau& a, const Plateau& b, double hz) {
+// From one plateau of a curve to the next; at least and at most from any point of one to any of the
+// other, their extremes left out.
+Value<Latency> step_of(std::span<const CurvePoint> curve, const Plateau& a, const Plateau& b,
+                       double hz) {
   const auto on = [&](const Plateau& p, double q) {
     std::vector<double> times;
     for (const CurvePoint& c : curve)
@@ -51,7 +57,8 @@ Value<Latency> step_of(std::span<const CurvePoint> curve, const Plateau& a, cons
     return times.empty() ? p.seconds : quantile(std::move(times), q);
   };
   const double miss = (b.seconds - a.seconds) * hz;
-  Measured m{miss, std::min(miss, (on(b, 0.1) - on(a, 0.9)) * hz), std::max(miss, (on(b, 0.9) - on(a, 0.1)) * hz), 0, ""};
+  Measured m{miss, std::min(miss, (on(b, 0.1) - on(a, 0.9)) * hz),
+             std::max(miss, (on(b, 0.9) - on(a, 0.1)) * hz), 0, ""};
   Value<Latency> v = latency_value(m, kCore, "step of that curve");
   v.n.reset();
   return v;
@@ -59,11 +66,17 @@ Value<Latency> step_of(std::span<const CurvePoint> curve, const Plateau& a, cons
 
 // What a miss takes of vector loads that nothing waits for.
 Value<Latency> passing_of(const Observations& all, int64_t nodes) {
-  const auto at = [&](int64_t stride) { return summarize(select(all, "tlb", "passing", {{"nodes", double(nodes)}, {"stride", double(stride)}}), Estimator::latency); };
+  const auto at = [&](int64_t stride) {
+    return summarize(
+        select(all, "tlb", "passing", {{"nodes", double(nodes)}, {"stride", double(stride)}}),
+        Estimator::latency);
+  };
   const auto pages = at(kRowBytes), lines = at(kRowBytes - kPageBytes);
-  if (!pages || !lines || pages->clock_hz <= 0) return unknown_value<Latency>("not measured: units are not cores, or memory was too small");
+  if (!pages || !lines || pages->clock_hz <= 0)
+    return unknown_value<Latency>("not measured: units are not cores, or memory was too small");
   const double hz = pages->clock_hz;
-  Measured m{(pages->value - lines->value) * hz, (pages->low - lines->high) * hz, (pages->high - lines->low) * hz, pages->n + lines->n, ""};
+  Measured m{(pages->value - lines->value) * hz, (pages->low - lines->high) * hz,
+             (pages->high - lines->low) * hz, pages->n + lines->n, ""};
   m.value = std::max(0.0, m.value);
   m.low = std::clamp(m.low, 0.0, m.value);
   m.high = std::max(m.high, m.value);
@@ -74,13 +87,15 @@ struct Missed {
   double rows = 0, part = 0;  // of them, on average over their lengths
 };
 
-// `hit`, `miss`: s that a hop takes more where the second buffer holds its page, and where it does not.
+// `hit`, `miss`: s that a hop takes more where the second buffer holds its page, and where it does
+// not.
 std::vector<Missed> missed_rows(const Observations& all, double line, double hit, double miss) {
   std::vector<Missed> out;
   for (const double n : values_of(select(all, "tlb", "rows"), "nodes")) {
     double sum = 0, count = 0;
     for (const int64_t stride : kRowStrides)
-      if (const auto more = excess(all, "rows", n, static_cast<double>(stride), line)) sum += std::clamp((*more - hit) / (miss - hit), 0.0, 1.0), ++count;
+      if (const auto more = excess(all, "rows", n, static_cast<double>(stride), line))
+        sum += std::clamp((*more - hit) / (miss - hit), 0.0, 1.0), ++count;
     if (2 * count > static_cast<double>(kRowStrides.size())) out.push_back({n, sum / count});
   }
   return out;
@@ -91,7 +106,9 @@ double rows_where(std::span<const Missed> curve, double part) {
   for (size_t i = 0; i < curve.size(); ++i) {
     if (curve[i].part < part) continue;
     if (i == 0 || curve[i - 1].part >= part) return curve[i].rows;
-    return curve[i - 1].rows * std::pow(curve[i].rows / curve[i - 1].rows, (part - curve[i - 1].part) / (curve[i].part - curve[i - 1].part));
+    return curve[i - 1].rows *
+           std::pow(curve[i].rows / curve[i - 1].rows,
+                    (part - curve[i - 1].part) / (curve[i].part - curve[i - 1].part));
   }
   return curve.back().rows;
 }
@@ -100,22 +117,29 @@ double rows_where(std::span<const Missed> curve, double part) {
 double crowded(const Observations& all, double line) {
   std::vector<double> found;
   for (const int64_t n : kCrowded)
-    if (const auto more = excess(all, "pages", static_cast<double>(n), kCrowdedStride, line)) found.push_back(*more);
+    if (const auto more = excess(all, "pages", static_cast<double>(n), kCrowdedStride, line))
+      found.push_back(*more);
   if (found.size() < kCrowded.size()) return 0;
   const auto [least, most] = std::minmax_element(found.begin(), found.end());
   return *most > kAlike * *least ? 0 : *least;
 }
 
-std::optional<TlbLevel> second_of(const Observations& all, const Known& known, double hit, double hz) {
+std::optional<TlbLevel> second_of(const Observations& all, const Known& known, double hit,
+                                  double hz) {
   const double miss = crowded(all, known.line);
   if (miss < kLeastStep * hit) return std::nullopt;
   const std::vector<Missed> curve = missed_rows(all, known.line, hit, miss);
-  if (curve.empty() || curve.front().part > kMiddle || curve.back().part < kMiddle) return std::nullopt;
+  if (curve.empty() || curve.front().part > kMiddle || curve.back().part < kMiddle)
+    return std::nullopt;
   TlbLevel t;
   const double middle = rows_where(curve, kMiddle);
-  t.entries = count_value({middle, rows_where(curve, kFew), rows_where(curve, kMost), 0, ""}, "chases through rows of eight lengths: where half of them miss on average, a tenth, nine tenths");
+  t.entries = count_value({middle, rows_where(curve, kFew), rows_where(curve, kMost), 0, ""},
+                          "chases through rows of eight lengths: where half of them miss on "
+                          "average, a tenth, nine tenths");
   t.entries.n.reset();
-  t.miss = latency_value({(miss - hit) * hz, (miss - hit) * hz, (miss * kAlike - hit) * hz, 0, ""}, kCore, "chase through pages eight apart, which crowd few sets, less a miss of the nearer buffer");
+  t.miss = latency_value(
+      {(miss - hit) * hz, (miss - hit) * hz, (miss * kAlike - hit) * hz, 0, ""}, kCore,
+      "chase through pages eight apart, which crowd few sets, less a miss of the nearer buffer");
   t.miss.n.reset();
   return t;
 }
@@ -123,7 +147,8 @@ std::optional<TlbLevel> second_of(const Observations& all, const Known& known, d
 TlbLevel level_of(std::span<const CurvePoint> curve, const Levels& levels, size_t i, double hz) {
   TlbLevel t;
   const KneePoint& k = levels.knees[i];
-  t.entries = count_value({k.capacity, k.from, k.to, 0, ""}, "chase of one line per page, less the same lines dense");
+  t.entries = count_value({k.capacity, k.from, k.to, 0, ""},
+                          "chase of one line per page, less the same lines dense");
   t.entries.n.reset();
   t.miss = step_of(curve, levels.plateaus[i], levels.plateaus[i + 1], hz);
   return t;
@@ -131,7 +156,8 @@ TlbLevel level_of(std::span<const CurvePoint> curve, const Levels& levels, size_
 
 // One entry covers a page of 4 KiB, or more: how much is not told then.
 bool in_small_pages(const Levels& near, const Levels& far, size_t knee) {
-  const double ratio = knee < far.knees.size() ? far.knees[knee].capacity / near.knees[knee].capacity : 0;
+  const double ratio =
+      knee < far.knees.size() ? far.knees[knee].capacity / near.knees[knee].capacity : 0;
   return ratio >= 0.6 && ratio <= 1.6;
 }
 
@@ -143,15 +169,18 @@ void add_tlb(const Observations& all, const Known& known, Profile& to) {
   const Levels far = find_levels(translation_curve(all, double(kFarPages * kPage), known.line));
   const double hz = clock_of(select(all, "tlb", "pages"));
   if (hz <= 0) return;
-  for (size_t i = 0; i < near.knees.size() && in_small_pages(near, far, i); ++i) to.tlb.push_back(level_of(curve, near, i, hz));
+  for (size_t i = 0; i < near.knees.size() && in_small_pages(near, far, i); ++i)
+    to.tlb.push_back(level_of(curve, near, i, hz));
   if (!to.tlb.empty())
-    if (auto second = second_of(all, known, near.plateaus[1].seconds - near.plateaus[0].seconds, hz)) {
+    if (auto second =
+            second_of(all, known, near.plateaus[1].seconds - near.plateaus[0].seconds, hz)) {
       to.tlb.resize(1);
       to.tlb.push_back(std::move(*second));
     }
   for (size_t i = 0; i < to.tlb.size(); ++i) {
     to.tlb[i].depth = static_cast<int>(i) + 1;
-    to.tlb[i].page = known_value(Bytes{kPage}, Origin::measured, "the same number of nodes misses at strides of 4 KiB and 68 KiB");
+    to.tlb[i].page = known_value(Bytes{kPage}, Origin::measured,
+                                 "the same number of nodes misses at strides of 4 KiB and 68 KiB");
     if (i < kPassed.size()) to.tlb[i].passing = passing_of(all, kPassed[i]);
   }
 }

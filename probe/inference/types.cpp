@@ -1,20 +1,26 @@
-// Operations on other element types: slots of the pipe they share with multiply-adds of f32, or a pipe of their own.
-#include <algorithm>
+// Operations on other element types: slots of the pipe they share with multiply-adds of f32, or a
+// pipe of their own.
+#include "probe/kernels/types.h"
+
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "probe/inference/infer.h"
 #include "probe/inference/values.h"
-#include "probe/kernels/types.h"
 
 namespace assay::probe {
 namespace {
 
 using namespace hwdesc;
 
-constexpr double kApart = 0.3;  // of the shorter time is hidden behind the longer one; waves that issue in order hide less than half
+constexpr double kApart = 0.3;  // of the shorter time is hidden behind the longer one; waves that
+                                // issue in order hide less than half
 
-std::optional<Summary> time_of(const Observations& all, const Known& known, const std::string& name, int chains, Estimator e) {
-  return by_the_clock(known, select(all, "types", name, {{"lanes", known.lanes}, {"chains", chains}}), e);
+std::optional<Summary> time_of(const Observations& all, const Known& known, const std::string& name,
+                               int chains, Estimator e) {
+  return by_the_clock(known,
+                      select(all, "types", name, {{"lanes", known.lanes}, {"chains", chains}}), e);
 }
 
 const Pipe* fma_pipe(const Profile& p) {
@@ -32,7 +38,8 @@ struct Reader {
   std::optional<Measured> rate(const TypedOp& op) const {
     const auto s = time_of(all, known, typed_name(op), kOpChains.back(), Estimator::throughput);
     if (!s) return std::nullopt;
-    return inverse(*s, lanes_of(op.dtype, known.lanes, known.threads) * ir::numbers_in(op.dtype) / ticks_per_second(all, known, *s) / known.units);
+    return inverse(*s, lanes_of(op.dtype, known.lanes, known.threads) * ir::numbers_in(op.dtype) /
+                           ticks_per_second(all, known, *s) / known.units);
   }
 
   // A step of one after a step of the other: they take the sum of their times, or hide each other.
@@ -40,14 +47,16 @@ struct Reader {
     const auto own = time_of(all, known, typed_name(op), kOpChains.back(), Estimator::throughput);
     const auto both = time_of(all, known, beside_name(op), kPairChains, Estimator::throughput);
     if (!own || !both) return false;
-    const double first = known.lanes / (fma.rate.value->v * ticks_per_second(all, known, *own) * known.units);
+    const double first =
+        known.lanes / (fma.rate.value->v * ticks_per_second(all, known, *own) * known.units);
     return first + own->value - 2 * both->value > kApart * std::min(first, own->value);
   }
 
   // Whole numbers and f64 have the pipe that their most common operation has.
   std::string pipe_of(const TypedOp& op, const Pipe& fma) const {
     for (const TypedOp& common : kBesideFma)
-      if (common.dtype == op.dtype && beside_fma(common, fma)) return std::string(ir::name_of(op.dtype));
+      if (common.dtype == op.dtype && beside_fma(common, fma))
+        return std::string(ir::name_of(op.dtype));
     return fma.name;
   }
 
@@ -55,7 +64,9 @@ struct Reader {
   bool is_slower_form(const TypedOp& op) const {
     const auto own = rate(op);
     for (const TypedOp& other : kTypedOps) {
-      if (other.op != std::string(op.op) || other.dtype == op.dtype || ir::number_type(other.dtype) != ir::number_type(op.dtype)) continue;
+      if (other.op != std::string(op.op) || other.dtype == op.dtype ||
+          ir::number_type(other.dtype) != ir::number_type(op.dtype))
+        continue;
       const auto rival = rate(other);
       if (rival && (!own || rival->value > own->value)) return true;
     }
@@ -70,19 +81,31 @@ struct Reader {
     const auto chain = time_of(all, known, typed_name(op), 1, Estimator::latency);
     if (!own && !chain) return;
     ComputeOp c{op.op, name, pipe_of(op, fma), {}, {}};
-    const auto pipe = [&] { return std::find_if(to.pipes.begin(), to.pipes.end(), [&](const Pipe& p) { return p.name == c.pipe; }); };
+    const auto pipe = [&] {
+      return std::find_if(to.pipes.begin(), to.pipes.end(),
+                          [&](const Pipe& p) { return p.name == c.pipe; });
+    };
     const std::string tick = known.clock_hz > 0 ? kCore : "";
-    if (own && pipe() == to.pipes.end())  // its first operation is the one that was seen beside multiply-adds
-      to.pipes.push_back({c.pipe, "unit", rate_value(*own, tick, fmt::format("{}, runs beside multiply-adds of f32", typed_name(op)))});
+    if (own &&
+        pipe() ==
+            to.pipes.end())  // its first operation is the one that was seen beside multiply-adds
+      to.pipes.push_back(
+          {c.pipe, "unit",
+           rate_value(*own, tick,
+                      fmt::format("{}, runs beside multiply-adds of f32", typed_name(op)))});
     if (own && pipe() != to.pipes.end()) {
       const double whole = pipe()->rate.value->v;
-      c.slots = count_value({whole / own->value, whole / own->high, whole / own->low, own->n, own->note},
-                            fmt::format("rate of the {} pipe over its own{}", c.pipe,
-                                        ir::numbers_in(op.dtype) > 1 ? ", of pairs" : dot ? ", of sums of four products" : ""));
+      c.slots =
+          count_value({whole / own->value, whole / own->high, whole / own->low, own->n, own->note},
+                      fmt::format("rate of the {} pipe over its own{}", c.pipe,
+                                  ir::numbers_in(op.dtype) > 1 ? ", of pairs"
+                                  : dot                        ? ", of sums of four products"
+                                                               : ""));
     }
     if (chain)
-      c.latency = latency_value(scaled(*chain, ticks_per_second(all, known, *chain)), tick,
-                                op.op == std::string("rsqrt") ? "one chain of 1 / sqrt" : "one chain");
+      c.latency =
+          latency_value(scaled(*chain, ticks_per_second(all, known, *chain)), tick,
+                        op.op == std::string("rsqrt") ? "one chain of 1 / sqrt" : "one chain");
     to.compute.push_back(std::move(c));
   }
 };
@@ -101,16 +124,23 @@ void infer_types(const Observations& all, const Known& known, Profile& to) {
   Reader reader{all, known, to};
   for (const TypedOp& op : kTypedOps) reader.add(op, fma);
   const auto unknown = [&](const char* dtype, const std::string& why) {
-    to.compute.push_back({"fma", dtype, fma.name, unknown_value<Count>(why), unknown_value<Latency>(why), ""});
+    to.compute.push_back(
+        {"fma", dtype, fma.name, unknown_value<Count>(why), unknown_value<Latency>(why), ""});
   };
   if (all.fact("f64") == "no") unknown("f64", "the driver's kernels have none");
   // A driver's list of what it computes with is kept; the rest it was not asked for.
   const std::string types = " " + all.fact("types") + " ";
   for (const char* dtype : {"f16", "bf16", "i8"}) {
-    const bool known_already = std::any_of(to.compute.begin(), to.compute.end(), [&](const ComputeOp& c) { return c.op == "fma" && c.dtype == dtype; });
+    const bool known_already =
+        std::any_of(to.compute.begin(), to.compute.end(),
+                    [&](const ComputeOp& c) { return c.op == "fma" && c.dtype == dtype; });
     if (known_already) continue;
     const bool has = types.find(fmt::format(" {} ", dtype)) != std::string::npos;
-    unknown(dtype, has ? std::string("its experiment is missing") : types == "  " ? std::string("it was not asked for") : fmt::format("neither the device nor its language computes with {} here", dtype));
+    unknown(dtype,
+            has ? std::string("its experiment is missing")
+            : types == "  "
+                ? std::string("it was not asked for")
+                : fmt::format("neither the device nor its language computes with {} here", dtype));
   }
 }
 

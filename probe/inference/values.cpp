@@ -11,9 +11,12 @@ constexpr int kDigits = 4, kTimeDigits = 3;
 
 const char* note_of(Trust trust) {
   switch (trust) {
-    case Trust::quiet: return "";
-    case Trust::undisturbed: return "others used other units meanwhile";
-    case Trust::all: return "others used the machine throughout";
+    case Trust::quiet:
+      return "";
+    case Trust::undisturbed:
+      return "others used other units meanwhile";
+    case Trust::all:
+      return "others used the machine throughout";
   }
   return "";
 }
@@ -22,15 +25,17 @@ template <class Q>
 Q quantity(double v, const std::string& clock) {
   Q q;
   const bool is_time = clock.empty() && v < 1;
-  const int digits = std::is_same_v<Q, hwdesc::Hertz> ? kDigits + 1 : is_time ? kTimeDigits : kDigits;
+  const int digits = std::is_same_v<Q, hwdesc::Hertz> ? kDigits + 1
+                     : is_time                        ? kTimeDigits
+                                                      : kDigits;
   q.v = std::is_same_v<Q, hwdesc::Bytes> ? std::round(v) : rounded_to(v, digits);
   if constexpr (requires { q.clock; }) q.clock = clock;
   return q;
 }
 
-// What a value differs by from one run to the next beyond what its samples show: the core's clock and
-// the load of what units share change slowly, so that a run sees one state of them. From repeated probes of
-// machines shared with others; sizes hardly depend on it.
+// What a value differs by from one run to the next beyond what its samples show: the core's clock
+// and the load of what units share change slowly, so that a run sees one state of them. From
+// repeated probes of machines shared with others; sizes hardly depend on it.
 template <class Q>
 double between_runs(const std::string& clock) {
   if constexpr (std::is_same_v<Q, hwdesc::Bytes>)
@@ -51,7 +56,8 @@ template <class Q>
 hwdesc::Value<Q> value_of(const Measured& m, const std::string& clock, const std::string& method) {
   auto v = known_value(quantity<Q>(m.value, clock), hwdesc::Origin::measured, method, m.note);
   const double runs = between_runs<Q>(clock);
-  v.low = quantity<Q>(std::max(std::min(m.low, m.value * (1 - runs)), 0.0), clock);  // differences reach below nothing
+  v.low = quantity<Q>(std::max(std::min(m.low, m.value * (1 - runs)), 0.0),
+                      clock);  // differences reach below nothing
   v.high = quantity<Q>(std::max(m.high, m.value * (1 + runs)), clock);
   v.n = m.n;
   return v;
@@ -63,16 +69,23 @@ Measured with(const Summary& s, double value, double low, double high) {
 
 }  // namespace
 
-Measured inverse(const Summary& s, double amount) { return with(s, amount / s.value, amount / s.high, amount / s.low); }
-Measured scaled(const Summary& s, double factor) { return with(s, s.value * factor, s.low * factor, s.high * factor); }
+Measured inverse(const Summary& s, double amount) {
+  return with(s, amount / s.value, amount / s.high, amount / s.low);
+}
+Measured scaled(const Summary& s, double factor) {
+  return with(s, s.value * factor, s.low * factor, s.high * factor);
+}
 
-hwdesc::Value<hwdesc::Latency> latency_value(const Measured& m, const std::string& clock, const std::string& method) {
+hwdesc::Value<hwdesc::Latency> latency_value(const Measured& m, const std::string& clock,
+                                             const std::string& method) {
   return value_of<hwdesc::Latency>(m, clock, method);
 }
-hwdesc::Value<hwdesc::Rate> rate_value(const Measured& m, const std::string& clock, const std::string& method) {
+hwdesc::Value<hwdesc::Rate> rate_value(const Measured& m, const std::string& clock,
+                                       const std::string& method) {
   return value_of<hwdesc::Rate>(m, clock, method);
 }
-hwdesc::Value<hwdesc::Bandwidth> bandwidth_value(const Measured& m, const std::string& clock, const std::string& method) {
+hwdesc::Value<hwdesc::Bandwidth> bandwidth_value(const Measured& m, const std::string& clock,
+                                                 const std::string& method) {
   return value_of<hwdesc::Bandwidth>(m, clock, method);
 }
 hwdesc::Value<hwdesc::Hertz> hertz_value(const Measured& m, const std::string& method) {

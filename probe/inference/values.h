@@ -12,7 +12,8 @@ namespace assay::probe {
 inline constexpr const char* kCore = "core";  // name of the clock
 
 template <class Q>
-hwdesc::Value<Q> known_value(Q value, hwdesc::Origin source, const std::string& method, const std::string& note = "") {
+hwdesc::Value<Q> known_value(Q value, hwdesc::Origin source, const std::string& method,
+                             const std::string& note = "") {
   hwdesc::Value<Q> v;
   v.value = std::move(value);
   v.source = source;
@@ -39,9 +40,12 @@ struct Measured {
 Measured inverse(const Summary& s, double amount);
 Measured scaled(const Summary& s, double factor);
 
-hwdesc::Value<hwdesc::Latency> latency_value(const Measured& m, const std::string& clock, const std::string& method);
-hwdesc::Value<hwdesc::Rate> rate_value(const Measured& m, const std::string& clock, const std::string& method);
-hwdesc::Value<hwdesc::Bandwidth> bandwidth_value(const Measured& m, const std::string& clock, const std::string& method);
+hwdesc::Value<hwdesc::Latency> latency_value(const Measured& m, const std::string& clock,
+                                             const std::string& method);
+hwdesc::Value<hwdesc::Rate> rate_value(const Measured& m, const std::string& clock,
+                                       const std::string& method);
+hwdesc::Value<hwdesc::Bandwidth> bandwidth_value(const Measured& m, const std::string& clock,
+                                                 const std::string& method);
 hwdesc::Value<hwdesc::Hertz> hertz_value(const Measured& m, const std::string& method);
 hwdesc::Value<hwdesc::Seconds> seconds_value(const Measured& m, const std::string& method);
 hwdesc::Value<hwdesc::Bytes> bytes_value(const Measured& m, const std::string& method);

@@ -1,7 +1,8 @@
 // Kernels of additions in one step.
+#include "probe/kernels/atomics.h"
+
 #include <utility>
 
-#include "probe/kernels/atomics.h"
 #include "probe/kernels/code.h"
 
 namespace assay::probe {
@@ -25,7 +26,9 @@ ir::Kernel kernel_of(const std::string& kind, int lanes, bool own) {
   const ir::Index first = own || kind == "same" ? ir::constant(0) : ir::variable(0, kSlotFloats);
   if (own) k.body.push_back(code::store(target, first, code::number(0, DType::i32, lanes)));
   ir::Block body;
-  code::repeat(body, kAtomicSteps, {add_atomically(kind == "chain" ? value : -1, target, first, kind == "same" ? 0 : 1, code::reg(k, value))});
+  code::repeat(body, kAtomicSteps,
+               {add_atomically(kind == "chain" ? value : -1, target, first, kind == "same" ? 0 : 1,
+                               code::reg(k, value))});
   code::counted_loop(k, std::move(body));
   k.body.push_back(code::keep(value));
   if (!own) return k;
@@ -42,7 +45,8 @@ void add_atomic_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) {
   const int lanes = atomic_lanes(shape.lanes.front(), shape.threads);
   for (const char* kind : kAtomicKinds) {
     to.push_back(kernel_of(kind, lanes, false));
-    if (shape.threads && shape.group_bytes >= 4 * kSlotFloats) to.push_back(kernel_of(kind, lanes, true));
+    if (shape.threads && shape.group_bytes >= 4 * kSlotFloats)
+      to.push_back(kernel_of(kind, lanes, true));
   }
 }
 

@@ -21,6 +21,8 @@ inline constexpr int kAtomicSteps = 16;  // of an iteration
 
 // Lanes of threads add each for itself; a core has one such instruction, for one number.
 inline int atomic_lanes(int lanes, bool threads) { return threads ? lanes : 1; }
-inline std::string atomic_kernel(const std::string& kind, int lanes) { return "atomic_" + kind + "_" + std::to_string(lanes); }
+inline std::string atomic_kernel(const std::string& kind, int lanes) {
+  return "atomic_" + kind + "_" + std::to_string(lanes);
+}
 
 }  // namespace assay::probe

@@ -1,10 +1,11 @@
 // Kernels of branches and barriers, by the thread.
-#include <algorithm>
-#include <utility>
+#include "probe/kernels/branches.h"
 
 #include <fmt/format.h>
 
-#include "probe/kernels/branches.h"
+#include <algorithm>
+#include <utility>
+
 #include "probe/kernels/code.h"
 
 namespace assay::probe {
@@ -31,20 +32,25 @@ ir::Kernel branch(int alternate) {
   const int out = code::add_buffer(k, "out", DType::f32, true);
   k.lane = code::add_index(k, "lane");
   const int a = code::add_register(k, "a", DType::f32, 1);
-  for (int i = 0; i < kWays * kChains; ++i) code::add_register(k, fmt::format("x{}", i), DType::f32, 1);
+  for (int i = 0; i < kWays * kChains; ++i)
+    code::add_register(k, fmt::format("x{}", i), DType::f32, 1);
   k.body.push_back(code::declare(a, 1 + kWays * kChains));
-  for (int i = 0; i <= kWays * kChains; ++i) k.body.push_back(code::set(a + i, code::opaque(code::number(std::max(1, i), DType::f32, 1))));
+  for (int i = 0; i <= kWays * kChains; ++i)
+    k.body.push_back(code::set(a + i, code::opaque(code::number(std::max(1, i), DType::f32, 1))));
   const int parameters = code::add_parameters(k);
   const int count = code::parameter(k, "count", parameters, ir::constant(0), kMaxIterations);
   const int rounds = code::parameter(k, "rounds", parameters, ir::constant(1), kWayRounds);
-  const int i = code::add_index(k, "i"), there = code::add_index(k, "there"), here = code::add_index(k, "here");
-  const ir::Index side = alternate > 0 ? code::part_of(k.lane, alternate, 2) : code::part_of(k.lane, int64_t{1} << 20, 2);
+  const int i = code::add_index(k, "i"), there = code::add_index(k, "there"),
+            here = code::add_index(k, "here");
+  const ir::Index side = alternate > 0 ? code::part_of(k.lane, alternate, 2)
+                                       : code::part_of(k.lane, int64_t{1} << 20, 2);
   ir::If choice{{{side, 0, 0}}, {}, {}};
   choice.then_body.push_back(way(k, there, rounds, a + 1, a));
   choice.else_body.push_back(way(k, here, rounds, a + 1 + kChains, a));
   k.body.push_back(code::loop(i, kMaxIterations, ir::variable(count), {{std::move(choice)}}));
   for (int r = a + 2; r <= a + kWays * kChains; ++r) k.body.push_back(code::keep(r));
-  k.body.push_back(code::store(out, ir::variable(0, kMostThreads) + ir::variable(k.lane), code::reg(k, a + 1)));
+  k.body.push_back(
+      code::store(out, ir::variable(0, kMostThreads) + ir::variable(k.lane), code::reg(k, a + 1)));
   return k;
 }
 
@@ -55,7 +61,8 @@ ir::Kernel barrier_kernel() {
   k.lane = code::add_index(k, "lane");
   ir::Block body;
   code::repeat(body, kBarrierSteps, {{ir::Barrier{}}});
-  const int count = code::parameter(k, "count", code::add_parameters(k), ir::constant(0), kMaxIterations);
+  const int count =
+      code::parameter(k, "count", code::add_parameters(k), ir::constant(0), kMaxIterations);
   const int i = code::add_index(k, "i");
   k.body.push_back(code::loop(i, kMaxIterations, ir::variable(count), std::move(body)));
   return k;

@@ -1,10 +1,13 @@
 // Branches that lanes of a wave disagree on, and barriers of a group.
 //
-//   branch_<k>  lanes l with (l / k) even go one way, the others another, each through a loop of its own. A wave of w
-//               lanes goes both ways where k < w, and one way where k >= w; branch_0: all go one way
+//   branch_<k>  lanes l with (l / k) even go one way, the others another, each through a loop of
+//   its own. A wave of w
+//               lanes goes both ways where k < w, and one way where k >= w; branch_0: all go one
+//               way
 //   barriers    a group meets, again and again
 //
-// They run in groups of several waves, or none wider than what the driver calls a wave could be told.
+// They run in groups of several waves, or none wider than what the driver calls a wave could be
+// told.
 #pragma once
 
 #include <cstdint>

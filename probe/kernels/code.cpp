@@ -147,7 +147,9 @@ ir::Stmt fill(ir::Kernel& k, int own, int from, int lanes) {
   const ir::Buffer b = k.buffers[static_cast<size_t>(own)];
   const int i = add_index(k, "filled");
   const int64_t steps = b.elements / lanes;
-  return loop(i, steps, ir::constant(steps), {store(own, ir::variable(i, lanes), load(from, ir::variable(i, lanes), b.dtype, lanes))});
+  return loop(
+      i, steps, ir::constant(steps),
+      {store(own, ir::variable(i, lanes), load(from, ir::variable(i, lanes), b.dtype, lanes))});
 }
 
 void repeat(ir::Block& block, int times, const ir::Block& parts) {

@@ -1,8 +1,8 @@
 // Kernels of arithmetic: sentinel, chains of operations, mixes, nothing.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
-
-#include <fmt/format.h>
 
 #include "probe/kernels/code.h"
 #include "probe/kernels/kernels.h"
@@ -16,8 +16,9 @@ using ir::ValueOp;
 // x += y, so many times.
 ir::Block additions(const ir::Kernel& k, int x, int y, int steps) {
   ir::Block body;
-  code::repeat(body, steps,
-               {code::set(x, code::opaque(code::apply(ValueOp::add, {code::reg(k, x), code::reg(k, y)})))});
+  code::repeat(
+      body, steps,
+      {code::set(x, code::opaque(code::apply(ValueOp::add, {code::reg(k, x), code::reg(k, y)})))});
   return body;
 }
 
@@ -25,7 +26,8 @@ int add_chain_registers(ir::Kernel& k) {
   const int x = code::add_register(k, "x", DType::i64, 1);
   const int y = code::add_register(k, "y", DType::i64, 1);
   k.body.push_back(code::declare(x, 2));
-  for (const int r : {x, y}) k.body.push_back(code::set(r, code::opaque(code::number(3, DType::i64, 1))));
+  for (const int r : {x, y})
+    k.body.push_back(code::set(r, code::opaque(code::number(3, DType::i64, 1))));
   return x;
 }
 
@@ -37,7 +39,8 @@ ir::Kernel sentinel() {
   return k;
 }
 
-// The sentinel in a group that takes up all the memory of its own there is; its last element is touched.
+// The sentinel in a group that takes up all the memory of its own there is; its last element is
+// touched.
 ir::Kernel alone(int64_t group_bytes) {
   ir::Kernel k = code::empty("alone");
   const int out = code::add_buffer(k, "out", DType::f32, true);
@@ -66,7 +69,8 @@ ir::Kernel tick(const std::string& load, int lanes) {
   const int data = code::add_buffer(k, "data", DType::f32, true);
   const int x = add_chain_registers(k);
   const int a = code::add_register(k, "a", DType::f32, lanes);
-  for (int i = 0; i < kTickAccumulators; ++i) code::add_register(k, fmt::format("acc{}", i), DType::f32, lanes);
+  for (int i = 0; i < kTickAccumulators; ++i)
+    code::add_register(k, fmt::format("acc{}", i), DType::f32, lanes);
   k.body.push_back(code::declare(a, kTickAccumulators + 1));
   const ir::Value one = code::opaque(code::number(1, DType::f32, lanes));
   for (int i = 0; i <= kTickAccumulators; ++i) k.body.push_back(code::set(a + i, one));
@@ -77,10 +81,15 @@ ir::Kernel tick(const std::string& load, int lanes) {
     body.push_back(std::move(step));
     if (++next % kTickSpacing != 0) continue;
     const int at = next / kTickSpacing, acc = a + 1 + at % kTickAccumulators;
-    const ir::Index place = code::part_of(turn, 1, 8) * (int64_t{kTickSteps} * lanes) + int64_t{at} * lanes;
-    if (load == "write") body.push_back(code::store(data, place, code::reg(k, a)));
-    else if (load == "read") body.push_back(code::set(acc, code::load(data, place, DType::f32, lanes)));
-    else body.push_back(code::set(acc, code::apply(ValueOp::fma, {code::reg(k, acc), code::reg(k, a), code::reg(k, a)})));
+    const ir::Index place =
+        code::part_of(turn, 1, 8) * (int64_t{kTickSteps} * lanes) + int64_t{at} * lanes;
+    if (load == "write")
+      body.push_back(code::store(data, place, code::reg(k, a)));
+    else if (load == "read")
+      body.push_back(code::set(acc, code::load(data, place, DType::f32, lanes)));
+    else
+      body.push_back(code::set(
+          acc, code::apply(ValueOp::fma, {code::reg(k, acc), code::reg(k, a), code::reg(k, a)})));
     if (load == "read") body.push_back(code::keep(acc));
   }
   code::counted_loop(k, std::move(body));
@@ -124,36 +133,45 @@ std::string nth_of(const std::string& op, int chain) {
 ir::Kernel chains(const std::string& op, int lanes, int count, bool threads) {
   ir::Kernel k = code::empty(op_name(op, lanes, count));
   const int out = code::add_buffer(k, "out", DType::f32, true);
-  const int operands = op.find("max") == std::string::npos ? 1 : 2;  // of max(max(x, a), a) one is enough
+  const int operands =
+      op.find("max") == std::string::npos ? 1 : 2;  // of max(max(x, a), a) one is enough
   const int a = code::add_register(k, "a", DType::f32, lanes);
   if (operands == 2) code::add_register(k, "b", DType::f32, lanes);
   const int first = a + operands;
   for (int c = 0; c < count; ++c) code::add_register(k, fmt::format("acc{}", c), DType::f32, lanes);
   k.body.push_back(code::declare(a, operands + count));
-  for (int i = 0; i < operands; ++i) k.body.push_back(code::set(a + i, code::opaque(code::number(operand_of(op) + i, DType::f32, lanes))));
+  for (int i = 0; i < operands; ++i)
+    k.body.push_back(
+        code::set(a + i, code::opaque(code::number(operand_of(op) + i, DType::f32, lanes))));
   const double start = op == "fma" || op == "add" ? 0.0 : 1.5;
-  for (int c = 0; c < count; ++c) k.body.push_back(code::set(first + c, code::opaque(code::number(start + c, DType::f32, lanes))));
+  for (int c = 0; c < count; ++c)
+    k.body.push_back(
+        code::set(first + c, code::opaque(code::number(start + c, DType::f32, lanes))));
   ir::Block body;
   for (int n = 0; n < op_steps(op, count, threads) / count; ++n)
-    for (int c = 0; c < count; ++c) body.push_back(code::set(first + c, step_of(k, nth_of(op, c), first + c, a + n % operands)));
+    for (int c = 0; c < count; ++c)
+      body.push_back(code::set(first + c, step_of(k, nth_of(op, c), first + c, a + n % operands)));
   code::counted_loop(k, std::move(body));
   for (int c = 1; c < count; ++c) k.body.push_back(code::keep(first + c));
   k.body.push_back(code::store(out, ir::variable(0, kSlotFloats), code::reg(k, first)));
   return k;
 }
 
-// Steps of an iteration, about. A loop takes issue slots; waves of threads have none to spare beside operations of one instruction.
+// Steps of an iteration, about. A loop takes issue slots; waves of threads have none to spare
+// beside operations of one instruction.
 constexpr int kChainSteps = 96, kSimpleSteps = 384;
 constexpr int kIntegerChains = 9;
 constexpr int kMixLanes = 8;  // of vectors: every core of today has them
 
-void add_mix_rounds(ir::Kernel& k, const MixKind& mix, int value, int first_acc, int first_int, ir::Block& body) {
+void add_mix_rounds(ir::Kernel& k, const MixKind& mix, int value, int first_acc, int first_int,
+                    ir::Block& body) {
   const int width = k.registers[static_cast<size_t>(value)].lanes;
   int next_fma = 0, next_int = 0;
   for (int r = 0; r < kMixRounds; ++r) {
     for (int l = 0; l < mix.loads; ++l) {
       const int64_t at = r * (kBlockBytes / 4 / kMixRounds) + l * width;
-      body.push_back(code::set(value, code::load(0, ir::variable(4, kBlockBytes / 4) + at, DType::f32, width)));
+      body.push_back(code::set(
+          value, code::load(0, ir::variable(4, kBlockBytes / 4) + at, DType::f32, width)));
       body.push_back(code::keep(value));
     }
     for (int f = 0; f < mix.fmas; ++f, next_fma = (next_fma + 1) % 8) {
@@ -162,7 +180,8 @@ void add_mix_rounds(ir::Kernel& k, const MixKind& mix, int value, int first_acc,
     }
     for (int n = 0; n < mix.integers; ++n, next_int = (next_int + 1) % kIntegerChains) {
       const int x = first_int + 1 + next_int;
-      body.push_back(code::set(x, code::opaque(code::apply(ValueOp::add, {code::reg(k, x), code::reg(k, first_int)}))));
+      body.push_back(code::set(
+          x, code::opaque(code::apply(ValueOp::add, {code::reg(k, x), code::reg(k, first_int)}))));
     }
   }
 }
@@ -175,7 +194,8 @@ ir::Kernel mix_kernel(const MixKind& mix, int lanes) {
   const int a = code::add_register(k, "a", DType::f32, lanes);
   for (int i = 0; i < 8; ++i) code::add_register(k, fmt::format("acc{}", i), DType::f32, lanes);
   const int y = code::add_register(k, "y", DType::i64, 1);
-  for (int i = 0; i < kIntegerChains; ++i) code::add_register(k, fmt::format("x{}", i), DType::i64, 1);
+  for (int i = 0; i < kIntegerChains; ++i)
+    code::add_register(k, fmt::format("x{}", i), DType::i64, 1);
   const int last = static_cast<int>(k.registers.size());
   k.body.push_back(code::declare(0, last));
   for (int r = 0; r < last; ++r) {
@@ -199,8 +219,10 @@ const std::vector<std::string> kOps = {"add", "mul", "max", "div", "sqrt", "exp"
 }  // namespace
 
 int op_steps(const std::string& op, int chains, bool threads) {
-  static const std::set<std::string> kSimple = {"fma", "add", "mul", "max", "fma+add", "fma+mul", "fma+max", "add+max"};
-  return chains * std::max(1, (threads && kSimple.contains(op) ? kSimpleSteps : kChainSteps) / chains);
+  static const std::set<std::string> kSimple = {"fma",     "add",     "mul",     "max",
+                                                "fma+add", "fma+mul", "fma+max", "add+max"};
+  return chains *
+         std::max(1, (threads && kSimple.contains(op) ? kSimpleSteps : kChainSteps) / chains);
 }
 
 namespace {
@@ -212,9 +234,13 @@ std::string identifier(std::string name) {
 
 }  // namespace
 
-std::string op_name(const std::string& op, int lanes, int chains) { return identifier(fmt::format("op_{}_{}_{}", op, lanes, chains)); }
+std::string op_name(const std::string& op, int lanes, int chains) {
+  return identifier(fmt::format("op_{}_{}_{}", op, lanes, chains));
+}
 
-std::string tick_name(const std::string& load, int lanes) { return fmt::format("tick_{}_{}", load, lanes); }
+std::string tick_name(const std::string& load, int lanes) {
+  return fmt::format("tick_{}_{}", load, lanes);
+}
 
 std::span<const std::string> op_names() { return kOps; }
 
@@ -228,7 +254,8 @@ void add_compute_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) 
     for (const int c : kFmaChains) to.push_back(chains("fma", lanes, c, shape.threads));
     for (const std::string& op : kOps)
       for (const int c : kOpChains) to.push_back(chains(op, lanes, c, shape.threads));
-    for (const char* pair : kTogether) to.push_back(chains(pair, lanes, kPairChains, shape.threads));
+    for (const char* pair : kTogether)
+      to.push_back(chains(pair, lanes, kPairChains, shape.threads));
   }
   add_type_kernels(shape, to);
   const int mixed = shape.threads ? shape.lanes.front() : kMixLanes;

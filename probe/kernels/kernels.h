@@ -8,27 +8,27 @@
 //                     the latency, the best number of chains the rate, the first number that spills
 //                     the size of the register file.
 //   op_<op>+<op>_<w>_<c>   every other chain of another operation: do they use the same pipe?
-//   <access>_<w>      read, splat, write, copy, write_stream, copy_stream over a range of blocks; gather, scatter
+//   <access>_<w>      read, splat, write, copy, write_stream, copy_stream over a range of blocks;
+//   gather, scatter
 //                     touch some of each block
-//   apart_read_<w>, apart_write_<w>   runs of a few lines, one in each row of a range, then the next one in each row
-//   pages_read_<w>    one vector of each row of kRowBytes
-//   lines_read_<w>    as many vectors close together
-//   sets_read_<w>     one vector of each page
-//   sets_write_<w>    a part of a line of each page
-//   ends_write_<w>    runs of kEndBytes, in every other stretch of so many
+//   apart_read_<w>, apart_write_<w>   runs of a few lines, one in each row of a range, then the
+//   next one in each row pages_read_<w>    one vector of each row of kRowBytes lines_read_<w>    as
+//   many vectors close together sets_read_<w>     one vector of each page sets_write_<w>    a part
+//   of a line of each page ends_write_<w>    runs of kEndBytes, in every other stretch of so many
 //   neighbours_<n>    scalar multiply-adds of elements, n of them side by side in memory
 //   mix_<kind>        independent operations of several kinds: how many issue per tick
-//   within_<w>, across_<w>   a vector at the beginning, or across the end, of every 128 bytes of a near area
-//   rewrite_<w>       reads others' memory, reads, writes and reads again its own, as much of each as it is told
-//   around_<w>        reads a range of blocks, each group from a place of its own on and round to it: all of them
+//   within_<w>, across_<w>   a vector at the beginning, or across the end, of every 128 bytes of a
+//   near area rewrite_<w>       reads others' memory, reads, writes and reads again its own, as
+//   much of each as it is told around_<w>        reads a range of blocks, each group from a place
+//   of its own on and round to it: all of them
 //                     see all of it, so that what one unit keeps for itself does not help
 //   chase             p = nodes[p]: latency
 //   chases_<c>        c of them side by side: misses under way at once
 //   group_chase, group_read_<w>   the same, and reading, in memory of the group's own
 //   group_stride_<s>_<w>   loads from it, lanes s elements apart
 //   group_after_sweep_<w>  a chase through it, after other memory was read
-//   alone             the sentinel with all the memory a group may have: no second one fits beside it
-//   nothing           an empty group: what starting one costs
+//   alone             the sentinel with all the memory a group may have: no second one fits beside
+//   it nothing           an empty group: what starting one costs
 //
 // Counted kernels end by storing what they computed, so that the number of executed operations can
 // be checked: `op_fma` adds 1 per step to an accumulator that began at 0.
@@ -47,34 +47,48 @@ namespace assay::probe {
 
 inline constexpr std::array<int, 9> kFmaChains = {1, 4, 8, 12, 15, 16, 24, 30, 32};
 inline constexpr std::array<int, 2> kOpChains = {1, 10};
-inline constexpr int kSentinelSteps = 192;                         // additions per iteration: a loop costs slots that waves may have none to spare of
-inline constexpr int kTickSteps = 64;                              // the same, with something else beside them:
+inline constexpr int kSentinelSteps =
+    192;  // additions per iteration: a loop costs slots that waves may have none to spare of
+inline constexpr int kTickSteps = 64;  // the same, with something else beside them:
 inline constexpr std::array<const char*, 3> kTickLoads = {"fma", "read", "write"};
-inline constexpr int kChaseSteps = 16;                             // hops per iteration
-inline constexpr int kSplatsPerBlock = 64, kSplatsApart = 15;     // elements: neighbours that lie a line apart would meet in one bank
+inline constexpr int kChaseSteps = 16;  // hops per iteration
+inline constexpr int kSplatsPerBlock = 64,
+                     kSplatsApart =
+                         15;  // elements: neighbours that lie a line apart would meet in one bank
 inline constexpr int kGathersPerBlock = 32;
-inline constexpr int64_t kLanesApart = 20, kGathersApart = 21;     // elements; no two share a vector load
-inline constexpr int64_t kRunBytes = hwdesc::kApartRunBytes, kPageBytes = 4096, kRowBytes = kPageBytes + 64;  // of what is touched in runs
-inline constexpr int64_t kEndBytes = 1024;                         // of runs that end in front of another unit's
-inline constexpr int64_t kGroupBytes = 16 << 10;                   // of the group's own memory that is touched
-inline constexpr std::array<int, 12> kChases = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};  // side by side
+inline constexpr int64_t kLanesApart = 20,
+                         kGathersApart = 21;  // elements; no two share a vector load
+inline constexpr int64_t kRunBytes = hwdesc::kApartRunBytes, kPageBytes = 4096,
+                         kRowBytes = kPageBytes + 64;  // of what is touched in runs
+inline constexpr int64_t kEndBytes = 1024;        // of runs that end in front of another unit's
+inline constexpr int64_t kGroupBytes = 16 << 10;  // of the group's own memory that is touched
+inline constexpr std::array<int, 12> kChases = {1,  2,  3,  4,  6,  8,
+                                                12, 16, 24, 32, 48, 64};  // side by side
 inline constexpr int64_t kMostChases = kChases.back();
-inline constexpr int64_t kStraddleBytes = 128, kStraddleArea = 8 << 10;  // the longest lines; an area in any first cache
-inline constexpr std::array<int64_t, 8> kStrides = {1, 2, 3, 4, 8, 16, 32, 64};  // elements between lanes
-inline constexpr int64_t kStrideLoads = 32;                        // per iteration
-inline constexpr int kMixRounds = 32;                              // groups of operations per block
+inline constexpr int64_t kStraddleBytes = 128,
+                         kStraddleArea = 8 << 10;  // the longest lines; an area in any first cache
+inline constexpr std::array<int64_t, 8> kStrides = {1, 2,  3,  4,
+                                                    8, 16, 32, 64};  // elements between lanes
+inline constexpr int64_t kStrideLoads = 32;                          // per iteration
+inline constexpr int kMixRounds = 32;  // groups of operations per block
 
 struct MixKind {
   const char* name;
   int loads, fmas, integers;  // per round
 };
-inline constexpr std::array<MixKind, 5> kMixes = {{
-    {"integer", 0, 0, 6}, {"load_integer", 1, 0, 4}, {"loads_integer", 2, 0, 4}, {"load_fma_integer", 1, 1, 3},
-    {"loads_fma_integer", 2, 1, 3}}};
+inline constexpr std::array<MixKind, 5> kMixes = {{{"integer", 0, 0, 6},
+                                                   {"load_integer", 1, 0, 4},
+                                                   {"loads_integer", 2, 0, 4},
+                                                   {"load_fma_integer", 1, 1, 3},
+                                                   {"loads_fma_integer", 2, 1, 3}}};
 
-inline constexpr int kPairChains = 14;  // half of them hide a latency of 4, and 16 registers hold them
-inline constexpr std::array<const char*, 2> kCompound = {"div", "exp"};  // take several instructions, or long ones: those of narrow vectors not a part as long
-inline constexpr std::array<const char*, 5> kTogether = {"fma+add", "fma+mul", "fma+max", "add+max", "exp+div"};
+inline constexpr int kPairChains =
+    14;  // half of them hide a latency of 4, and 16 registers hold them
+inline constexpr std::array<const char*, 2> kCompound = {
+    "div",
+    "exp"};  // take several instructions, or long ones: those of narrow vectors not a part as long
+inline constexpr std::array<const char*, 5> kTogether = {"fma+add", "fma+mul", "fma+max", "add+max",
+                                                         "exp+div"};
 
 // Operations of one iteration of op_<op>_<w>_<chains>.
 int op_steps(const std::string& op, int chains, bool threads);
@@ -82,7 +96,9 @@ int op_steps(const std::string& op, int chains, bool threads);
 std::string op_name(const std::string& op, int lanes, int chains);
 std::string tick_name(const std::string& load, int lanes);
 std::string access_name(const std::string& access, int lanes);
-int row_lanes(const std::string& access, std::span<const int> lanes);  // that kernels of rows have: the widest, where they store a part of a line at most half of one
+int row_lanes(const std::string& access,
+              std::span<const int> lanes);  // that kernels of rows have: the widest, where they
+                                            // store a part of a line at most half of one
 std::string chases_name(int chains);
 std::string group_write_name(int lanes);  // where lanes are threads and groups have as much memory
 std::string strided_name(int lanes, int64_t stride);
@@ -92,20 +108,22 @@ std::string rewrite_name(int lanes);
 int64_t rewrite_loops(int lanes);  // iterations that a block takes
 std::string vectors_name(int lanes, bool across);
 int64_t vectors_of(int lanes);  // per iteration of these
-int chases_turns(int chains);  // hops of each chain per iteration
+int chases_turns(int chains);   // hops of each chain per iteration
 
 std::span<const std::string> op_names();      // beside fma: add, mul, ...
 std::span<const std::string> access_names();  // read, splat, write, ..., gather, scatter
 
 // What the kernels for a device look like.
 struct KernelShape {
-  bool threads = false;      // a group is one wave of threads, a lane each
-  std::vector<int> lanes;    // f32 lanes tried, ascending
-  int64_t group_bytes = 0;   // memory of the group's own that a group may have at most; 0: not known
-  bool f64 = true;           // its kernels may have them
-  std::vector<std::string> types = {};  // beyond f32 f64 i32 i64 that it computes with; "dot": products of bytes
+  bool threads = false;     // a group is one wave of threads, a lane each
+  std::vector<int> lanes;   // f32 lanes tried, ascending
+  int64_t group_bytes = 0;  // memory of the group's own that a group may have at most; 0: not known
+  bool f64 = true;          // its kernels may have them
+  std::vector<std::string> types =
+      {};  // beyond f32 f64 i32 i64 that it computes with; "dot": products of bytes
   std::vector<ir::MatrixInstruction> matrix = {};  // that it has, and its dialect spells
-  bool long_code = true;     // ten thousand statements of straight-line code may be built: drivers take minutes for them
+  bool long_code = true;  // ten thousand statements of straight-line code may be built: drivers
+                          // take minutes for them
 };
 KernelShape shape_of(const runtime::DeviceInfo& info);
 

@@ -1,4 +1,5 @@
-// One group chases, all others stream, both through the same level (inference/loaded.h: latency while others keep a memory busy).
+// One group chases, all others stream, both through the same level (inference/loaded.h: latency
+// while others keep a memory busy).
 #pragma once
 
 #include <cstdint>
@@ -9,14 +10,16 @@
 
 namespace assay::probe {
 
-inline constexpr int kLoadedHops = 2;     // per iteration of the chase
-inline constexpr int kRestSteps = 16;     // additions per iteration of a rest
+inline constexpr int kLoadedHops = 2;  // per iteration of the chase
+inline constexpr int kRestSteps = 16;  // additions per iteration of a rest
 
-//   loaded_<w>  group 0: `hops` iterations of the chase. The others: passes over blocks, with `rest` iterations of dependent
+//   loaded_<w>  group 0: `hops` iterations of the chase. The others: passes over blocks, with
+//   `rest` iterations of dependent
 //               additions behind every few vectors.
-//               Parameters {hops, passes, blocks, rest, place of the first block of group 1, of group 2, ...}
+//               Parameters {hops, passes, blocks, rest, place of the first block of group 1, of
+//               group 2, ...}
 std::string loaded_name(int lanes);
-int64_t loaded_parts(int lanes);          // of a block: rests in it
+int64_t loaded_parts(int lanes);  // of a block: rests in it
 void add_loaded_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);
 
 }  // namespace assay::probe

@@ -1,11 +1,11 @@
 // Kernels of matrix instructions, and which of them a device has.
 #include "probe/kernels/matrix.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <sstream>
-
-#include <fmt/format.h>
 
 #include "codegen/isa.h"
 #include "ir/element.h"
@@ -34,13 +34,17 @@ bool has(const runtime::DeviceInfo& info, const codegen::Instruction& i) {
 }
 
 // Registers of an operand that begin with a number no compiler knows.
-std::vector<int> operand(ir::Kernel& k, const std::string& name, const ir::Fragment& f, double number) {
+std::vector<int> operand(ir::Kernel& k, const std::string& name, const ir::Fragment& f,
+                         double number) {
   std::vector<int> regs;
-  const double one = f.per_register() > 1 && f.element == ir::DType::i32 ? number * kBytesOfOne : number;
+  const double one =
+      f.per_register() > 1 && f.element == ir::DType::i32 ? number * kBytesOfOne : number;
   for (int r = 0; r < f.registers(); ++r) {
-    regs.push_back(code::add_register(k, fmt::format("{}{}", name, r), f.element, f.mapping.workers()));
+    regs.push_back(
+        code::add_register(k, fmt::format("{}{}", name, r), f.element, f.mapping.workers()));
     k.body.push_back(code::declare(regs.back(), 1));
-    k.body.push_back(code::set(regs.back(), code::opaque(code::number(one, f.element, f.mapping.workers()))));
+    k.body.push_back(
+        code::set(regs.back(), code::opaque(code::number(one, f.element, f.mapping.workers()))));
   }
   return regs;
 }
@@ -85,7 +89,9 @@ void add_abilities(const runtime::DeviceInfo& info, KernelShape& shape) {
   for (const std::string& name : codegen::instruction_names()) {
     const auto i = codegen::find_instruction(name);
     if (!i.ok() || !has(info, *i)) continue;
-    if (std::find(shape.lanes.begin(), shape.lanes.end(), i->computes.workers()) != shape.lanes.end()) shape.matrix.push_back(i->computes);
+    if (std::find(shape.lanes.begin(), shape.lanes.end(), i->computes.workers()) !=
+        shape.lanes.end())
+      shape.matrix.push_back(i->computes);
   }
 }
 

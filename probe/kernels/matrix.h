@@ -1,7 +1,9 @@
 // Matrix instructions: what the kernels, their check and the inference agree on.
 //
-//   matrix_<name>_<c>   c independent chains d = a b + d of one instruction. One chain shows the latency, the best number of
-//                       chains the rate. All numbers of a and b are 1, so that k is added each time.
+//   matrix_<name>_<c>   c independent chains d = a b + d of one instruction. One chain shows the
+//   latency, the best number of
+//                       chains the rate. All numbers of a and b are 1, so that k is added each
+//                       time.
 #pragma once
 
 #include <array>

@@ -1,14 +1,16 @@
-// Other ways to read memory: constants and images. The same chase goes through such an argument and through a plain one of
-// the same size; what differs is the path.
+// Other ways to read memory: constants and images. The same chase goes through such an argument and
+// through a plain one of the same size; what differs is the path.
 //
-//   path_chase      lane l: p[l] = nodes[p[l]], from where its state says; `nodes` constant, an image, or plain
-//   image_read_<t>  vectors of texels of t numbers, a range of rows over and over; image_plain: the same of a plain argument
+//   path_chase      lane l: p[l] = nodes[p[l]], from where its state says; `nodes` constant, an
+//   image, or plain image_read_<t>  vectors of texels of t numbers, a range of rows over and over;
+//   image_plain: the same of a plain argument
 //
-// Built for the experiment alone, each launch on its own: a kernel that runs through many launches takes addresses, which
-// such arguments do not have. A device says by its facts what it has: constant_memory (bytes of one argument), images,
-// image_width and image_height (texels).
+// Built for the experiment alone, each launch on its own: a kernel that runs through many launches
+// takes addresses, which such arguments do not have. A device says by its facts what it has:
+// constant_memory (bytes of one argument), images, image_width and image_height (texels).
 //
-//   image_touch_<t>  answers[i] = the texel of t numbers in column columns[i] of row rows[i], inside and outside of an image
+//   image_touch_<t>  answers[i] = the texel of t numbers in column columns[i] of row rows[i],
+//   inside and outside of an image
 #pragma once
 
 #include <array>
@@ -19,11 +21,11 @@
 
 namespace assay::probe {
 
-inline constexpr int kPathHops = 8;                   // per iteration
-inline constexpr int64_t kPathStride = 64;            // bytes between nodes of constants
-inline constexpr int64_t kMostConstants = 64 << 10;   // of one argument, where it may be larger
-inline constexpr int64_t kImageRow = 1024;            // texels
-inline constexpr int64_t kPathReads = 8;              // vectors per iteration
+inline constexpr int kPathHops = 8;                  // per iteration
+inline constexpr int64_t kPathStride = 64;           // bytes between nodes of constants
+inline constexpr int64_t kMostConstants = 64 << 10;  // of one argument, where it may be larger
+inline constexpr int64_t kImageRow = 1024;           // texels
+inline constexpr int64_t kPathReads = 8;             // vectors per iteration
 
 ir::Kernel path_chase(ir::Space space, int64_t elements, int lanes);
 // A texel of `texel` numbers; 0: a plain argument of as many single numbers.
@@ -36,10 +38,19 @@ struct Touch {
   const char* where;
   int64_t column, row;
 };
-inline constexpr std::array<Touch, 13> kTouches = {{{"inside", 0, 0}, {"inside", 17, 9}, {"inside", kBorderColumns - 1, kBorderRows - 1},
-                                                    {"left", -1, 9}, {"right", kBorderColumns, 9}, {"above", 17, -1}, {"below", 17, kBorderRows},
-                                                    {"corner", -1, -1}, {"corner", kBorderColumns, kBorderRows},
-                                                    {"far", -kFarOutside, 9}, {"far", kFarOutside, 9}, {"far", 17, -kFarOutside}, {"far", 17, kFarOutside}}};
+inline constexpr std::array<Touch, 13> kTouches = {{{"inside", 0, 0},
+                                                    {"inside", 17, 9},
+                                                    {"inside", kBorderColumns - 1, kBorderRows - 1},
+                                                    {"left", -1, 9},
+                                                    {"right", kBorderColumns, 9},
+                                                    {"above", 17, -1},
+                                                    {"below", 17, kBorderRows},
+                                                    {"corner", -1, -1},
+                                                    {"corner", kBorderColumns, kBorderRows},
+                                                    {"far", -kFarOutside, 9},
+                                                    {"far", kFarOutside, 9},
+                                                    {"far", 17, -kFarOutside},
+                                                    {"far", 17, kFarOutside}}};
 
 ir::Kernel image_touch(int texel, ir::DType type);
 std::string image_touch_name(int texel);

@@ -1,10 +1,13 @@
 // How many groups are under way at once, and what that depends on.
 //
-//   meet       each group says that it has come, then looks again and again, a bounded number of times, how many have:
-//              nobody waits for anybody. The first to leave has seen all that can be under way at once, and no more.
+//   meet       each group says that it has come, then looks again and again, a bounded number of
+//   times, how many have:
+//              nobody waits for anybody. The first to leave has seen all that can be under way at
+//              once, and no more.
 //   meet_r<n>  the same with n numbers that are live all the while: registers are given out
 //   meet_m<n>  the same with a part in n of the memory a group may have
-//   live_<n>   a multiply-add of each of n live numbers: where registers do not suffice, it takes longer
+//   live_<n>   a multiply-add of each of n live numbers: where registers do not suffice, it takes
+//   longer
 #pragma once
 
 #include <array>
@@ -15,9 +18,11 @@
 
 namespace assay::probe {
 
-inline constexpr std::array<int, 26> kLiveMeeting = {16, 32, 48, 56,  60,  64,  68,  72,  76,  80,  84,  88,  92,
-                                                     96, 100, 104, 108, 112, 116, 120, 124, 128, 160, 192, 224, 248};
-inline constexpr std::array<int, 16> kLive = {8, 12, 16, 24, 28, 32, 40, 48, 56, 64, 96, 128, 160, 192, 224, 272};
+inline constexpr std::array<int, 26> kLiveMeeting = {16,  32,  48,  56,  60,  64,  68,  72,  76,
+                                                     80,  84,  88,  92,  96,  100, 104, 108, 112,
+                                                     116, 120, 124, 128, 160, 192, 224, 248};
+inline constexpr std::array<int, 16> kLive = {8,  12, 16, 24,  28,  32,  40,  48,
+                                              56, 64, 96, 128, 160, 192, 224, 272};
 inline constexpr std::array<int, 3> kMemoryParts = {2, 4, 8};
 inline constexpr int kLiveRounds = 2;  // multiply-adds of each number in an iteration
 

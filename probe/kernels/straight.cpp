@@ -1,9 +1,9 @@
 // Kernels of straight-line code: short instructions, so that fetching them is what may take long.
 #include "probe/kernels/straight.h"
 
-#include <set>
-
 #include <fmt/format.h>
+
+#include <set>
 
 #include "probe/kernels/code.h"
 #include "probe/kernels/kernels.h"
@@ -25,12 +25,14 @@ ir::Kernel straight_kernel(int steps, bool threads, int lanes) {
   const int a = code::add_register(k, "a", type, lanes);
   for (int c = 0; c < kChains; ++c) code::add_register(k, fmt::format("x{}", c), type, lanes);
   k.body.push_back(code::declare(a, 1 + kChains));
-  for (int r = a; r <= a + kChains; ++r) k.body.push_back(code::set(r, code::opaque(code::number(1 + r - a, type, lanes))));
+  for (int r = a; r <= a + kChains; ++r)
+    k.body.push_back(code::set(r, code::opaque(code::number(1 + r - a, type, lanes))));
   ir::Block body;
   for (int n = 0; n < steps; ++n) {
     const int to = a + 1 + n % kChains;
     const ir::Value x = code::reg(k, to), y = code::reg(k, a);
-    body.push_back(code::set(to, threads ? code::apply(ValueOp::fma, {x, y, y}) : code::opaque(code::apply(ValueOp::add, {x, y}))));
+    body.push_back(code::set(to, threads ? code::apply(ValueOp::fma, {x, y, y})
+                                         : code::opaque(code::apply(ValueOp::add, {x, y}))));
   }
   code::counted_loop(k, std::move(body));
   for (int r = a + 1; r <= a + kChains; ++r) k.body.push_back(code::keep(r));

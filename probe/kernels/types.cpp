@@ -1,13 +1,14 @@
 // Kernels of operations on other element types.
+#include "probe/kernels/types.h"
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 
-#include <fmt/format.h>
-
 #include "ir/element.h"
 #include "probe/kernels/code.h"
-#include "probe/kernels/types.h"
 
 namespace assay::probe {
 namespace {
@@ -27,7 +28,8 @@ double start_of(const TypedOp& op) {
 
 double operand_of(const TypedOp& op) {
   const std::string name = op.op;
-  if (is_dot(op) || op.dtype == DType::i8) return 2;  // results settle at another number than they begin with
+  if (is_dot(op) || op.dtype == DType::i8)
+    return 2;  // results settle at another number than they begin with
   if (is_whole(op.dtype)) return name == "div" ? (1 << 30) + 1 : 1;
   return name == "mul" || name == "div" ? 1.0 + 1e-7 : 1.0;
 }
@@ -44,14 +46,19 @@ ir::Stmt step_of(const ir::Kernel& k, const Chain& c, int n) {
   const ir::Value x = code::reg(k, c.x), a = code::reg(k, c.a);
   if (c.y >= 0) {
     const ir::Value y = code::reg(k, c.y);
-    return n % 2 == 0 ? code::set(c.x, code::apply(ValueOp::add, {x, y})) : code::set(c.y, code::apply(ValueOp::add, {y, x}));
+    return n % 2 == 0 ? code::set(c.x, code::apply(ValueOp::add, {x, y}))
+                      : code::set(c.y, code::apply(ValueOp::add, {y, x}));
   }
   if (joins(c.op)) return code::set(c.x, code::opaque(code::apply(ValueOp::add, {x, a})));
   if (is_dot(c.op)) return code::set(c.x, code::apply(ValueOp::dot, {x, a, a}));
-  if (op == "fma") return code::set(c.x, code::apply(ValueOp::fma, {x, is_whole(c.op.dtype) ? x : a, a}));
+  if (op == "fma")
+    return code::set(c.x, code::apply(ValueOp::fma, {x, is_whole(c.op.dtype) ? x : a, a}));
   if (op == "add") return code::set(c.x, code::apply(ValueOp::add, {x, a}));
-  if (op == "mul") return code::set(c.x, code::apply(ValueOp::mul, {x, is_whole(c.op.dtype) ? x : a}));
-  if (op == "div") return code::set(c.x, is_whole(c.op.dtype) ? code::apply(ValueOp::div, {a, x}) : code::apply(ValueOp::div, {x, a}));
+  if (op == "mul")
+    return code::set(c.x, code::apply(ValueOp::mul, {x, is_whole(c.op.dtype) ? x : a}));
+  if (op == "div")
+    return code::set(c.x, is_whole(c.op.dtype) ? code::apply(ValueOp::div, {a, x})
+                                               : code::apply(ValueOp::div, {x, a}));
   if (op == "sqrt") return code::set(c.x, code::apply(ValueOp::sqrt, {x}));
   return code::set(c.x, code::apply(ValueOp::div, {a, code::apply(ValueOp::sqrt, {x})}));  // rsqrt
 }
@@ -65,11 +72,14 @@ int begin(ir::Kernel& k, const std::string& name, const TypedOp& op, int lanes, 
 }
 
 // Chains of `ops` by turns, one step of each over and over; the first chain's x is stored.
-ir::Kernel kernel_of(const std::string& name, const std::vector<TypedOp>& ops, int count, int lanes, bool threads) {
+ir::Kernel kernel_of(const std::string& name, const std::vector<TypedOp>& ops, int count, int lanes,
+                     bool threads) {
   ir::Kernel k = code::empty(name);
   const int out = code::add_buffer(k, "out", ops[0].dtype, true);
   std::vector<int> operands;
-  for (const TypedOp& op : ops) operands.push_back(begin(k, "a_" + typed_name(op), op, lanes_of(op.dtype, lanes, threads), operand_of(op)));
+  for (const TypedOp& op : ops)
+    operands.push_back(
+        begin(k, "a_" + typed_name(op), op, lanes_of(op.dtype, lanes, threads), operand_of(op)));
   std::vector<Chain> chains;
   for (int i = 0; i < count; ++i) {
     const size_t which = static_cast<size_t>(i) % ops.size();
@@ -101,21 +111,33 @@ int32_t whole_result(const TypedOp& op, int64_t steps, bool threads) {
   auto x = static_cast<uint32_t>(start_of(op)), y = x;
   const auto a = static_cast<uint32_t>(operand_of(op));
   for (int64_t n = 0; n < steps; ++n) {
-    if (name == "mul") x *= x;
-    else if (name == "fma") x = x * x + a;
-    else if (is_dot(op)) x = static_cast<uint32_t>(static_cast<int32_t>(static_cast<int8_t>(x)) * static_cast<int32_t>(a)) + a;  // a is less than a byte
-    else if (name == "div") x = a / x;
-    else if (threads) (n % 2 == 0 ? x : y) += n % 2 == 0 ? y : x;
-    else x += a;
+    if (name == "mul")
+      x *= x;
+    else if (name == "fma")
+      x = x * x + a;
+    else if (is_dot(op))
+      x = static_cast<uint32_t>(static_cast<int32_t>(static_cast<int8_t>(x)) *
+                                static_cast<int32_t>(a)) +
+          a;  // a is less than a byte
+    else if (name == "div")
+      x = a / x;
+    else if (threads)
+      (n % 2 == 0 ? x : y) += n % 2 == 0 ? y : x;
+    else
+      x += a;
   }
   return op.dtype == DType::i8 ? static_cast<int8_t>(x) : static_cast<int32_t>(x);
 }
 
 }  // namespace
 
-bool is_narrow(DType t) { return t == DType::f16 || t == DType::bf16 || t == DType::i8 || ir::numbers_in(t) > 1; }
+bool is_narrow(DType t) {
+  return t == DType::f16 || t == DType::bf16 || t == DType::i8 || ir::numbers_in(t) > 1;
+}
 
-std::string typed_name(const TypedOp& op) { return fmt::format("{}.{}", op.op, ir::name_of(op.dtype)); }
+std::string typed_name(const TypedOp& op) {
+  return fmt::format("{}.{}", op.op, ir::name_of(op.dtype));
+}
 std::string beside_name(const TypedOp& op) { return "fma+" + typed_name(op); }
 
 std::string typed_kernel(const std::string& name, int lanes, int chains) {
@@ -125,15 +147,21 @@ std::string typed_kernel(const std::string& name, int lanes, int chains) {
 }
 
 bool usable(const TypedOp& op, const KernelShape& shape) {
-  const auto has = [&](std::string_view type) { return std::find(shape.types.begin(), shape.types.end(), type) != shape.types.end(); };
+  const auto has = [&](std::string_view type) {
+    return std::find(shape.types.begin(), shape.types.end(), type) != shape.types.end();
+  };
   if (is_dot(op)) return has("dot");
   if (!is_narrow(op.dtype)) return op.dtype != DType::f64 || shape.f64;
   return has(ir::name_of(op.dtype)) && (shape.threads || ir::numbers_in(op.dtype) == 1);
 }
 
-int64_t checked_iterations(const TypedOp& op) { return ir::number_type(op.dtype) == DType::bf16 ? 2 : 10; }
+int64_t checked_iterations(const TypedOp& op) {
+  return ir::number_type(op.dtype) == DType::bf16 ? 2 : 10;
+}
 
-int lanes_of(DType dtype, int lanes, bool threads) { return threads ? lanes : std::max(1, lanes * 4 / ir::bytes_of(dtype)); }
+int lanes_of(DType dtype, int lanes, bool threads) {
+  return threads ? lanes : std::max(1, lanes * 4 / ir::bytes_of(dtype));
+}
 
 int typed_steps(int chains) { return chains * std::max(2, kTypedIteration / chains / 2 * 2); }
 
@@ -147,7 +175,12 @@ double typed_result(const TypedOp& op, int64_t steps, bool threads) {
     return x;
   }
   for (int64_t n = 0; n < steps; ++n)
-    x = name == "fma" ? x * a + a : name == "add" ? x + a : name == "mul" ? x * a : name == "div" ? x / a : name == "sqrt" ? std::sqrt(x) : a / std::sqrt(x);
+    x = name == "fma"    ? x * a + a
+        : name == "add"  ? x + a
+        : name == "mul"  ? x * a
+        : name == "div"  ? x / a
+        : name == "sqrt" ? std::sqrt(x)
+                         : a / std::sqrt(x);
   return x;
 }
 
@@ -161,7 +194,9 @@ void add_type_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) {
       for (const int chains : kOpChains)
         if (usable(op, shape)) to.push_back(typed_chains(op, chains, lanes, shape.threads));
     for (const TypedOp& op : kBesideFma)
-      if (usable(op, shape)) to.push_back(kernel_of(typed_kernel(beside_name(op), lanes, kPairChains), {kFma, op}, kPairChains, lanes, shape.threads));
+      if (usable(op, shape))
+        to.push_back(kernel_of(typed_kernel(beside_name(op), lanes, kPairChains), {kFma, op},
+                               kPairChains, lanes, shape.threads));
   }
 }
 

@@ -1,11 +1,12 @@
-// Chains of one operation on other element types than f32's usual ones: what the kernels, their checks and the inference
-// agree on.
+// Chains of one operation on other element types than f32's usual ones: what the kernels, their
+// checks and the inference agree on.
 //
 //   fma, add, mul, div, sqrt   x = op(x, a), as with f32
-//   rsqrt                      x = 1 / sqrt(x), which compilers know as one operation where there is one
-//   whole numbers              no step may be one that a compiler joins with the next: x += a, which nobody may look
-//                              into, or, of threads, where that is an operation more, x += y and y += x by turns;
-//                              x = x x; x = a / x
+//   rsqrt                      x = 1 / sqrt(x), which compilers know as one operation where there
+//   is one whole numbers              no step may be one that a compiler joins with the next: x +=
+//   a, which nobody may look
+//                              into, or, of threads, where that is an operation more, x += y and y
+//                              += x by turns; x = x x; x = a / x
 #pragma once
 
 #include <algorithm>
@@ -22,28 +23,32 @@ struct TypedOp {
   const char* op;
   ir::DType dtype;
 };
-//   f16, bf16          multiply-adds of numbers, and of pairs of them where a thread has pairs; rounded after each step
-//   i8                 x = x x + a; dot, of i32 whose bytes they are: x = a + the products of the bytes of x and a
+//   f16, bf16          multiply-adds of numbers, and of pairs of them where a thread has pairs;
+//   rounded after each step i8                 x = x x + a; dot, of i32 whose bytes they are: x = a
+//   + the products of the bytes of x and a
 inline constexpr std::array<TypedOp, 15> kTypedOps = {{{"fma", ir::DType::f64},
-                                                      {"add", ir::DType::f64},
-                                                      {"mul", ir::DType::f64},
-                                                      {"div", ir::DType::f64},
-                                                      {"sqrt", ir::DType::f64},
-                                                      {"rsqrt", ir::DType::f32},
-                                                      {"add", ir::DType::i32},
-                                                      {"mul", ir::DType::i32},
-                                                      {"div", ir::DType::i32},
-                                                      {"fma", ir::DType::f16},
-                                                      {"fma", ir::DType::f16x2},
-                                                      {"fma", ir::DType::bf16},
-                                                      {"fma", ir::DType::bf16x2},
-                                                      {"fma", ir::DType::i8},
-                                                      {"dot", ir::DType::i32}}};
+                                                       {"add", ir::DType::f64},
+                                                       {"mul", ir::DType::f64},
+                                                       {"div", ir::DType::f64},
+                                                       {"sqrt", ir::DType::f64},
+                                                       {"rsqrt", ir::DType::f32},
+                                                       {"add", ir::DType::i32},
+                                                       {"mul", ir::DType::i32},
+                                                       {"div", ir::DType::i32},
+                                                       {"fma", ir::DType::f16},
+                                                       {"fma", ir::DType::f16x2},
+                                                       {"fma", ir::DType::bf16},
+                                                       {"fma", ir::DType::bf16x2},
+                                                       {"fma", ir::DType::i8},
+                                                       {"dot", ir::DType::i32}}};
 // Those of which every other chain is one of f32 multiply-adds: do they run beside them?
-inline constexpr std::array<TypedOp, 2> kBesideFma = {{{"fma", ir::DType::f64}, {"add", ir::DType::i32}}};
+inline constexpr std::array<TypedOp, 2> kBesideFma = {
+    {{"fma", ir::DType::f64}, {"add", ir::DType::i32}}};
 
 // Multiply-adds that are tried in every form their dialect has of them.
-inline constexpr std::array<ir::DType, 6> kFormTypes = {ir::DType::f32, ir::DType::f64, ir::DType::f16, ir::DType::f16x2, ir::DType::bf16, ir::DType::bf16x2};
+inline constexpr std::array<ir::DType, 6> kFormTypes = {ir::DType::f32,  ir::DType::f64,
+                                                        ir::DType::f16,  ir::DType::f16x2,
+                                                        ir::DType::bf16, ir::DType::bf16x2};
 
 // "fma.f64", and "fma+fma.f64" of a pair.
 bool is_narrow(ir::DType t);  // f16, bf16, i8, pairs

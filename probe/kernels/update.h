@@ -1,8 +1,9 @@
-// From a multiply-add on a vector in memory to the next one on the same vector: what a program waits for that keeps
-// partial sums in memory and comes back to them.
+// From a multiply-add on a vector in memory to the next one on the same vector: what a program
+// waits for that keeps partial sums in memory and comes back to them.
 //
-// update_<lanes>: passes over n vectors, each loaded, multiplied, added to and stored. Of one vector, pass waits for pass;
-// n is the launch's, so that no compiler keeps the vector in a register.
+// update_<lanes>: passes over n vectors, each loaded, multiplied, added to and stored. Of one
+// vector, pass waits for pass; n is the launch's, so that no compiler keeps the vector in a
+// register.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// What the report is made of besides its content, embedded at build time from report/ and from Debian's libjs-chart.js.
+// What the report is made of besides its content, embedded at build time from report/ and from
+// Debian's libjs-chart.js.
 #pragma once
 
 #include <string_view>

@@ -11,14 +11,16 @@
 namespace assay::probe {
 namespace {
 
-constexpr size_t kBlocks = 10;    // that tell anything
+constexpr size_t kBlocks = 10;  // that tell anything
 
 struct Clocks {
   double slow = 0, fast = 0;
   bool differ() const { return slow < kOneClock * fast; }
 };
 
-Clocks of(const std::vector<double>& clocks) { return {quantile(clocks, 0.05), quantile(clocks, 0.95)}; }
+Clocks of(const std::vector<double>& clocks) {
+  return {quantile(clocks, 0.05), quantile(clocks, 0.95)};
+}
 
 }  // namespace
 
@@ -34,8 +36,11 @@ std::string drift_note(const Observations& all) {
   std::string within;
   for (const auto& [name, here] : by_experiment)
     if (of(here).differ()) within += (within.empty() ? "" : ", ") + name;
-  return fmt::format("The clock did not hold: {:.0f} to {:.0f} MHz from the slowest to the fastest, blocks that others disturbed left out{}.",
-                     of(clocks).slow * 1e-6, of(clocks).fast * 1e-6, within.empty() ? "" : "; it changed during " + within);
+  return fmt::format(
+      "The clock did not hold: {:.0f} to {:.0f} MHz from the slowest to the fastest, blocks that "
+      "others disturbed left out{}.",
+      of(clocks).slow * 1e-6, of(clocks).fast * 1e-6,
+      within.empty() ? "" : "; it changed during " + within);
 }
 
 }  // namespace assay::probe

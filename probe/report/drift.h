@@ -7,8 +7,8 @@
 
 namespace assay::probe {
 
-// A sentence for readers where the 5 % and the 95 % quantile of the clocks are a tenth apart or more, with the
-// experiments in which they are; "": it held.
+// A sentence for readers where the 5 % and the 95 % quantile of the clocks are a tenth apart or
+// more, with the experiments in which they are; "": it held.
 std::string drift_note(const Observations& all);
 
 }  // namespace assay::probe

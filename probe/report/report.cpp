@@ -27,23 +27,34 @@ Json to_json(const std::vector<Dot>& dots) {
   return out;
 }
 
-Json to_json(const Axis& a) { return {{"title", a.title}, {"kind", word_of(a.kind)}, {"log", a.log}}; }
+Json to_json(const Axis& a) {
+  return {{"title", a.title}, {"kind", word_of(a.kind)}, {"log", a.log}};
+}
 
 Json to_json(const Chart& c) {
   Json series = Json::array(), marks = Json::array();
   for (const Series& s : c.series) {
     Json line = Json::array();
-    for (const Estimate& e : s.line) line.push_back({rounded_to(e.x, 9), number(e.y), number(e.low), number(e.high)});
-    series.push_back({{"name", s.name}, {"line", line}, {"samples", to_json(s.samples)}, {"waiting", to_json(s.waiting)}, {"joined", s.joined}});
+    for (const Estimate& e : s.line)
+      line.push_back({rounded_to(e.x, 9), number(e.y), number(e.low), number(e.high)});
+    series.push_back({{"name", s.name},
+                      {"line", line},
+                      {"samples", to_json(s.samples)},
+                      {"waiting", to_json(s.waiting)},
+                      {"joined", s.joined}});
   }
   for (const Mark& m : c.marks) marks.push_back({{"name", m.name}, {"from", m.from}, {"to", m.to}});
-  return {{"title", c.title}, {"x", to_json(c.x)}, {"y", to_json(c.y)}, {"names", c.names}, {"series", series}, {"marks", marks}};
+  return {{"title", c.title}, {"x", to_json(c.x)}, {"y", to_json(c.y)},
+          {"names", c.names}, {"series", series},  {"marks", marks}};
 }
 
 std::string figure(const Chart& c, size_t index) {
-  return fmt::format("<figure id=\"chart-{0}\"><figcaption><h3>{1}</h3><p>{2}</p></figcaption>\n<div class=\"plot\"><canvas data-chart=\"{0}\" "
-                     "role=\"img\" aria-label=\"{1}: {4} against {3}\"></canvas></div>\n{5}</figure>\n",
-                     index, html(c.title), html(c.method), html(c.x.title.empty() ? "quantity" : c.x.title), html(c.y.title), chart_values(c));
+  return fmt::format(
+      "<figure id=\"chart-{0}\"><figcaption><h3>{1}</h3><p>{2}</p></figcaption>\n<div "
+      "class=\"plot\"><canvas data-chart=\"{0}\" "
+      "role=\"img\" aria-label=\"{1}: {4} against {3}\"></canvas></div>\n{5}</figure>\n",
+      index, html(c.title), html(c.method), html(c.x.title.empty() ? "quantity" : c.x.title),
+      html(c.y.title), chart_values(c));
 }
 
 struct Section {
@@ -54,7 +65,8 @@ struct Section {
 std::vector<Section> chart_sections(const std::vector<Chart>& charts) {
   std::vector<Section> out;
   for (size_t i = 0; i < charts.size(); ++i) {
-    auto it = std::find_if(out.begin(), out.end(), [&](const Section& s) { return s.title == charts[i].section; });
+    auto it = std::find_if(out.begin(), out.end(),
+                           [&](const Section& s) { return s.title == charts[i].section; });
     if (it == out.end()) it = out.insert(out.end(), {charts[i].section, ""});
     it->body += figure(charts[i], i);
   }
@@ -72,7 +84,8 @@ std::string filled(std::string_view frame, const std::map<std::string, std::stri
   std::string out;
   for (size_t at = 0; at < frame.size();) {
     const size_t open = frame.find("{{", at), close = frame.find("}}", open);
-    if (open == std::string_view::npos || close == std::string_view::npos) return out + std::string(frame.substr(at));
+    if (open == std::string_view::npos || close == std::string_view::npos)
+      return out + std::string(frame.substr(at));
     out += frame.substr(at, open - at);
     out += places.at(std::string(frame.substr(open + 2, close - open - 2)));
     at = close + 2;
@@ -84,7 +97,8 @@ std::string body_of(const std::vector<Section>& sections) {
   std::string links, out;
   for (const Section& s : sections) {
     links += fmt::format("<a href=\"#{}\">{}</a>\n", section_id(s.title), html(s.title));
-    out += fmt::format("<section id=\"{}\"><h2>{}</h2>\n{}</section>\n", section_id(s.title), html(s.title), s.body);
+    out += fmt::format("<section id=\"{}\"><h2>{}</h2>\n{}</section>\n", section_id(s.title),
+                       html(s.title), s.body);
   }
   return "<nav aria-label=\"sections\">\n" + links + "</nav>\n<main>\n" + out + "</main>\n";
 }
@@ -96,7 +110,8 @@ std::string report_html(const Observations& all, const hwdesc::Profile& profile)
   std::vector<Chart> charts = charts_of(source);
   for (Chart& c : drift_of(source)) charts.push_back(std::move(c));
   std::vector<Section> sections = {
-      {"Values", main_values(source) + "<details><summary>Every value of the profile</summary>\n" + all_values(source) + "</details>\n"}};
+      {"Values", main_values(source) + "<details><summary>Every value of the profile</summary>\n" +
+                     all_values(source) + "</details>\n"}};
   for (Section& s : chart_sections(charts)) sections.push_back(std::move(s));
   sections.push_back({"What is unknown and why", unknown_values(source)});
   sections.push_back({"What was cross-checked", cross_checks(source)});
@@ -104,10 +119,16 @@ std::string report_html(const Observations& all, const hwdesc::Profile& profile)
   sections.push_back({"What the system says", facts(source)});
   Json data = Json::array();
   for (const Chart& c : charts) data.push_back(to_json(c));
-  const std::string title = html(device_name(source)), about = summary_list(source), body = body_of(sections);
+  const std::string title = html(device_name(source)), about = summary_list(source),
+                    body = body_of(sections);
   const std::string json = script_safe(data.dump(-1, ' ', false, Json::error_handler_t::replace));
-  return filled(page_frame(), {{"title", title}, {"about", about}, {"body", body}, {"data", json}, {"style", page_style()},
-                               {"library", chart_library()}, {"script", page_script()}});
+  return filled(page_frame(), {{"title", title},
+                               {"about", about},
+                               {"body", body},
+                               {"data", json},
+                               {"style", page_style()},
+                               {"library", chart_library()},
+                               {"script", page_script()}});
 }
 
 }  // namespace assay::probe

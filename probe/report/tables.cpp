@@ -28,15 +28,26 @@ struct Row {
 std::string text_of(const std::optional<Quantity>& q, Dimension d) {
   if (!q) return "";
   switch (d) {
-    case Dimension::bytes: return human(q->v, Kind::bytes);
-    case Dimension::hertz: return human(q->v, Kind::hertz);
-    case Dimension::seconds: return human(q->v, Kind::seconds);
-    case Dimension::latency: return q->clock.empty() ? human(q->v, Kind::seconds) : human(q->v, Kind::count) + " cycles@" + q->clock;
+    case Dimension::bytes:
+      return human(q->v, Kind::bytes);
+    case Dimension::hertz:
+      return human(q->v, Kind::hertz);
+    case Dimension::seconds:
+      return human(q->v, Kind::seconds);
+    case Dimension::latency:
+      return q->clock.empty() ? human(q->v, Kind::seconds)
+                              : human(q->v, Kind::count) + " cycles@" + q->clock;
     case Dimension::bandwidth:
-      return q->clock.empty() ? human(q->v, Kind::bytes_per_second) : human(q->v, Kind::count) + " B/cycle@" + q->clock;
-    case Dimension::rate: return q->clock.empty() ? human(q->v, Kind::per_second) : human(q->v, Kind::count) + " /cycle@" + q->clock;
-    case Dimension::count: case Dimension::ratio: return human(q->v, Kind::count);
-    default: return print_quantity(q->v, q->clock, d);
+      return q->clock.empty() ? human(q->v, Kind::bytes_per_second)
+                              : human(q->v, Kind::count) + " B/cycle@" + q->clock;
+    case Dimension::rate:
+      return q->clock.empty() ? human(q->v, Kind::per_second)
+                              : human(q->v, Kind::count) + " /cycle@" + q->clock;
+    case Dimension::count:
+    case Dimension::ratio:
+      return human(q->v, Kind::count);
+    default:
+      return print_quantity(q->v, q->clock, d);
   }
 }
 
@@ -45,7 +56,8 @@ std::string value_text(const AnyValue& v) { return text_of(v.value, v.dimension)
 // A unit that both ends have is said once.
 std::string from_to(const std::string& low, const std::string& high) {
   const size_t a = low.find(' '), b = high.find(' ');
-  const bool same = a != std::string::npos && b != std::string::npos && low.substr(a) == high.substr(b);
+  const bool same =
+      a != std::string::npos && b != std::string::npos && low.substr(a) == high.substr(b);
   return (same ? low.substr(0, a) : low) + " – " + high;
 }
 
@@ -66,7 +78,8 @@ std::vector<Row> number_rows(const hwdesc::Profile& profile) {
   hwdesc::walk(profile, [&](const hwdesc::Path& path, const auto& member) {
     using M = std::remove_cvref_t<decltype(member)>;
     if constexpr (hwdesc::AValue<M>)
-      out.push_back({hwdesc::dotted(path), hwdesc::to_any(member), word_of(member.source.value_or(profile.source))});
+      out.push_back({hwdesc::dotted(path), hwdesc::to_any(member),
+                     word_of(member.source.value_or(profile.source))});
   });
   return out;
 }
@@ -74,7 +87,8 @@ std::vector<Row> number_rows(const hwdesc::Profile& profile) {
 using Cells = std::vector<std::string>;  // HTML
 
 // On narrow screens each row becomes a block, with the column's name before each cell.
-std::string table_of(const Cells& head, const std::vector<Cells>& rows, const char* style = "values") {
+std::string table_of(const Cells& head, const std::vector<Cells>& rows,
+                     const char* style = "values") {
   std::string out = fmt::format("<table class=\"{}\"><thead><tr>", style);
   for (const std::string& h : head) out += fmt::format("<th scope=\"col\">{}</th>", h);
   out += "</tr></thead><tbody>\n";
@@ -82,14 +96,16 @@ std::string table_of(const Cells& head, const std::vector<Cells>& rows, const ch
     out += "<tr>";
     for (size_t i = 0; i < row.size(); ++i)
       out += i == 0 ? fmt::format("<th scope=\"row\">{}</th>", row[i])
-                    : fmt::format("<td data-name=\"{}\"{}>{}</td>", head[i], row[i].empty() ? " class=\"none\"" : "", row[i]);
+                    : fmt::format("<td data-name=\"{}\"{}>{}</td>", head[i],
+                                  row[i].empty() ? " class=\"none\"" : "", row[i]);
     out += "</tr>\n";
   }
   return out + "</tbody></table>\n";
 }
 
 std::string list_item(const std::string& name, const std::string& text) {
-  return text.empty() ? "" : fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", html(name), html(text));
+  return text.empty() ? ""
+                      : fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", html(name), html(text));
 }
 
 bool starts_with_any(const std::string& path, std::initializer_list<const char*> list) {
@@ -97,18 +113,22 @@ bool starts_with_any(const std::string& path, std::initializer_list<const char*>
 }
 
 bool contains_any(const std::string& path, std::initializer_list<const char*> list) {
-  return std::any_of(list.begin(), list.end(), [&](const char* p) { return path.find(p) != std::string::npos; });
+  return std::any_of(list.begin(), list.end(),
+                     [&](const char* p) { return path.find(p) != std::string::npos; });
 }
 
 // Details that a chart shows better, or that few ask for, are left to the whole table.
 bool is_main(const Row& r) {
-  return r.value.value && starts_with_any(r.path, {"clocks.", "topology.", "execution.", "pipes.", "memory.", "tlb.", "instructions.", "apis.", "paths."}) &&
-         !contains_any(r.path, {".knee.", ".streamed.", ".pipes.", ".shape.", ".limits.", ".sharpness", ".outstanding."});
+  return r.value.value &&
+         starts_with_any(r.path, {"clocks.", "topology.", "execution.", "pipes.", "memory.", "tlb.",
+                                  "instructions.", "apis.", "paths."}) &&
+         !contains_any(r.path, {".knee.", ".streamed.", ".pipes.", ".shape.", ".limits.",
+                                ".sharpness", ".outstanding."});
 }
 
 Cells value_cells(const Row& r) {
-  return {path_html(r.path), html(r.value.value ? value_text(r.value) : "unknown"), html(interval_text(r.value)),
-          html(r.origin), html(r.value.method)};
+  return {path_html(r.path), html(r.value.value ? value_text(r.value) : "unknown"),
+          html(interval_text(r.value)), html(r.origin), html(r.value.method)};
 }
 
 constexpr const char* kDeclared = "declared.";
@@ -125,36 +145,47 @@ std::vector<Cells> declared_rows(const Source& source, const std::vector<Row>& r
   for (const auto& [name, text] : facts_of(source.all)) {
     if (!name.starts_with(kDeclared)) continue;
     const std::string level = name.substr(std::string(kDeclared).size());
-    const auto r = std::find_if(rows.begin(), rows.end(), [&](const Row& row) { return row.path == "memory." + level + ".capacity"; });
+    const auto r = std::find_if(rows.begin(), rows.end(), [&](const Row& row) {
+      return row.path == "memory." + level + ".capacity";
+    });
     const bool measured = r != rows.end() && r->value.value;
     const auto declared = size_in(text);
-    out.push_back({html(level), html(text), measured ? html(value_text(r->value)) : "no such level found",
-                   measured ? html(interval_text(r->value)) : "",
-                   measured && declared ? fmt::format("{:.2f}", r->value.value->v / *declared) : ""});
+    out.push_back(
+        {html(level), html(text), measured ? html(value_text(r->value)) : "no such level found",
+         measured ? html(interval_text(r->value)) : "",
+         measured && declared ? fmt::format("{:.2f}", r->value.value->v / *declared) : ""});
   }
   return out;
 }
 
-constexpr size_t kCommon = 3;  // values from which on a note is about the measurement, not about one of them
+constexpr size_t kCommon =
+    3;  // values from which on a note is about the measurement, not about one of them
 
 std::string noted_values(const std::vector<Row>& rows) {
   std::vector<std::pair<std::string, std::vector<const Row*>>> by_note;
   for (const Row& r : rows) {
     if (!r.value.value || r.value.note.empty()) continue;
-    const auto it = std::find_if(by_note.begin(), by_note.end(), [&](const auto& n) { return n.first == r.value.note; });
-    if (it == by_note.end()) by_note.push_back({r.value.note, {&r}});
-    else it->second.push_back(&r);
+    const auto it = std::find_if(by_note.begin(), by_note.end(),
+                                 [&](const auto& n) { return n.first == r.value.note; });
+    if (it == by_note.end())
+      by_note.push_back({r.value.note, {&r}});
+    else
+      it->second.push_back(&r);
   }
   std::vector<Cells> single;
   std::string common;
   for (const auto& [note, list] : by_note) {
     std::string paths;
     for (const Row* r : list) paths += (paths.empty() ? "" : ", ") + path_html(r->path);
-    if (list.size() >= kCommon) common += fmt::format("<li>{}: <small>{}</small></li>\n", html(note), paths);
+    if (list.size() >= kCommon)
+      common += fmt::format("<li>{}: <small>{}</small></li>\n", html(note), paths);
     else
-      for (const Row* r : list) single.push_back({path_html(r->path), html(value_text(r->value)), html(r->value.method), html(note)});
+      for (const Row* r : list)
+        single.push_back(
+            {path_html(r->path), html(value_text(r->value)), html(r->value.method), html(note)});
   }
-  std::string out = single.empty() ? "" : table_of({"what", "value", "method", "beside it"}, single);
+  std::string out =
+      single.empty() ? "" : table_of({"what", "value", "method", "beside it"}, single);
   if (!common.empty()) out += "<ul>\n" + common + "</ul>\n";
   return out.empty() ? "" : "<h3>What notes say of known values</h3>\n" + out;
 }
@@ -190,14 +221,19 @@ std::string unknown_values(const Source& source) {
   size_t count = 0;
   for (const Row& r : number_rows(source.profile)) {
     if (r.value.value) continue;
-    if (!r.value.note.empty()) told.push_back({path_html(r.path), html(r.value.note)});
-    else untold += fmt::format("<li>{}</li>\n", path_html(r.path)), ++count;
+    if (!r.value.note.empty())
+      told.push_back({path_html(r.path), html(r.value.note)});
+    else
+      untold += fmt::format("<li>{}</li>\n", path_html(r.path)), ++count;
   }
-  std::string out = told.empty() ? "<p>Every experiment that ran could decide what it is for.</p>\n" : table_of({"what", "why"}, told);
+  std::string out = told.empty() ? "<p>Every experiment that ran could decide what it is for.</p>\n"
+                                 : table_of({"what", "why"}, told);
   if (count > 0)
-    out += fmt::format("<details><summary>{} more places of the profile that no experiment speaks of</summary>"
-                       "<p>None of the experiments that ran says anything about these, so they stay empty.</p><ul class=\"paths\">\n{}</ul></details>\n",
-                       count, untold);
+    out += fmt::format(
+        "<details><summary>{} more places of the profile that no experiment speaks of</summary>"
+        "<p>None of the experiments that ran says anything about these, so they stay empty.</p><ul "
+        "class=\"paths\">\n{}</ul></details>\n",
+        count, untold);
   return out;
 }
 
@@ -205,9 +241,11 @@ std::string cross_checks(const Source& source) {
   const std::vector<Row> rows = number_rows(source.profile);
   std::string out;
   if (const auto declared = declared_rows(source, rows); !declared.empty())
-    out += "<h3>Declared beside measured</h3>\n<p>What the system declares of its caches never replaces a measurement. The two part where others "
-           "share a level, or where two levels look like one.</p>\n" +
-           table_of({"level", "declared", "measured", "interval", "measured / declared"}, declared);
+    out +=
+        "<h3>Declared beside measured</h3>\n<p>What the system declares of its caches never "
+        "replaces a measurement. The two part where others "
+        "share a level, or where two levels look like one.</p>\n" +
+        table_of({"level", "declared", "measured", "interval", "measured / declared"}, declared);
   out += noted_values(rows);
   return out.empty() ? "<p>No value of this profile was measured in two ways.</p>\n" : out;
 }
@@ -216,19 +254,27 @@ std::string cross_checks(const Source& source) {
 std::string bad_runs_text(const Observations& all, size_t bad) {
   std::set<std::string> lost, made_good;
   for (const Ending& e : all.endings)
-    if (e.outcome != Outcome::done) (all.finished(e.experiment) ? made_good : lost).insert(e.experiment);
-  std::string out = fmt::format("{} of {} runs of experiments did not end well.", bad, all.endings.size());
-  if (!made_good.empty()) out += fmt::format(" Another run did what was to be done of: {}.", fmt::join(made_good, ", "));
+    if (e.outcome != Outcome::done)
+      (all.finished(e.experiment) ? made_good : lost).insert(e.experiment);
+  std::string out =
+      fmt::format("{} of {} runs of experiments did not end well.", bad, all.endings.size());
+  if (!made_good.empty())
+    out += fmt::format(" Another run did what was to be done of: {}.", fmt::join(made_good, ", "));
   if (!lost.empty())
-    out += fmt::format(" Nothing is inferred from: {}. Their samples stand in the charts; --resume runs them again.", fmt::join(lost, ", "));
+    out += fmt::format(
+        " Nothing is inferred from: {}. Their samples stand in the charts; --resume runs them "
+        "again.",
+        fmt::join(lost, ", "));
   return "<p>" + html(out) + "</p>\n";
 }
 
 std::string course(const Source& source) {
-  constexpr std::array<const char*, 5> kOutcomes = {"done", "failed", "crashed", "timed out", "cancelled"};
+  constexpr std::array<const char*, 5> kOutcomes = {"done", "failed", "crashed", "timed out",
+                                                    "cancelled"};
   std::vector<Cells> rows, bad;
   for (const Ending& e : source.all.endings) {
-    Cells cells = {html(e.experiment), kOutcomes[static_cast<size_t>(e.outcome)], human(e.seconds, Kind::seconds), html(e.reason)};
+    Cells cells = {html(e.experiment), kOutcomes[static_cast<size_t>(e.outcome)],
+                   human(e.seconds, Kind::seconds), html(e.reason)};
     if (e.outcome != Outcome::done) {
       cells.push_back(source.all.finished(e.experiment) ? "yes, by another run" : "no");
       bad.push_back(cells);
@@ -237,10 +283,15 @@ std::string course(const Source& source) {
     rows.push_back(std::move(cells));
   }
   const Cells head = {"experiment", "ended", "took", "reason"};
-  std::string out = bad.empty() ? fmt::format("<p>All {} runs of experiments ended well.</p>\n", rows.size())
-                                : bad_runs_text(source.all, bad.size()) + table_of({"experiment", "ended", "took", "reason", "done in the end"}, bad, "values bad");
-  if (const std::string doubts = doubts_of(source.all); !doubts.empty()) out += "<p>Times: " + html(doubts) + ".</p>\n";
-  return out + fmt::format("<details><summary>All {} runs of experiments</summary>\n{}</details>\n", rows.size(), table_of(head, rows));
+  std::string out =
+      bad.empty() ? fmt::format("<p>All {} runs of experiments ended well.</p>\n", rows.size())
+                  : bad_runs_text(source.all, bad.size()) +
+                        table_of({"experiment", "ended", "took", "reason", "done in the end"}, bad,
+                                 "values bad");
+  if (const std::string doubts = doubts_of(source.all); !doubts.empty())
+    out += "<p>Times: " + html(doubts) + ".</p>\n";
+  return out + fmt::format("<details><summary>All {} runs of experiments</summary>\n{}</details>\n",
+                           rows.size(), table_of(head, rows));
 }
 
 std::string facts(const Source& source) {
@@ -257,7 +308,8 @@ std::string summary_list(const Source& source) {
   for (const Observation& o : all.points) samples += o.samples.size();
   std::string driver;
   for (const char* fact : {"platform", "version", "driver", "compiler"})
-    if (const std::string text = all.fact(fact); !text.empty()) driver += (driver.empty() ? "" : "; ") + text;
+    if (const std::string text = all.fact(fact); !text.empty())
+      driver += (driver.empty() ? "" : "; ") + text;
   std::string clock, units;
   for (const Row& r : number_rows(source.profile)) {
     if (r.path == "clocks.core.max" && r.value.value) clock = value_text(r.value);
@@ -265,11 +317,16 @@ std::string summary_list(const Source& source) {
   }
   std::string budget = all.fact("budget_s");
   if (!budget.empty()) budget += " s";
-  return "<dl class=\"about\">\n" + list_item("device", all.fact("device").empty() ? all.fact("api") : all.fact("device") + ", api " + all.fact("api")) +
-         list_item("driver", driver) + list_item("system", all.fact("os")) + list_item("date", all.fact("date")) + list_item("clock", clock) +
-         list_item("units", units) + list_item("memory", all.fact("memory")) + list_item("budget", budget) +
-         list_item("time taken", human(seconds, Kind::seconds)) +
-         list_item("samples", fmt::format("{} in {} blocks", samples, all.points.size())) + list_item("profile", source.profile.name) + "</dl>\n";
+  return "<dl class=\"about\">\n" +
+         list_item("device", all.fact("device").empty()
+                                 ? all.fact("api")
+                                 : all.fact("device") + ", api " + all.fact("api")) +
+         list_item("driver", driver) + list_item("system", all.fact("os")) +
+         list_item("date", all.fact("date")) + list_item("clock", clock) +
+         list_item("units", units) + list_item("memory", all.fact("memory")) +
+         list_item("budget", budget) + list_item("time taken", human(seconds, Kind::seconds)) +
+         list_item("samples", fmt::format("{} in {} blocks", samples, all.points.size())) +
+         list_item("profile", source.profile.name) + "</dl>\n";
 }
 
 std::string chart_values(const Chart& chart) {
@@ -290,14 +347,18 @@ std::string chart_values(const Chart& chart) {
   std::vector<Cells> rows;
   for (const auto& [x, list] : by_x) {
     Cells row(columns.size() + 1);
-    row[0] = chart.names.empty() ? human(x, chart.x.kind) : html(chart.names[static_cast<size_t>(x)]);
+    row[0] =
+        chart.names.empty() ? human(x, chart.x.kind) : html(chart.names[static_cast<size_t>(x)]);
     for (const auto& [column, e] : list)
-      row[column + 1] = fmt::format("<span style=\"--share:{:.2f}\">{}</span> <small>{}</small>", most > 0 ? e->y / most : 0, human(e->y, chart.y.kind),
-                                    from_to(human(e->low, chart.y.kind), human(e->high, chart.y.kind)));
+      row[column + 1] =
+          fmt::format("<span style=\"--share:{:.2f}\">{}</span> <small>{}</small>",
+                      most > 0 ? e->y / most : 0, human(e->y, chart.y.kind),
+                      from_to(human(e->low, chart.y.kind), human(e->high, chart.y.kind)));
     rows.push_back(std::move(row));
   }
-  return fmt::format("<details{}><summary>Values with intervals</summary><div class=\"wide\">{}</div></details>\n", chart.heat ? " open" : "",
-                     table_of(head, rows, chart.heat ? "grid heat" : "grid"));
+  return fmt::format(
+      "<details{}><summary>Values with intervals</summary><div class=\"wide\">{}</div></details>\n",
+      chart.heat ? " open" : "", table_of(head, rows, chart.heat ? "grid heat" : "grid"));
 }
 
 }  // namespace assay::probe

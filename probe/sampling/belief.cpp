@@ -12,21 +12,23 @@ namespace {
 
 // Of a single run. A simulated device has no host that keeps it.
 constexpr double kMore = 2, kLess = 4, kSimulatedLess = 2;  // times the other clock
-constexpr double kTick = 1e-3;      // s that any clock may be off
-constexpr double kHanding = 2e-3;   // s per launch that handing it over may cost
-constexpr double kHost = 10e-3;     // s that the host may be late
+constexpr double kTick = 1e-3;                              // s that any clock may be off
+constexpr double kHanding = 2e-3;  // s per launch that handing it over may cost
+constexpr double kHost = 10e-3;    // s that the host may be late
 
 // Of the check.
-constexpr double kLaunch = 5e-3;    // s of each launch
+constexpr double kLaunch = 5e-3;  // s of each launch
 constexpr int kFew = 1, kMany = 9;
 constexpr double kSame = 1.5;
 constexpr int kTries = 8;
 
 bool same(const Clocks& c) {
-  return c.device < kSame * c.outside && c.outside < kSame * c.device + (c.simulated ? 0 : kHanding * c.launches);
+  return c.device < kSame * c.outside &&
+         c.outside < kSame * c.device + (c.simulated ? 0 : kHanding * c.launches);
 }
 
-// By both clocks: what the many take more than the few. Nothing where one of the runs can not have been.
+// By both clocks: what the many take more than the few. Nothing where one of the runs can not have
+// been.
 Clocks difference(Bench& bench, const runtime::Launch& launch) {
   const auto clocks = [&](int n) {
     bench.run(std::vector<runtime::Launch>(static_cast<size_t>(n), launch));
@@ -41,13 +43,17 @@ Clocks difference(Bench& bench, const runtime::Launch& launch) {
 }  // namespace
 
 Belief belief_in(const Clocks& c) {
-  if (c.simulated) return c.device <= kMore * c.outside && c.outside <= kSimulatedLess * c.device ? Belief::good : Belief::none;
+  if (c.simulated)
+    return c.device <= kMore * c.outside && c.outside <= kSimulatedLess * c.device ? Belief::good
+                                                                                   : Belief::none;
   if (!(c.device <= kMore * c.outside + kTick)) return Belief::none;
-  return c.outside > kLess * c.device + kHanding * c.launches + kHost ? Belief::doubtful : Belief::good;
+  return c.outside > kLess * c.device + kHanding * c.launches + kHost ? Belief::doubtful
+                                                                      : Belief::good;
 }
 
 std::string text_of(const Clocks& c) {
-  return fmt::format("the device says {} of what took {}", human(c.device, Kind::seconds), human(c.outside, Kind::seconds));
+  return fmt::format("the device says {} of what took {}", human(c.device, Kind::seconds),
+                     human(c.outside, Kind::seconds));
 }
 
 void check_times(Session& s) {

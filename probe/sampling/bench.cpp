@@ -1,20 +1,20 @@
 #include "probe/sampling/bench.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cmath>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "support/diag.h"
 #include "probe/inference/stats.h"
 #include "probe/kernels/code.h"
 #include "probe/kernels/kernels.h"
+#include "support/diag.h"
 
 namespace assay::probe {
 namespace {
@@ -23,12 +23,14 @@ constexpr double kWindow = 0.2;
 constexpr double kSentinelSample = 40e-6;  // short: fits between two interruptions
 constexpr size_t kSentinelRuns = 3;
 constexpr const char* kSentinelKey = "sentinel";
-constexpr int64_t kPartBefore = 8;         // such a part of a job runs right before it, where a run's beginning is not like the rest
-constexpr double kLeastOfWanted = 0.5;     // of the length a sample was to have, chosen: a clock that rises is no neighbour
+constexpr int64_t kPartBefore =
+    8;  // such a part of a job runs right before it, where a run's beginning is not like the rest
+constexpr double kLeastOfWanted =
+    0.5;  // of the length a sample was to have, chosen: a clock that rises is no neighbour
 constexpr int kOverheadRuns = 20, kTimesOfNone = 9;
-// On simulated devices a sample needs no length, since clocks there are exact and noise comes once a launch: of what
-// takes long to simulate rather many short ones. Counted by what is simulated, never by our own clock, so that a
-// seed gives the same samples on every machine.
+// On simulated devices a sample needs no length, since clocks there are exact and noise comes once
+// a launch: of what takes long to simulate rather many short ones. Counted by what is simulated,
+// never by our own clock, so that a seed gives the same samples on every machine.
 constexpr double kSimulatedShorter = 10;
 constexpr int kMostSimulated = 24;
 constexpr int64_t kLittleWork = 1'000'000, kMuchWork = 400'000;  // operations
@@ -42,7 +44,9 @@ constexpr int64_t kParameterBytes = 4 << 20, kParameterStep = 64;
 // Parameters are floats.
 int64_t in_float(double amount) { return static_cast<int64_t>(static_cast<float>(amount)); }
 
-double read_wall() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double read_wall() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 std::string key_of(const std::string& what, const Conditions& at, const Job& job) {
   std::string key = job.kernel + "|" + what;
@@ -57,16 +61,23 @@ void fail(const Diags& diags) { throw std::runtime_error(render(diags)); }
 namespace {
 
 int64_t largest_buffer_of(const runtime::DeviceInfo& device) {
-  const int64_t memory = device.memory_bytes > 0 ? device.memory_bytes : std::numeric_limits<int64_t>::max();
+  const int64_t memory =
+      device.memory_bytes > 0 ? device.memory_bytes : std::numeric_limits<int64_t>::max();
   const std::string said = device.fact("largest_buffer");
   return said.empty() ? memory : std::min<int64_t>(memory, std::strtoll(said.c_str(), nullptr, 10));
 }
 
 }  // namespace
 
-Bench::Bench(runtime::Module& module, const std::vector<ir::Kernel>& kernels, const runtime::DeviceInfo& device)
-    : module_(module), threads_(device.threads), simulated_(device.simulated), host_(device.fact("class") != "gpu"),
-      handed_(device.in_sequence && host_ && !simulated_), largest_(largest_buffer_of(device)), foreign_(host_ ? 1 : 0) {
+Bench::Bench(runtime::Module& module, const std::vector<ir::Kernel>& kernels,
+             const runtime::DeviceInfo& device)
+    : module_(module),
+      threads_(device.threads),
+      simulated_(device.simulated),
+      host_(device.fact("class") != "gpu"),
+      handed_(device.in_sequence && host_ && !simulated_),
+      largest_(largest_buffer_of(device)),
+      foreign_(host_ ? 1 : 0) {
   for (size_t i = 0; i < kernels.size(); ++i) kernels_[kernels[i].name] = static_cast<int>(i);
   window_start_ = read_cpu_times();
   if (threads_) measure_overhead();
@@ -108,13 +119,16 @@ int64_t Bench::registers(const std::string& name) const {
 }
 
 int Bench::allocate(int64_t bytes) {
-  if (bytes > largest_) fail({error(fmt::format("a buffer of {} bytes is needed, and the device allows {}", bytes, largest_))});
+  if (bytes > largest_)
+    fail({error(
+        fmt::format("a buffer of {} bytes is needed, and the device allows {}", bytes, largest_))});
   const Result<int> buffer = module_.allocate(bytes);
   if (!buffer) fail(buffer.diags());
   return *buffer;
 }
 
-// Written once; when the buffer is full it begins anew, since a launch is made right before it runs.
+// Written once; when the buffer is full it begins anew, since a launch is made right before it
+// runs.
 runtime::BufferRange Bench::place(const std::vector<double>& parameters) {
   if (parameters_ < 0) parameters_ = allocate(kParameterBytes);
   const auto found = placed_.find(parameters);
@@ -135,8 +149,10 @@ runtime::BufferRange Bench::place(const std::vector<double>& parameters) {
 runtime::Launch Bench::launch(const Job& job, int64_t amount) {
   if (job.queues) return {kernel(job.kernel), job.arguments, job.queues(amount)};
   runtime::Launch l{kernel(job.kernel), job.arguments, {}};
-  l.arguments.push_back(place(job.parameters ? job.parameters(amount) : std::vector<double>{static_cast<double>(amount)}));
-  if (threads_) l.queues.push_back({0, 0, job.groups});
+  l.arguments.push_back(place(job.parameters ? job.parameters(amount)
+                                             : std::vector<double>{static_cast<double>(amount)}));
+  if (threads_)
+    l.queues.push_back({0, 0, job.groups});
   else
     for (int u = 0; u < job.groups; ++u) l.queues.push_back({job.first_unit + u, u, u + 1});
   return l;
@@ -147,9 +163,11 @@ runtime::RunTimes Bench::run_once(std::span<const runtime::Launch> launches) {
   Result<runtime::RunTimes> times = module_.run(launches, {});
   const double outside = read_wall() - start;
   if (!times) fail(times.diags());
-  const std::vector<double>& said = simulated_ ? times->steps.at(0) : times->busy.at(0);  // a simulated total counts steps
-  clocks_ = {std::accumulate(said.begin(), said.end(), 0.0), simulated_ ? times->total.at(0) : outside,
-             static_cast<int>(launches.size()), simulated_};
+  const std::vector<double>& said =
+      simulated_ ? times->steps.at(0) : times->busy.at(0);  // a simulated total counts steps
+  clocks_ = {std::accumulate(said.begin(), said.end(), 0.0),
+             simulated_ ? times->total.at(0) : outside, static_cast<int>(launches.size()),
+             simulated_};
   worst_ = std::max(worst_, belief_in(clocks_));
   executed_ += times->executed;
   return std::move(times).value();
@@ -161,7 +179,8 @@ Result<double> Bench::run_recorded(std::span<const runtime::Launch> launches) {
   options.recorded = true;
   const auto times = module_.run(launches, options);
   if (!times) return times.diags();
-  clocks_ = {times->total.at(0), times->total.at(0), 1, true};  // there is no other clock to hold it against
+  clocks_ = {times->total.at(0), times->total.at(0), 1,
+             true};  // there is no other clock to hold it against
   return times->total.at(0);
 }
 
@@ -189,7 +208,8 @@ std::vector<double> Bench::run_steps(std::span<const runtime::Launch> launches) 
 }
 
 double Bench::target_of(const Job& job) const {
-  const double wanted = simulated_ && (threads_ || !job.settles) ? job.target_s / kSimulatedShorter : job.target_s;
+  const double wanted =
+      simulated_ && (threads_ || !job.settles) ? job.target_s / kSimulatedShorter : job.target_s;
   return std::max(wanted, kOverheads * overhead_) + kOverheads * job.before;
 }
 
@@ -202,9 +222,11 @@ int64_t Bench::amount_for(const std::string& key, const Job& job) {
     const runtime::Launch l = launch(job, amount);
     const int64_t executed = executed_;
     double t = run({&l, 1}).at(0);
-    if (!simulated_) t = std::min(t, run({&l, 1}).at(0));  // an interrupted run would cut samples short
+    if (!simulated_)
+      t = std::min(t, run({&l, 1}).at(0));  // an interrupted run would cut samples short
     if (t >= kEnough * target) break;
-    const double affordable = static_cast<double>(kMuchWork) / static_cast<double>(std::max<int64_t>(1, executed_ - executed));
+    const double affordable = static_cast<double>(kMuchWork) /
+                              static_cast<double>(std::max<int64_t>(1, executed_ - executed));
     if (simulated_ && affordable < 1.5) break;
     double most_at_once = t < 20e-6 ? 16.0 : 200.0;
     if (simulated_) most_at_once = std::min(most_at_once, affordable);
@@ -258,9 +280,11 @@ void Bench::sample(Observation& o, const std::function<double()>& run) {
   o.foreign = std::max(o.foreign, foreign_);
 }
 
-// A block is taken again, once, when it turns out that its amounts were found while others held the processor: what takes
-// half of what was wanted, and less, is too short to be told from its own launch.
-Observation Bench::measure(const std::string& experiment, const std::string& what, const Conditions& at, const Job& job) {
+// A block is taken again, once, when it turns out that its amounts were found while others held the
+// processor: what takes half of what was wanted, and less, is too short to be told from its own
+// launch.
+Observation Bench::measure(const std::string& experiment, const std::string& what,
+                           const Conditions& at, const Job& job) {
   Observation o{experiment, what, at, "s", {}, {}, 0, {}};
   const std::string key = key_of(what, at, job);
   if (take_block(o, key, job) || simulated_) return o;
@@ -280,7 +304,8 @@ bool Bench::take_block(Observation& o, const std::string& key, const Job& job) {
   const int64_t executed = executed_;
   int64_t last = -1;
   const auto more = [&](int i) {
-    const bool remembered = std::exchange(last, executed_) == executed_;  // a sample that cost nothing
+    const bool remembered =
+        std::exchange(last, executed_) == executed_;  // a sample that cost nothing
     if (i < (simulated_ ? job.simulated : job.samples)) return true;
     return simulated_ && i < kMostSimulated && (remembered || executed_ - executed < kLittleWork);
   };
@@ -291,13 +316,16 @@ bool Bench::take_block(Observation& o, const std::string& key, const Job& job) {
       const std::vector<double> times = run(list);
       least = std::min(least, times[here]);
       sentinels.insert(sentinels.end(), times.end() - kSentinelRuns, times.end());
-      return std::max(times[here] - job.before, kShortest) / (static_cast<double>(amount) * job.work);
+      return std::max(times[here] - job.before, kShortest) /
+             (static_cast<double>(amount) * job.work);
     });
   const double least_tick = *std::min_element(sentinels.begin(), sentinels.end());
   // What disturbs a core's own queue only slows it down; a device's timestamps are off both ways.
-  o.clock_hz = static_cast<double>(ticks) * tick.work / quantile(std::move(sentinels), threads_ || simulated_ ? 0.5 : 0);
+  o.clock_hz = static_cast<double>(ticks) * tick.work /
+               quantile(std::move(sentinels), threads_ || simulated_ ? 0.5 : 0);
   const bool long_enough = amount >= most_of(job) || least >= kLeastOfWanted * target_of(job);
-  const bool ticks_enough = ticks >= most_of(tick) || least_tick >= kLeastOfWanted * target_of(tick);
+  const bool ticks_enough =
+      ticks >= most_of(tick) || least_tick >= kLeastOfWanted * target_of(tick);
   if (!long_enough) amounts_.erase(key);
   if (!ticks_enough) amounts_.erase(kSentinelKey);
   return long_enough && ticks_enough;

@@ -33,8 +33,8 @@ void visit(const Cycle& c, std::mt19937_64& random, F&& f) {
   }
 }
 
-// Nodes of a page apart would meet in few sets of a cache: each lies some lines into its page. Whatever bits of its
-// number choose the sets, any nodes in a row take all places once.
+// Nodes of a page apart would meet in few sets of a cache: each lies some lines into its page.
+// Whatever bits of its number choose the sets, any nodes in a row take all places once.
 int64_t byte_in_page(const Cycle& c, int64_t node) {
   if (c.spread <= 0) return 0;
   const int64_t places = std::max<int64_t>(1, kPage / c.spread);
@@ -75,8 +75,10 @@ int64_t write_cycle(Bench& bench, int buffer, const Cycle& cycle, std::mt19937_6
   int64_t first = -1, previous = -1;
   visit(cycle, random, [&](int64_t node) {
     const int64_t byte = byte_of(cycle, node);
-    if (first < 0) first = byte;
-    else words.push_back({previous, byte / kElement});
+    if (first < 0)
+      first = byte;
+    else
+      words.push_back({previous, byte / kElement});
     if (cycle.second > 0) words.push_back({byte, (byte + cycle.second) / kElement});
     previous = byte + cycle.second;
   });
@@ -85,7 +87,8 @@ int64_t write_cycle(Bench& bench, int buffer, const Cycle& cycle, std::mt19937_6
   return first / kElement;
 }
 
-std::vector<int64_t> write_cycles(Bench& bench, int buffer, const Cycle& cycle, int chains, std::mt19937_64& random) {
+std::vector<int64_t> write_cycles(Bench& bench, int buffer, const Cycle& cycle, int chains,
+                                  std::mt19937_64& random) {
   std::vector<runtime::Word> words;
   words.reserve(static_cast<size_t>(cycle.nodes));
   std::vector<int64_t> first, previous;
@@ -131,13 +134,16 @@ Job chase_job(const ChaseArea& area, int units, double target_s) {
 }
 
 void go_round_first(Bench& bench, const runtime::DeviceInfo& device, Job& job, int64_t hops) {
-  constexpr int64_t kMostHops = 8192;                // half a MiB of lines of 64 bytes: no first level is larger
+  constexpr int64_t kMostHops = 8192;  // half a MiB of lines of 64 bytes: no first level is larger
   constexpr int64_t kMostHopsOfProcessor = 32768;  // two MiB: hardly a cache of one core's is
   const bool processor = device.fact("class") == "cpu";
-  if (!device.threads || device.simulated || hops > (processor ? kMostHopsOfProcessor : kMostHops)) return;
+  if (!device.threads || device.simulated || hops > (processor ? kMostHopsOfProcessor : kMostHops))
+    return;
   const auto hops_of_turn = static_cast<int64_t>(job.work);
   const int64_t lap = hops / hops_of_turn + 1;
-  job.parameters = [lap](int64_t amount) { return std::vector<double>{static_cast<double>(amount + lap)}; };
+  job.parameters = [lap](int64_t amount) {
+    return std::vector<double>{static_cast<double>(amount + lap)};
+  };
   job.most -= lap;
   job.before = bench.time_of_none(job);
 }

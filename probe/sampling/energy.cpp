@@ -13,9 +13,11 @@ Energy read_energy(const std::string& root) {
   int packages = 0;
   for (const auto& entry : std::filesystem::directory_iterator(root, none)) {
     const std::string name = entry.path().filename();
-    if (!name.starts_with("intel-rapl:") || std::count(name.begin(), name.end(), ':') != 1) continue;
+    if (!name.starts_with("intel-rapl:") || std::count(name.begin(), name.end(), ':') != 1)
+      continue;
     double microjoules = 0;
-    if (!(std::ifstream(entry.path() / "energy_uj") >> microjoules)) return {0, "the energy counters of " + root + " may not be read by this user"};
+    if (!(std::ifstream(entry.path() / "energy_uj") >> microjoules))
+      return {0, "the energy counters of " + root + " may not be read by this user"};
     all.joules += microjoules * 1e-6;
     ++packages;
   }

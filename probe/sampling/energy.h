@@ -1,5 +1,6 @@
-// Energy counters of a processor's packages, as Linux' powercap shows them (/sys/class/powercap/intel-rapl:N/energy_uj;
-// AMD's processors have them under the same name). Reads /sys only.
+// Energy counters of a processor's packages, as Linux' powercap shows them
+// (/sys/class/powercap/intel-rapl:N/energy_uj; AMD's processors have them under the same name).
+// Reads /sys only.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// Kernels of one experiment alone: drivers that build kernels anew in every process would build them for all experiments.
+// Kernels of one experiment alone: drivers that build kernels anew in every process would build
+// them for all experiments.
 #pragma once
 
 #include <memory>
@@ -12,20 +13,25 @@ namespace assay::probe {
 struct OwnKernels {
   // In groups of `threads`; with what every bench needs.
   OwnKernels(Session& s, std::vector<ir::Kernel> own, int threads)
-      : kernels(with_bench(s, std::move(own))), module(s.in_groups_of(kernels, threads)), bench(*module, kernels, s.device) {
+      : kernels(with_bench(s, std::move(own))),
+        module(s.in_groups_of(kernels, threads)),
+        bench(*module, kernels, s.device) {
     bench.limit_loops(s.known.most_iterations);
   }
 
   // Each launch on its own; where lanes are threads, in groups of one wave.
   OwnKernels(Session& s, std::vector<ir::Kernel> own)
-      : kernels(with_bench(s, std::move(own))), module(s.device.threads ? s.in_groups_of(kernels, s.known.lanes) : s.one_by_one(kernels)),
+      : kernels(with_bench(s, std::move(own))),
+        module(s.device.threads ? s.in_groups_of(kernels, s.known.lanes) : s.one_by_one(kernels)),
         bench(*module, kernels, s.device) {
     bench.limit_loops(s.known.most_iterations);
   }
 
   // With an operation written in this form ("fma.f32", mad).
   OwnKernels(Session& s, std::vector<ir::Kernel> own, const hwdesc::NamedText& form)
-      : kernels(with_bench(s, std::move(own))), module(s.in_form(kernels, form)), bench(*module, kernels, s.device) {
+      : kernels(with_bench(s, std::move(own))),
+        module(s.in_form(kernels, form)),
+        bench(*module, kernels, s.device) {
     bench.limit_loops(s.known.most_iterations);
   }
 

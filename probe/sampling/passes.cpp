@@ -8,7 +8,8 @@
 namespace assay::probe {
 namespace {
 
-// Places spread evenly over a block, whatever parts of it groups take in step: multiples of the golden ratio.
+// Places spread evenly over a block, whatever parts of it groups take in step: multiples of the
+// golden ratio.
 int64_t place_of(int64_t group) {
   constexpr double kGolden = 0.6180339887498949;
   const double at = static_cast<double>(group) * kGolden;
@@ -17,9 +18,11 @@ int64_t place_of(int64_t group) {
 
 }  // namespace
 
-std::vector<double> pass_parameters(int64_t passes, int64_t blocks, int64_t part, int64_t first, int groups, bool apart) {
+std::vector<double> pass_parameters(int64_t passes, int64_t blocks, int64_t part, int64_t first,
+                                    int groups, bool apart) {
   std::vector<double> out = {static_cast<double>(passes), static_cast<double>(blocks)};
-  for (int64_t g = 0; g < groups; ++g) out.push_back(static_cast<double>((first + part * g) * kPlaces + (apart ? place_of(g) : 0)));
+  for (int64_t g = 0; g < groups; ++g)
+    out.push_back(static_cast<double>((first + part * g) * kPlaces + (apart ? place_of(g) : 0)));
   return out;
 }
 
@@ -35,16 +38,21 @@ Job pass_of(const Session& s, int unit, const char* access, int buffer, int64_t 
 Job pass_over(const Session& s, const char* access, int buffer, int64_t blocks, int64_t first) {
   Job job = pass_of(s, 0, access, buffer, blocks);
   job.groups = s.device.units;
-  job.parameters = [blocks, first, units = s.device.units](int64_t passes) { return pass_parameters(passes, blocks, blocks, first, units); };
+  job.parameters = [blocks, first, units = s.device.units](int64_t passes) {
+    return pass_parameters(passes, blocks, blocks, first, units);
+  };
   return job;
 }
 
-Job vectors_of_rows(const Session& s, const char* access, int buffer, int64_t rows, double target_s) {
+Job vectors_of_rows(const Session& s, const char* access, int buffer, int64_t rows,
+                    double target_s) {
   Job job;
   job.kernel = access_name(access, row_lanes(access, s.lanes));
   job.arguments = {{buffer, 0}};
   job.groups = 1;
-  job.parameters = [rows](int64_t passes) { return std::vector<double>{static_cast<double>(passes), static_cast<double>(rows), 0}; };
+  job.parameters = [rows](int64_t passes) {
+    return std::vector<double>{static_cast<double>(passes), static_cast<double>(rows), 0};
+  };
   job.work = static_cast<double>(rows);
   job.most = kMaxPasses;
   job.target_s = target_s;

@@ -1,5 +1,5 @@
-// A chase through one argument, of whatever space, in an order that is given: what experiments on constants and images
-// share.
+// A chase through one argument, of whatever space, in an order that is given: what experiments on
+// constants and images share.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,11 @@ class PathChase {  // invariant: nodes_ holds the cycle that was measured last
   // Elements of 4 bytes; of an image rows of kImageRow texels.
   PathChase(Session& s, const char* experiment, ir::Space space, int64_t elements);
 
-  // All lanes begin at the first node, or (`apart`) each at one of its own. The samples are emitted, the fastest of them
-  // is returned. Fails where a lane does not end where it must: an image that was read at its border, or as another one.
-  double measure(const char* what, const Conditions& at, const std::vector<int32_t>& order, bool apart = false);
+  // All lanes begin at the first node, or (`apart`) each at one of its own. The samples are
+  // emitted, the fastest of them is returned. Fails where a lane does not end where it must: an
+  // image that was read at its border, or as another one.
+  double measure(const char* what, const Conditions& at, const std::vector<int32_t>& order,
+                 bool apart = false);
 
  private:
   void write(const std::vector<int32_t>& order);

@@ -14,7 +14,9 @@ double now_seconds() {
 
 bool Session::goes_on() const { return turns > 0 || now_seconds() - started < seconds; }
 
-bool Session::another(int round) const { return round == 0 || (turns > 0 ? round < turns : goes_on()); }
+bool Session::another(int round) const {
+  return round == 0 || (turns > 0 ? round < turns : goes_on());
+}
 
 void Session::rounds(size_t points, const std::function<void(size_t)>& measure) {
   std::vector<size_t> order(points);
@@ -31,15 +33,21 @@ void Session::rounds(size_t points, const std::function<void(size_t)>& measure) 
 namespace {
 
 constexpr double kSettled = 0.97, kPart = 0.02;  // of the pass before; of the experiment's time
-constexpr int64_t kWarmWork = 2'000'000;         // operations, of simulated devices: what settles at all settles in a few passes
+constexpr int64_t kWarmWork =
+    2'000'000;  // operations, of simulated devices: what settles at all settles in a few passes
 
 }  // namespace
 
 void Session::warm_up(const runtime::Launch& pass) {
-  const int patience = bench.simulated() ? 2 : 1;  // where only launches are noisy, and waiting costs no time of the device's
+  const int patience =
+      bench.simulated()
+          ? 2
+          : 1;  // where only launches are noisy, and waiting costs no time of the device's
   const int64_t executed = bench.executed();
   double best = bench.run({&pass, 1}).at(0);
-  const auto affordable = [&](double spent) { return bench.simulated() ? bench.executed() - executed < kWarmWork : spent < kPart * seconds; };
+  const auto affordable = [&](double spent) {
+    return bench.simulated() ? bench.executed() - executed < kWarmWork : spent < kPart * seconds;
+  };
   int still = 0;
   for (double spent = best; still < patience && affordable(spent);) {
     const double now = bench.run({&pass, 1}).at(0);

@@ -23,7 +23,9 @@ std::string text_of(const std::string& path) {
   return text;
 }
 
-double seconds(const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); }
+double seconds(const timeval& t) {
+  return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+}
 
 // First line of /proc/stat: user nice system idle iowait irq softirq steal, in ticks.
 void read_machine_times(CpuTimes& t) {
@@ -50,7 +52,9 @@ double read_waited() {
 
 std::string chosen_word(const std::string& text) {  // always [madvise] never -> madvise
   const size_t open = text.find('['), close = text.find(']');
-  return open == std::string::npos || close == std::string::npos ? text : text.substr(open + 1, close - open - 1);
+  return open == std::string::npos || close == std::string::npos
+             ? text
+             : text.substr(open + 1, close - open - 1);
 }
 
 void add_caches(std::vector<std::pair<std::string, std::string>>& out) {
@@ -59,9 +63,10 @@ void add_caches(std::vector<std::pair<std::string, std::string>>& out) {
     const std::string at = base + std::to_string(i) + "/";
     const std::string level = text_of(at + "level"), kind = text_of(at + "type");
     if (level.empty() || kind == "Instruction") continue;
-    out.emplace_back("declared.l" + level,
-                     fmt::format("{}, shared by CPUs {}, line {} B", text_of(at + "size"),
-                                 text_of(at + "shared_cpu_list"), text_of(at + "coherency_line_size")));
+    out.emplace_back(
+        "declared.l" + level,
+        fmt::format("{}, shared by CPUs {}, line {} B", text_of(at + "size"),
+                    text_of(at + "shared_cpu_list"), text_of(at + "coherency_line_size")));
   }
 }
 
@@ -76,7 +81,8 @@ std::string today() {
 
 CpuTimes read_cpu_times() {
   CpuTimes t;
-  t.wall = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  t.wall =
+      std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
   t.own = seconds(usage.ru_utime) + seconds(usage.ru_stime);
@@ -95,7 +101,8 @@ double kept_waiting(const CpuTimes& before, const CpuTimes& after) {
 
 double foreign_share(const CpuTimes& before, const CpuTimes& after) {
   const double wall = std::max(after.wall - before.wall, 1e-9);
-  const double others = (after.busy - before.busy) - (after.own - before.own) + (after.stolen - before.stolen);
+  const double others =
+      (after.busy - before.busy) - (after.own - before.own) + (after.stolen - before.stolen);
   return std::clamp((others - 0.020) / (wall * after.cpus), 0.0, 1.0);
 }
 
@@ -104,7 +111,8 @@ std::vector<std::pair<std::string, std::string>> declared_facts() {
   utsname os{};
   ::uname(&os);
   out.emplace_back("os", fmt::format("{} {} {}", os.sysname, os.release, os.machine));
-  const double bytes = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGE_SIZE));
+  const double bytes = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
+                       static_cast<double>(::sysconf(_SC_PAGE_SIZE));
   out.emplace_back("memory", fmt::format("{:.1f} GiB", bytes / (1 << 30)));
   const std::string huge = text_of("/sys/kernel/mm/transparent_hugepage/enabled");
   out.emplace_back("huge_pages", huge.empty() ? "not offered" : chosen_word(huge));

@@ -12,17 +12,18 @@ namespace assay::probe {
 // Running totals since some start, in seconds.
 struct CpuTimes {
   double wall = 0;
-  double own = 0;      // CPU time of this process, all threads
-  double busy = 0;     // of all CPUs of the machine (10 ms steps)
-  double stolen = 0;   // taken by the hypervisor (10 ms steps)
-  double waited = 0;   // our threads ready to run, but another one ran (exact)
+  double own = 0;     // CPU time of this process, all threads
+  double busy = 0;    // of all CPUs of the machine (10 ms steps)
+  double stolen = 0;  // taken by the hypervisor (10 ms steps)
+  double waited = 0;  // our threads ready to run, but another one ran (exact)
   int cpus = 1;
 };
 
 CpuTimes read_cpu_times();
 
-// Of one short sample: the share of its time that others kept our threads from running. Threads of our own that wait for each other are no
-// others: they waited no longer than the processors did anything but run us. Ours are known exactly but for what runs at the moment (a tick).
+// Of one short sample: the share of its time that others kept our threads from running. Threads of
+// our own that wait for each other are no others: they waited no longer than the processors did
+// anything but run us. Ours are known exactly but for what runs at the moment (a tick).
 double kept_waiting(const CpuTimes& before, const CpuTimes& after);
 
 // Of a window of 0.2 s or more: the share of the machine's CPU time that others used or took. The

@@ -18,10 +18,11 @@
 namespace assay::probe {
 namespace {
 
-constexpr std::string_view kFailed = "!";  // first character of the child's last line when it failed
+constexpr std::string_view kFailed =
+    "!";  // first character of the child's last line when it failed
 constexpr int kFailedCode = 1;
-constexpr int kLookMs = 50;         // between looks at what goes on
-constexpr double kUnkillable = 5;   // s after which a killed child counts as lost in its driver
+constexpr int kLookMs = 50;        // between looks at what goes on
+constexpr double kUnkillable = 5;  // s after which a killed child counts as lost in its driver
 
 double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -37,13 +38,15 @@ void write_line(int fd, const std::string& line) {
   }
 }
 
-[[noreturn]] void be_child(int fd, pid_t parent, const std::function<std::string(const Send&)>& body) {
+[[noreturn]] void be_child(int fd, pid_t parent,
+                           const std::function<std::string(const Send&)>& body) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(kFailedCode);
   ::signal(SIGINT, SIG_IGN);  // the parent decides
   ::signal(SIGTERM, SIG_DFL);
-  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) ::signal(fault, SIG_DFL);  // drivers put handlers of theirs there
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
+    ::signal(fault, SIG_DFL);  // drivers put handlers of theirs there
   std::string reason;
   try {
     reason = body([fd](const std::string& line) { write_line(fd, line); });
@@ -72,8 +75,10 @@ bool read_lines(Child& c, const std::function<void(const std::string&)>& on_line
   c.pending.append(buffer.data(), static_cast<size_t>(n));
   for (size_t end; (end = c.pending.find('\n')) != std::string::npos; c.pending.erase(0, end + 1)) {
     const std::string line = c.pending.substr(0, end);
-    if (line.starts_with(kFailed)) c.failure = line.substr(kFailed.size());
-    else on_line(line);
+    if (line.starts_with(kFailed))
+      c.failure = line.substr(kFailed.size());
+    else
+      on_line(line);
   }
   return true;
 }
@@ -88,9 +93,10 @@ void kill_group(const Child& c) {
   ::kill(c.pid, SIGKILL);
 }
 
-// Follows the child until it ends; done unless it had to be killed. Its end is asked for, since the pipe may be held
-// open by what it started.
-Outcome follow(Child& c, const std::function<void(const std::string&)>& on_line, const WorkerOptions& options, int& status) {
+// Follows the child until it ends; done unless it had to be killed. Its end is asked for, since the
+// pipe may be held open by what it started.
+Outcome follow(Child& c, const std::function<void(const std::string&)>& on_line,
+               const WorkerOptions& options, int& status) {
   const double end = now_s() + options.limit_s;
   while (true) {
     const bool ended = has_ended(c, status);
@@ -116,12 +122,17 @@ bool end_child(const Child& c, int& status) {
 }
 
 void conclude(Ending& e, const Child& c, int status, double limit_s) {
-  if (e.outcome == Outcome::cancelled) e.reason = "cancelled";
-  else if (e.outcome == Outcome::timed_out) e.reason = fmt::format("took longer than {:.0f} s", limit_s);
-  else if (!c.failure.empty()) { e.outcome = Outcome::failed; e.reason = c.failure; }
-  else if (WIFSIGNALED(status)) {
+  if (e.outcome == Outcome::cancelled)
+    e.reason = "cancelled";
+  else if (e.outcome == Outcome::timed_out)
+    e.reason = fmt::format("took longer than {:.0f} s", limit_s);
+  else if (!c.failure.empty()) {
+    e.outcome = Outcome::failed;
+    e.reason = c.failure;
+  } else if (WIFSIGNALED(status)) {
     e.outcome = Outcome::crashed;
-    e.reason = fmt::format("ended by signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+    e.reason =
+        fmt::format("ended by signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
   } else if (WEXITSTATUS(status) != 0) {
     e.outcome = Outcome::crashed;
     e.reason = fmt::format("ended with status {}", WEXITSTATUS(status));
@@ -130,11 +141,16 @@ void conclude(Ending& e, const Child& c, int status, double limit_s) {
 
 }  // namespace
 
-Ending run_worker(const std::string& experiment, const std::function<std::string(const Send&)>& body,
-                  const std::function<void(const std::string&)>& on_line, const WorkerOptions& options) {
+Ending run_worker(const std::string& experiment,
+                  const std::function<std::string(const Send&)>& body,
+                  const std::function<void(const std::string&)>& on_line,
+                  const WorkerOptions& options) {
   Ending e{experiment, Outcome::failed, 0, ""};
   int fds[2];
-  if (::pipe2(fds, O_CLOEXEC) != 0) { e.reason = "no pipe"; return e; }
+  if (::pipe2(fds, O_CLOEXEC) != 0) {
+    e.reason = "no pipe";
+    return e;
+  }
   const double start = now_s();
   const pid_t parent = ::getpid();
   Child c;
@@ -145,7 +161,11 @@ Ending run_worker(const std::string& experiment, const std::function<std::string
   }
   ::close(fds[1]);
   c.fd = fds[0];
-  if (c.pid < 0) { ::close(c.fd); e.reason = "no process"; return e; }
+  if (c.pid < 0) {
+    ::close(c.fd);
+    e.reason = "no process";
+    return e;
+  }
   int status = 0;
   e.outcome = follow(c, on_line, options, status);
   const bool lost = e.outcome != Outcome::done && !end_child(c, status);

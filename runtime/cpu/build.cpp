@@ -185,8 +185,9 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 }  // namespace
 
 Result<Build> build(const BuildRequest& request, KernelCache& cache) {
-  auto sources = sources_of(request.kernels, request.dialect,
-                            request.compiler.identity(request.options.optimization) + '\n' + request.processor);
+  auto sources = sources_of(
+      request.kernels, request.dialect,
+      request.compiler.identity(request.options.optimization) + '\n' + request.processor);
   if (!sources) return sources.diags();
   Builder b{request, cache, std::move(sources).value()};
   Build result;

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "support/result.h"
 #include "codegen/dialect.h"
 #include "ir/kernel.h"
 #include "runtime/cpu/compiler.h"
-#include "runtime/kernel_cache.h"
 #include "runtime/device.h"
+#include "runtime/kernel_cache.h"
+#include "support/result.h"
 
 namespace assay::runtime::cpu {
 

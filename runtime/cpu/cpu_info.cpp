@@ -37,7 +37,8 @@ std::string features_in(const std::string& flags) {
   std::istringstream in(flags);
   std::string out;
   for (std::string w; in >> w;)
-    for (const char* kind : {"avx512_", "avx_", "amx_", "fphp", "asimdhp", "asimddp", "bf16", "i8mm", "sve", "sme"})
+    for (const char* kind :
+         {"avx512_", "avx_", "amx_", "fphp", "asimdhp", "asimddp", "bf16", "i8mm", "sve", "sme"})
       if (w.starts_with(kind)) {
         out += (out.empty() ? "" : " ") + w;
         break;

@@ -43,7 +43,8 @@ class CpuDevice final : public Device {  // invariant: one pool over all usable 
   Result<std::unique_ptr<Module>> load(std::span<const ir::Kernel> kernels,
                                        const hwdesc::Target& target,
                                        const LoadOptions& options) override {
-    if (const Diags other = check_dialect(info_.id, kDialect, target); has_error(other)) return other;
+    if (const Diags other = check_dialect(info_.id, kDialect, target); has_error(other))
+      return other;
     const auto dialect = codegen::in_forms(dialect_, target.api.forms);
     if (!dialect) return dialect.diags();
     if (const Diags absent = check_instructions(info_, kernels); has_error(absent)) return absent;
@@ -70,7 +71,8 @@ class CpuDevice final : public Device {  // invariant: one pool over all usable 
 
 Found find() {
   const auto compiler = find_compiler();
-  if (!compiler) return {{}, {{"cpu:0", compiler.diags()[0].message, compiler.diags()[0].hint, kDialect}}};
+  if (!compiler)
+    return {{}, {{"cpu:0", compiler.diags()[0].message, compiler.diags()[0].hint, kDialect}}};
   return {{info_of(read_cpu_info())}, {}};
 }
 

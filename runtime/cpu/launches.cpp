@@ -93,9 +93,11 @@ void write(const Resolved& from, const std::vector<GroupRange>& ranges, Slot* to
 
 Rows rows_of(std::span<const Resolved> launches, size_t unit) {
   size_t slots = 0;
-  for (const Resolved& l : launches) slots = std::max(slots, 2 + 2 * l.of_unit[unit].size() + l.arguments.size());
+  for (const Resolved& l : launches)
+    slots = std::max(slots, 2 + 2 * l.of_unit[unit].size() + l.arguments.size());
   Rows out(launches.size(), slots);
-  for (size_t i = 0; i < launches.size(); ++i) write(launches[i], launches[i].of_unit[unit], out.slots(i));
+  for (size_t i = 0; i < launches.size(); ++i)
+    write(launches[i], launches[i].of_unit[unit], out.slots(i));
   return out;
 }
 

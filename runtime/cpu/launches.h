@@ -6,11 +6,11 @@
 #include <span>
 #include <vector>
 
-#include "support/result.h"
 #include "runtime/cpu/library.h"
-#include "runtime/memory.h"
 #include "runtime/cpu/pool.h"
 #include "runtime/device.h"
+#include "runtime/memory.h"
+#include "support/result.h"
 
 namespace assay::runtime::cpu {
 
@@ -29,8 +29,8 @@ union Slot {
   int64_t number;
 };
 
-// What one unit does in a launch, in one piece: behind a long step it lies in far memory, and the next step waits for
-// it once, not at every pointer from one part to the next.
+// What one unit does in a launch, in one piece: behind a long step it lies in far memory, and the
+// next step waits for it once, not at every pointer from one part to the next.
 class Row {
  public:
   explicit Row(const Slot* slots) : slots_(slots) {}
@@ -44,10 +44,13 @@ class Row {
   const Slot* slots_;
 };
 
-// The rows of one unit, one behind the other in whole cache lines; at least one, which says nothing.
+// The rows of one unit, one behind the other in whole cache lines; at least one, which says
+// nothing.
 class Rows {
  public:
-  Rows(size_t count, size_t slots) : lines_of_each_(std::max<size_t>(1, (slots + kSlotsOfLine - 1) / kSlotsOfLine)), lines_(std::max<size_t>(1, count) * lines_of_each_) {}
+  Rows(size_t count, size_t slots)
+      : lines_of_each_(std::max<size_t>(1, (slots + kSlotsOfLine - 1) / kSlotsOfLine)),
+        lines_(std::max<size_t>(1, count) * lines_of_each_) {}
   Row operator[](size_t i) const { return Row(lines_[i * lines_of_each_].slots); }
   Slot* slots(size_t i) { return lines_[i * lines_of_each_].slots; }
 

@@ -102,7 +102,8 @@ void CpuModule::read(BufferRange from, std::span<std::byte> data) const {
 }
 
 Result<RunTimes> CpuModule::run(std::span<const Launch> launches, const RunOptions& options) {
-  if (options.recorded) return error("threads of a processor are handed work: there is nothing to record it in");
+  if (options.recorded)
+    return error("threads of a processor are handed work: there is nothing to record it in");
   const auto ready = resolve(launches, kernels_, buffers_, pool_->size());
   if (!ready) return ready.diags();
   auto times = run_launches(*pool_, *ready, scratch_, options);

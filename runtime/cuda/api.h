@@ -1,5 +1,6 @@
-// The CUDA driver, loaded at run time. What is used of it is declared here, by the names and numbers that its
-// reference manual gives (CUDA Driver API, "Data types used by CUDA driver"), so that the build needs nothing of it.
+// The CUDA driver, loaded at run time. What is used of it is declared here, by the names and
+// numbers that its reference manual gives (CUDA Driver API, "Data types used by CUDA driver"), so
+// that the build needs nothing of it.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,7 @@
 
 namespace assay::runtime::cuda {
 
-using Status = int;  // CUresult
+using Status = int;                  // CUresult
 using Address = unsigned long long;  // CUdeviceptr
 using Context = struct ContextRecord*;
 using Code = struct CodeRecord*;  // CUmodule
@@ -19,8 +20,8 @@ using Stream = struct StreamRecord*;
 using Event = struct EventRecord*;
 using Graph = struct GraphRecord*;
 using GraphRun = struct GraphRunRecord*;  // CUgraphExec
-using Array = struct ArrayRecord*;      // CUarray
-using Texture = unsigned long long;     // CUtexObject
+using Array = struct ArrayRecord*;        // CUarray
+using Texture = unsigned long long;       // CUtexObject
 
 inline constexpr Status kSuccess = 0, kOutOfMemory = 2, kNoDevice = 100;
 
@@ -44,10 +45,15 @@ enum Attribute : int {  // CUdevice_attribute
   kUnitGroups = 106,
   kTakenMemory = 111,  // of a group's, by the driver
 };
-enum FunctionAttribute : int { kLocalBytes = 3, kRegisters = 4, kMostGroupMemory = 8, kGroupMemoryShare = 9 };  // CUfunction_attribute
+enum FunctionAttribute : int {
+  kLocalBytes = 3,
+  kRegisters = 4,
+  kMostGroupMemory = 8,
+  kGroupMemoryShare = 9
+};  // CUfunction_attribute
 
-// Images. Each struct is laid out as the driver's: CUDA_ARRAY_DESCRIPTOR, CUDA_RESOURCE_DESC of an array,
-// CUDA_TEXTURE_DESC, CUDA_MEMCPY2D.
+// Images. Each struct is laid out as the driver's: CUDA_ARRAY_DESCRIPTOR, CUDA_RESOURCE_DESC of an
+// array, CUDA_TEXTURE_DESC, CUDA_MEMCPY2D.
 enum class ArrayFormat : unsigned { u8 = 0x01, i32 = 0x0a, f16 = 0x10, f32 = 0x20 };
 struct ArrayShape {
   size_t width = 0, height = 0;
@@ -85,60 +91,63 @@ struct BlockCopy {
   Array to_array = nullptr;
   size_t to_pitch = 0, width_bytes = 0, height = 0;
 };
-static_assert(sizeof(ArrayShape) == 24 && sizeof(TextureSource) == 144 && sizeof(TextureUse) == 104 && sizeof(BlockCopy) == 128);
+static_assert(sizeof(ArrayShape) == 24 && sizeof(TextureSource) == 144 &&
+              sizeof(TextureUse) == 104 && sizeof(BlockCopy) == 128);
 
-// Field, symbol in the library, parameters. The symbols are those that a program built against version 12 binds to.
-#define ASSAY_CUDA_FUNCTIONS(X)                                                                                  \
-  X(init, cuInit, unsigned flags)                                                                                \
-  X(driver_version, cuDriverGetVersion, int* version)                                                            \
-  X(error_name, cuGetErrorName, Status status, const char** name)                                                \
-  X(error_text, cuGetErrorString, Status status, const char** text)                                              \
-  X(count_devices, cuDeviceGetCount, int* count)                                                                 \
-  X(get_device, cuDeviceGet, int* device, int number)                                                            \
-  X(get_name, cuDeviceGetName, char* name, int size, int device)                                                 \
-  X(get_memory, cuDeviceTotalMem_v2, size_t* bytes, int device)                                                  \
-  X(get_bus, cuDeviceGetPCIBusId, char* bus, int size, int device)                                               \
-  X(get_attribute, cuDeviceGetAttribute, int* value, int attribute, int device)                                  \
-  X(retain_context, cuDevicePrimaryCtxRetain, Context* context, int device)                                      \
-  X(release_context, cuDevicePrimaryCtxRelease_v2, int device)                                                   \
-  X(set_context, cuCtxSetCurrent, Context context)                                                               \
-  X(create_stream, cuStreamCreate, Stream* stream, unsigned flags)                                               \
-  X(destroy_stream, cuStreamDestroy_v2, Stream stream)                                                           \
-  X(synchronize, cuStreamSynchronize, Stream stream)                                                             \
-  X(create_event, cuEventCreate, Event* event, unsigned flags)                                                   \
-  X(destroy_event, cuEventDestroy_v2, Event event)                                                               \
-  X(record_event, cuEventRecord, Event event, Stream stream)                                                     \
-  X(elapsed, cuEventElapsedTime, float* milliseconds, Event from, Event to)                                      \
-  X(allocate, cuMemAlloc_v2, Address* address, size_t bytes)                                                     \
-  X(free, cuMemFree_v2, Address address)                                                                         \
-  X(set_bytes, cuMemsetD8Async, Address to, unsigned char value, size_t bytes, Stream stream)                    \
-  X(copy_in, cuMemcpyHtoDAsync_v2, Address to, const void* from, size_t bytes, Stream stream)                    \
-  X(copy_out, cuMemcpyDtoHAsync_v2, void* to, Address from, size_t bytes, Stream stream)                         \
-  X(load_code, cuModuleLoadData, Code* code, const void* image)                                                  \
-  X(unload_code, cuModuleUnload, Code code)                                                                      \
-  X(get_function, cuModuleGetFunction, Function* function, Code code, const char* name)                          \
-  X(get_global, cuModuleGetGlobal_v2, Address* address, size_t* bytes, Code code, const char* name)               \
-  X(copy, cuMemcpyDtoDAsync_v2, Address to, Address from, size_t bytes, Stream stream)                           \
-  X(create_array, cuArrayCreate_v2, Array* array, const ArrayShape* shape)                                       \
-  X(destroy_array, cuArrayDestroy, Array array)                                                                  \
-  X(create_texture, cuTexObjectCreate, Texture* texture, const TextureSource* source, const TextureUse* use,     \
-    const void* view)                                                                                            \
-  X(destroy_texture, cuTexObjectDestroy, Texture texture)                                                        \
-  X(copy_block, cuMemcpy2DAsync_v2, const BlockCopy* copy, Stream stream)                                        \
-  X(function_attribute, cuFuncGetAttribute, int* value, int attribute, Function function)                        \
-  X(set_function_attribute, cuFuncSetAttribute, Function function, int attribute, int value)                     \
-  X(launch, cuLaunchKernel, Function function, unsigned groups_x, unsigned groups_y, unsigned groups_z,          \
-    unsigned threads_x, unsigned threads_y, unsigned threads_z, unsigned group_bytes, Stream stream,             \
-    void** arguments, void** extra)
+// Field, symbol in the library, parameters. The symbols are those that a program built against
+// version 12 binds to.
+#define ASSAY_CUDA_FUNCTIONS(X)                                                               \
+  X(init, cuInit, unsigned flags)                                                             \
+  X(driver_version, cuDriverGetVersion, int* version)                                         \
+  X(error_name, cuGetErrorName, Status status, const char** name)                             \
+  X(error_text, cuGetErrorString, Status status, const char** text)                           \
+  X(count_devices, cuDeviceGetCount, int* count)                                              \
+  X(get_device, cuDeviceGet, int* device, int number)                                         \
+  X(get_name, cuDeviceGetName, char* name, int size, int device)                              \
+  X(get_memory, cuDeviceTotalMem_v2, size_t* bytes, int device)                               \
+  X(get_bus, cuDeviceGetPCIBusId, char* bus, int size, int device)                            \
+  X(get_attribute, cuDeviceGetAttribute, int* value, int attribute, int device)               \
+  X(retain_context, cuDevicePrimaryCtxRetain, Context* context, int device)                   \
+  X(release_context, cuDevicePrimaryCtxRelease_v2, int device)                                \
+  X(set_context, cuCtxSetCurrent, Context context)                                            \
+  X(create_stream, cuStreamCreate, Stream* stream, unsigned flags)                            \
+  X(destroy_stream, cuStreamDestroy_v2, Stream stream)                                        \
+  X(synchronize, cuStreamSynchronize, Stream stream)                                          \
+  X(create_event, cuEventCreate, Event* event, unsigned flags)                                \
+  X(destroy_event, cuEventDestroy_v2, Event event)                                            \
+  X(record_event, cuEventRecord, Event event, Stream stream)                                  \
+  X(elapsed, cuEventElapsedTime, float* milliseconds, Event from, Event to)                   \
+  X(allocate, cuMemAlloc_v2, Address* address, size_t bytes)                                  \
+  X(free, cuMemFree_v2, Address address)                                                      \
+  X(set_bytes, cuMemsetD8Async, Address to, unsigned char value, size_t bytes, Stream stream) \
+  X(copy_in, cuMemcpyHtoDAsync_v2, Address to, const void* from, size_t bytes, Stream stream) \
+  X(copy_out, cuMemcpyDtoHAsync_v2, void* to, Address from, size_t bytes, Stream stream)      \
+  X(load_code, cuModuleLoadData, Code* code, const void* image)                               \
+  X(unload_code, cuModuleUnload, Code code)                                                   \
+  X(get_function, cuModuleGetFunction, Function* function, Code code, const char* name)       \
+  X(get_global, cuModuleGetGlobal_v2, Address* address, size_t* bytes, Code code,             \
+    const char* name)                                                                         \
+  X(copy, cuMemcpyDtoDAsync_v2, Address to, Address from, size_t bytes, Stream stream)        \
+  X(create_array, cuArrayCreate_v2, Array* array, const ArrayShape* shape)                    \
+  X(destroy_array, cuArrayDestroy, Array array)                                               \
+  X(create_texture, cuTexObjectCreate, Texture* texture, const TextureSource* source,         \
+    const TextureUse* use, const void* view)                                                  \
+  X(destroy_texture, cuTexObjectDestroy, Texture texture)                                     \
+  X(copy_block, cuMemcpy2DAsync_v2, const BlockCopy* copy, Stream stream)                     \
+  X(function_attribute, cuFuncGetAttribute, int* value, int attribute, Function function)     \
+  X(set_function_attribute, cuFuncSetAttribute, Function function, int attribute, int value)  \
+  X(launch, cuLaunchKernel, Function function, unsigned groups_x, unsigned groups_y,          \
+    unsigned groups_z, unsigned threads_x, unsigned threads_y, unsigned threads_z,            \
+    unsigned group_bytes, Stream stream, void** arguments, void** extra)
 
 // What older drivers lack: launches recorded once and handed over as one.
 inline constexpr int kThisThread = 1;  // whose calls may not disturb a capture
-#define ASSAY_CUDA_FUNCTIONS_OF_SOME(X)                                          \
-  X(begin_capture, cuStreamBeginCapture_v2, Stream stream, int mode)             \
-  X(end_capture, cuStreamEndCapture, Stream stream, Graph* graph)                \
-  X(destroy_graph, cuGraphDestroy, Graph graph)                                  \
+#define ASSAY_CUDA_FUNCTIONS_OF_SOME(X)                                                          \
+  X(begin_capture, cuStreamBeginCapture_v2, Stream stream, int mode)                             \
+  X(end_capture, cuStreamEndCapture, Stream stream, Graph* graph)                                \
+  X(destroy_graph, cuGraphDestroy, Graph graph)                                                  \
   X(make_run, cuGraphInstantiateWithFlags, GraphRun* run, Graph graph, unsigned long long flags) \
-  X(destroy_run, cuGraphExecDestroy, GraphRun run)                               \
+  X(destroy_run, cuGraphExecDestroy, GraphRun run)                                               \
   X(launch_graph, cuGraphLaunch, GraphRun run, Stream stream)
 
 struct Api {
@@ -148,15 +157,15 @@ struct Api {
 #undef ASSAY_DECLARE
 };
 
-// The library named by $ASSAY_CUDA_LIBRARY, else the driver's; loaded and initialised once, and kept.
-// Errors: there is none; it lacks functions (each by its name); it does not start.
+// The library named by $ASSAY_CUDA_LIBRARY, else the driver's; loaded and initialised once, and
+// kept. Errors: there is none; it lacks functions (each by its name); it does not start.
 Result<const Api*> load_api();
 
 // The driver's name for a status (CUDA_ERROR_OUT_OF_MEMORY), or the number.
 std::string name_of(const Api& api, Status status);
 
-// What went wrong in which call, with what to do about it where that is known. Errors after which the context can
-// not be used any more say so.
+// What went wrong in which call, with what to do about it where that is known. Errors after which
+// the context can not be used any more say so.
 Diag failure(const Api& api, const char* call, Status status);
 
 // Owner of a driver's object: gives it back with a function of the api.

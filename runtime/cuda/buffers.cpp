@@ -14,9 +14,11 @@ Result<int> Buffers::allocate(int64_t bytes) {
   const Api& api = session_.api;
   Address address = 0;
   Status status = session_.enter();
-  if (status == kSuccess) status = api.allocate(&address, static_cast<size_t>(std::max<int64_t>(bytes, 1) + 2 * guard()));
+  if (status == kSuccess)
+    status = api.allocate(&address, static_cast<size_t>(std::max<int64_t>(bytes, 1) + 2 * guard()));
   if (status == kOutOfMemory)
-    return error(fmt::format("out of memory: {} bytes for one buffer of {}: {}", bytes, session_.id, name_of(api, status)),
+    return error(fmt::format("out of memory: {} bytes for one buffer of {}: {}", bytes, session_.id,
+                             name_of(api, status)),
                  "a smaller model or batch, or a device with more memory");
   if (status != kSuccess) return failure(api, "cuMemAlloc", status);
   Buffer b{{address, api.free}, bytes};
@@ -40,7 +42,9 @@ Result<int> Buffers::allocate_image(const ImageShape& shape) {
 
 Status Buffers::fill(const Buffer& b) const {
   const auto set = [&](Address to, unsigned char value, int64_t bytes) {
-    return bytes == 0 ? kSuccess : session_.api.set_bytes(to, value, static_cast<size_t>(bytes), session_.stream.get());
+    return bytes == 0 ? kSuccess
+                      : session_.api.set_bytes(to, value, static_cast<size_t>(bytes),
+                                               session_.stream.get());
   };
   const int64_t bytes = std::max<int64_t>(b.bytes, 1);
   if (const Status s = set(b.memory.get(), 0xFF, guard())) return s;
@@ -50,34 +54,42 @@ Status Buffers::fill(const Buffer& b) const {
 
 Status Buffers::copy_in(Address to, std::span<const std::byte> data) const {
   if (const Status s = session_.enter()) return s;
-  if (const Status s = session_.api.copy_in(to, data.data(), data.size(), session_.stream.get())) return s;
+  if (const Status s = session_.api.copy_in(to, data.data(), data.size(), session_.stream.get()))
+    return s;
   return session_.api.synchronize(session_.stream.get());
 }
 
 Status Buffers::copy_out(Address from, std::span<std::byte> data) const {
   if (const Status s = session_.enter()) return s;
-  if (const Status s = session_.api.copy_out(data.data(), from, data.size(), session_.stream.get())) return s;
+  if (const Status s = session_.api.copy_out(data.data(), from, data.size(), session_.stream.get()))
+    return s;
   return session_.api.synchronize(session_.stream.get());
 }
 
 Status Buffers::write_to(const Buffer& b, int64_t offset, std::span<const std::byte> data) const {
   if (!b.image) return copy_in(start(b) + static_cast<Address>(offset), data);
   if (const Status s = session_.enter()) return s;
-  if (const Status s = copy_rows_in(session_, *b.image, offset, data.data(), static_cast<int64_t>(data.size()))) return s;
+  if (const Status s =
+          copy_rows_in(session_, *b.image, offset, data.data(), static_cast<int64_t>(data.size())))
+    return s;
   return session_.api.synchronize(session_.stream.get());
 }
 
 Status Buffers::read_of(const Buffer& b, int64_t offset, std::span<std::byte> data) const {
   if (!b.image) return copy_out(start(b) + static_cast<Address>(offset), data);
   if (const Status s = session_.enter()) return s;
-  if (const Status s = copy_rows_out(session_, *b.image, offset, data.data(), static_cast<int64_t>(data.size()))) return s;
+  if (const Status s =
+          copy_rows_out(session_, *b.image, offset, data.data(), static_cast<int64_t>(data.size())))
+    return s;
   return session_.api.synchronize(session_.stream.get());
 }
 
 void Buffers::write(BufferRange to, std::span<const std::byte> data) {
   if (data.empty()) return;
-  ASSAY_CHECK(to.offset >= 0 && to.offset + static_cast<int64_t>(data.size()) <= at(to.buffer).bytes);
-  if (const Status s = write_to(at(to.buffer), to.offset, data)) lost_.push_back(failure(session_.api, "cuMemcpyHtoDAsync", s));
+  ASSAY_CHECK(to.offset >= 0 &&
+              to.offset + static_cast<int64_t>(data.size()) <= at(to.buffer).bytes);
+  if (const Status s = write_to(at(to.buffer), to.offset, data))
+    lost_.push_back(failure(session_.api, "cuMemcpyHtoDAsync", s));
 }
 
 namespace {
@@ -138,13 +150,18 @@ bool Buffers::scatter(int buffer, std::span<const Word> words) {
   unsigned long long count = words.size();
   std::array<void*, 3> arguments{&to, &list, &count};
   const auto groups = static_cast<unsigned>((words.size() + kThreads - 1) / kThreads);
-  if (api.launch(scatter_, groups, 1, 1, kThreads, 1, 1, 0, session_.stream.get(), arguments.data(), nullptr) != kSuccess) return false;
-  if (const Status s = api.synchronize(session_.stream.get())) lost_.push_back(failure(api, "writing words", s));
+  if (api.launch(scatter_, groups, 1, 1, kThreads, 1, 1, 0, session_.stream.get(), arguments.data(),
+                 nullptr) != kSuccess)
+    return false;
+  if (const Status s = api.synchronize(session_.stream.get()))
+    lost_.push_back(failure(api, "writing words", s));
   return true;
 }
 
 void Buffers::write_words(int buffer, std::span<const Word> words) {
-  for (const Word& w : words) ASSAY_CHECK(w.offset >= 0 && w.offset + static_cast<int64_t>(sizeof w.value) <= bytes_of(buffer));
+  for (const Word& w : words)
+    ASSAY_CHECK(w.offset >= 0 &&
+                w.offset + static_cast<int64_t>(sizeof w.value) <= bytes_of(buffer));
   if (words.empty() || scatter(buffer, words)) return;
   std::vector<std::byte> bytes(static_cast<size_t>(bytes_of(buffer)));
   if (bytes.empty()) return;
@@ -155,7 +172,8 @@ void Buffers::write_words(int buffer, std::span<const Word> words) {
 
 void Buffers::read(BufferRange from, std::span<std::byte> data) const {
   if (data.empty()) return;
-  ASSAY_CHECK(from.offset >= 0 && from.offset + static_cast<int64_t>(data.size()) <= at(from.buffer).bytes);
+  ASSAY_CHECK(from.offset >= 0 &&
+              from.offset + static_cast<int64_t>(data.size()) <= at(from.buffer).bytes);
   const Status s = read_of(at(from.buffer), from.offset, data);
   if (s == kSuccess) return;
   std::fill(data.begin(), data.end(), std::byte{0xFF});  // NaN: never a value that looks right
@@ -170,7 +188,8 @@ Diags Buffers::check_guards() const {
     for (const int64_t at : {int64_t{0}, guard() + std::max<int64_t>(1, all_[i].bytes)}) {
       if (const Status s = copy_out(all_[i].memory.get() + static_cast<Address>(at), zone))
         damage.push_back(failure(session_.api, "cuMemcpyDtoHAsync", s));
-      else if (std::any_of(zone.begin(), zone.end(), [](std::byte b) { return b != std::byte{0xFF}; }))
+      else if (std::any_of(zone.begin(), zone.end(),
+                           [](std::byte b) { return b != std::byte{0xFF}; }))
         damage.push_back(error(fmt::format("a kernel wrote outside buffer {}", i)));
     }
   }

@@ -1,4 +1,5 @@
-// The buffers of a module: device memory that persists, in zones that show when a kernel wrote outside it.
+// The buffers of a module: device memory that persists, in zones that show when a kernel wrote
+// outside it.
 #pragma once
 
 #include <optional>
@@ -14,7 +15,7 @@ namespace assay::runtime::cuda {
 
 struct Buffer {
   Owned<Address> memory;
-  int64_t bytes = 0;  // without the guard zones
+  int64_t bytes = 0;             // without the guard zones
   std::optional<Image> image{};  // instead of memory: `bytes` are its rows
 };
 
@@ -30,11 +31,19 @@ class Buffers {  // invariant: what went wrong in a call that returns nothing is
   void read(BufferRange from, std::span<std::byte> data) const;
 
   size_t size() const { return all_.size(); }
-  int64_t bytes_of(int buffer) const { return at(buffer).image ? at(buffer).image->shape.counted_bytes() : at(buffer).bytes; }
-  Address address_of(BufferRange r) const { return start(at(r.buffer)) + static_cast<Address>(r.offset); }
-  const Image* image_of(int buffer) const { return at(buffer).image ? &*at(buffer).image : nullptr; }
+  int64_t bytes_of(int buffer) const {
+    return at(buffer).image ? at(buffer).image->shape.counted_bytes() : at(buffer).bytes;
+  }
+  Address address_of(BufferRange r) const {
+    return start(at(r.buffer)) + static_cast<Address>(r.offset);
+  }
+  const Image* image_of(int buffer) const {
+    return at(buffer).image ? &*at(buffer).image : nullptr;
+  }
   // What a kernel is handed: an address, or the object through which an image is read.
-  unsigned long long handed(BufferRange r) const { return at(r.buffer).image ? at(r.buffer).image->texture.get() : address_of(r); }
+  unsigned long long handed(BufferRange r) const {
+    return at(r.buffer).image ? at(r.buffer).image->texture.get() : address_of(r);
+  }
 
   Diags check_guards() const;
   Diags take_lost() { return std::exchange(lost_, {}); }

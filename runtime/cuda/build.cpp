@@ -23,7 +23,7 @@ struct Builder {
   const Compiler& compiler;
   std::vector<Source> sources;
   std::map<std::string, fs::path> cubins{};  // by hash
-  std::mutex keeping{};  // of cache and cubins
+  std::mutex keeping{};                      // of cache and cubins
 
   std::vector<size_t> missing();
   Diags compile_all(const std::vector<size_t>& missing);
@@ -46,7 +46,8 @@ std::vector<size_t> Builder::missing() {
 }
 
 Diag Builder::complaint(size_t kernel, const std::string& source, Diag d) const {
-  d.message = fmt::format("kernel '{}' is not built for sm_{}: {}", request.kernels[kernel].name, request.architecture, d.message);
+  d.message = fmt::format("kernel '{}' is not built for sm_{}: {}", request.kernels[kernel].name,
+                          request.architecture, d.message);
   std::error_code ignored;
   const fs::path folder = cache.root() / "failed";
   fs::create_directories(folder, ignored);
@@ -63,8 +64,10 @@ Diags Builder::store(size_t kernel, const Compiled& compiled) {
   const auto folder = cache.make_work_folder();
   if (!folder) return folder.diags();
   const fs::path file = *folder / "kernel.cubin";
-  const auto library = write_file(file, compiled.cubin) ? cache.add_library(file)
-                                                        : Result<std::string>(error(fmt::format("'{}' can not be written", file.string())));
+  const auto library =
+      write_file(file, compiled.cubin)
+          ? cache.add_library(file)
+          : Result<std::string>(error(fmt::format("'{}' can not be written", file.string())));
   std::error_code ignored;
   fs::remove_all(*folder, ignored);
   if (!library) return library.diags();
@@ -95,7 +98,9 @@ Diags Builder::compile_all(const std::vector<size_t>& missing) {
       if (request.options.cancel != nullptr && request.options.cancel->load()) return;
       faults[i] = compile(missing[i]);
       const std::lock_guard lock(telling);
-      if (request.options.progress) request.options.progress(++done, static_cast<int64_t>(missing.size()), request.kernels[missing[i]].name);
+      if (request.options.progress)
+        request.options.progress(++done, static_cast<int64_t>(missing.size()),
+                                 request.kernels[missing[i]].name);
     }
   };
   const size_t most = std::max<size_t>(1, std::thread::hardware_concurrency());
@@ -114,17 +119,20 @@ Diags Builder::compile_all(const std::vector<size_t>& missing) {
 Result<Build> build(const BuildRequest& request, KernelCache& cache) {
   const auto compiler = Compiler::load();
   if (!compiler) return compiler.diags();
-  const std::string identity = fmt::format("{}\nNVRTC {}\nsm_{}", Compiler::flags(), (*compiler)->version(), request.architecture);
+  const std::string identity = fmt::format("{}\nNVRTC {}\nsm_{}", Compiler::flags(),
+                                           (*compiler)->version(), request.architecture);
   auto sources = sources_of(request.kernels, request.dialect, identity, request.threads);
   if (!sources) return sources.diags();
   Builder b{request, cache, **compiler, std::move(sources).value()};
   const auto start = std::chrono::steady_clock::now();
   const std::vector<size_t> missing = b.missing();
   const Diags faults = b.compile_all(missing);
-  if (request.options.cancel != nullptr && request.options.cancel->load()) return error("cancelled");
+  if (request.options.cancel != nullptr && request.options.cancel->load())
+    return error("cancelled");
   if (has_error(faults)) return faults;
   Build out;
-  if (!missing.empty()) out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!missing.empty())
+    out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   for (const Source& s : b.sources) out.kernels.push_back({b.cubins.at(s.hash), symbol_of(s)});
   return out;
 }

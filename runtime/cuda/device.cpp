@@ -21,7 +21,8 @@ int capability_of(const Api& api, int device) {
 
 // Kernels that need much ask for it (CudaModule::load).
 int group_bytes_of(const Api& api, int device) {
-  return std::max(attribute_of(api, device, kGroupMemory), attribute_of(api, device, kGroupMemoryAsked));
+  return std::max(attribute_of(api, device, kGroupMemory),
+                  attribute_of(api, device, kGroupMemoryAsked));
 }
 
 DeviceInfo describe(const Api& api, int device, int number) {
@@ -29,7 +30,8 @@ DeviceInfo describe(const Api& api, int device, int number) {
   d.id = fmt::format("cuda:{}", number);
   d.api = kDialect;
   std::array<char, 256> name{};
-  if (api.get_name(name.data(), static_cast<int>(name.size()) - 1, device) == kSuccess) d.name = name.data();
+  if (api.get_name(name.data(), static_cast<int>(name.size()) - 1, device) == kSuccess)
+    d.name = name.data();
   size_t bytes = 0;
   if (api.get_memory(&bytes, device) == kSuccess) d.memory_bytes = static_cast<int64_t>(bytes);
   d.units = 1;  // groups are the device's to deal out
@@ -43,16 +45,23 @@ DeviceInfo describe(const Api& api, int device, int number) {
              {"driver", fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10)},
              {"capability", fmt::format("{}.{}", capability / 10, capability % 10)}};
   static constexpr std::pair<const char*, Attribute> kNumbers[] = {
-      {"compute_units", kUnits}, {"wave_lanes", kWaveLanes},         {"group_threads", kGroupThreads},   {"unit_memory", kUnitMemory}, {"unit_threads", kUnitThreads},
-      {"unit_registers", kUnitRegisters}, {"last_cache", kLastCache},         {"clock_khz", kClock},
-      {"memory_clock_khz", kMemoryClock}, {"constant_memory", kConstantMemory}, {"image_width", kImageWidth}, {"image_height", kImageHeight}};
-  for (const auto& [fact, attribute] : kNumbers) d.facts.emplace_back(fact, std::to_string(attribute_of(api, device, attribute)));
+      {"compute_units", kUnits},          {"wave_lanes", kWaveLanes},
+      {"group_threads", kGroupThreads},   {"unit_memory", kUnitMemory},
+      {"unit_threads", kUnitThreads},     {"unit_registers", kUnitRegisters},
+      {"last_cache", kLastCache},         {"clock_khz", kClock},
+      {"memory_clock_khz", kMemoryClock}, {"constant_memory", kConstantMemory},
+      {"image_width", kImageWidth},       {"image_height", kImageHeight}};
+  for (const auto& [fact, attribute] : kNumbers)
+    d.facts.emplace_back(fact, std::to_string(attribute_of(api, device, attribute)));
   d.facts.emplace_back("group_memory", std::to_string(group_bytes_of(api, device)));
   d.facts.emplace_back("images", "yes");
   d.facts.emplace_back("image_outside", "CU_TR_ADDRESS_MODE_BORDER");
-  d.facts.emplace_back("types", capability >= 80 ? "f16 f16x2 bf16 bf16x2 i8 dot" : capability >= 61 ? "f16 f16x2 i8 dot" : "i8");
+  d.facts.emplace_back("types", capability >= 80   ? "f16 f16x2 bf16 bf16x2 i8 dot"
+                                : capability >= 61 ? "f16 f16x2 i8 dot"
+                                                   : "i8");
   const auto compiler = Compiler::load();
-  d.facts.emplace_back("compiler", compiler ? "NVRTC " + (*compiler)->version() : compiler.diags()[0].message);
+  d.facts.emplace_back("compiler",
+                       compiler ? "NVRTC " + (*compiler)->version() : compiler.diags()[0].message);
   return d;
 }
 
@@ -72,7 +81,8 @@ Result<std::vector<int>> list_devices(const Api& api) {
 Result<Session> start(const Api& api, int device, const std::string& id) {
   Session s{api, device, id, capability_of(api, device)};
   std::array<char, 32> bus{};
-  if (api.get_bus(bus.data(), static_cast<int>(bus.size()) - 1, device) == kSuccess) s.bus = bus.data();
+  if (api.get_bus(bus.data(), static_cast<int>(bus.size()) - 1, device) == kSuccess)
+    s.bus = bus.data();
   s.limits.group_threads = attribute_of(api, device, kGroupThreads);
   s.limits.group_bytes = group_bytes_of(api, device);
   s.limits.constant_bytes = attribute_of(api, device, kConstantMemory);
@@ -82,11 +92,13 @@ Result<Session> start(const Api& api, int device, const std::string& id) {
   s.limits.unit_bytes = attribute_of(api, device, kUnitMemory);
   s.limits.taken_bytes = attribute_of(api, device, kTakenMemory);
   Context context = nullptr;
-  if (const Status status = api.retain_context(&context, device)) return failure(api, "cuDevicePrimaryCtxRetain", status);
+  if (const Status status = api.retain_context(&context, device))
+    return failure(api, "cuDevicePrimaryCtxRetain", status);
   s.context = {context, [&api, device](Context) { api.release_context(device); }};
   if (const Status status = s.enter()) return failure(api, "cuCtxSetCurrent", status);
   Stream stream = nullptr;
-  if (const Status status = api.create_stream(&stream, kOfItsOwn)) return failure(api, "cuStreamCreate", status);
+  if (const Status status = api.create_stream(&stream, kOfItsOwn))
+    return failure(api, "cuStreamCreate", status);
   s.stream = {stream, api.destroy_stream};
   return s;
 }
@@ -94,20 +106,26 @@ Result<Session> start(const Api& api, int device, const std::string& id) {
 class CudaDevice final : public Device {  // invariant: session_ is open
  public:
   CudaDevice(DeviceInfo info, Session session, codegen::Dialect dialect)
-      : info_(std::move(info)), session_(std::make_shared<Session>(std::move(session))), dialect_(std::move(dialect)) {}
+      : info_(std::move(info)),
+        session_(std::make_shared<Session>(std::move(session))),
+        dialect_(std::move(dialect)) {}
 
   const DeviceInfo& info() const override { return info_; }
 
-  Result<std::unique_ptr<Module>> load(std::span<const ir::Kernel> kernels, const hwdesc::Target& target,
+  Result<std::unique_ptr<Module>> load(std::span<const ir::Kernel> kernels,
+                                       const hwdesc::Target& target,
                                        const LoadOptions& options) override {
-    if (const Diags other = check_dialect(info_.id, kDialect, target); has_error(other)) return other;
+    if (const Diags other = check_dialect(info_.id, kDialect, target); has_error(other))
+      return other;
     const auto dialect = codegen::in_forms(dialect_, target.api.forms);
     if (!dialect) return dialect.diags();
     if (const Diags absent = check_instructions(info_, kernels); has_error(absent)) return absent;
     if (const Diags lacking = check_types(info_, kernels); has_error(lacking)) return lacking;
     if (const Diags many = check_constants(*session_, kernels); has_error(many)) return many;
     const int threads = hwdesc::threads_of(target);
-    if (const Diags many = check_waves(info_.id, kernels, threads, session_->limits.group_threads); has_error(many)) return many;
+    if (const Diags many = check_waves(info_.id, kernels, threads, session_->limits.group_threads);
+        has_error(many))
+      return many;
     const auto compiler = Compiler::load();
     if (!compiler) return compiler.diags();
     const auto architecture = (*compiler)->architecture_for(session_->capability);
@@ -117,7 +135,8 @@ class CudaDevice final : public Device {  // invariant: session_ is open
     if (!cache) return cache.diags();
     const auto built = build({kernels, *dialect, options, *architecture, threads}, *cache);
     if (!built) return built.diags();
-    return CudaModule::make(session_, kernels, *built, threads, options.guarded, std::move(warnings));
+    return CudaModule::make(session_, kernels, *built, threads, options.guarded,
+                            std::move(warnings));
   }
 
  private:
@@ -137,7 +156,8 @@ Found find() {
   if (!devices) return absent(devices.diags());
   if (devices->empty()) return {{}, {{"cuda", "its driver lists no device"}}};
   Found found;
-  for (size_t i = 0; i < devices->size(); ++i) found.devices.push_back(describe(**api, (*devices)[i], static_cast<int>(i)));
+  for (size_t i = 0; i < devices->size(); ++i)
+    found.devices.push_back(describe(**api, (*devices)[i], static_cast<int>(i)));
   return found;
 }
 
@@ -146,15 +166,16 @@ Result<std::unique_ptr<Device>> open(const std::string& id) {
   if (!api) return api.diags();
   const auto devices = list_devices(**api);
   if (!devices) return devices.diags();
-  auto dialect = codegen::parse_dialect(codegen::dialect_text(kDialect), fmt::format("dialects/{}.yaml", kDialect));
+  auto dialect = codegen::parse_dialect(codegen::dialect_text(kDialect),
+                                        fmt::format("dialects/{}.yaml", kDialect));
   if (!dialect) return dialect.diags();
   for (size_t i = 0; i < devices->size(); ++i) {
     DeviceInfo info = describe(**api, (*devices)[i], static_cast<int>(i));
     if (info.id != id) continue;
     auto session = start(**api, (*devices)[i], id);
     if (!session) return session.diags();
-    return std::unique_ptr<Device>(
-        std::make_unique<CudaDevice>(std::move(info), std::move(session).value(), std::move(dialect).value()));
+    return std::unique_ptr<Device>(std::make_unique<CudaDevice>(
+        std::move(info), std::move(session).value(), std::move(dialect).value()));
   }
   return error(fmt::format("{} has gone", id), "`assay devices` lists those there are");
 }

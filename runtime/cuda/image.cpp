@@ -11,8 +11,10 @@ std::optional<ArrayFormat> format_of(const ImageShape& shape) {
   if (shape.texel != 1 && shape.texel != 2 && shape.texel != 4) return std::nullopt;
   const bool numbers = shape.dtype == ir::DType::f32;
   if (shape.stored == Stored::f16 && numbers) return ArrayFormat::f16;
-  if (shape.stored == Stored::unorm8 && numbers) return ArrayFormat::u8;  // read as numbers from 0 to 1, since nothing else is asked for
-  if (shape.stored != Stored::as_type || (!numbers && shape.dtype != ir::DType::i32)) return std::nullopt;
+  if (shape.stored == Stored::unorm8 && numbers)
+    return ArrayFormat::u8;  // read as numbers from 0 to 1, since nothing else is asked for
+  if (shape.stored != Stored::as_type || (!numbers && shape.dtype != ir::DType::i32))
+    return std::nullopt;
   return numbers ? ArrayFormat::f32 : ArrayFormat::i32;
 }
 
@@ -31,17 +33,20 @@ BlockCopy rows_of(const Image& image, int64_t offset, int64_t bytes) {
 Result<Image> make_image(const Session& session, const ImageShape& shape) {
   const Api& api = session.api;
   const auto refused = [&](const std::string& why) {
-    return error(fmt::format("{} makes no image of {} x {} texels {}: {}", session.id, shape.width, shape.height, format_name(shape), why));
+    return error(fmt::format("{} makes no image of {} x {} texels {}: {}", session.id, shape.width,
+                             shape.height, format_name(shape), why));
   };
   const auto format = format_of(shape);
   if (!format) return refused("there is no such format");
-  if (const int64_t width = attribute_of(api, session.device, kImageWidth), height = attribute_of(api, session.device, kImageHeight);
+  if (const int64_t width = attribute_of(api, session.device, kImageWidth),
+      height = attribute_of(api, session.device, kImageHeight);
       shape.width > width || shape.height > height)
     return refused(fmt::format("it allows {} x {}", width, height));
   if (const Status s = session.enter()) return failure(api, "cuCtxSetCurrent", s);
   Image image;
   image.shape = shape;
-  const ArrayShape wanted{static_cast<size_t>(shape.width), static_cast<size_t>(shape.height), *format, static_cast<unsigned>(shape.texel)};
+  const ArrayShape wanted{static_cast<size_t>(shape.width), static_cast<size_t>(shape.height),
+                          *format, static_cast<unsigned>(shape.texel)};
   Array array = nullptr;
   if (const Status s = api.create_array(&array, &wanted)) return refused(name_of(api, s));
   image.array = {array, api.destroy_array};
@@ -50,12 +55,14 @@ Result<Image> make_image(const Session& session, const ImageShape& shape) {
   TextureUse use{};
   use.outside[0] = use.outside[1] = use.outside[2] = kBorder;
   Texture texture = 0;
-  if (const Status s = api.create_texture(&texture, &source, &use, nullptr)) return refused(name_of(api, s));
+  if (const Status s = api.create_texture(&texture, &source, &use, nullptr))
+    return refused(name_of(api, s));
   image.texture = {texture, api.destroy_texture};
   return image;
 }
 
-Status copy_rows_in(const Session& session, const Image& image, int64_t offset, const void* from, int64_t bytes) {
+Status copy_rows_in(const Session& session, const Image& image, int64_t offset, const void* from,
+                    int64_t bytes) {
   BlockCopy c = rows_of(image, offset, bytes);
   c.from_kind = kHostMemory;
   c.from_host = from;
@@ -65,7 +72,8 @@ Status copy_rows_in(const Session& session, const Image& image, int64_t offset, 
   return session.api.copy_block(&c, session.stream.get());
 }
 
-Status copy_rows_out(const Session& session, const Image& image, int64_t offset, void* to, int64_t bytes) {
+Status copy_rows_out(const Session& session, const Image& image, int64_t offset, void* to,
+                     int64_t bytes) {
   BlockCopy c = rows_of(image, offset, bytes);
   c.from_kind = kArrayMemory;
   c.from_array = image.array.get();

@@ -1,5 +1,5 @@
-// Images that kernels read as texels: an array in an order that is the device's own, and the object through which it is
-// read, without filtering.
+// Images that kernels read as texels: an array in an order that is the device's own, and the object
+// through which it is read, without filtering.
 #pragma once
 
 #include "runtime/cuda/session.h"
@@ -17,7 +17,9 @@ struct Image {
 Result<Image> make_image(const Session& session, const ImageShape& shape);
 
 // So many bytes, of whole rows, from the host or to it; the offset is in the image's rows.
-Status copy_rows_in(const Session& session, const Image& image, int64_t offset, const void* from, int64_t bytes);
-Status copy_rows_out(const Session& session, const Image& image, int64_t offset, void* to, int64_t bytes);
+Status copy_rows_in(const Session& session, const Image& image, int64_t offset, const void* from,
+                    int64_t bytes);
+Status copy_rows_out(const Session& session, const Image& image, int64_t offset, void* to,
+                     int64_t bytes);
 
 }  // namespace assay::runtime::cuda

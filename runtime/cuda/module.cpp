@@ -10,7 +10,7 @@
 namespace assay::runtime::cuda {
 namespace {
 
-constexpr int64_t kMostGroups = 0x7fffffff;  // of one launch
+constexpr int64_t kMostGroups = 0x7fffffff;         // of one launch
 constexpr int64_t kUnaskedGroupMemory = 48 * 1024;  // a kernel that needs more has to ask for it
 
 }  // namespace
@@ -19,9 +19,11 @@ int group_memory_share(const Limits& limits, int64_t group_bytes, int64_t thread
   if (limits.unit_bytes <= 0 || threads <= 0) return -1;
   int64_t groups = std::max<int64_t>(1, limits.unit_threads / threads);
   if (limits.unit_groups > 0) groups = std::min<int64_t>(groups, limits.unit_groups);
-  if (registers > 0) groups = std::min(groups, std::max<int64_t>(1, limits.unit_registers / (registers * threads)));
+  if (registers > 0)
+    groups = std::min(groups, std::max<int64_t>(1, limits.unit_registers / (registers * threads)));
   const int64_t bytes = groups * (group_bytes + limits.taken_bytes);
-  return static_cast<int>(std::min<int64_t>(100, (100 * bytes + limits.unit_bytes - 1) / limits.unit_bytes));
+  return static_cast<int>(
+      std::min<int64_t>(100, (100 * bytes + limits.unit_bytes - 1) / limits.unit_bytes));
 }
 
 Diags check_constants(const Session& session, std::span<const ir::Kernel> kernels) {
@@ -31,18 +33,21 @@ Diags check_constants(const Session& session, std::span<const ir::Kernel> kernel
     for (const ir::Buffer& b : k.buffers)
       if (b.space == ir::Space::constant) bytes += b.elements * ir::bytes_of(b.dtype);
     if (bytes > session.limits.constant_bytes)
-      diags.push_back(error(fmt::format("{}: kernel '{}' has {} bytes of constants, of {} at most", session.id, k.name, bytes, session.limits.constant_bytes)));
+      diags.push_back(error(fmt::format("{}: kernel '{}' has {} bytes of constants, of {} at most",
+                                        session.id, k.name, bytes, session.limits.constant_bytes)));
   }
   return diags;
 }
 
-Result<std::unique_ptr<Module>> CudaModule::make(std::shared_ptr<Session> session, std::span<const ir::Kernel> kernels,
-                                                 const Build& build, int threads, bool guarded, Diags warnings) {
+Result<std::unique_ptr<Module>> CudaModule::make(std::shared_ptr<Session> session,
+                                                 std::span<const ir::Kernel> kernels,
+                                                 const Build& build, int threads, bool guarded,
+                                                 Diags warnings) {
   Diags diags;
   for (const ir::Kernel& k : kernels)
     if (const int64_t needed = codegen::scratch_bytes(k); needed > session->limits.group_bytes)
-      diags.push_back(error(fmt::format("kernel '{}' needs {} bytes of group memory, {} has {}", k.name, needed,
-                                        session->id, session->limits.group_bytes)));
+      diags.push_back(error(fmt::format("kernel '{}' needs {} bytes of group memory, {} has {}",
+                                        k.name, needed, session->id, session->limits.group_bytes)));
   if (has_error(diags)) return diags;
   auto m = std::make_unique<CudaModule>(std::move(session), guarded);
   m->definitions_.assign(kernels.begin(), kernels.end());
@@ -65,7 +70,8 @@ Diags CudaModule::load(const Build& build) {
   return diags;
 }
 
-Diags CudaModule::load(size_t kernel, const BuiltKernel& built, std::map<std::filesystem::path, Code>& loaded) {
+Diags CudaModule::load(size_t kernel, const BuiltKernel& built,
+                       std::map<std::filesystem::path, Code>& loaded) {
   const Api& api = session_->api;
   const ir::Kernel& k = definitions_[kernel];
   const auto fail = [&](const char* call, Status status) {
@@ -76,21 +82,28 @@ Diags CudaModule::load(size_t kernel, const BuiltKernel& built, std::map<std::fi
   Code& code = loaded[built.cubin];
   if (code == nullptr) {
     const auto bytes = read_file(built.cubin);
-    if (!bytes) return {error(fmt::format("kernel '{}': '{}' can not be read", k.name, built.cubin.string()))};
+    if (!bytes)
+      return {
+          error(fmt::format("kernel '{}': '{}' can not be read", k.name, built.cubin.string()))};
     if (const Status s = api.load_code(&code, bytes->data())) return fail("cuModuleLoadData", s);
     code_.emplace_back(code, api.unload_code);
   }
   Function function = nullptr;
-  if (const Status s = api.get_function(&function, code, built.entry.c_str())) return fail("cuModuleGetFunction", s);
+  if (const Status s = api.get_function(&function, code, built.entry.c_str()))
+    return fail("cuModuleGetFunction", s);
   if (const int64_t needed = codegen::scratch_bytes(k); needed > kUnaskedGroupMemory)
-    if (const Status s = api.set_function_attribute(function, kMostGroupMemory, static_cast<int>(needed)))
+    if (const Status s =
+            api.set_function_attribute(function, kMostGroupMemory, static_cast<int>(needed)))
       return fail("cuFuncSetAttribute", s);
   KernelReport report{k.name};
   int local = 0;
   if (api.function_attribute(&local, kLocalBytes, function) == kSuccess) report.stack_bytes = local;
-  if (api.function_attribute(&report.registers, kRegisters, function) != kSuccess) report.registers = -1;
+  if (api.function_attribute(&report.registers, kRegisters, function) != kSuccess)
+    report.registers = -1;
   // A hint: older drivers do not know it, and the memory of some chips is not divided.
-  if (const int share = group_memory_share(session_->limits, codegen::scratch_bytes(k), int64_t{threads_} * k.waves, report.registers); share >= 0)
+  if (const int share = group_memory_share(session_->limits, codegen::scratch_bytes(k),
+                                           int64_t{threads_} * k.waves, report.registers);
+      share >= 0)
     api.set_function_attribute(function, kGroupMemoryShare, share);
   reports_.push_back(std::move(report));
   functions_.push_back(function);
@@ -108,7 +121,8 @@ Diags CudaModule::find_constants(size_t kernel, Code code, const std::string& en
     if (b.space != ir::Space::constant) continue;
     Constant c{position, 0, 0};
     const std::string name = fmt::format("{}_constant_{}", entry, position);
-    if (const Status s = session_->api.get_global(&c.address, &c.bytes, code, name.c_str())) return {failure(session_->api, "cuModuleGetGlobal", s)};
+    if (const Status s = session_->api.get_global(&c.address, &c.bytes, code, name.c_str()))
+      return {failure(session_->api, "cuModuleGetGlobal", s)};
     const auto needed = static_cast<size_t>(b.elements * ir::bytes_of(b.dtype));
     ASSAY_CHECK(needed <= c.bytes);
     c.bytes = needed;
@@ -119,14 +133,18 @@ Diags CudaModule::find_constants(size_t kernel, Code code, const std::string& en
 
 Status CudaModule::fill_constants(const Launch& launch, Event behind) {
   for (const Constant& c : constants_[static_cast<size_t>(launch.kernel)])
-    if (const Status s = session_->api.copy(c.address, buffers_.address_of(launch.arguments[c.argument]), c.bytes, session_->stream.get())) return s;
+    if (const Status s =
+            session_->api.copy(c.address, buffers_.address_of(launch.arguments[c.argument]),
+                               c.bytes, session_->stream.get()))
+      return s;
   return session_->api.record_event(behind, session_->stream.get());
 }
 
 Diags CudaModule::make_events(size_t count) {
   while (events_.size() < count) {
     Event event = nullptr;
-    if (const Status s = session_->api.create_event(&event, 0)) return {failure(session_->api, "cuEventCreate", s)};
+    if (const Status s = session_->api.create_event(&event, 0))
+      return {failure(session_->api, "cuEventCreate", s)};
     events_.emplace_back(event, session_->api.destroy_event);
   }
   return {};
@@ -136,7 +154,8 @@ Status CudaModule::hand_over(const Launch& launch) {
   const auto k = static_cast<size_t>(launch.kernel);
   std::vector<unsigned long long> addresses;
   for (size_t i = 0; i < launch.arguments.size(); ++i)
-    if (std::none_of(constants_[k].begin(), constants_[k].end(), [&](const Constant& c) { return c.argument == i; }))
+    if (std::none_of(constants_[k].begin(), constants_[k].end(),
+                     [&](const Constant& c) { return c.argument == i; }))
       addresses.push_back(buffers_.handed(launch.arguments[i]));
   std::vector<void*> arguments;
   for (unsigned long long& a : addresses) arguments.push_back(&a);
@@ -148,13 +167,16 @@ Status CudaModule::hand_over(const Launch& launch) {
       std::vector<void*> all = arguments;
       all.push_back(&first);
       const auto groups = static_cast<unsigned>(std::min(kMostGroups, r.end - begin));
-      if (const Status s = session_->api.launch(functions_[k], groups, 1, 1, threads, 1, 1, group_bytes, session_->stream.get(), all.data(), nullptr))
+      if (const Status s =
+              session_->api.launch(functions_[k], groups, 1, 1, threads, 1, 1, group_bytes,
+                                   session_->stream.get(), all.data(), nullptr))
         return s;
     }
   return kSuccess;
 }
 
-Diag CudaModule::failure_at(std::span<const Launch> launches, size_t at, const char* call, Status status) const {
+Diag CudaModule::failure_at(std::span<const Launch> launches, size_t at, const char* call,
+                            Status status) const {
   Diag d = failure(session_->api, call, status);
   d.message = fmt::format("{}: launch {} ('{}'): {}", session_->id, at,
                           definitions_[static_cast<size_t>(launches[at].kernel)].name, d.message);
@@ -164,10 +186,13 @@ Diag CudaModule::failure_at(std::span<const Launch> launches, size_t at, const c
 Diags CudaModule::run_once(std::span<const Launch> launches, RunTimes* times) {
   const Api& api = session_->api;
   const Stream stream = session_->stream.get();
-  if (const Status s = api.record_event(events_[0].get(), stream)) return {failure_at(launches, 0, "cuEventRecord", s)};
+  if (const Status s = api.record_event(events_[0].get(), stream))
+    return {failure_at(launches, 0, "cuEventRecord", s)};
   for (size_t i = 0; i < launches.size(); ++i) {
     const char* call = "cuMemcpyDtoDAsync";
-    Status status = has_constants(launches[i]) ? fill_constants(launches[i], events_[2 * i + 1].get()) : kSuccess;
+    Status status = has_constants(launches[i])
+                        ? fill_constants(launches[i], events_[2 * i + 1].get())
+                        : kSuccess;
     if (status == kSuccess) {
       call = "cuLaunchKernel";
       status = hand_over(launches[i]);
@@ -183,23 +208,25 @@ Diags CudaModule::run_once(std::span<const Launch> launches, RunTimes* times) {
   // What a kernel did wrong shows here; the driver does not say which one it was.
   if (const Status s = api.synchronize(stream)) {
     Diag d = failure(api, "a kernel", s);
-    d.message = fmt::format("{}: one of {} launches ('{}' to '{}'): {}", session_->id, launches.size(),
-                            definitions_[static_cast<size_t>(launches.front().kernel)].name,
-                            definitions_[static_cast<size_t>(launches.back().kernel)].name, d.message);
+    d.message =
+        fmt::format("{}: one of {} launches ('{}' to '{}'): {}", session_->id, launches.size(),
+                    definitions_[static_cast<size_t>(launches.front().kernel)].name,
+                    definitions_[static_cast<size_t>(launches.back().kernel)].name, d.message);
     return {d};
   }
   return times == nullptr ? Diags{} : read_times(launches, *times);
 }
 
-// From the moment the first launch was handed over, so that steps hold what launching costs; a launch is busy from when
-// its constants are where it reads them.
+// From the moment the first launch was handed over, so that steps hold what launching costs; a
+// launch is busy from when its constants are where it reads them.
 Diags CudaModule::read_times(std::span<const Launch> launches, RunTimes& times) const {
   std::vector<double> steps, busy;
   double total = 0;
   Diags faults;
   const auto between = [&](size_t from, size_t to) {
     float milliseconds = 0;
-    if (const Status s = session_->api.elapsed(&milliseconds, events_[from].get(), events_[to].get()))
+    if (const Status s =
+            session_->api.elapsed(&milliseconds, events_[from].get(), events_[to].get()))
       faults.push_back(failure(session_->api, "cuEventElapsedTime", s));
     else if (!(milliseconds >= 0))
       faults.push_back(error(fmt::format("{}: its clock runs backwards", session_->id)));
@@ -236,11 +263,12 @@ Status CudaModule::capture(std::span<const Launch> launches, Graph& graph, const
   return status == kSuccess ? ended : status;
 }
 
-Result<RunTimes> CudaModule::run_recorded(std::span<const Launch> launches, const RunOptions& options) {
+Result<RunTimes> CudaModule::run_recorded(std::span<const Launch> launches,
+                                          const RunOptions& options) {
   const Api& api = session_->api;
   const Stream stream = session_->stream.get();
-  if (api.begin_capture == nullptr || api.end_capture == nullptr || api.make_run == nullptr || api.launch_graph == nullptr || api.destroy_graph == nullptr ||
-      api.destroy_run == nullptr)
+  if (api.begin_capture == nullptr || api.end_capture == nullptr || api.make_run == nullptr ||
+      api.launch_graph == nullptr || api.destroy_graph == nullptr || api.destroy_run == nullptr)
     return error("its driver records no launches: it has no graphs", "a newer driver has them");
   Graph graph = nullptr;
   const char* call = "";
@@ -261,12 +289,16 @@ Result<RunTimes> CudaModule::run_recorded(std::span<const Launch> launches, cons
 }
 
 Result<RunTimes> CudaModule::run(std::span<const Launch> launches, const RunOptions& options) {
-  if (options.repeat < 0 || options.warm_up < 0) return error("repeat and warm_up can not be negative");
+  if (options.repeat < 0 || options.warm_up < 0)
+    return error("repeat and warm_up can not be negative");
   Diags faults = buffers_.take_lost();
   if (has_error(faults)) return faults;
-  faults = check_launches(launches, definitions_, buffers_.size(), [&](int b) { return buffers_.bytes_of(b); });
+  faults = check_launches(launches, definitions_, buffers_.size(),
+                          [&](int b) { return buffers_.bytes_of(b); });
   if (has_error(faults)) return faults;
-  faults = check_images(launches, definitions_, [&](int b) { return buffers_.image_of(b) == nullptr ? nullptr : &buffers_.image_of(b)->shape; });
+  faults = check_images(launches, definitions_, [&](int b) {
+    return buffers_.image_of(b) == nullptr ? nullptr : &buffers_.image_of(b)->shape;
+  });
   if (has_error(faults)) return faults;
   if (const Status s = session_->enter()) return failure(session_->api, "cuCtxSetCurrent", s);
   faults = make_events(2 * launches.size() + 1);

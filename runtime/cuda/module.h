@@ -1,5 +1,5 @@
-// The runtime::Module of a CUDA device: loaded code, buffers, and launches handed over one after the other in one
-// stream, with an event behind each.
+// The runtime::Module of a CUDA device: loaded code, buffers, and launches handed over one after
+// the other in one stream, with an event behind each.
 #pragma once
 
 #include <map>
@@ -15,22 +15,33 @@ namespace assay::runtime::cuda {
 // Errors: every kernel with more constants than the device has room for.
 Diags check_constants(const Session& session, std::span<const ir::Kernel> kernels);
 
-// How much of a unit's memory, in per cent, is to be group memory for as many groups as there is room for otherwise: the rest is first-level
-// cache. Left to the driver a kernel without any has had 28 KiB of cache on an H200, of 256. -1: the driver tells no sizes.
+// How much of a unit's memory, in per cent, is to be group memory for as many groups as there is
+// room for otherwise: the rest is first-level cache. Left to the driver a kernel without any has
+// had 28 KiB of cache on an H200, of 256. -1: the driver tells no sizes.
 int group_memory_share(const Limits& limits, int64_t group_bytes, int64_t threads, int registers);
 
 class CudaModule final : public Module {  // invariant: functions_[i] runs definitions_[i]
  public:
-  // `threads`: of a wave. Errors: a kernel that needs more group memory than the device has; code the driver refuses.
-  static Result<std::unique_ptr<Module>> make(std::shared_ptr<Session> session, std::span<const ir::Kernel> kernels,
-                                              const Build& build, int threads, bool guarded, Diags warnings);
-  CudaModule(std::shared_ptr<Session> session, bool guarded) : session_(std::move(session)), buffers_(*session_, guarded) {}
+  // `threads`: of a wave. Errors: a kernel that needs more group memory than the device has; code
+  // the driver refuses.
+  static Result<std::unique_ptr<Module>> make(std::shared_ptr<Session> session,
+                                              std::span<const ir::Kernel> kernels,
+                                              const Build& build, int threads, bool guarded,
+                                              Diags warnings);
+  CudaModule(std::shared_ptr<Session> session, bool guarded)
+      : session_(std::move(session)), buffers_(*session_, guarded) {}
 
   Result<int> allocate(int64_t bytes) override { return buffers_.allocate(bytes); }
-  Result<int> allocate_image(const ImageShape& shape) override { return buffers_.allocate_image(shape); }
+  Result<int> allocate_image(const ImageShape& shape) override {
+    return buffers_.allocate_image(shape);
+  }
   void write(BufferRange to, std::span<const std::byte> data) override { buffers_.write(to, data); }
-  void write_words(int buffer, std::span<const Word> words) override { buffers_.write_words(buffer, words); }
-  void read(BufferRange from, std::span<std::byte> data) const override { buffers_.read(from, data); }
+  void write_words(int buffer, std::span<const Word> words) override {
+    buffers_.write_words(buffer, words);
+  }
+  void read(BufferRange from, std::span<std::byte> data) const override {
+    buffers_.read(from, data);
+  }
   Result<RunTimes> run(std::span<const Launch> launches, const RunOptions& options) override;
   Result<double> joules() const override { return read_joules(session_->bus); }
   const std::vector<KernelReport>& reports() const override { return reports_; }
@@ -44,17 +55,21 @@ class CudaModule final : public Module {  // invariant: functions_[i] runs defin
     size_t bytes = 0;
   };
   Diags load(const Build& build);
-  Diags load(size_t kernel, const BuiltKernel& built, std::map<std::filesystem::path, Code>& loaded);
+  Diags load(size_t kernel, const BuiltKernel& built,
+             std::map<std::filesystem::path, Code>& loaded);
   Diags make_events(size_t count);
   Diags run_once(std::span<const Launch> launches, RunTimes* times);
   Status capture(std::span<const Launch> launches, Graph& graph, const char*& call);
   Result<RunTimes> run_recorded(std::span<const Launch> launches, const RunOptions& options);
   Diags find_constants(size_t kernel, Code code, const std::string& entry);
-  bool has_constants(const Launch& launch) const { return !constants_[static_cast<size_t>(launch.kernel)].empty(); }
+  bool has_constants(const Launch& launch) const {
+    return !constants_[static_cast<size_t>(launch.kernel)].empty();
+  }
   Status fill_constants(const Launch& launch, Event behind);
   Status hand_over(const Launch& launch);
   Diags read_times(std::span<const Launch> launches, RunTimes& times) const;
-  Diag failure_at(std::span<const Launch> launches, size_t at, const char* call, Status status) const;
+  Diag failure_at(std::span<const Launch> launches, size_t at, const char* call,
+                  Status status) const;
 
   std::shared_ptr<Session> session_;
   std::vector<Owned<Code>> code_;
@@ -62,7 +77,8 @@ class CudaModule final : public Module {  // invariant: functions_[i] runs defin
   std::vector<ir::Kernel> definitions_;
   std::vector<std::vector<Constant>> constants_;  // of each kernel
   Buffers buffers_;
-  std::vector<Owned<Event>> events_;  // before the first launch; of each, when its constants are there, and after it
+  std::vector<Owned<Event>>
+      events_;  // before the first launch; of each, when its constants are there, and after it
   std::vector<KernelReport> reports_;
   int threads_ = 1;
   double build_seconds_ = 0;

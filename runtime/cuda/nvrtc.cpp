@@ -20,17 +20,17 @@ constexpr size_t kLongestLog = 4000;
 // Denormals are flushed on every device where that is possible; see the runtime's README.
 constexpr const char* kFlags[] = {"--std=c++17", "--ftz=true", "-w", "--ptxas-options=-v"};
 
-#define ASSAY_NVRTC_FUNCTIONS(X)                                                                                 \
-  X(get_version, nvrtcVersion, int* major, int* minor)                                                           \
-  X(count_architectures, nvrtcGetNumSupportedArchs, int* count)                                                  \
-  X(get_architectures, nvrtcGetSupportedArchs, int* all)                                                         \
-  X(create, nvrtcCreateProgram, Program* program, const char* source, const char* name, int headers,             \
-    const char* const* texts, const char* const* names)                                                          \
-  X(destroy, nvrtcDestroyProgram, Program* program)                                                              \
-  X(compile, nvrtcCompileProgram, Program program, int count, const char* const* options)                        \
-  X(log_size, nvrtcGetProgramLogSize, Program program, size_t* size)                                             \
-  X(get_log, nvrtcGetProgramLog, Program program, char* log)                                                     \
-  X(cubin_size, nvrtcGetCUBINSize, Program program, size_t* size)                                                \
+#define ASSAY_NVRTC_FUNCTIONS(X)                                                          \
+  X(get_version, nvrtcVersion, int* major, int* minor)                                    \
+  X(count_architectures, nvrtcGetNumSupportedArchs, int* count)                           \
+  X(get_architectures, nvrtcGetSupportedArchs, int* all)                                  \
+  X(create, nvrtcCreateProgram, Program* program, const char* source, const char* name,   \
+    int headers, const char* const* texts, const char* const* names)                      \
+  X(destroy, nvrtcDestroyProgram, Program* program)                                       \
+  X(compile, nvrtcCompileProgram, Program program, int count, const char* const* options) \
+  X(log_size, nvrtcGetProgramLogSize, Program program, size_t* size)                      \
+  X(get_log, nvrtcGetProgramLog, Program program, char* log)                              \
+  X(cubin_size, nvrtcGetCUBINSize, Program program, size_t* size)                         \
   X(get_cubin, nvrtcGetCUBIN, Program program, char* code)
 
 }  // namespace
@@ -55,7 +55,8 @@ void Loading::look_up(const DynamicLibrary& library) {
   const auto look_up = [&](auto& field, const char* symbol) {
     field = reinterpret_cast<std::decay_t<decltype(field)>>(find_symbol(library, symbol));
     if (field == nullptr)
-      diags.push_back(error(fmt::format("the NVRTC library lacks the function {}", symbol), "NVRTC 11.2 and later have it"));
+      diags.push_back(error(fmt::format("the NVRTC library lacks the function {}", symbol),
+                            "NVRTC 11.2 and later have it"));
   };
 #define ASSAY_LOOK_UP(field, symbol, ...) look_up(functions.field, #symbol);
   ASSAY_NVRTC_FUNCTIONS(ASSAY_LOOK_UP)
@@ -65,8 +66,8 @@ void Loading::look_up(const DynamicLibrary& library) {
 
 Loading::Loading() {
   const DynamicLibrary library =
-      open_library("ASSAY_NVRTC_LIBRARY", {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so",
-                                           "/usr/local/cuda/lib64/libnvrtc.so"});
+      open_library("ASSAY_NVRTC_LIBRARY", {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2",
+                                           "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"});
   if (library.handle == nullptr) {
     diags.push_back(error("no NVRTC library, which compiles CUDA kernels: " + library.fault,
                           "scripts/nvrtc.sh brings one from PyPI; ASSAY_NVRTC_LIBRARY names it"));
@@ -99,7 +100,8 @@ std::pair<int, int> place_in(const std::string& log) {
     std::getline(lines, caret);
     const size_t column = caret.find('^');
     const bool is_caret = column != std::string::npos && caret.find_first_not_of(' ') == column;
-    return {at, is_caret && column >= 2 ? static_cast<int>(column) - 1 : 0};  // it shows lines behind two spaces
+    return {at, is_caret && column >= 2 ? static_cast<int>(column) - 1
+                                        : 0};  // it shows lines behind two spaces
   }
   return {0, 0};
 }
@@ -125,9 +127,10 @@ Result<int> Compiler::architecture_for(int capability) const {
   for (const int a : architectures_)
     if (a / 10 == capability / 10 && a <= capability) best = a;
   if (best > 0) return best;
-  return error(fmt::format("NVRTC {} makes no code for compute capability {}.{}; it knows: {}", version_, capability / 10,
-                           capability % 10, fmt::join(architectures_, ", ")),
-               "another version does: name it with ASSAY_NVRTC_LIBRARY");
+  return error(
+      fmt::format("NVRTC {} makes no code for compute capability {}.{}; it knows: {}", version_,
+                  capability / 10, capability % 10, fmt::join(architectures_, ", ")),
+      "another version does: name it with ASSAY_NVRTC_LIBRARY");
 }
 
 std::string Compiler::flags() { return fmt::format("{}", fmt::join(kFlags, " ")); }
@@ -163,7 +166,8 @@ Result<Compiled> Compiler::compile(const std::string& source, int architecture) 
 // ptxas         .     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
 // ptxas info    : Used 27 registers, used 0 barriers, 376 bytes cmem[0]
 std::map<std::string, Resources> read_resources(const std::string& log) {
-  static const std::regex kEntry(R"(Compiling entry function '([^']*)')"), kRegisters(R"(Used (\d+) registers)"),
+  static const std::regex kEntry(R"(Compiling entry function '([^']*)')"),
+      kRegisters(R"(Used (\d+) registers)"),
       kStack(R"((\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads)");
   std::map<std::string, Resources> out;
   std::string entry;

@@ -1,8 +1,8 @@
 #include "runtime/opencl/api.h"
 
-#include <cstdlib>
-
 #include <fmt/format.h>
+
+#include <cstdlib>
 
 #include "runtime/dynamic_library.h"
 
@@ -19,26 +19,30 @@ struct Loaded {
   Diags diags;
 };
 
-// PoCL's threads, one for each core, stay on it: woken for a kernel of microseconds, two of them were often run on one
-// core and it took twice as long. What the user has set stays; other drivers do not look at it.
+// PoCL's threads, one for each core, stay on it: woken for a kernel of microseconds, two of them
+// were often run on one core and it took twice as long. What the user has set stays; other drivers
+// do not look at it.
 void keep_threads_apart() { setenv("POCL_AFFINITY", "1", 0); }
 
 Loaded load() {
   Loaded out;
   keep_threads_apart();
-  const DynamicLibrary library = open_library("ASSAY_OPENCL_LIBRARY", {std::begin(kLibraries), std::end(kLibraries)});
+  const DynamicLibrary library =
+      open_library("ASSAY_OPENCL_LIBRARY", {std::begin(kLibraries), std::end(kLibraries)});
   if (library.handle == nullptr) {
-    out.diags.push_back(error("no OpenCL library: " + library.fault,
-                              "apt install ocl-icd-libopencl1 and a driver, such as pocl-opencl-icd"));
+    out.diags.push_back(
+        error("no OpenCL library: " + library.fault,
+              "apt install ocl-icd-libopencl1 and a driver, such as pocl-opencl-icd"));
     return out;
   }
-#define ASSAY_LOOK_UP(name)                                                            \
-  out.api.name = reinterpret_cast<decltype(out.api.name)>(find_symbol(library, #name));       \
-  if (out.api.name == nullptr)                                                         \
+#define ASSAY_LOOK_UP(name)                                                             \
+  out.api.name = reinterpret_cast<decltype(out.api.name)>(find_symbol(library, #name)); \
+  if (out.api.name == nullptr)                                                          \
     out.diags.push_back(error("the OpenCL library lacks the function " #name));
   ASSAY_OPENCL_FUNCTIONS(ASSAY_LOOK_UP)
 #undef ASSAY_LOOK_UP
-  out.api.extension = reinterpret_cast<decltype(out.api.extension)>(find_symbol(library, "clGetExtensionFunctionAddressForPlatform"));
+  out.api.extension = reinterpret_cast<decltype(out.api.extension)>(
+      find_symbol(library, "clGetExtensionFunctionAddressForPlatform"));
   return out;
 }
 
@@ -47,13 +51,15 @@ const char* hint_for(cl_int status) {
     case CL_MEM_OBJECT_ALLOCATION_FAILURE:
     case CL_OUT_OF_RESOURCES:
     case CL_OUT_OF_HOST_MEMORY:
-      return "the device has no room or does not answer: a smaller model, fewer programs at once, or "
+      return "the device has no room or does not answer: a smaller model, fewer programs at once, "
+             "or "
              "a device that nothing else uses";
     case CL_INVALID_BUFFER_SIZE:
       return "the device does not allow buffers of this size";
     case CL_INVALID_COMMAND_QUEUE:
     case CL_DEVICE_NOT_AVAILABLE:
-      return "the device has gone: what was measured so far is kept; try again when `assay devices` "
+      return "the device has gone: what was measured so far is kept; try again when `assay "
+             "devices` "
              "lists it";
     default:
       return "";
@@ -126,7 +132,8 @@ Result<std::vector<Place>> list_devices(const Api& api) {
     cl_uint devices = 0;
     if (api.clGetDeviceIDs(p, CL_DEVICE_TYPE_ALL, 0, nullptr, &devices) != CL_SUCCESS) continue;
     std::vector<cl_device_id> ids(devices);
-    if (api.clGetDeviceIDs(p, CL_DEVICE_TYPE_ALL, devices, ids.data(), nullptr) != CL_SUCCESS) continue;
+    if (api.clGetDeviceIDs(p, CL_DEVICE_TYPE_ALL, devices, ids.data(), nullptr) != CL_SUCCESS)
+      continue;
     for (cl_device_id id : ids) out.push_back({p, id});
   }
   return out;

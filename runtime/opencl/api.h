@@ -15,21 +15,26 @@
 
 namespace assay::runtime::opencl {
 
-#define ASSAY_OPENCL_FUNCTIONS(X)                                                                 \
-  X(clGetPlatformIDs) X(clGetPlatformInfo) X(clGetDeviceIDs) X(clGetDeviceInfo)                   \
-  X(clCreateContext) X(clReleaseContext) X(clCreateCommandQueue) X(clReleaseCommandQueue)         \
-  X(clCreateProgramWithSource) X(clCreateProgramWithBinary) X(clBuildProgram)                     \
-  X(clGetProgramBuildInfo) X(clGetProgramInfo) X(clReleaseProgram) X(clCreateKernel)              \
-  X(clReleaseKernel) X(clSetKernelArg) X(clGetKernelWorkGroupInfo) X(clCreateBuffer)              \
-  X(clReleaseMemObject) X(clEnqueueMapBuffer) X(clEnqueueUnmapMemObject) X(clEnqueueReadBuffer) X(clEnqueueWriteBuffer) X(clEnqueueNDRangeKernel)  \
-  X(clFlush) X(clFinish) X(clGetEventProfilingInfo) X(clGetEventInfo) X(clReleaseEvent)           \
-  X(clWaitForEvents) X(clCreateImage) X(clGetSupportedImageFormats) X(clEnqueueReadImage) X(clEnqueueWriteImage)
+#define ASSAY_OPENCL_FUNCTIONS(X)                                                                  \
+  X(clGetPlatformIDs)                                                                              \
+  X(clGetPlatformInfo) X(clGetDeviceIDs) X(clGetDeviceInfo) X(clCreateContext) X(clReleaseContext) \
+      X(clCreateCommandQueue) X(clReleaseCommandQueue) X(clCreateProgramWithSource)                \
+          X(clCreateProgramWithBinary) X(clBuildProgram) X(clGetProgramBuildInfo)                  \
+              X(clGetProgramInfo) X(clReleaseProgram) X(clCreateKernel) X(clReleaseKernel)         \
+                  X(clSetKernelArg) X(clGetKernelWorkGroupInfo) X(clCreateBuffer)                  \
+                      X(clReleaseMemObject) X(clEnqueueMapBuffer) X(clEnqueueUnmapMemObject)       \
+                          X(clEnqueueReadBuffer) X(clEnqueueWriteBuffer) X(clEnqueueNDRangeKernel) \
+                              X(clFlush) X(clFinish) X(clGetEventProfilingInfo) X(clGetEventInfo)  \
+                                  X(clReleaseEvent) X(clWaitForEvents) X(clCreateImage)            \
+                                      X(clGetSupportedImageFormats) X(clEnqueueReadImage)          \
+                                          X(clEnqueueWriteImage)
 
 struct Api {
 #define ASSAY_DECLARE(name) decltype(&::name) name = nullptr;
   ASSAY_OPENCL_FUNCTIONS(ASSAY_DECLARE)
 #undef ASSAY_DECLARE
-  void*(CL_API_CALL* extension)(cl_platform_id platform, const char* function) = nullptr;  // nullptr: a loader without extensions
+  void*(CL_API_CALL* extension)(cl_platform_id platform, const char* function) =
+      nullptr;  // nullptr: a loader without extensions
 };
 
 // The library named by $ASSAY_OPENCL_LIBRARY, else the system's loader; loaded once and kept.
@@ -50,8 +55,7 @@ class Owned {  // invariant: holds one reference, or none
   using Release = cl_int(CL_API_CALL*)(T);
   Owned() = default;
   Owned(T handle, Release release) : handle_(handle), release_(release) {}
-  Owned(Owned&& o) noexcept
-      : handle_(std::exchange(o.handle_, nullptr)), release_(o.release_) {}
+  Owned(Owned&& o) noexcept : handle_(std::exchange(o.handle_, nullptr)), release_(o.release_) {}
   Owned& operator=(Owned&& o) noexcept {
     std::swap(handle_, o.handle_);
     std::swap(release_, o.release_);

@@ -11,8 +11,9 @@ namespace assay::runtime::opencl {
 Result<Buffer> make_buffer(const Session& session, int64_t bytes, int64_t guard) {
   const auto size = static_cast<size_t>(std::max<int64_t>(bytes, 1) + 2 * guard);
   const auto out_of_memory = [&](const std::string& why) {
-    return error(fmt::format("out of memory: {} bytes for one buffer of {}: {}", bytes, session.id, why),
-                 "a smaller model or batch, or a device with more memory");
+    return error(
+        fmt::format("out of memory: {} bytes for one buffer of {}: {}", bytes, session.id, why),
+        "a smaller model or batch, or a device with more memory");
   };
   if (size > session.limits.buffer_bytes)
     return out_of_memory(fmt::format("it allows {}", session.limits.buffer_bytes));
@@ -45,23 +46,31 @@ Result<Buffer> make_buffer(const Session& session, int64_t bytes, int64_t guard)
 }
 
 // Rows of it: whole ones, as many as the data holds.
-cl_int move_rows(const Session& session, const Buffer& image, int64_t offset, int64_t bytes, void* to, const void* from) {
+cl_int move_rows(const Session& session, const Buffer& image, int64_t offset, int64_t bytes,
+                 void* to, const void* from) {
   const int64_t row = image.image->row_bytes();
-  ASSAY_CHECK(offset % row == 0 && bytes % row == 0 && offset >= 0 && offset + bytes <= image.bytes);
+  ASSAY_CHECK(offset % row == 0 && bytes % row == 0 && offset >= 0 &&
+              offset + bytes <= image.bytes);
   const size_t origin[] = {0, static_cast<size_t>(offset / row), 0};
-  const size_t region[] = {static_cast<size_t>(image.image->width), static_cast<size_t>(bytes / row), 1};
+  const size_t region[] = {static_cast<size_t>(image.image->width),
+                           static_cast<size_t>(bytes / row), 1};
   if (from != nullptr)
-    return session.api.clEnqueueWriteImage(session.queue.get(), image.memory.get(), CL_TRUE, origin, region, 0, 0, from, 0, nullptr, nullptr);
-  return session.api.clEnqueueReadImage(session.queue.get(), image.memory.get(), CL_TRUE, origin, region, 0, 0, to, 0, nullptr, nullptr);
+    return session.api.clEnqueueWriteImage(session.queue.get(), image.memory.get(), CL_TRUE, origin,
+                                           region, 0, 0, from, 0, nullptr, nullptr);
+  return session.api.clEnqueueReadImage(session.queue.get(), image.memory.get(), CL_TRUE, origin,
+                                        region, 0, 0, to, 0, nullptr, nullptr);
 }
 
 // 0: there is none.
 cl_channel_type channel_of(const ImageShape& shape) {
   const bool numbers = shape.dtype == ir::DType::f32;
   switch (shape.stored) {
-    case Stored::f16: return numbers ? CL_HALF_FLOAT : 0;
-    case Stored::unorm8: return numbers ? CL_UNORM_INT8 : 0;
-    case Stored::as_type: break;
+    case Stored::f16:
+      return numbers ? CL_HALF_FLOAT : 0;
+    case Stored::unorm8:
+      return numbers ? CL_UNORM_INT8 : 0;
+    case Stored::as_type:
+      break;
   }
   return numbers ? CL_FLOAT : shape.dtype == ir::DType::i32 ? CL_SIGNED_INT32 : 0;
 }
@@ -70,13 +79,17 @@ cl_channel_type channel_of(const ImageShape& shape) {
 bool is_supported(const Session& session, const cl_image_format& format) {
   cl_uint count = 0;
   const auto list = [&](cl_uint room, cl_image_format* to) {
-    return session.api.clGetSupportedImageFormats(session.context.get(), CL_MEM_READ_ONLY, CL_MEM_OBJECT_IMAGE2D, room, to, &count) == CL_SUCCESS;
+    return session.api.clGetSupportedImageFormats(session.context.get(), CL_MEM_READ_ONLY,
+                                                  CL_MEM_OBJECT_IMAGE2D, room, to,
+                                                  &count) == CL_SUCCESS;
   };
   if (!list(0, nullptr)) return false;
   std::vector<cl_image_format> all(count);
-  return list(count, all.data()) && std::any_of(all.begin(), all.end(), [&](const cl_image_format& f) {
-    return f.image_channel_order == format.image_channel_order && f.image_channel_data_type == format.image_channel_data_type;
-  });
+  return list(count, all.data()) &&
+         std::any_of(all.begin(), all.end(), [&](const cl_image_format& f) {
+           return f.image_channel_order == format.image_channel_order &&
+                  f.image_channel_data_type == format.image_channel_data_type;
+         });
 }
 
 Result<Buffer> make_image(const Session& session, const ImageShape& shape) {
@@ -90,21 +103,26 @@ Result<Buffer> make_image(const Session& session, const ImageShape& shape) {
   b.image = shape;
   b.bytes = shape.bytes();
   const auto refused = [&](const std::string& why) {
-    return error(fmt::format("{} makes no image of {} x {} texels {}: {}", session.id, shape.width, shape.height, format_name(shape), why));
+    return error(fmt::format("{} makes no image of {} x {} texels {}: {}", session.id, shape.width,
+                             shape.height, format_name(shape), why));
   };
   if (format.image_channel_data_type == 0) return refused("there is no such format");
   // PoCL lists single halves, and reads them wrongly.
-  if (shape.stored != Stored::as_type && shape.texel != 4) return refused("of such numbers only texels of four are what every driver has");
+  if (shape.stored != Stored::as_type && shape.texel != 4)
+    return refused("of such numbers only texels of four are what every driver has");
   if (!is_supported(session, format)) return refused("the driver does not list this format");
-  if (desc.image_width > number_of<size_t>(session.api, session.place.device, CL_DEVICE_IMAGE2D_MAX_WIDTH) ||
-      desc.image_height > number_of<size_t>(session.api, session.place.device, CL_DEVICE_IMAGE2D_MAX_HEIGHT) ||
+  if (desc.image_width >
+          number_of<size_t>(session.api, session.place.device, CL_DEVICE_IMAGE2D_MAX_WIDTH) ||
+      desc.image_height >
+          number_of<size_t>(session.api, session.place.device, CL_DEVICE_IMAGE2D_MAX_HEIGHT) ||
       static_cast<size_t>(b.bytes) > session.limits.buffer_bytes)
     return refused("it allows less");
   const std::vector<std::byte> zeros(static_cast<size_t>(b.bytes));
   cl_int status = CL_SUCCESS;
-  b.memory = {session.api.clCreateImage(session.context.get(), CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, &format, &desc,
-                                        const_cast<std::byte*>(zeros.data()), &status),
-              session.api.clReleaseMemObject};
+  b.memory = {
+      session.api.clCreateImage(session.context.get(), CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
+                                &format, &desc, const_cast<std::byte*>(zeros.data()), &status),
+      session.api.clReleaseMemObject};
   if (status != CL_SUCCESS) return refused(name_of(status));
   return b;
 }
@@ -130,7 +148,9 @@ void Buffers::write(BufferRange to, std::span<const std::byte> data) {
   const Buffer& b = at(to.buffer);
   ASSAY_CHECK(to.offset >= 0 && to.offset + static_cast<int64_t>(data.size()) <= b.bytes);
   if (b.image) {
-    if (const cl_int s = move_rows(session_, b, to.offset, static_cast<int64_t>(data.size()), nullptr, data.data()); s != CL_SUCCESS)
+    if (const cl_int s = move_rows(session_, b, to.offset, static_cast<int64_t>(data.size()),
+                                   nullptr, data.data());
+        s != CL_SUCCESS)
       lost_.push_back(failure("clEnqueueWriteImage", s));
     return;
   }
@@ -152,7 +172,8 @@ void Buffers::write_words(int buffer, std::span<const Word> words) {
     ASSAY_CHECK(w.offset >= 0 && w.offset + static_cast<int64_t>(sizeof w.value) <= b.bytes);
     std::memcpy(bytes + w.offset, &w.value, sizeof w.value);
   }
-  status = api.clEnqueueUnmapMemObject(session_.queue.get(), b.memory.get(), bytes, 0, nullptr, nullptr);
+  status =
+      api.clEnqueueUnmapMemObject(session_.queue.get(), b.memory.get(), bytes, 0, nullptr, nullptr);
   if (status == CL_SUCCESS) status = api.clFinish(session_.queue.get());
   if (status != CL_SUCCESS) lost_.push_back(failure("clEnqueueUnmapMemObject", status));
 }
@@ -162,9 +183,12 @@ void Buffers::read(BufferRange from, std::span<std::byte> data) const {
   const Buffer& b = at(from.buffer);
   ASSAY_CHECK(from.offset >= 0 && from.offset + static_cast<int64_t>(data.size()) <= b.bytes);
   const bool image = b.image.has_value();
-  const cl_int status = image ? move_rows(session_, b, from.offset, static_cast<int64_t>(data.size()), data.data(), nullptr) : session_.api.clEnqueueReadBuffer(
-      session_.queue.get(), b.memory.get(), CL_TRUE, static_cast<size_t>(from.offset + guard()),
-      data.size(), data.data(), 0, nullptr, nullptr);
+  const cl_int status =
+      image ? move_rows(session_, b, from.offset, static_cast<int64_t>(data.size()), data.data(),
+                        nullptr)
+            : session_.api.clEnqueueReadBuffer(session_.queue.get(), b.memory.get(), CL_TRUE,
+                                               static_cast<size_t>(from.offset + guard()),
+                                               data.size(), data.data(), 0, nullptr, nullptr);
   if (status == CL_SUCCESS) return;
   std::fill(data.begin(), data.end(), std::byte{0xFF});  // NaN: never a value that looks right
   lost_.push_back(failure(image ? "clEnqueueReadImage" : "clEnqueueReadBuffer", status));
@@ -176,11 +200,16 @@ std::optional<double> Buffers::map(BufferRange range, int64_t bytes) {
   const Api& api = session_.api;
   cl_int status = CL_SUCCESS;
   const auto start = std::chrono::steady_clock::now();
-  void* here = api.clEnqueueMapBuffer(session_.queue.get(), b.memory.get(), CL_TRUE, CL_MAP_READ | CL_MAP_WRITE,
-                                      static_cast<size_t>(range.offset + guard()), static_cast<size_t>(bytes), 0, nullptr, nullptr, &status);
-  if (status == CL_SUCCESS) status = api.clEnqueueUnmapMemObject(session_.queue.get(), b.memory.get(), here, 0, nullptr, nullptr);
+  void* here = api.clEnqueueMapBuffer(session_.queue.get(), b.memory.get(), CL_TRUE,
+                                      CL_MAP_READ | CL_MAP_WRITE,
+                                      static_cast<size_t>(range.offset + guard()),
+                                      static_cast<size_t>(bytes), 0, nullptr, nullptr, &status);
+  if (status == CL_SUCCESS)
+    status = api.clEnqueueUnmapMemObject(session_.queue.get(), b.memory.get(), here, 0, nullptr,
+                                         nullptr);
   if (status == CL_SUCCESS) status = api.clFinish(session_.queue.get());
-  if (status == CL_SUCCESS) return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (status == CL_SUCCESS)
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   lost_.push_back(failure("clEnqueueMapBuffer", status));
   return std::nullopt;
 }
@@ -202,7 +231,8 @@ Diags Buffers::check_guards() const {
           zone.data(), 0, nullptr, nullptr);
       if (status != CL_SUCCESS)
         damage.push_back(failure("clEnqueueReadBuffer", status));
-      else if (std::any_of(zone.begin(), zone.end(), [](std::byte b) { return b != std::byte{0xFF}; }))
+      else if (std::any_of(zone.begin(), zone.end(),
+                           [](std::byte b) { return b != std::byte{0xFF}; }))
         damage.push_back(error(fmt::format("a kernel wrote outside buffer {}", i)));
     }
   }

@@ -1,4 +1,5 @@
-// The buffers of a module: device memory that persists, in zones that show when a kernel wrote outside it.
+// The buffers of a module: device memory that persists, in zones that show when a kernel wrote
+// outside it.
 #pragma once
 
 #include <optional>
@@ -14,7 +15,7 @@ namespace assay::runtime::opencl {
 struct Buffer {
   Memory pages;  // its storage, where the device shares the host's memory
   Owned<cl_mem> memory;
-  int64_t bytes = 0;  // without the guard zones
+  int64_t bytes = 0;                // without the guard zones
   std::optional<ImageShape> image;  // that it is
 };
 
@@ -36,10 +37,15 @@ class Buffers {  // invariant: what went wrong in a call that returns nothing is
   std::optional<double> map(BufferRange range, int64_t bytes);
 
   size_t size() const { return all_.size(); }
-  int64_t bytes_of(int buffer) const { return at(buffer).image ? at(buffer).image->counted_bytes() : at(buffer).bytes; }
-  const ImageShape* image_of(int buffer) const { return at(buffer).image ? &*at(buffer).image : nullptr; }
+  int64_t bytes_of(int buffer) const {
+    return at(buffer).image ? at(buffer).image->counted_bytes() : at(buffer).bytes;
+  }
+  const ImageShape* image_of(int buffer) const {
+    return at(buffer).image ? &*at(buffer).image : nullptr;
+  }
   cl_mem memory_of(int buffer) const { return at(buffer).memory.get(); }
-  // Where a range begins in its cl_mem, and as an address, where the device shares the host's memory.
+  // Where a range begins in its cl_mem, and as an address, where the device shares the host's
+  // memory.
   int64_t offset_of(BufferRange r) const { return r.offset + guard(); }
   int64_t address_of(BufferRange r) const;
 

@@ -9,9 +9,9 @@
 #include <set>
 #include <sstream>
 
-#include "support/hash.h"
 #include "codegen/render.h"
 #include "runtime/source.h"
+#include "support/hash.h"
 
 namespace assay::runtime::opencl {
 namespace {
@@ -20,8 +20,8 @@ namespace fs = std::filesystem;
 
 // Denormals are flushed on every device where that is possible; see the runtime's README.
 constexpr const char* kOptions = "-cl-std=CL1.2 -cl-denorms-are-zero -w";
-// The driver's own library is linked into every program, which takes longer than a kernel does; a sequence
-// is one function, and larger ones are slow to build.
+// The driver's own library is linked into every program, which takes longer than a kernel does; a
+// sequence is one function, and larger ones are slow to build.
 constexpr size_t kMostKernelsPerProgram = 16;
 constexpr size_t kMostKernelsPerSequence = 128;
 constexpr const char* kSequence = "sequence";
@@ -136,7 +136,8 @@ std::pair<int, int> place_in(const std::string& log) {
   return {0, 0};
 }
 
-void Builder::complain(const std::string& source, cl_program program, size_t kernel, cl_int status) {
+void Builder::complain(const std::string& source, cl_program program, size_t kernel,
+                       cl_int status) {
   const std::string& name = request.kernels[kernel].name;
   std::string log;
   size_t size = 0;
@@ -168,7 +169,8 @@ void Builder::complain(const std::string& source, cl_program program, size_t ker
 // a driver that gives none is asked to build again next time.
 void Builder::store(cl_program program, const Batch& batch) {
   size_t size = 0;
-  if (api.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr) != CL_SUCCESS ||
+  if (api.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr) !=
+          CL_SUCCESS ||
       size == 0)
     return;
   std::string bytes(size, '\0');
@@ -196,7 +198,8 @@ bool Builder::compile(const Batch& batch) {
       api.clCreateProgramWithSource(session.context.get(), 1, &source, &length, &status),
       api.clReleaseProgram};
   if (status == CL_SUCCESS)
-    status = api.clBuildProgram(program.get(), 1, &session.place.device, kOptions, nullptr, nullptr);
+    status =
+        api.clBuildProgram(program.get(), 1, &session.place.device, kOptions, nullptr, nullptr);
   if (status != CL_SUCCESS) {
     if (batch.size() == 1) complain(*text, program.get(), batch[0], status);
     return false;
@@ -233,7 +236,8 @@ bool Builder::make_kernels() {
     }
     cl_int status = CL_SUCCESS;
     const std::string name = request.sequences ? kSequence : symbol_of(sources[i]);
-    Owned<cl_kernel> entry{api.clCreateKernel(home.program, name.c_str(), &status), api.clReleaseKernel};
+    Owned<cl_kernel> entry{api.clCreateKernel(home.program, name.c_str(), &status),
+                           api.clReleaseKernel};
     if (status != CL_SUCCESS) {
       Diag d = failure("clCreateKernel", status);
       d.message = fmt::format("kernel '{}': {}", request.kernels[i].name, d.message);
@@ -250,7 +254,9 @@ bool Builder::make_kernels() {
 }  // namespace
 
 Result<Build> build(const BuildRequest& request, KernelCache& cache) {
-  auto sources = sources_of(request.kernels, request.dialect, std::string(kOptions) + '\n' + request.session.fingerprint, request.threads);
+  auto sources =
+      sources_of(request.kernels, request.dialect,
+                 std::string(kOptions) + '\n' + request.session.fingerprint, request.threads);
   if (!sources) return sources.diags();
   Builder b{request, cache, std::move(sources).value()};
   b.load_cached();

@@ -1,6 +1,6 @@
 // Loop kernels -> OpenCL programs. What was built is kept as the driver's binary, under the hash of
-// source, options and driver; only kernels that are not in the cache are compiled. A sequence is kept under the
-// hash of all that is in it.
+// source, options and driver; only kernels that are not in the cache are compiled. A sequence is
+// kept under the hash of all that is in it.
 #pragma once
 
 #include <span>
@@ -16,8 +16,8 @@
 namespace assay::runtime::opencl {
 
 struct BuiltKernel {
-  cl_kernel entry = nullptr;  // its own, or the sequence that holds it
-  int number = 0;             // in the sequence
+  cl_kernel entry = nullptr;     // its own, or the sequence that holds it
+  int number = 0;                // in the sequence
   cl_program program = nullptr;  // that it is of,
   std::string name = {};         // and its name there
 };

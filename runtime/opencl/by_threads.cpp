@@ -1,7 +1,7 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "runtime/launch.h"
 #include "runtime/opencl/launcher.h"
@@ -22,8 +22,12 @@ class ByThreads final : public Launcher {
   cl_int enqueue(const Launch& launch, std::vector<Owned<cl_event>>& events, const char*& call);
   cl_int record(const Launch& launch, Recording& to, const char*& call);
   cl_int set_arguments(const Launch& launch, const GroupRange& groups, cl_kernel kernel);
-  const ir::Kernel& definition_of(const Launch& launch) const { return loaded_.definitions[static_cast<size_t>(launch.kernel)]; }
-  size_t threads_of(const Launch& launch) const { return threads_ * static_cast<size_t>(definition_of(launch).waves); }
+  const ir::Kernel& definition_of(const Launch& launch) const {
+    return loaded_.definitions[static_cast<size_t>(launch.kernel)];
+  }
+  size_t threads_of(const Launch& launch) const {
+    return threads_ * static_cast<size_t>(definition_of(launch).waves);
+  }
 
   Loaded& loaded_;
   const Session& session_;
@@ -37,7 +41,8 @@ cl_int ByThreads::set_arguments(const Launch& launch, const GroupRange& groups, 
   return session_.api.clSetKernelArg(kernel, position, sizeof first, &first);
 }
 
-cl_int ByThreads::enqueue(const Launch& launch, std::vector<Owned<cl_event>>& events, const char*& call) {
+cl_int ByThreads::enqueue(const Launch& launch, std::vector<Owned<cl_event>>& events,
+                          const char*& call) {
   const cl_kernel kernel = loaded_.build.kernels[static_cast<size_t>(launch.kernel)].entry;
   for (const GroupRange& r : ranges_of(launch, definition_of(launch).groups)) {
     call = "clSetKernelArg";
@@ -45,7 +50,9 @@ cl_int ByThreads::enqueue(const Launch& launch, std::vector<Owned<cl_event>>& ev
     const size_t group = threads_of(launch), items = static_cast<size_t>(r.end - r.begin) * group;
     cl_event event = nullptr;
     call = "clEnqueueNDRangeKernel";
-    if (const cl_int s = session_.api.clEnqueueNDRangeKernel(session_.queue.get(), kernel, 1, nullptr, &items, &group, 0, nullptr, &event)) return s;
+    if (const cl_int s = session_.api.clEnqueueNDRangeKernel(
+            session_.queue.get(), kernel, 1, nullptr, &items, &group, 0, nullptr, &event))
+      return s;
     events.push_back({event, session_.api.clReleaseEvent});
   }
   return CL_SUCCESS;
@@ -60,17 +67,22 @@ cl_int ByThreads::record(const Launch& launch, Recording& to, const char*& call)
     call = "clSetKernelArg";
     if (const cl_int s = set_arguments(launch, r, kernel.get())) return s;
     call = "clCommandNDRangeKernelKHR";
-    if (const cl_int s = to.add(std::move(kernel), static_cast<size_t>(r.end - r.begin) * threads_of(launch), threads_of(launch))) return s;
+    if (const cl_int s =
+            to.add(std::move(kernel), static_cast<size_t>(r.end - r.begin) * threads_of(launch),
+                   threads_of(launch)))
+      return s;
   }
   return CL_SUCCESS;
 }
 
-Result<RunTimes> ByThreads::run_recorded(std::span<const Launch> launches, const RunOptions& options) {
+Result<RunTimes> ByThreads::run_recorded(std::span<const Launch> launches,
+                                         const RunOptions& options) {
   auto recording = Recording::begin(session_);
   if (!recording) return recording.diags();
   for (size_t l = 0; l < launches.size(); ++l) {
     const char* call = "";
-    if (const cl_int s = record(launches[l], *recording, call)) return failure_at(loaded_, launches, l, call, s);
+    if (const cl_int s = record(launches[l], *recording, call))
+      return failure_at(loaded_, launches, l, call, s);
   }
   return run_all(*recording, options);
 }
@@ -91,7 +103,8 @@ Diags ByThreads::run_once(std::span<const Launch> launches, RunTimes* times) {
   size_t event = 0;
   if (const cl_int status = finish(session_, events, event, call); status != CL_SUCCESS) {
     const auto launch = std::upper_bound(ends.begin(), ends.end(), event) - ends.begin();
-    return {failure_at(loaded_, launches, std::min(static_cast<size_t>(launch), launches.size() - 1), call, status)};
+    return {failure_at(loaded_, launches,
+                       std::min(static_cast<size_t>(launch), launches.size() - 1), call, status)};
   }
   return times == nullptr ? Diags{} : read_steps(session_, events, ends, *times);
 }
@@ -101,7 +114,9 @@ Result<RunTimes> ByThreads::run(std::span<const Launch> launches, const RunOptio
   if (options.recorded && !launches.empty()) return run_recorded(launches, options);
   for (int i = 0; i < options.warm_up + options.repeat && !launches.empty(); ++i) {
     if (options.cancel != nullptr && options.cancel->load()) return error("cancelled");
-    if (const Diags failed = run_once(launches, i < options.warm_up ? nullptr : &times); has_error(failed)) return failed;
+    if (const Diags failed = run_once(launches, i < options.warm_up ? nullptr : &times);
+        has_error(failed))
+      return failed;
   }
   return times;
 }

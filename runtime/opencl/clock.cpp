@@ -40,7 +40,8 @@ double measure() {
   while (Clock::now() - begin.wall < std::chrono::milliseconds(5)) {
   }
   const Instant end = now();
-  return static_cast<double>(end.ticks - begin.ticks) / std::chrono::duration<double>(end.wall - begin.wall).count();
+  return static_cast<double>(end.ticks - begin.ticks) /
+         std::chrono::duration<double>(end.wall - begin.wall).count();
 }
 
 #elif defined(__aarch64__)

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "support/hash.h"
 #include "codegen/dialect.h"
 #include "codegen/render.h"
 #include "runtime/cpu/cpu_info.h"
@@ -11,6 +10,7 @@
 #include "runtime/opencl/module.h"
 #include "runtime/opencl/session.h"
 #include "runtime/source.h"
+#include "support/hash.h"
 
 namespace assay::runtime::opencl {
 namespace {
@@ -23,19 +23,30 @@ std::string class_of(cl_device_type type) {
   return "accelerator";
 }
 
-// What work-groups are best made of: lanes of a wave. It is asked of a kernel; 0: the driver does not say.
+// What work-groups are best made of: lanes of a wave. It is asked of a kernel; 0: the driver does
+// not say.
 int wave_of(const Api& api, const Place& at) {
   cl_int status = CL_SUCCESS;
-  const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(at.platform), 0};
-  const Owned<cl_context> context{api.clCreateContext(properties, 1, &at.device, nullptr, nullptr, &status), api.clReleaseContext};
+  const cl_context_properties properties[] = {
+      CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(at.platform), 0};
+  const Owned<cl_context> context{
+      api.clCreateContext(properties, 1, &at.device, nullptr, nullptr, &status),
+      api.clReleaseContext};
   if (status != CL_SUCCESS) return 0;
   const char* text = "__kernel void add(__global float* a) { a[get_global_id(0)] += 1.0f; }";
-  const Owned<cl_program> program{api.clCreateProgramWithSource(context.get(), 1, &text, nullptr, &status), api.clReleaseProgram};
-  if (status != CL_SUCCESS || api.clBuildProgram(program.get(), 1, &at.device, "", nullptr, nullptr) != CL_SUCCESS) return 0;
-  const Owned<cl_kernel> kernel{api.clCreateKernel(program.get(), "add", &status), api.clReleaseKernel};
+  const Owned<cl_program> program{
+      api.clCreateProgramWithSource(context.get(), 1, &text, nullptr, &status),
+      api.clReleaseProgram};
+  if (status != CL_SUCCESS ||
+      api.clBuildProgram(program.get(), 1, &at.device, "", nullptr, nullptr) != CL_SUCCESS)
+    return 0;
+  const Owned<cl_kernel> kernel{api.clCreateKernel(program.get(), "add", &status),
+                                api.clReleaseKernel};
   if (status != CL_SUCCESS) return 0;
   size_t lanes = 0;
-  status = api.clGetKernelWorkGroupInfo(kernel.get(), at.device, CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, sizeof lanes, &lanes, nullptr);
+  status = api.clGetKernelWorkGroupInfo(kernel.get(), at.device,
+                                        CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, sizeof lanes,
+                                        &lanes, nullptr);
   return status == CL_SUCCESS ? static_cast<int>(lanes) : 0;
 }
 
@@ -53,20 +64,30 @@ DeviceInfo describe(const Api& api, const Place& at, size_t number) {
       {"platform", text_of(api, at.platform, CL_PLATFORM_NAME)},
       {"version", text_of(api, at.device, CL_DEVICE_VERSION)},
       {"driver", text_of(api, at.device, CL_DRIVER_VERSION)},
-      {"group_threads", std::to_string(number_of<size_t>(api, at.device, CL_DEVICE_MAX_WORK_GROUP_SIZE))},
-      {"group_memory", std::to_string(number_of<cl_ulong>(api, at.device, CL_DEVICE_LOCAL_MEM_SIZE))},
+      {"group_threads",
+       std::to_string(number_of<size_t>(api, at.device, CL_DEVICE_MAX_WORK_GROUP_SIZE))},
+      {"group_memory",
+       std::to_string(number_of<cl_ulong>(api, at.device, CL_DEVICE_LOCAL_MEM_SIZE))},
       {"group_memory_type", local == CL_LOCAL ? "on chip" : "global"},
-      {"largest_buffer", std::to_string(number_of<cl_ulong>(api, at.device, CL_DEVICE_MAX_MEM_ALLOC_SIZE))},
+      {"largest_buffer",
+       std::to_string(number_of<cl_ulong>(api, at.device, CL_DEVICE_MAX_MEM_ALLOC_SIZE))},
       {"images", number_of<cl_bool>(api, at.device, CL_DEVICE_IMAGE_SUPPORT) != 0 ? "yes" : "no"},
-      {"constant_memory", std::to_string(number_of<cl_ulong>(api, at.device, CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE))},
-      {"image_width", std::to_string(number_of<size_t>(api, at.device, CL_DEVICE_IMAGE2D_MAX_WIDTH))},
-      {"image_height", std::to_string(number_of<size_t>(api, at.device, CL_DEVICE_IMAGE2D_MAX_HEIGHT))},
+      {"constant_memory",
+       std::to_string(number_of<cl_ulong>(api, at.device, CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE))},
+      {"image_width",
+       std::to_string(number_of<size_t>(api, at.device, CL_DEVICE_IMAGE2D_MAX_WIDTH))},
+      {"image_height",
+       std::to_string(number_of<size_t>(api, at.device, CL_DEVICE_IMAGE2D_MAX_HEIGHT))},
       {"image_outside", "CLK_ADDRESS_NONE, of which OpenCL promises nothing"},
       {"extensions", text_of(api, at.device, CL_DEVICE_EXTENSIONS)}};
   const auto mhz = number_of<cl_uint>(api, at.device, CL_DEVICE_MAX_CLOCK_FREQUENCY);
   d.facts.emplace_back("clock_mhz", std::to_string(mhz));
-  d.facts.emplace_back("f64", text_of(api, at.device, CL_DEVICE_EXTENSIONS).find("cl_khr_fp64") != std::string::npos ? "yes" : "no");
-  const bool f16 = text_of(api, at.device, CL_DEVICE_EXTENSIONS).find("cl_khr_fp16") != std::string::npos;
+  d.facts.emplace_back(
+      "f64", text_of(api, at.device, CL_DEVICE_EXTENSIONS).find("cl_khr_fp64") != std::string::npos
+                 ? "yes"
+                 : "no");
+  const bool f16 =
+      text_of(api, at.device, CL_DEVICE_EXTENSIONS).find("cl_khr_fp16") != std::string::npos;
   d.facts.emplace_back("types", f16 ? "f16 f16x2 i8 dot" : "i8 dot");
   // Such a device is the processor we run on; of others the lanes are threads.
   if (d.facts[0].second == "cpu") {
@@ -93,7 +114,8 @@ Result<Session> start(const Api& api, const Place& at, const std::string& id) {
   s.limits.group_bytes = number_of<cl_ulong>(api, at.device, CL_DEVICE_LOCAL_MEM_SIZE);
   s.limits.shares_memory = number_of<cl_bool>(api, at.device, CL_DEVICE_HOST_UNIFIED_MEMORY) != 0;
   // Work-groups of a processor are threads of its system: those that have begun go on side by side.
-  const bool is_processor = (number_of<cl_device_type>(api, at.device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
+  const bool is_processor =
+      (number_of<cl_device_type>(api, at.device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
   if (is_processor && s.limits.shares_memory) s.ticks = ticks_per_second();
   cl_int status = CL_SUCCESS;
   const cl_context_properties properties[] = {
@@ -101,8 +123,9 @@ Result<Session> start(const Api& api, const Place& at, const std::string& id) {
   s.context = {api.clCreateContext(properties, 1, &at.device, nullptr, nullptr, &status),
                api.clReleaseContext};
   if (status != CL_SUCCESS) return failure("clCreateContext", status);
-  s.queue = {api.clCreateCommandQueue(s.context.get(), at.device, CL_QUEUE_PROFILING_ENABLE, &status),
-             api.clReleaseCommandQueue};
+  s.queue = {
+      api.clCreateCommandQueue(s.context.get(), at.device, CL_QUEUE_PROFILING_ENABLE, &status),
+      api.clReleaseCommandQueue};
   if (status != CL_SUCCESS) return failure("clCreateCommandQueue", status);
   return s;
 }
@@ -121,7 +144,8 @@ class OpenclDevice final : public Device {  // invariant: session_ is open
   Result<std::unique_ptr<Module>> load(std::span<const ir::Kernel> kernels,
                                        const hwdesc::Target& target,
                                        const LoadOptions& options) override {
-    if (const Diags other = check_dialect(info_.id, kDialect, target); has_error(other)) return other;
+    if (const Diags other = check_dialect(info_.id, kDialect, target); has_error(other))
+      return other;
     const auto dialect = codegen::in_forms(dialect_, target.api.forms);
     if (!dialect) return dialect.diags();
     if (const Diags absent = check_instructions(info_, kernels); has_error(absent)) return absent;
@@ -134,9 +158,13 @@ class OpenclDevice final : public Device {  // invariant: session_ is open
     if (static_cast<size_t>(how.threads) > session_->limits.group_threads)
       return error(fmt::format("{} allows {} threads in a group, the target has {} lanes", info_.id,
                                session_->limits.group_threads, how.threads));
-    if (const Diags many = check_waves(info_.id, kernels, how.threads, static_cast<int64_t>(session_->limits.group_threads)); has_error(many)) return many;
+    if (const Diags many = check_waves(info_.id, kernels, how.threads,
+                                       static_cast<int64_t>(session_->limits.group_threads));
+        has_error(many))
+      return many;
     how.in_sequence = info_.in_sequence && !options.one_by_one && how.threads == 1;
-    auto built = build({kernels, *dialect, *session_, options, how.threads, how.in_sequence}, *cache);
+    auto built =
+        build({kernels, *dialect, *session_, options, how.threads, how.in_sequence}, *cache);
     if (!built) return built.diags();
     return OpenclModule::make(session_, kernels, std::move(built).value(), how, options.guarded,
                               std::move(warnings));

@@ -1,37 +1,43 @@
 #include "runtime/opencl/launcher.h"
 
-#include "runtime/launch.h"
+#include <fmt/format.h>
 
 #include <algorithm>
 
-#include <fmt/format.h>
+#include "runtime/launch.h"
 
 namespace assay::runtime::opencl {
 
 Result<EventTimes> times_of(const Session& session, cl_event event) {
   EventTimes t;
-  const std::pair<cl_profiling_info, cl_ulong*> wanted[] = {{CL_PROFILING_COMMAND_QUEUED, &t.queued},
-                                                            {CL_PROFILING_COMMAND_START, &t.start},
-                                                            {CL_PROFILING_COMMAND_END, &t.end}};
+  const std::pair<cl_profiling_info, cl_ulong*> wanted[] = {
+      {CL_PROFILING_COMMAND_QUEUED, &t.queued},
+      {CL_PROFILING_COMMAND_START, &t.start},
+      {CL_PROFILING_COMMAND_END, &t.end}};
   for (const auto& [what, value] : wanted)
-    if (const cl_int status = session.api.clGetEventProfilingInfo(event, what, sizeof *value, value, nullptr))
+    if (const cl_int status =
+            session.api.clGetEventProfilingInfo(event, what, sizeof *value, value, nullptr))
       return failure("clGetEventProfilingInfo", status);
-  if (t.start < t.queued || t.end < t.start) return error(fmt::format("{}: its clock runs backwards", session.id));
+  if (t.start < t.queued || t.end < t.start)
+    return error(fmt::format("{}: its clock runs backwards", session.id));
   return t;
 }
 
 Owned<cl_kernel> copy_of(const Loaded& loaded, const Launch& launch, cl_int& status) {
   const BuiltKernel& k = loaded.build.kernels[static_cast<size_t>(launch.kernel)];
-  return {loaded.session.api.clCreateKernel(k.program, k.name.c_str(), &status), loaded.session.api.clReleaseKernel};
+  return {loaded.session.api.clCreateKernel(k.program, k.name.c_str(), &status),
+          loaded.session.api.clReleaseKernel};
 }
 
-cl_int bind_buffers(const Loaded& loaded, const Launch& launch, cl_kernel kernel, cl_uint& position) {
+cl_int bind_buffers(const Loaded& loaded, const Launch& launch, cl_kernel kernel,
+                    cl_uint& position) {
   const ir::Kernel& k = loaded.definitions[static_cast<size_t>(launch.kernel)];
   const Api& api = loaded.session.api;
   size_t argument = 0;
   for (const ir::Buffer& b : k.buffers) {
     if (b.scope == ir::Scope::scratch) {
-      const auto bytes = static_cast<size_t>(std::max<int64_t>(1, b.elements) * ir::bytes_of(b.dtype));
+      const auto bytes =
+          static_cast<size_t>(std::max<int64_t>(1, b.elements) * ir::bytes_of(b.dtype));
       if (const cl_int s = api.clSetKernelArg(kernel, position++, bytes, nullptr)) return s;
       continue;
     }
@@ -45,7 +51,8 @@ cl_int bind_buffers(const Loaded& loaded, const Launch& launch, cl_kernel kernel
   return CL_SUCCESS;
 }
 
-Diags read_steps(const Session& session, std::span<const Owned<cl_event>> events, std::span<const size_t> ends, RunTimes& times) {
+Diags read_steps(const Session& session, std::span<const Owned<cl_event>> events,
+                 std::span<const size_t> ends, RunTimes& times) {
   std::vector<double> steps, busy;
   cl_ulong before = 0;
   double total = 0;
@@ -71,19 +78,23 @@ Diags read_steps(const Session& session, std::span<const Owned<cl_event>> events
   return {};
 }
 
-Diag failure_at(const Loaded& loaded, std::span<const Launch> launches, size_t at, const char* call, cl_int status) {
+Diag failure_at(const Loaded& loaded, std::span<const Launch> launches, size_t at, const char* call,
+                cl_int status) {
   Diag d = failure(call, status);
-  d.message = fmt::format("{}: launch {} ('{}'): {}", loaded.session.id, at,
-                          loaded.definitions[static_cast<size_t>(launches[at].kernel)].name, d.message);
+  d.message =
+      fmt::format("{}: launch {} ('{}'): {}", loaded.session.id, at,
+                  loaded.definitions[static_cast<size_t>(launches[at].kernel)].name, d.message);
   return d;
 }
 
-cl_int finish(const Session& session, std::span<const Owned<cl_event>> events, size_t& at, const char*& call) {
+cl_int finish(const Session& session, std::span<const Owned<cl_event>> events, size_t& at,
+              const char*& call) {
   call = "clFinish";
   if (const cl_int status = session.api.clFinish(session.queue.get())) return status;
   for (size_t i = 0; i < events.size(); ++i) {
     cl_int state = CL_COMPLETE;
-    session.api.clGetEventInfo(events[i].get(), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, nullptr);
+    session.api.clGetEventInfo(events[i].get(), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state,
+                               &state, nullptr);
     if (state >= 0) continue;
     call = "a kernel";
     at = i;

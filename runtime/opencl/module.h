@@ -16,17 +16,28 @@ struct Handing {
 
 class OpenclModule final : public Module {  // invariant: launcher_ runs what loaded_ holds
  public:
-  // `how`: what the build is made for. Errors: a kernel that needs more group memory than the device has.
+  // `how`: what the build is made for. Errors: a kernel that needs more group memory than the
+  // device has.
   static Result<std::unique_ptr<Module>> make(std::shared_ptr<Session> session,
                                               std::span<const ir::Kernel> kernels, Build build,
                                               Handing how, bool guarded, Diags warnings);
 
   Result<int> allocate(int64_t bytes) override { return loaded_->buffers.allocate(bytes); }
-  Result<int> allocate_image(const ImageShape& shape) override { return loaded_->buffers.allocate_image(shape); }
-  void write(BufferRange to, std::span<const std::byte> data) override { loaded_->buffers.write(to, data); }
-  void write_words(int buffer, std::span<const Word> words) override { loaded_->buffers.write_words(buffer, words); }
-  std::optional<double> map(BufferRange range, int64_t bytes) override { return loaded_->buffers.map(range, bytes); }
-  void read(BufferRange from, std::span<std::byte> data) const override { loaded_->buffers.read(from, data); }
+  Result<int> allocate_image(const ImageShape& shape) override {
+    return loaded_->buffers.allocate_image(shape);
+  }
+  void write(BufferRange to, std::span<const std::byte> data) override {
+    loaded_->buffers.write(to, data);
+  }
+  void write_words(int buffer, std::span<const Word> words) override {
+    loaded_->buffers.write_words(buffer, words);
+  }
+  std::optional<double> map(BufferRange range, int64_t bytes) override {
+    return loaded_->buffers.map(range, bytes);
+  }
+  void read(BufferRange from, std::span<std::byte> data) const override {
+    loaded_->buffers.read(from, data);
+  }
   Result<RunTimes> run(std::span<const Launch> launches, const RunOptions& options) override;
   const std::vector<KernelReport>& reports() const override { return reports_; }
   double build_seconds() const override { return loaded_->build.seconds; }

@@ -1,8 +1,8 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "runtime/opencl/launcher.h"
 #include "runtime/opencl/queues.h"
@@ -18,7 +18,10 @@ struct QueueRange {  // of one launch, in queues_
 class OneByOne final : public Launcher {  // invariant: every unit's claims stand at claimed_
  public:
   OneByOne(Loaded& loaded, Buffer claims, Buffer queues)
-      : loaded_(loaded), session_(loaded.session), claims_(std::move(claims)), queues_(std::move(queues)) {}
+      : loaded_(loaded),
+        session_(loaded.session),
+        claims_(std::move(claims)),
+        queues_(std::move(queues)) {}
 
   Result<RunTimes> run(std::span<const Launch> launches, const RunOptions& options) override;
 
@@ -44,7 +47,8 @@ Diags OneByOne::write_queues(std::span<const Launch> launches) {
   std::vector<cl_long> all;
   std::vector<QueueRange> ranges;
   for (const Launch& l : launches) {
-    const Queues q = deal(l, loaded_.definitions[static_cast<size_t>(l.kernel)].groups, session_.units);
+    const Queues q =
+        deal(l, loaded_.definitions[static_cast<size_t>(l.kernel)].groups, session_.units);
     ranges.push_back({static_cast<int64_t>(all.size()), q.count});
     all.insert(all.end(), q.ranges.begin(), q.ranges.end());
   }
@@ -56,8 +60,9 @@ Diags OneByOne::write_queues(std::span<const Launch> launches) {
     if (!larger) return larger.diags();
     queues_ = std::move(larger).value();
   }
-  const cl_int status = session_.api.clEnqueueWriteBuffer(
-      session_.queue.get(), queues_.memory.get(), CL_TRUE, 0, bytes, all.data(), 0, nullptr, nullptr);
+  const cl_int status =
+      session_.api.clEnqueueWriteBuffer(session_.queue.get(), queues_.memory.get(), CL_TRUE, 0,
+                                        bytes, all.data(), 0, nullptr, nullptr);
   if (status != CL_SUCCESS) return {failure("clEnqueueWriteBuffer", status)};
   written_queues_ = std::move(all);
   return {};
@@ -94,7 +99,8 @@ Diags OneByOne::run_once(std::span<const Launch> launches, RunTimes* times) {
     if (status != CL_SUCCESS) break;
     call = "clEnqueueNDRangeKernel";
     cl_event event = nullptr;
-    status = api.clEnqueueNDRangeKernel(session_.queue.get(), kernel, 1, nullptr, &items, &one, 0, nullptr, &event);
+    status = api.clEnqueueNDRangeKernel(session_.queue.get(), kernel, 1, nullptr, &items, &one, 0,
+                                        nullptr, &event);
     if (status != CL_SUCCESS) break;
     claimed_ += queue_ranges_[l].count + static_cast<cl_uint>(items);  // each ends on one too many
     events.push_back({event, api.clReleaseEvent});
@@ -112,10 +118,13 @@ Diags OneByOne::run_once(std::span<const Launch> launches, RunTimes* times) {
 }
 
 // Each time begins with counters at zero; where it leaves them they stand from then on.
-Result<RunTimes> OneByOne::run_recorded(std::span<const Launch> launches, const RunOptions& options) {
+Result<RunTimes> OneByOne::run_recorded(std::span<const Launch> launches,
+                                        const RunOptions& options) {
   auto recording = Recording::begin(session_);
   if (!recording) return recording.diags();
-  if (const cl_int s = recording->add_zeros(claims_.memory.get(), static_cast<size_t>(claims_.bytes))) return failure("clCommandFillBufferKHR", s);
+  if (const cl_int s =
+          recording->add_zeros(claims_.memory.get(), static_cast<size_t>(claims_.bytes)))
+    return failure("clCommandFillBufferKHR", s);
   const cl_uint before = std::exchange(claimed_, 0);
   for (size_t l = 0; l < launches.size(); ++l) {
     const char* call = "clCreateKernel";
@@ -147,8 +156,8 @@ Result<RunTimes> OneByOne::run(std::span<const Launch> launches, const RunOption
   if (options.recorded && !launches.empty()) return run_recorded(launches, options);
   for (int i = 0; i < options.warm_up + options.repeat; ++i) {
     if (options.cancel != nullptr && options.cancel->load()) return error("cancelled");
-    const Diags failed = launches.empty() ? Diags{}
-                                          : run_once(launches, i < options.warm_up ? nullptr : &times);
+    const Diags failed =
+        launches.empty() ? Diags{} : run_once(launches, i < options.warm_up ? nullptr : &times);
     if (has_error(failed)) return failed;
   }
   return times;

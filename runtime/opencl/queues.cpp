@@ -14,11 +14,13 @@ Queues deal(const Launch& launch, int64_t groups, int units) {
   const auto add = [&](int unit, int64_t begin, int64_t end) {
     auto& rows = of_unit[static_cast<size_t>(unit % units)];
     for (int64_t piece = 0; piece < kPieces; ++piece) {
-      const int64_t from = begin + (end - begin) * piece / kPieces, to = begin + (end - begin) * (piece + 1) / kPieces;
+      const int64_t from = begin + (end - begin) * piece / kPieces,
+                    to = begin + (end - begin) * (piece + 1) / kPieces;
       if (from < to) rows.insert(rows.end(), {from, to});
     }
   };
-  for (int u = 0; launch.queues.empty() && u < units; ++u) add(u, groups * u / units, groups * (u + 1) / units);
+  for (int u = 0; launch.queues.empty() && u < units; ++u)
+    add(u, groups * u / units, groups * (u + 1) / units);
   for (const ir::Queue& q : launch.queues) add(q.unit, q.begin, q.end);
   size_t most = 0;
   for (const auto& rows : of_unit) most = std::max(most, rows.size());

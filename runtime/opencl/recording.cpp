@@ -14,10 +14,14 @@ bool look_up(const Session& s, const char* name, Function& to) {
 Result<Recording> Recording::begin(const Session& session) {
   RecordingApi api;
   const bool has = session.api.extension != nullptr &&
-                   text_of(session.api, session.place.device, CL_DEVICE_EXTENSIONS).find("cl_khr_command_buffer") != std::string::npos &&
-                   look_up(session, "clCreateCommandBufferKHR", api.create) && look_up(session, "clReleaseCommandBufferKHR", api.release) &&
-                   look_up(session, "clFinalizeCommandBufferKHR", api.finalize) && look_up(session, "clEnqueueCommandBufferKHR", api.enqueue) &&
-                   look_up(session, "clCommandFillBufferKHR", api.fill) && look_up(session, "clCommandNDRangeKernelKHR", api.kernel);
+                   text_of(session.api, session.place.device, CL_DEVICE_EXTENSIONS)
+                           .find("cl_khr_command_buffer") != std::string::npos &&
+                   look_up(session, "clCreateCommandBufferKHR", api.create) &&
+                   look_up(session, "clReleaseCommandBufferKHR", api.release) &&
+                   look_up(session, "clFinalizeCommandBufferKHR", api.finalize) &&
+                   look_up(session, "clEnqueueCommandBufferKHR", api.enqueue) &&
+                   look_up(session, "clCommandFillBufferKHR", api.fill) &&
+                   look_up(session, "clCommandNDRangeKernelKHR", api.kernel);
   if (!has) return error("its driver records no launches: it has no cl_khr_command_buffer");
   Recording r(session, api);
   const cl_command_queue queue = session.queue.get();
@@ -36,14 +40,17 @@ cl_int Recording::added(cl_int status, RecordingApi::Point point) {
 cl_int Recording::add(Owned<cl_kernel> kernel, size_t items, size_t group) {
   RecordingApi::Point point = 0;
   kernels_.push_back(std::move(kernel));
-  const cl_int status = api_.kernel(commands_.get(), nullptr, nullptr, kernels_.back().get(), 1, nullptr, &items, &group, any_ ? 1 : 0, before(), &point, nullptr);
+  const cl_int status =
+      api_.kernel(commands_.get(), nullptr, nullptr, kernels_.back().get(), 1, nullptr, &items,
+                  &group, any_ ? 1 : 0, before(), &point, nullptr);
   return added(status, point);
 }
 
 cl_int Recording::add_zeros(cl_mem buffer, size_t bytes) {
   constexpr cl_uint kZero = 0;
   RecordingApi::Point point = 0;
-  const cl_int status = api_.fill(commands_.get(), nullptr, buffer, &kZero, sizeof kZero, 0, bytes, any_ ? 1 : 0, before(), &point, nullptr);
+  const cl_int status = api_.fill(commands_.get(), nullptr, buffer, &kZero, sizeof kZero, 0, bytes,
+                                  any_ ? 1 : 0, before(), &point, nullptr);
   return added(status, point);
 }
 
@@ -51,8 +58,10 @@ cl_int Recording::end() { return api_.finalize(commands_.get()); }
 
 Diags Recording::run() {
   // Without queues of its own: the one it was recorded for.
-  if (const cl_int s = api_.enqueue(0, nullptr, commands_.get(), 0, nullptr, nullptr)) return {failure("clEnqueueCommandBufferKHR", s)};
-  if (const cl_int s = session_->api.clFinish(session_->queue.get())) return {failure("clFinish", s)};
+  if (const cl_int s = api_.enqueue(0, nullptr, commands_.get(), 0, nullptr, nullptr))
+    return {failure("clEnqueueCommandBufferKHR", s)};
+  if (const cl_int s = session_->api.clFinish(session_->queue.get()))
+    return {failure("clFinish", s)};
   return {};
 }
 

@@ -1,4 +1,5 @@
-// Launches recorded once and handed over as one (cl_khr_command_buffer), each behind the one before.
+// Launches recorded once and handed over as one (cl_khr_command_buffer), each behind the one
+// before.
 #pragma once
 
 #include <vector>
@@ -11,22 +12,29 @@ namespace assay::runtime::opencl {
 struct RecordingApi {
   using Commands = struct CommandsRecord*;  // cl_command_buffer_khr
   using Point = cl_uint;                    // cl_sync_point_khr
-  Commands(CL_API_CALL* create)(cl_uint queues, const cl_command_queue* queue, const void* properties, cl_int* status) = nullptr;
+  Commands(CL_API_CALL* create)(cl_uint queues, const cl_command_queue* queue,
+                                const void* properties, cl_int* status) = nullptr;
   cl_int(CL_API_CALL* release)(Commands) = nullptr;
   cl_int(CL_API_CALL* finalize)(Commands) = nullptr;
-  cl_int(CL_API_CALL* enqueue)(cl_uint queues, cl_command_queue* queue, Commands, cl_uint awaited, const cl_event*, cl_event*) = nullptr;
-  cl_int(CL_API_CALL* fill)(Commands, cl_command_queue, cl_mem, const void* pattern, size_t pattern_bytes, size_t offset, size_t bytes, cl_uint awaited,
+  cl_int(CL_API_CALL* enqueue)(cl_uint queues, cl_command_queue* queue, Commands, cl_uint awaited,
+                               const cl_event*, cl_event*) = nullptr;
+  cl_int(CL_API_CALL* fill)(Commands, cl_command_queue, cl_mem, const void* pattern,
+                            size_t pattern_bytes, size_t offset, size_t bytes, cl_uint awaited,
                             const Point*, Point*, void* handle) = nullptr;
-  cl_int(CL_API_CALL* kernel)(Commands, cl_command_queue, const void* properties, cl_kernel, cl_uint dimensions, const size_t* offset, const size_t* items,
-                              const size_t* group, cl_uint awaited, const Point*, Point*, void* handle) = nullptr;
+  cl_int(CL_API_CALL* kernel)(Commands, cl_command_queue, const void* properties, cl_kernel,
+                              cl_uint dimensions, const size_t* offset, const size_t* items,
+                              const size_t* group, cl_uint awaited, const Point*, Point*,
+                              void* handle) = nullptr;
 };
 
-class Recording {  // invariant: commands_ are recorded in order; after end(), run() may be called as often as wanted
+class Recording {  // invariant: commands_ are recorded in order; after end(), run() may be called
+                   // as often as wanted
  public:
   // Errors: the driver does not have the extension.
   static Result<Recording> begin(const Session& session);
 
-  // With the arguments that the kernel has; kept as long as the recording. CL_SUCCESS, or what the driver says.
+  // With the arguments that the kernel has; kept as long as the recording. CL_SUCCESS, or what the
+  // driver says.
   cl_int add(Owned<cl_kernel> kernel, size_t items, size_t group);
   cl_int add_zeros(cl_mem buffer, size_t bytes);
   cl_int end();

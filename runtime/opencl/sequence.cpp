@@ -1,7 +1,7 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-
-#include <fmt/format.h>
 
 #include "codegen/render.h"
 #include "runtime/opencl/launcher.h"
@@ -10,10 +10,10 @@
 namespace assay::runtime::opencl {
 namespace {
 
-constexpr double kLongestKernel = 0.1;   // seconds: longer ones make other users of the device wait
-constexpr double kGathering = 200e-6;    // seconds the first unit waits for the others to begin
-constexpr double kPatience = 60;         // seconds until a unit gives up waiting for another one
-constexpr size_t kWordsApart = 16;       // of the kernel's state
+constexpr double kLongestKernel = 0.1;  // seconds: longer ones make other users of the device wait
+constexpr double kGathering = 200e-6;   // seconds the first unit waits for the others to begin
+constexpr double kPatience = 60;        // seconds until a unit gives up waiting for another one
+constexpr size_t kWordsApart = 16;      // of the kernel's state
 constexpr cl_uint kMostLaunches = 1 << 16;
 
 // Launches of one built sequence, behind each other.
@@ -40,11 +40,12 @@ class InSequence final : public Launcher {  // invariant: table_ holds written_
  private:
   size_t units() const { return static_cast<size_t>(session_.units); }
   size_t state_words() const { return kWordsApart * (2 * units() + 2); }
-  std::vector<Segment> segments_of(std::span<const Launch> launches, std::vector<cl_long>& table) const;
+  std::vector<Segment> segments_of(std::span<const Launch> launches,
+                                   std::vector<cl_long>& table) const;
   std::vector<cl_long> row_of(const Launch& launch, Segment& segment, size_t at) const;
   Diags upload(Buffer& buffer, const void* data, size_t bytes);
-  Diags run_segment(std::span<const Launch> launches, const Segment& s, cl_uint repeats, std::vector<double>& steps,
-                    std::vector<double>& busy);
+  Diags run_segment(std::span<const Launch> launches, const Segment& s, cl_uint repeats,
+                    std::vector<double>& steps, std::vector<double>& busy);
   cl_int set_arguments(const Segment& s, cl_uint launches);
   Result<std::vector<double>> boundaries(size_t launches) const;
 
@@ -68,14 +69,16 @@ std::vector<cl_long> InSequence::row_of(const Launch& launch, Segment& segment, 
   return row;
 }
 
-std::vector<Segment> InSequence::segments_of(std::span<const Launch> launches, std::vector<cl_long>& table) const {
+std::vector<Segment> InSequence::segments_of(std::span<const Launch> launches,
+                                             std::vector<cl_long>& table) const {
   std::vector<Segment> out;
   for (size_t l = 0; l < launches.size(); ++l) {
     const auto k = static_cast<size_t>(launches[l].kernel);
     const cl_kernel kernel = loaded_.build.kernels[k].entry;
     if (out.empty() || out.back().kernel != kernel) out.push_back({kernel, l, 0});
     ++out.back().rows;
-    out.back().scratch = std::max(out.back().scratch, static_cast<size_t>(codegen::scratch_bytes(loaded_.definitions[k])));
+    out.back().scratch = std::max(
+        out.back().scratch, static_cast<size_t>(codegen::scratch_bytes(loaded_.definitions[k])));
   }
   for (Segment& s : out) {
     s.at = table.size();
@@ -95,33 +98,39 @@ Diags InSequence::upload(Buffer& buffer, const void* data, size_t bytes) {
     if (!larger) return larger.diags();
     buffer = std::move(larger).value();
   }
-  const cl_int status = session_.api.clEnqueueWriteBuffer(session_.queue.get(), buffer.memory.get(), CL_TRUE, 0,
-                                                          bytes, data, 0, nullptr, nullptr);
+  const cl_int status = session_.api.clEnqueueWriteBuffer(
+      session_.queue.get(), buffer.memory.get(), CL_TRUE, 0, bytes, data, 0, nullptr, nullptr);
   return status == CL_SUCCESS ? Diags{} : Diags{failure("clEnqueueWriteBuffer", status)};
 }
 
 cl_int InSequence::set_arguments(const Segment& s, cl_uint launches) {
-  const cl_mem table = table_.memory.get(), state = state_.memory.get(), times = times_.memory.get();
+  const cl_mem table = table_.memory.get(), state = state_.memory.get(),
+               times = times_.memory.get();
   const auto at = static_cast<cl_long>(s.at);
   const auto rows = static_cast<cl_uint>(s.rows), units = static_cast<cl_uint>(session_.units);
   const auto gathering = static_cast<cl_ulong>(kGathering * session_.ticks);
   const auto patience = static_cast<cl_ulong>(kPatience * session_.ticks);
   const std::pair<size_t, const void*> all[] = {
-      {sizeof table, &table},     {sizeof at, &at},       {sizeof state, &state}, {sizeof times, &times},
-      {sizeof launches, &launches}, {sizeof rows, &rows}, {sizeof s.tickets, &s.tickets}, {sizeof s.queues, &s.queues},
-      {sizeof units, &units},     {sizeof gathering, &gathering}, {sizeof patience, &patience}, {s.scratch, nullptr}};
+      {sizeof table, &table},         {sizeof at, &at},
+      {sizeof state, &state},         {sizeof times, &times},
+      {sizeof launches, &launches},   {sizeof rows, &rows},
+      {sizeof s.tickets, &s.tickets}, {sizeof s.queues, &s.queues},
+      {sizeof units, &units},         {sizeof gathering, &gathering},
+      {sizeof patience, &patience},   {s.scratch, nullptr}};
   cl_uint position = 0;
   for (const auto& [size, value] : all)
-    if (const cl_int status = session_.api.clSetKernelArg(s.kernel, position++, size, value)) return status;
+    if (const cl_int status = session_.api.clSetKernelArg(s.kernel, position++, size, value))
+      return status;
   return CL_SUCCESS;
 }
 
-// Seconds since the first unit began: its beginning, and after each launch the last arrival. Units that never
-// began, and launches a unit had no part in, hold 0.
+// Seconds since the first unit began: its beginning, and after each launch the last arrival. Units
+// that never began, and launches a unit had no part in, hold 0.
 Result<std::vector<double>> InSequence::boundaries(size_t launches) const {
   std::vector<cl_ulong> ticks(units() * (launches + 1));
-  const cl_int status = session_.api.clEnqueueReadBuffer(session_.queue.get(), times_.memory.get(), CL_TRUE, 0,
-                                                         ticks.size() * sizeof(cl_ulong), ticks.data(), 0, nullptr, nullptr);
+  const cl_int status = session_.api.clEnqueueReadBuffer(
+      session_.queue.get(), times_.memory.get(), CL_TRUE, 0, ticks.size() * sizeof(cl_ulong),
+      ticks.data(), 0, nullptr, nullptr);
   if (status != CL_SUCCESS) return failure("clEnqueueReadBuffer", status);
   cl_ulong begun = 0;
   std::vector<cl_ulong> last(launches + 1);
@@ -133,7 +142,8 @@ Result<std::vector<double>> InSequence::boundaries(size_t launches) const {
   }
   std::vector<double> out{0};
   for (size_t l = 1; l <= launches; ++l) {
-    if (begun == 0 || last[l] < begun) return error(fmt::format("{}: launches went unserved", session_.id));
+    if (begun == 0 || last[l] < begun)
+      return error(fmt::format("{}: launches went unserved", session_.id));
     out.push_back(std::max(out.back(), static_cast<double>(last[l] - begun) / session_.ticks));
   }
   return out;
@@ -151,13 +161,15 @@ Diags InSequence::run_segment(std::span<const Launch> launches, const Segment& s
   if (has_error(failed)) return failed;
 
   const Api& api = session_.api;
-  const size_t one = 1, items = 2 * units();  // more than units: a driver may deal several to one of them
+  const size_t one = 1,
+               items = 2 * units();  // more than units: a driver may deal several to one of them
   const char* call = "clSetKernelArg";
   cl_int status = set_arguments(s, static_cast<cl_uint>(count));
   if (status != CL_SUCCESS) return {failure_at(loaded_, launches, s.first, call, status)};
   cl_event event = nullptr;
   call = "clEnqueueNDRangeKernel";
-  status = api.clEnqueueNDRangeKernel(session_.queue.get(), s.kernel, 1, nullptr, &items, &one, 0, nullptr, &event);
+  status = api.clEnqueueNDRangeKernel(session_.queue.get(), s.kernel, 1, nullptr, &items, &one, 0,
+                                      nullptr, &event);
   if (status != CL_SUCCESS) return {failure_at(loaded_, launches, s.first, call, status)};
   const Owned<cl_event> owned{event, api.clReleaseEvent};
   size_t at = 0;
@@ -168,9 +180,10 @@ Diags InSequence::run_segment(std::span<const Launch> launches, const Segment& s
   if (!outside) return outside.diags();
   const auto inside = boundaries(count);
   if (!inside)
-    return {error(fmt::format("{}; a unit of {} waited {} s for another one in vain", inside.diags()[0].message,
-                              session_.id, kPatience))};
-  const double handing_over = std::max(0.0, static_cast<double>(outside->end - outside->queued) * 1e-9 - inside->back());
+    return {error(fmt::format("{}; a unit of {} waited {} s for another one in vain",
+                              inside.diags()[0].message, session_.id, kPatience))};
+  const double handing_over =
+      std::max(0.0, static_cast<double>(outside->end - outside->queued) * 1e-9 - inside->back());
   for (size_t l = 0; l < count; ++l) {
     busy.push_back((*inside)[l + 1] - (*inside)[l]);
     steps.push_back(busy.back() + (l == 0 ? handing_over : 0));
@@ -180,13 +193,16 @@ Diags InSequence::run_segment(std::span<const Launch> launches, const Segment& s
 
 Result<RunTimes> InSequence::run(std::span<const Launch> launches, const RunOptions& options) {
   RunTimes out;
-  if (options.recorded) return error("one kernel runs through all launches here: nothing is recorded");
+  if (options.recorded)
+    return error("one kernel runs through all launches here: nothing is recorded");
   if (launches.empty()) return out;
   std::vector<cl_long> table;
   const std::vector<Segment> segments = segments_of(launches, table);
   if (table != written_) {
     written_.clear();
-    if (const Diags failed = upload(table_, table.data(), table.size() * sizeof(cl_long)); has_error(failed)) return failed;
+    if (const Diags failed = upload(table_, table.data(), table.size() * sizeof(cl_long));
+        has_error(failed))
+      return failed;
     written_ = std::move(table);
   }
   const int all = options.warm_up + options.repeat;
@@ -194,15 +210,22 @@ Result<RunTimes> InSequence::run(std::span<const Launch> launches, const RunOpti
   for (int done = 0; done < all;) {
     if (options.cancel != nullptr && options.cancel->load()) return error("cancelled");
     const int until = done < options.warm_up ? options.warm_up : all;
-    const double fitting = std::min(kLongestKernel / once, static_cast<double>(kMostLaunches) / static_cast<double>(launches.size()));
-    const auto repeats = segments.size() > 1 ? 1u : static_cast<cl_uint>(std::clamp(fitting, 1.0, static_cast<double>(until - done)));
+    const double fitting =
+        std::min(kLongestKernel / once,
+                 static_cast<double>(kMostLaunches) / static_cast<double>(launches.size()));
+    const auto repeats =
+        segments.size() > 1
+            ? 1u
+            : static_cast<cl_uint>(std::clamp(fitting, 1.0, static_cast<double>(until - done)));
     std::vector<double> steps, busy;
     for (const Segment& s : segments)
-      if (const Diags failed = run_segment(launches, s, repeats, steps, busy); has_error(failed)) return failed;
+      if (const Diags failed = run_segment(launches, s, repeats, steps, busy); has_error(failed))
+        return failed;
     once = 0;
     for (const double s : busy) once += s / repeats;
     for (cl_uint r = 0; r < repeats && done >= options.warm_up; ++r) {
-      const auto from = static_cast<ptrdiff_t>(r * launches.size()), to = from + static_cast<ptrdiff_t>(launches.size());
+      const auto from = static_cast<ptrdiff_t>(r * launches.size()),
+                 to = from + static_cast<ptrdiff_t>(launches.size());
       out.steps.emplace_back(steps.begin() + from, steps.begin() + to);
       out.busy.emplace_back(busy.begin() + from, busy.begin() + to);
       double total = 0;
@@ -223,8 +246,8 @@ Result<std::unique_ptr<Launcher>> make_in_sequence(Loaded& loaded) {
     if (!buffer) return buffer.diags();
     made.push_back(std::move(buffer).value());
   }
-  return std::unique_ptr<Launcher>(
-      std::make_unique<InSequence>(loaded, std::move(made[0]), std::move(made[1]), std::move(made[2])));
+  return std::unique_ptr<Launcher>(std::make_unique<InSequence>(
+      loaded, std::move(made[0]), std::move(made[1]), std::move(made[2])));
 }
 
 }  // namespace assay::runtime::opencl

@@ -11,7 +11,7 @@ namespace assay::runtime::opencl {
 struct Limits {
   size_t buffer_bytes = 0;  // of one allocation
   size_t group_threads = 0;
-  size_t group_bytes = 0;   // local memory of one group
+  size_t group_bytes = 0;      // local memory of one group
   bool shares_memory = false;  // with the host: buffers are made of host pages
 };
 
@@ -21,7 +21,8 @@ struct Session {
   std::string id, fingerprint;  // of device, driver and compiler: what built programs depend on
   Limits limits;
   int units = 1;
-  double ticks = 0;  // per second, of the clock that kernels and the host both read; 0: there is none
+  double ticks =
+      0;  // per second, of the clock that kernels and the host both read; 0: there is none
   Owned<cl_context> context{};
   Owned<cl_command_queue> queue{};  // in order, with timestamps
 };

@@ -5,7 +5,8 @@
 namespace assay::runtime::simulated {
 
 Cache::Cache(const CacheShape& shape) : shape_(shape) {
-  shape_.ways = static_cast<int>(std::clamp<int64_t>(std::min<int64_t>(shape.ways, shape.lines), 1, 64));
+  shape_.ways =
+      static_cast<int>(std::clamp<int64_t>(std::min<int64_t>(shape.ways, shape.lines), 1, 64));
   int64_t sets = std::max<int64_t>(1, shape.lines / shape_.ways);
   // Capacities that are no whole number of sets: the ways that come nearest.
   if (shape.lines % shape_.ways != 0 && sets < 64)
@@ -30,7 +31,8 @@ void Cache::move(uint64_t set, int to, int from) {
 
 // Whichever side of it has fewer lines moves by one.
 void Cache::to_front(uint64_t set, int way) {
-  const int ways = shape_.ways, head = heads_[set], behind = way >= head ? way - head : way - head + ways;
+  const int ways = shape_.ways, head = heads_[set],
+            behind = way >= head ? way - head : way - head + ways;
   const uint32_t entry = at(set, way);
   const uint8_t mask = masks_.empty() ? uint8_t{1} : masks_[index(set, way)];
   const auto put = [&](int w) {
@@ -66,7 +68,8 @@ void Cache::take_out(uint64_t set, int way) {
 // A bit per way; when all are set, the others are forgotten.
 void Cache::mark(uint64_t set, int way) {
   uint64_t& bits = used_[set];
-  const uint64_t all = shape_.ways == 64 ? ~uint64_t{0} : (uint64_t{1} << shape_.ways) - 1, own = uint64_t{1} << way;
+  const uint64_t all = shape_.ways == 64 ? ~uint64_t{0} : (uint64_t{1} << shape_.ways) - 1,
+                 own = uint64_t{1} << way;
   bits = (bits | own) == all ? own : bits | own;
 }
 

@@ -1,7 +1,9 @@
-// A set-associative cache: which lines it holds, and which sectors of them. It knows nothing of time.
+// A set-associative cache: which lines it holds, and which sectors of them. It knows nothing of
+// time.
 //
-// A set is a ring: its newest line stands at `head`, the others behind it in the order of their use (lru), or in that
-// of their coming (plru, random). A line that comes takes the place of the last one, so that nothing is moved.
+// A set is a ring: its newest line stands at `head`, the others behind it in the order of their use
+// (lru), or in that of their coming (plru, random). A line that comes takes the place of the last
+// one, so that nothing is moved.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +22,8 @@ struct CacheShape {
   Replacement replacement = Replacement::lru;
 };
 
-class Cache {  // invariant: a line is in one way of its set at most; lru: empty ways are the last of their ring
+class Cache {  // invariant: a line is in one way of its set at most; lru: empty ways are the last
+               // of their ring
  public:
   Cache() = default;
   explicit Cache(const CacheShape& shape);
@@ -61,14 +64,18 @@ class Cache {  // invariant: a line is in one way of its set at most; lru: empty
     if (const int w = way_of(p); w >= 0) take_out(p.set, w);
   }
   // It will be looked for soon: the host's own caches are told.
-  void expect(int64_t line) const { __builtin_prefetch(&entries_[index(place_of(line).set, 0)], 1); }
+  void expect(int64_t line) const {
+    __builtin_prefetch(&entries_[index(place_of(line).set, 0)], 1);
+  }
 
  private:
   struct Place {
     uint64_t set;
     uint32_t tag;  // never 0: that is an empty way
   };
-  size_t index(uint64_t set, int way) const { return set * static_cast<uint64_t>(shape_.ways) + static_cast<uint64_t>(way); }
+  size_t index(uint64_t set, int way) const {
+    return set * static_cast<uint64_t>(shape_.ways) + static_cast<uint64_t>(way);
+  }
   uint32_t& at(uint64_t set, int way) { return entries_[index(set, way)]; }
 
   Place place_of(int64_t line) const {
@@ -83,14 +90,18 @@ class Cache {  // invariant: a line is in one way of its set at most; lru: empty
   }
   int64_t line_at(uint64_t set, uint32_t tag) const {
     const uint64_t high = tag - 1;
-    return static_cast<int64_t>(shape_.hash ? high : bits_ >= 0 ? high << bits_ | set : high * sets_ + set);
+    return static_cast<int64_t>(shape_.hash  ? high
+                                : bits_ >= 0 ? high << bits_ | set
+                                             : high * sets_ + set);
   }
   // Four at a time: most searches go through all ways. -1: not there.
   int way_of(const Place& p) {
     const uint32_t* entry = &at(p.set, 0);
     int w = 0;
     for (; w + 4 <= shape_.ways; w += 4)
-      if ((entry[w] == p.tag) | (entry[w + 1] == p.tag) | (entry[w + 2] == p.tag) | (entry[w + 3] == p.tag)) break;
+      if ((entry[w] == p.tag) | (entry[w + 1] == p.tag) | (entry[w + 2] == p.tag) |
+          (entry[w + 3] == p.tag))
+        break;
     for (const int end = std::min(w + 4, shape_.ways); w < end; ++w)
       if (entry[w] == p.tag) return w;
     return -1;
@@ -113,9 +124,9 @@ class Cache {  // invariant: a line is in one way of its set at most; lru: empty
 
   CacheShape shape_;
   uint64_t sets_ = 1;
-  int bits_ = 0;                 // -1: their number is no power of two
+  int bits_ = 0;  // -1: their number is no power of two
   std::vector<uint32_t> entries_ = std::vector<uint32_t>(8);
-  std::vector<uint8_t> masks_;   // sectors of each; empty: lines are whole
+  std::vector<uint8_t> masks_;  // sectors of each; empty: lines are whole
   std::vector<uint8_t> heads_ = std::vector<uint8_t>(1);
   std::vector<uint64_t> used_;  // plru: a bit per way
   uint64_t random_ = 0x9E3779B97F4A7C15;

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "support/edit_distance.h"
 #include "runtime/virtual/chip_reader.h"
+#include "support/edit_distance.h"
 
 namespace assay::runtime::simulated {
 namespace {
@@ -28,7 +28,8 @@ void read_launches(const Profile& p, Chip& to) {
   to.group_start = value_or(api.group_start, to.group_start);
   if (api.group_barrier.known()) to.group_barriers.emplace_back(0, api.group_barrier.value->v);
   for (const WideBarrier& b : api.wide_barrier)
-    if (b.threads.known() && b.time.known()) to.group_barriers.emplace_back(b.threads.value->v, b.time.value->v);
+    if (b.threads.known() && b.time.known())
+      to.group_barriers.emplace_back(b.threads.value->v, b.time.value->v);
   std::sort(to.group_barriers.begin(), to.group_barriers.end());
   to.unit_join = value_or(api.unit_join, 0);
   to.barrier = value_or(api.device_barrier, to.launch);
@@ -50,7 +51,8 @@ Diags read_effects(const Effects& effects, Chip& to) {
     names.push_back(to.levels[i].name);
   }
   return {error(fmt::format("'{}' can not be a victim cache of {}", effects.victim, to.name),
-                names.empty() ? "it has one cache at most" : fmt::format("one of: {}", fmt::join(names, ", ")))};
+                names.empty() ? "it has one cache at most"
+                              : fmt::format("one of: {}", fmt::join(names, ", ")))};
 }
 
 }  // namespace
@@ -94,7 +96,8 @@ int ProfileReader::levels_of(const std::string& per) const {
 }
 
 const Path* find_path(const Chip& chip, ir::Space space) {
-  const auto at = std::find_if(chip.paths.begin(), chip.paths.end(), [&](const Path& p) { return p.space == space; });
+  const auto at = std::find_if(chip.paths.begin(), chip.paths.end(),
+                               [&](const Path& p) { return p.space == space; });
   return at == chip.paths.end() ? nullptr : &*at;
 }
 
@@ -115,7 +118,9 @@ Result<Chip> make_chip(const Profile& profile, const Effects& effects) {
   read_launches(profile, chip);
   read_memory(r, chip);
   read_atomics(r, chip);
-  if (chip.levels.empty()) return error(fmt::format("{} has no memory to run from", profile.name), "give its profile a memory");
+  if (chip.levels.empty())
+    return error(fmt::format("{} has no memory to run from", profile.name),
+                 "give its profile a memory");
   if (Diags diags = read_effects(effects, chip); has_error(diags)) return diags;
   return chip;
 }

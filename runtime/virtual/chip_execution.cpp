@@ -18,18 +18,32 @@ struct Named {
 };
 
 // add, sub, ... cost what a multiply-add does; the words below are rows of defaults.h.
-constexpr Named kNamed[] = {
-    {ValueOp::fma, "fma", "fma"},     {ValueOp::add, "add", "fma"},     {ValueOp::sub, "sub", "add"},
-    {ValueOp::mul, "mul", "fma"},     {ValueOp::max, "max", "add"},     {ValueOp::min, "min", "max"},
-    {ValueOp::div, "div", "div"},     {ValueOp::sqrt, "sqrt", "sqrt"},  {ValueOp::exp, "exp", "function"},
-    {ValueOp::log, "log", "exp"},     {ValueOp::tanh, "tanh", "exp"},   {ValueOp::erf, "erf", "exp"},
-    {ValueOp::pow, "pow", "exp"},     {ValueOp::floor, "floor", "add"}, {ValueOp::ceil, "ceil", "add"},
-    {ValueOp::less, "less", "add"},   {ValueOp::equal, "equal", "add"}, {ValueOp::select, "select", "add"},
-    {ValueOp::lane_index, "lane_index", "add"}, {ValueOp::dot, "dot", "fma"}};
+constexpr Named kNamed[] = {{ValueOp::fma, "fma", "fma"},
+                            {ValueOp::add, "add", "fma"},
+                            {ValueOp::sub, "sub", "add"},
+                            {ValueOp::mul, "mul", "fma"},
+                            {ValueOp::max, "max", "add"},
+                            {ValueOp::min, "min", "max"},
+                            {ValueOp::div, "div", "div"},
+                            {ValueOp::sqrt, "sqrt", "sqrt"},
+                            {ValueOp::exp, "exp", "function"},
+                            {ValueOp::log, "log", "exp"},
+                            {ValueOp::tanh, "tanh", "exp"},
+                            {ValueOp::erf, "erf", "exp"},
+                            {ValueOp::pow, "pow", "exp"},
+                            {ValueOp::floor, "floor", "add"},
+                            {ValueOp::ceil, "ceil", "add"},
+                            {ValueOp::less, "less", "add"},
+                            {ValueOp::equal, "equal", "add"},
+                            {ValueOp::select, "select", "add"},
+                            {ValueOp::lane_index, "lane_index", "add"},
+                            {ValueOp::dot, "dot", "fma"}};
 
-constexpr ir::DType kTyped[] = {ir::DType::f64, ir::DType::i32, ir::DType::i64, ir::DType::f16, ir::DType::bf16, ir::DType::i8};
+constexpr ir::DType kTyped[] = {ir::DType::f64, ir::DType::i32,  ir::DType::i64,
+                                ir::DType::f16, ir::DType::bf16, ir::DType::i8};
 
-const ComputeOp* find(const Profile& p, const std::string& op, const std::string& mode, std::string_view dtype = "f32") {
+const ComputeOp* find(const Profile& p, const std::string& op, const std::string& mode,
+                      std::string_view dtype = "f32") {
   const ComputeOp* any = nullptr;
   for (const ComputeOp& c : p.compute) {
     if (c.op != op || c.dtype != dtype) continue;
@@ -41,16 +55,19 @@ const ComputeOp* find(const Profile& p, const std::string& op, const std::string
 
 class ModeReader {
  public:
-  ModeReader(const ProfileReader& r, const LaneMode& mode, Chip& to) : r_(r), mode_(mode), chip_(to) {}
+  ModeReader(const ProfileReader& r, const LaneMode& mode, Chip& to)
+      : r_(r), mode_(mode), chip_(to) {}
 
   Mode read(int width, int widest) {
     Mode m;
     m.width = width;
     read_issue(m);
-    for (size_t i = 0; i < r_.p.pipes.size(); ++i) m.instruction.push_back(busy(r_.p.pipes[i], width, widest));
+    for (size_t i = 0; i < r_.p.pipes.size(); ++i)
+      m.instruction.push_back(busy(r_.p.pipes[i], width, widest));
     for (const Named& n : kNamed) m.ops[static_cast<size_t>(n.op)] = cost(n.name, n.like, 0);
     // A sign is changed by an operation on bits.
-    for (const ValueOp op : {ValueOp::neg, ValueOp::abs}) m.ops[static_cast<size_t>(op)] = {-1, 1, 1};
+    for (const ValueOp op : {ValueOp::neg, ValueOp::abs})
+      m.ops[static_cast<size_t>(op)] = {-1, 1, 1};
     read_typed(m);
     m.gather_slots = apart("gather");
     m.scatter_slots = apart("scatter");
@@ -62,10 +79,14 @@ class ModeReader {
     for (const ir::DType t : kTyped)
       for (const Named& n : kNamed)
         if (const ComputeOp* c = find(r_.p, n.name, mode_.name, ir::name_of(t)))
-          m.typed.push_back({n.op, t, {pipe_of(c->pipe), value_or(c->slots, 1), r_.span(c->latency, {defaults::kFmaLatency, 0}).at(chip_.clock)}});
+          m.typed.push_back({n.op,
+                             t,
+                             {pipe_of(c->pipe), value_or(c->slots, 1),
+                              r_.span(c->latency, {defaults::kFmaLatency, 0}).at(chip_.clock)}});
   }
 
-  // An instruction of a narrow vector takes the place of one of whole ones, unless its mode says otherwise.
+  // An instruction of a narrow vector takes the place of one of whole ones, unless its mode says
+  // otherwise.
   double busy(const Pipe& pipe, int width, int widest) const {
     for (const Pipe& own : mode_.pipes)
       if (own.name == pipe.name) return width / r_.rate(own.rate, defaults::kPipeRate);
@@ -88,7 +109,8 @@ class ModeReader {
   OpCost cost(const std::string& name, const std::string& like, int depth) const {
     const double fma = defaults::kFmaLatency;
     if (const ComputeOp* c = find(r_.p, name, mode_.name)) {
-      const OpCost otherwise = like == name || depth > 3 ? OpCost{-1, 1, fma} : inherited(like, depth);
+      const OpCost otherwise =
+          like == name || depth > 3 ? OpCost{-1, 1, fma} : inherited(like, depth);
       const Span latency = r_.span(c->latency, {otherwise.latency, 0});
       return {pipe_of(c->pipe), value_or(c->slots, 1), latency.at(chip_.clock)};
     }
@@ -117,7 +139,8 @@ class ModeReader {
 };
 
 // `name` with an address for everyone, `name`_same with one for all who share it: `sharers` units.
-Atomic atomic_of(const ProfileReader& r, const Chip& chip, const std::string& name, int sharers, const Span& latency, double turn) {
+Atomic atomic_of(const ProfileReader& r, const Chip& chip, const std::string& name, int sharers,
+                 const Span& latency, double turn) {
   Atomic a;
   const auto at = [&](const std::string& pipe) {
     for (size_t i = 0; i < chip.pipes.size(); ++i)
@@ -134,7 +157,9 @@ Atomic atomic_of(const ProfileReader& r, const Chip& chip, const std::string& na
   }
   const ComputeOp* same = find(r.p, name + "_same", "", "i32");
   const int pipe = same != nullptr ? at(same->pipe) : -1;
-  if (pipe >= 0) a.turn = value_or(same->slots, 1) / r.rate(r.p.pipes[static_cast<size_t>(pipe)].rate, defaults::kPipeRate) / sharers;
+  if (pipe >= 0)
+    a.turn = value_or(same->slots, 1) /
+             r.rate(r.p.pipes[static_cast<size_t>(pipe)].rate, defaults::kPipeRate) / sharers;
   return a;
 }
 
@@ -143,7 +168,8 @@ int resident_waves(const Profile& p, int width) {
   const LaneMode* mode = nullptr;
   for (const LaneMode& m : p.execution.lanes.modes)
     if (m.width.known() && static_cast<int>(m.width.value->v) == width) mode = &m;
-  const Resident& own = mode != nullptr && !mode->resident.per.empty() ? mode->resident : p.execution.resident;
+  const Resident& own =
+      mode != nullptr && !mode->resident.per.empty() ? mode->resident : p.execution.resident;
   double waves = value_or(own.waves, 1e9);
   if (own.threads.known()) waves = std::min(waves, own.threads.value->v / width);
   if (waves >= 1e9) return defaults::kWavesResident;
@@ -154,11 +180,15 @@ int resident_waves(const Profile& p, int width) {
 void read_types(const Profile& p, Chip& to) {
   for (const ir::DType t : {ir::DType::f16, ir::DType::bf16, ir::DType::i8}) {
     const std::string name(ir::name_of(t));
-    const bool has = std::any_of(p.compute.begin(), p.compute.end(), [&](const ComputeOp& c) { return c.dtype == name && c.op != "dot" && (c.slots.known() || c.latency.known()); });
+    const bool has = std::any_of(p.compute.begin(), p.compute.end(), [&](const ComputeOp& c) {
+      return c.dtype == name && c.op != "dot" && (c.slots.known() || c.latency.known());
+    });
     if (has) to.types.push_back(name);
     if (has && t != ir::DType::i8 && to.threads) to.types.push_back(name + "x2");
   }
-  if (const ComputeOp* dot = find(p, "dot", "", "i8"); dot != nullptr && (dot->slots.known() || dot->latency.known())) to.types.emplace_back("dot");
+  if (const ComputeOp* dot = find(p, "dot", "", "i8");
+      dot != nullptr && (dot->slots.known() || dot->latency.known()))
+    to.types.emplace_back("dot");
 }
 
 // All of them share a pipe of their own, apart for each part of a unit that issues.
@@ -167,8 +197,10 @@ void read_matrix(const ProfileReader& r, Chip& to) {
   for (const Instruction& i : r.p.instructions) {
     const std::string name = i.use.starts_with(kFolder) ? i.use.substr(kFolder.size()) : i.use;
     if (!i.rate.known() || codegen::instruction_text(name).empty()) continue;
-    const double instances = r.levels_of(i.per), issuers = static_cast<double>(to.units) * to.partitions;
-    to.matrix.push_back({name, r.rate(i.rate, 1) * instances / issuers, r.span(i.latency, {defaults::kFmaLatency, 0}).at(to.clock)});
+    const double instances = r.levels_of(i.per),
+                 issuers = static_cast<double>(to.units) * to.partitions;
+    to.matrix.push_back({name, r.rate(i.rate, 1) * instances / issuers,
+                         r.span(i.latency, {defaults::kFmaLatency, 0}).at(to.clock)});
   }
   if (to.matrix.empty()) return;
   to.matrix_pipe = static_cast<int>(to.pipes.size());
@@ -181,7 +213,8 @@ void read_matrix(const ProfileReader& r, Chip& to) {
 
 void read_execution(const ProfileReader& r, Chip& to) {
   const Profile& p = r.p;
-  // Parts of a unit that issue on their own: what lies inside `unit` in the topology, down to whoever issues.
+  // Parts of a unit that issue on their own: what lies inside `unit` in the topology, down to
+  // whoever issues.
   const int issuers = p.execution.issue.per.empty() ? to.units : r.levels_of(p.execution.issue.per);
   to.partitions = std::max(1, issuers / to.units);
   for (const Pipe& pipe : p.pipes) {
@@ -195,9 +228,13 @@ void read_execution(const ProfileReader& r, Chip& to) {
     modes.emplace_back();
     modes.back().width.value = Count{double(defaults::kWidth[r.simt ? 1 : 0])};
   }
-  const auto width_of = [](const LaneMode& m) { return std::max(1, static_cast<int>(m.width.value->v)); };
-  std::sort(modes.begin(), modes.end(), [&](const LaneMode& a, const LaneMode& b) { return width_of(a) < width_of(b); });
-  for (const LaneMode& m : modes) to.modes.push_back(ModeReader(r, m, to).read(width_of(m), width_of(modes.back())));
+  const auto width_of = [](const LaneMode& m) {
+    return std::max(1, static_cast<int>(m.width.value->v));
+  };
+  std::sort(modes.begin(), modes.end(),
+            [&](const LaneMode& a, const LaneMode& b) { return width_of(a) < width_of(b); });
+  for (const LaneMode& m : modes)
+    to.modes.push_back(ModeReader(r, m, to).read(width_of(m), width_of(modes.back())));
   read_types(p, to);
   read_matrix(r, to);
   to.code_bytes = value_or(p.execution.code.from, 0);
@@ -223,13 +260,19 @@ int registers_of(const Chip& chip, const Code& code) {
   return chip.registers_max > 0 ? std::min(wanted, chip.registers_max) : wanted;
 }
 
-int spilled_of(const Chip& chip, const Code& code) { return code.most_registers + defaults::kOwnRegisters - registers_of(chip, code); }
+int spilled_of(const Chip& chip, const Code& code) {
+  return code.most_registers + defaults::kOwnRegisters - registers_of(chip, code);
+}
 
 void read_atomics(const ProfileReader& r, Chip& to) {
-  const auto shared = std::find_if(to.levels.begin(), to.levels.end(), [](const Level& l) { return !l.unit_wide; });
-  const Span far = r.simt && shared != to.levels.end() ? shared->latency : Span{defaults::kAtomic, 0};
+  const auto shared =
+      std::find_if(to.levels.begin(), to.levels.end(), [](const Level& l) { return !l.unit_wide; });
+  const Span far =
+      r.simt && shared != to.levels.end() ? shared->latency : Span{defaults::kAtomic, 0};
   to.atomic = atomic_of(r, to, "atomic", to.units, far, r.simt ? 1 : defaults::kAtomic);
-  to.own_atomic = atomic_of(r, to, "atomic_group", 1, to.scratch.exists ? to.scratch.latency : Span{defaults::kScratchLatency, 0}, 1);
+  to.own_atomic =
+      atomic_of(r, to, "atomic_group", 1,
+                to.scratch.exists ? to.scratch.latency : Span{defaults::kScratchLatency, 0}, 1);
 }
 
 }  // namespace assay::runtime::simulated

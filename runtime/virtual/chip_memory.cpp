@@ -15,12 +15,14 @@ bool is_reached(const MemoryLevel& m) { return m.path.empty() && m.per != "host"
 
 // Memory that code fills itself, near a unit: a group's own.
 bool is_scratch(const ProfileReader& r, const MemoryLevel& m) {
-  return m.managed == Managed::explicit_ && m.per != "device" && r.levels_of(m.per) >= r.levels_of("unit");
+  return m.managed == Managed::explicit_ && m.per != "device" &&
+         r.levels_of(m.per) >= r.levels_of("unit");
 }
 
 class LevelReader {
  public:
-  LevelReader(const ProfileReader& r, const Chip& chip, const MemoryLevel& m) : r_(r), chip_(chip), m_(m) {}
+  LevelReader(const ProfileReader& r, const Chip& chip, const MemoryLevel& m)
+      : r_(r), chip_(chip), m_(m) {}
 
   Level read(const Level* before, bool memory) {
     Level l;
@@ -34,10 +36,12 @@ class LevelReader {
     read_latency(l, before);
     read_bandwidth(l, before);
     l.outstanding = static_cast<int>(value_or(m_.outstanding.lines, 0));
-    if (before != nullptr && chip_.levels.size() == 1 && !r_.simt && l.outstanding == 0) l.outstanding = defaults::kOutstanding;
+    if (before != nullptr && chip_.levels.size() == 1 && !r_.simt && l.outstanding == 0)
+      l.outstanding = defaults::kOutstanding;
     if (before == nullptr) l.outstanding = 0;  // nothing lies before it that could miss
     // First caches of SIMT units write through.
-    l.allocates = m_.write == WritePolicy::unknown ? !(r_.simt && before == nullptr) : m_.write == WritePolicy::allocate;
+    l.allocates = m_.write == WritePolicy::unknown ? !(r_.simt && before == nullptr)
+                                                   : m_.write == WritePolicy::allocate;
     l.around = m_.write == WritePolicy::around;
     l.victim = m_.role == CacheRole::victim && before != nullptr && !memory;
     return l;
@@ -47,7 +51,9 @@ class LevelReader {
   void read_lines(Level& l, const Level* before) const {
     const double otherwise = before != nullptr ? before->line : defaults::kLine;
     l.line = std::max(4, static_cast<int>(value_or(m_.line, otherwise)));
-    l.sector = std::max(4, static_cast<int>(value_or(m_.transaction, l.memory && before != nullptr ? before->sector : l.line)));
+    l.sector =
+        std::max(4, static_cast<int>(value_or(
+                        m_.transaction, l.memory && before != nullptr ? before->sector : l.line)));
     l.line = static_cast<int>(std::exp2(std::round(std::log2(l.line))));
     l.sector = std::min(l.line, static_cast<int>(std::exp2(std::round(std::log2(l.sector)))));
     l.sector = std::max(l.sector, l.line / 8);
@@ -58,8 +64,12 @@ class LevelReader {
   void read_latency(Level& l, const Level* before) const {
     const size_t kind = r_.simt ? 1 : 0;
     Span otherwise{defaults::kNearLatency[kind], 0};
-    if (before != nullptr) otherwise = {before->latency.ticks * defaults::kNextLatency, before->latency.seconds * defaults::kNextLatency};
-    if (l.memory) otherwise = {0, std::max(defaults::kMemoryLatency[kind], otherwise.at(chip_.clock) / chip_.clock)};
+    if (before != nullptr)
+      otherwise = {before->latency.ticks * defaults::kNextLatency,
+                   before->latency.seconds * defaults::kNextLatency};
+    if (l.memory)
+      otherwise = {
+          0, std::max(defaults::kMemoryLatency[kind], otherwise.at(chip_.clock) / chip_.clock)};
     l.latency = r_.span(m_.latency, otherwise);
   }
 
@@ -74,7 +84,8 @@ class LevelReader {
     l.per_unit = r_.speed(b.per_unit, l.read);
     l.sharpness = value_or(b.sharpness, 0);
     for (const ShapePoint& s : b.shape)
-      if (s.units.known() && s.reaches.known()) l.shape.emplace_back(s.units.value->v, s.reaches.value->v);
+      if (s.units.known() && s.reaches.known())
+        l.shape.emplace_back(s.units.value->v, s.reaches.value->v);
     std::sort(l.shape.begin(), l.shape.end());
     // Far memories take turns between reading and writing; caches do not.
     l.copy_share = l.memory ? 1 : 0;
@@ -100,7 +111,8 @@ Scratch scratch_of(const ProfileReader& r, const MemoryLevel& m, double line) {
   s.banks = static_cast<int>(value_or(m.banks.count, 0));
   s.bank_bytes = static_cast<int>(value_or(m.banks.width, 4));
   const Speed banks{double(s.banks) * s.bank_bytes, 0};
-  s.read = r.speed(m.bandwidth.read, s.banks > 0 ? banks : Speed{line * defaults::kLinesPerTick, 0});
+  s.read =
+      r.speed(m.bandwidth.read, s.banks > 0 ? banks : Speed{line * defaults::kLinesPerTick, 0});
   s.write = r.speed(m.bandwidth.write, s.read);
   return s;
 }
@@ -108,7 +120,8 @@ Scratch scratch_of(const ProfileReader& r, const MemoryLevel& m, double line) {
 // Of paths of other names and forms nothing is known here.
 std::optional<ir::Space> space_of(const AccessPath& p) {
   if (p.name == "constant") return ir::Space::constant;
-  return p.name == "texture" || p.form.starts_with("image") ? std::optional(ir::Space::image) : std::nullopt;
+  return p.name == "texture" || p.form.starts_with("image") ? std::optional(ir::Space::image)
+                                                            : std::nullopt;
 }
 
 // Where a path that has no cache of its own begins is where loads do.
@@ -119,29 +132,38 @@ Path path_of(const ProfileReader& r, const Chip& chip, const AccessPath& a, ir::
     if (m.path != a.name || m.managed != Managed::automatic || !m.capacity.known()) continue;
     const Level* before = p.own.empty() ? nullptr : &p.own.back();
     Level l = LevelReader(r, chip, m).read(before, false);
-    if (before == nullptr && !m.line.known()) l.line = l.sector = std::min(l.line, chip.levels.front().line);
+    if (before == nullptr && !m.line.known())
+      l.line = l.sector = std::min(l.line, chip.levels.front().line);
     p.own.push_back(std::move(l));
   }
   for (size_t i = chip.levels.size(); i-- > 0;)
-    if (std::find(a.through.begin(), a.through.end(), chip.levels[i].name) != a.through.end()) p.joins = i;
-  const double wave = chip.modes.empty() ? 1 : chip.modes.front().width, latency = p.own.empty() ? 0 : p.own.front().latency.at(chip.clock);
+    if (std::find(a.through.begin(), a.through.end(), chip.levels[i].name) != a.through.end())
+      p.joins = i;
+  const double wave = chip.modes.empty() ? 1 : chip.modes.front().width,
+               latency = p.own.empty() ? 0 : p.own.front().latency.at(chip.clock);
   p.turn = space == ir::Space::constant ? 1 : 0;
-  if (a.divergent.known() && wave > 1) p.turn = std::max(0.0, a.divergent.value->v - 1) * latency / (wave - 1);
+  if (a.divergent.known() && wave > 1)
+    p.turn = std::max(0.0, a.divergent.value->v - 1) * latency / (wave - 1);
   p.bytes = value_or(a.max_bytes, space == ir::Space::constant ? defaults::kConstantBytes : 0);
   p.max_width = value_or(a.max_width, defaults::kImageExtent);
   p.max_height = value_or(a.max_height, defaults::kImageExtent);
-  const auto power = [](double v) { return 1 << static_cast<int>(std::lround(std::log2(std::max(1.0, v)))); };
+  const auto power = [](double v) {
+    return 1 << static_cast<int>(std::lround(std::log2(std::max(1.0, v))));
+  };
   p.block_width = power(value_or(a.block.width, 1));
   p.block_height = power(value_or(a.block.height, 1));
   p.border = a.border.gives;
   return p;
 }
 
-// The last memory that code fills lies behind everything else; where there is none, the last level of all.
+// The last memory that code fills lies behind everything else; where there is none, the last level
+// of all.
 size_t place_of_memory(const Profile& p, const ProfileReader& r) {
   size_t found = p.memory.size();
   for (size_t i = 0; i < p.memory.size(); ++i)
-    if (is_reached(p.memory[i]) && p.memory[i].managed == Managed::explicit_ && !is_scratch(r, p.memory[i])) found = i;
+    if (is_reached(p.memory[i]) && p.memory[i].managed == Managed::explicit_ &&
+        !is_scratch(r, p.memory[i]))
+      found = i;
   for (size_t i = p.memory.size(); found == p.memory.size() && i-- > 0;)
     if (is_reached(p.memory[i])) return i;
   return found;
@@ -155,7 +177,8 @@ void read_memory(const ProfileReader& r, Chip& to) {
   for (size_t i = 0; i < all.size(); ++i) {
     if (!is_reached(all[i])) continue;
     if (i != memory && all[i].managed == Managed::explicit_) {
-      if (is_scratch(r, all[i]) && !to.scratch.exists) to.scratch = scratch_of(r, all[i], defaults::kLine);
+      if (is_scratch(r, all[i]) && !to.scratch.exists)
+        to.scratch = scratch_of(r, all[i], defaults::kLine);
       continue;
     }
     if (i != memory && (!all[i].capacity.known() || i > memory)) continue;
@@ -168,7 +191,9 @@ void read_memory(const ProfileReader& r, Chip& to) {
     if (const auto space = space_of(a)) to.paths.push_back(path_of(r, to, a, *space));
   to.memory_bytes = value_or(all[memory].capacity, defaults::kMemoryBytes);
   for (const TlbLevel& t : r.p.tlb)
-    if (t.entries.known()) to.translation.push_back({value_or(t.page, 4096), static_cast<int>(t.entries.value->v), r.span(t.miss, {})});
+    if (t.entries.known())
+      to.translation.push_back(
+          {value_or(t.page, 4096), static_cast<int>(t.entries.value->v), r.span(t.miss, {})});
 }
 
 }  // namespace assay::runtime::simulated

@@ -16,7 +16,8 @@ struct ProfileReader {
   double hertz(const std::string& clock) const;
   Span span(const hwdesc::Value<hwdesc::Latency>& v, Span otherwise) const;
   Speed speed(const hwdesc::Value<hwdesc::Bandwidth>& v, Speed otherwise) const;
-  double rate(const hwdesc::Value<hwdesc::Rate>& v, double otherwise) const;  // per tick of the core
+  double rate(const hwdesc::Value<hwdesc::Rate>& v,
+              double otherwise) const;          // per tick of the core
   int levels_of(const std::string& per) const;  // how many of `per` there are in the device
 };
 

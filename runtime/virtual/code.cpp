@@ -24,7 +24,8 @@ class Translator {
     code_.vars = static_cast<int>(kernel.index_names.size());
     code_.buffers = kernel.buffers;
     code_.places_of.resize(kernel.index_names.size());
-    for (const ir::Register& r : kernel.registers) code_.regs.push_back({r.dtype, lanes_of(r.lanes), true});
+    for (const ir::Register& r : kernel.registers)
+      code_.regs.push_back({r.dtype, lanes_of(r.lanes), true});
     // Where an index variable depends on the thread, it stands for its expression.
     meaning_.resize(kernel.index_names.size());
   }
@@ -35,14 +36,17 @@ class Translator {
     emit(OpKind::end);
     if (has_error(diags_)) return std::move(diags_);
     for (const ir::Buffer& b : k_.buffers)
-      if (b.scope == ir::Scope::scratch) code_.scratch_bytes += (b.elements * ir::bytes_of(b.dtype) + 63) / 64 * 64;
+      if (b.scope == ir::Scope::scratch)
+        code_.scratch_bytes += (b.elements * ir::bytes_of(b.dtype) + 63) / 64 * 64;
     describe_loops(code_);
     return std::move(code_);
   }
 
  private:
   int lanes_of(int lanes) const { return code_.width > 1 ? code_.width : lanes; }
-  void fail(const std::string& what) { diags_.push_back(error(fmt::format("kernel '{}': {}", k_.name, what))); }
+  void fail(const std::string& what) {
+    diags_.push_back(error(fmt::format("kernel '{}': {}", k_.name, what)));
+  }
   void check_types();
   Op& emit(OpKind kind) {
     code_.ops.emplace_back();
@@ -95,7 +99,8 @@ class Translator {
   void add(const ir::DeviceBarrier& s);
   void add(const ir::MatrixMultiply& s);
   template <class Then, class Else>
-  void branch(const std::vector<ir::Condition>& conditions, const Then& then, const Else& otherwise);
+  void branch(const std::vector<ir::Condition>& conditions, const Then& then,
+              const Else& otherwise);
 
   const ir::Kernel& k_;
   Code code_;
@@ -109,23 +114,28 @@ class Translator {
 void Translator::check_types() {
   const auto check = [&](const std::string& name, ir::DType t) {
     if (t == ir::DType::u8 || t == ir::DType::boolean)
-      fail(fmt::format("'{}' has elements of type {}, which are not simulated", name, ir::name_of(t)));
+      fail(fmt::format("'{}' has elements of type {}, which are not simulated", name,
+                       ir::name_of(t)));
   };
   for (const ir::Buffer& b : k_.buffers) check(b.name, b.dtype);
   for (const ir::Register& r : k_.registers) check(r.name, r.dtype);
 }
 
 int Translator::place_of(const ir::Index& index) {
-  while (names_.size() < static_cast<size_t>(code_.vars)) names_.push_back(fmt::format("v{}", names_.size()));
+  while (names_.size() < static_cast<size_t>(code_.vars))
+    names_.push_back(fmt::format("v{}", names_.size()));
   const std::string text = ir::print(index, names_);
   if (const auto known = places_.find(text); known != places_.end()) return known->second;
   Place p;
   std::vector<bool> uses(static_cast<size_t>(code_.vars), false);
   for (const ir::Term& t : index.terms)
-    if (t.var >= 0 && t.div == 1 && t.mod == 0) p.linear.push_back({t.var, t.coeff});
-    else p.rest.terms.push_back(t);
+    if (t.var >= 0 && t.div == 1 && t.mod == 0)
+      p.linear.push_back({t.var, t.coeff});
+    else
+      p.rest.terms.push_back(t);
   for (int v = 0; v < code_.vars; ++v)
-    if (ir::depends_on(index, v)) code_.places_of[static_cast<size_t>(v)].push_back(static_cast<int>(code_.places.size()));
+    if (ir::depends_on(index, v))
+      code_.places_of[static_cast<size_t>(v)].push_back(static_cast<int>(code_.places.size()));
   code_.places.push_back(std::move(p));
   return places_[text] = static_cast<int>(code_.places.size()) - 1;
 }
@@ -146,7 +156,9 @@ Address Translator::address(const ir::Index& written) {
       return a;
     }
     a.lane_step = *step;
-    std::erase_if(index.terms, [&](const ir::Term& t) { return t.var == code_.lane && t.div == 1 && t.mod == 0; });
+    std::erase_if(index.terms, [&](const ir::Term& t) {
+      return t.var == code_.lane && t.div == 1 && t.mod == 0;
+    });
   }
   if (!index.terms.empty()) a.place = place_of(index);
   return a;
@@ -157,7 +169,8 @@ bool Translator::on_lane(const std::vector<ir::Condition>& conditions) const {
     if (code_.lane < 0) return false;
     if (ir::depends_on(c.index, code_.lane)) return true;
     for (size_t v = 0; v < meaning_.size(); ++v)
-      if (ir::depends_on(c.index, static_cast<int>(v)) && ir::depends_on(meaning_[v], code_.lane)) return true;
+      if (ir::depends_on(c.index, static_cast<int>(v)) && ir::depends_on(meaning_[v], code_.lane))
+        return true;
     return false;
   });
 }
@@ -170,7 +183,8 @@ int Translator::tests_of(const std::vector<ir::Condition>& conditions) {
 }
 
 template <class Then, class Else>
-void Translator::branch(const std::vector<ir::Condition>& conditions, const Then& then, const Else& otherwise) {
+void Translator::branch(const std::vector<ir::Condition>& conditions, const Then& then,
+                        const Else& otherwise) {
   const bool threads = on_lane(conditions);
   const int tests = tests_of(conditions), begin = here();
   emit(threads ? OpKind::mask : OpKind::unless).tests = tests;
@@ -201,13 +215,17 @@ void Translator::read(const Value& v, int dst) {
   op.buffer = v.id;
   op.lanes = lanes_of(v.lanes);
   op.count = code_.width > 1 ? code_.width : v.op == ValueOp::splat ? v.lanes : v.count;
-  op.stride = code_.width > 1 ? at.lane_step : v.op == ValueOp::splat ? 0 : v.op == ValueOp::gather ? v.stride : 1;
+  op.stride = code_.width > 1           ? at.lane_step
+              : v.op == ValueOp::splat  ? 0
+              : v.op == ValueOp::gather ? v.stride
+                                        : 1;
   op.number = v.number;
   op.at = at;
 }
 
 void Translator::guard(const Value& v, int dst) {
-  branch(v.conditions, [&] { value(v.args[0], dst); }, [&] { value(v.args[1], dst); });
+  branch(
+      v.conditions, [&] { value(v.args[0], dst); }, [&] { value(v.args[1], dst); });
 }
 
 void Translator::value(const Value& v, int dst) {
@@ -236,8 +254,11 @@ void Translator::value(const Value& v, int dst) {
   if (v.op == ValueOp::reg) args[0] = v.id;
   for (size_t i = 0; i < v.args.size() && i < args.size(); ++i) args[i] = operand(v.args[i]);
   const Address at = v.op == ValueOp::lane_index ? address(v.index) : Address{};
-  Op& op = emit(v.op == ValueOp::constant ? OpKind::constant : v.op == ValueOp::reg ? OpKind::copy
-                : v.op == ValueOp::lane_index ? OpKind::lane_index : v.op == ValueOp::indirect ? OpKind::indirect : OpKind::apply);
+  Op& op = emit(v.op == ValueOp::constant     ? OpKind::constant
+                : v.op == ValueOp::reg        ? OpKind::copy
+                : v.op == ValueOp::lane_index ? OpKind::lane_index
+                : v.op == ValueOp::indirect   ? OpKind::indirect
+                                              : OpKind::apply);
   op.op = v.op;
   op.dtype = v.dtype;
   op.lanes = op.count = lanes_of(v.lanes);
@@ -306,12 +327,14 @@ void Translator::add(const ir::MatrixMultiply& s) {
   op.dtype = k_.instructions[static_cast<size_t>(s.instruction)].c.number;
   op.lanes = op.count = k_.instructions[static_cast<size_t>(s.instruction)].workers();
   op.dst = s.d.front();
-  code_.matrices.push_back({k_.instructions[static_cast<size_t>(s.instruction)], s.d, s.a, s.b, s.c});
+  code_.matrices.push_back(
+      {k_.instructions[static_cast<size_t>(s.instruction)], s.d, s.a, s.b, s.c});
 }
 
 void Translator::add(const ir::LetIndex& s) {
   const Address at = address(s.value);
-  if (at.lane_step != 0 || at.slow >= 0) {  // every thread has its own: the expression stands in for it
+  if (at.lane_step != 0 ||
+      at.slow >= 0) {  // every thread has its own: the expression stands in for it
     meaning_[static_cast<size_t>(s.var)] = ir::substitute(s.value, [&](int var) {
       const ir::Index& m = meaning_[static_cast<size_t>(var)];
       return m.terms.empty() && m.offset == 0 ? ir::variable(var) : m;
@@ -340,18 +363,24 @@ void Translator::add(const ir::For& s) {
   loop.var = s.var;
   loop.limit = s.limit;
   loop.unroll = s.unroll;
-  std::vector<ir::Condition> goes_on;  // of threads that are through sooner than others, who wait for those
+  std::vector<ir::Condition>
+      goes_on;  // of threads that are through sooner than others, who wait for those
   for (const ir::Index& b : s.bounds) {
     const Address at = address(b);
-    if (at.lane_step != 0 || at.slow >= 0) goes_on.push_back({b + ir::variable(s.var) * -1, 1, std::numeric_limits<int64_t>::max()});
-    else loop.bounds.push_back(at);
+    if (at.lane_step != 0 || at.slow >= 0)
+      goes_on.push_back({b + ir::variable(s.var) * -1, 1, std::numeric_limits<int64_t>::max()});
+    else
+      loop.bounds.push_back(at);
   }
   const int id = static_cast<int>(code_.loops.size()), begin = here();
   loop.body = begin + 1;
   code_.loops.push_back(std::move(loop));
   emit(OpKind::loop);
-  if (goes_on.empty()) add(s.body);
-  else branch(goes_on, [&] { add(s.body); }, [] {});
+  if (goes_on.empty())
+    add(s.body);
+  else
+    branch(
+        goes_on, [&] { add(s.body); }, [] {});
   const int next = here();
   emit(OpKind::next);
   for (const int at : {begin, next}) {
@@ -364,7 +393,8 @@ void Translator::add(const ir::For& s) {
 }
 
 void Translator::add(const ir::If& s) {
-  branch(s.conditions, [&] { add(s.then_body); }, [&] { add(s.else_body); });
+  branch(
+      s.conditions, [&] { add(s.then_body); }, [&] { add(s.else_body); });
 }
 
 }  // namespace

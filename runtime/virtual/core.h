@@ -1,9 +1,10 @@
 // When operations begin and end on one unit.
 //
-// Vectors (processors): operations are taken in program order, `issue` a tick, as long as no more than a window of them
-// is under way; each begins when its operands are there and its pipe has room.
-// Threads (SIMT units): a wave issues in order; waves of a partition share its issue and its pipes, and the one that can
-// go first goes first (launcher.h). Those of one group go in step, spread over partitions that follow each other.
+// Vectors (processors): operations are taken in program order, `issue` a tick, as long as no more
+// than a window of them is under way; each begins when its operands are there and its pipe has
+// room. Threads (SIMT units): a wave issues in order; waves of a partition share its issue and its
+// pipes, and the one that can go first goes first (launcher.h). Those of one group go in step,
+// spread over partitions that follow each other.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +18,7 @@
 
 namespace assay::runtime::simulated {
 
-struct Unit {                // what its waves, or its one stream of vectors, share
+struct Unit {                              // what its waves, or its one stream of vectors, share
   std::vector<double> front;               // per partition: the next issue
   std::vector<std::vector<double>> pipes;  // per partition: when each is free again
   double near_read = 0, near_write = 0;    // the first cache's ports
@@ -34,7 +35,11 @@ class Core {  // invariant: one stream of operations on a unit; time never goes 
  public:
   // `spread`: partitions that its waves lie on.
   Core(const Chip& chip, Unit& unit, int partition, int spread)
-      : chip_(chip), unit_(&unit), partition_(static_cast<size_t>(partition)), spread_(static_cast<size_t>(spread)), part_(1.0 / spread) {
+      : chip_(chip),
+        unit_(&unit),
+        partition_(static_cast<size_t>(partition)),
+        spread_(static_cast<size_t>(spread)),
+        part_(1.0 / spread) {
     own_ = !chip.threads;
     tick_ = 1 / chip.modes.back().issue;
   }
@@ -75,11 +80,15 @@ class Core {  // invariant: one stream of operations on a unit; time never goes 
 
   double time() const { return own_ ? unit_->front[partition_] : time_; }
   double has_room() const { return under_way_[turn_]; }  // a wave's window, from then on
-  double finished() const { return own_ ? std::max(unit_->front[partition_], unit_->retired) : std::max(time_, last_); }
+  double finished() const {
+    return own_ ? std::max(unit_->front[partition_], unit_->retired) : std::max(time_, last_);
+  }
   // Nothing begins before.
   void wait_until(double at) {
-    if (own_) unit_->front[partition_] = std::max(unit_->front[partition_], at);
-    else time_ = std::max(time_, at);
+    if (own_)
+      unit_->front[partition_] = std::max(unit_->front[partition_], at);
+    else
+      time_ = std::max(time_, at);
   }
   void shift(double by) {
     time_ += by;
@@ -96,7 +105,8 @@ class Core {  // invariant: one stream of operations on a unit; time never goes 
   double room() const {
     double front = unit_->front[partition_];
     for (size_t k = 1; k < spread_; ++k) front = std::max(front, unit_->front[on(k)]);
-    return own_ ? std::max(front, unit_->window[unit_->place]) : std::max({front, time_, under_way_[turn_]});
+    return own_ ? std::max(front, unit_->window[unit_->place])
+                : std::max({front, time_, under_way_[turn_]});
   }
   void issue(double issues, double at) {
     dispatched_ = at;
@@ -104,8 +114,9 @@ class Core {  // invariant: one stream of operations on a unit; time never goes 
     for (size_t k = 0; k < spread_; ++k) unit_->front[on(k)] = next;
     if (!own_) time_ = next;
   }
-  // A processor looks ahead: what waits for its operands does not hold up what comes after it, so room on a pipe is
-  // taken from when the operation was dispatched. A wave holds it from when it begins.
+  // A processor looks ahead: what waits for its operands does not hold up what comes after it, so
+  // room on a pipe is taken from when the operation was dispatched. A wave holds it from when it
+  // begins.
   double take(double& free, double busy, double dispatch, double start) {
     if (own_) {
       free = std::max(free, dispatch) + busy;
@@ -117,20 +128,23 @@ class Core {  // invariant: one stream of operations on a unit; time never goes 
   }
   // A pipe that each partition has works for its own waves only.
   double take_pipe(size_t p, double busy, double dispatch, double start) {
-    if (!chip_.pipe_per_partition[p]) return take(unit_->pipes[0][p], busy * part_ * static_cast<double>(spread_), dispatch, start);
+    if (!chip_.pipe_per_partition[p])
+      return take(unit_->pipes[0][p], busy * part_ * static_cast<double>(spread_), dispatch, start);
     if (spread_ == 1) return take(unit_->pipes[partition_][p], busy * part_, dispatch, start);
     for (size_t k = 0; k < spread_; ++k) start = std::max(start, unit_->pipes[on(k)][p]);
     for (size_t k = 0; k < spread_; ++k) unit_->pipes[on(k)][p] = start + busy * part_;
     return start;
   }
-  size_t on(size_t k) const { return spread_ == 1 ? partition_ : (partition_ + k) % unit_->front.size(); }
+  size_t on(size_t k) const {
+    return spread_ == 1 ? partition_ : (partition_ + k) % unit_->front.size();
+  }
 
   const Chip& chip_;
   Unit* unit_;
   size_t partition_, spread_;
-  bool own_ = true;          // the unit is this stream's alone
-  double tick_ = 1;          // of one issue
-  double part_ = 1;          // of an operation's work, that one partition has
+  bool own_ = true;  // the unit is this stream's alone
+  double tick_ = 1;  // of one issue
+  double part_ = 1;  // of an operation's work, that one partition has
   double time_ = 0, last_ = 0, dispatched_ = 0;
   std::array<double, defaults::kWaveWindow> under_way_{};  // when a wave's last operations are done
   size_t turn_ = 0;
@@ -142,7 +156,8 @@ inline void Unit::restart(const Chip& chip) {
   front.assign(partitions, 0);
   pipes.assign(partitions, std::vector<double>(chip.pipes.size(), 0));
   near_read = near_write = own_memory = retired = 0;
-  window.assign(static_cast<size_t>(chip.threads ? 1 : defaults::kWindow), 0);  // waves have one of their own
+  window.assign(static_cast<size_t>(chip.threads ? 1 : defaults::kWindow),
+                0);  // waves have one of their own
   place = 0;
 }
 

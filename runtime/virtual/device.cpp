@@ -6,19 +6,21 @@
 #include <fstream>
 #include <sstream>
 
-#include "support/yaml.h"
 #include "codegen/dialect.h"
 #include "hwdesc/library.h"
 #include "hwdesc/parse.h"
 #include "runtime/source.h"
 #include "runtime/virtual/module.h"
+#include "support/yaml.h"
 
 namespace assay::runtime::simulated {
 namespace {
 
 std::optional<std::string> text_of(const std::string& path) {
-  struct stat at{};
-  if (::stat(path.c_str(), &at) != 0 || !S_ISREG(at.st_mode) || at.st_size > static_cast<off_t>(hwdesc::kMaxProfileBytes)) return std::nullopt;
+  struct stat at {};
+  if (::stat(path.c_str(), &at) != 0 || !S_ISREG(at.st_mode) ||
+      at.st_size > static_cast<off_t>(hwdesc::kMaxProfileBytes))
+    return std::nullopt;
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
   std::ostringstream text;
@@ -33,7 +35,8 @@ std::string folder_of(const std::string& file) {
 
 // Names of profiles are meant beside the file they stand in, then in the library.
 hwdesc::Library beside(const std::string& file) {
-  return [folder = folder_of(file)](std::string_view name) -> std::optional<std::pair<std::string, std::string>> {
+  return [folder = folder_of(file)](
+             std::string_view name) -> std::optional<std::pair<std::string, std::string>> {
     for (const char* ending : {"", ".yaml", "/profile.yaml"}) {
       const std::string path = folder + std::string(name) + ending;
       if (auto text = text_of(path)) return std::pair{std::move(*text), path};
@@ -44,7 +47,8 @@ hwdesc::Library beside(const std::string& file) {
 
 Result<hwdesc::Profile> profile_of(const std::string& name, const std::string& beside_file) {
   const auto lookup = beside(beside_file);
-  if (const auto found = lookup(name)) return hwdesc::parse_profile(found->first, found->second, beside(found->second));
+  if (const auto found = lookup(name))
+    return hwdesc::parse_profile(found->first, found->second, beside(found->second));
   return hwdesc::load_from_library(name);  // there is none: names near ones
 }
 
@@ -89,55 +93,73 @@ DeviceInfo info_of(const std::string& id, const Chip& chip) {
   d.clock_hz = chip.clock;
   d.simulated = true;
   d.in_sequence = chip.in_sequence;
-  d.facts = {{"class", chip.threads ? "gpu" : "cpu"}, {"driver", "simulated"}, {"compute_units", std::to_string(chip.units)}};
-  if (chip.threads && chip.group_threads > 0) d.facts.emplace_back("group_threads", std::to_string(chip.group_threads));
-  if (chip.threads && chip.scratch.exists) d.facts.emplace_back("group_memory", fmt::format("{:.0f}", chip.group_memory > 0 ? std::min(chip.group_memory, chip.scratch.capacity) : chip.scratch.capacity));
-  d.facts.emplace_back("types", chip.types.empty() ? "none" : fmt::format("{}", fmt::join(chip.types, " ")));
+  d.facts = {{"class", chip.threads ? "gpu" : "cpu"},
+             {"driver", "simulated"},
+             {"compute_units", std::to_string(chip.units)}};
+  if (chip.threads && chip.group_threads > 0)
+    d.facts.emplace_back("group_threads", std::to_string(chip.group_threads));
+  if (chip.threads && chip.scratch.exists)
+    d.facts.emplace_back("group_memory", fmt::format("{:.0f}", chip.group_memory > 0
+                                                                   ? std::min(chip.group_memory,
+                                                                              chip.scratch.capacity)
+                                                                   : chip.scratch.capacity));
+  d.facts.emplace_back("types",
+                       chip.types.empty() ? "none" : fmt::format("{}", fmt::join(chip.types, " ")));
   std::string matrix;
   for (const MatrixCost& c : chip.matrix) matrix += (matrix.empty() ? "" : " ") + c.name;
   if (!matrix.empty()) d.facts.emplace_back("matrix", matrix);
   for (const Path& p : chip.paths) {
-    if (p.space == ir::Space::constant) d.facts.emplace_back("constant_memory", fmt::format("{:.0f}", p.bytes));
+    if (p.space == ir::Space::constant)
+      d.facts.emplace_back("constant_memory", fmt::format("{:.0f}", p.bytes));
     if (p.space != ir::Space::image) continue;
     d.facts.emplace_back("images", "yes");
     d.facts.emplace_back("image_width", fmt::format("{:.0f}", p.max_width));
     d.facts.emplace_back("image_height", fmt::format("{:.0f}", p.max_height));
     d.facts.emplace_back("image_outside", "as its profile says");
   }
-  if (chip.allocation > 0) d.facts.emplace_back("largest_buffer", fmt::format("{:.0f}", chip.allocation));
+  if (chip.allocation > 0)
+    d.facts.emplace_back("largest_buffer", fmt::format("{:.0f}", chip.allocation));
   return d;
 }
 
-// Element types whose multiply-adds the target writes in another form than the one the chip has an instruction for.
+// Element types whose multiply-adds the target writes in another form than the one the chip has an
+// instruction for.
 Result<std::vector<ir::DType>> in_two(const Chip& chip, const hwdesc::Target& target) {
   std::vector<ir::DType> out;
   if (chip.forms.empty()) return out;
   const auto dialect = codegen::parse_dialect(codegen::dialect_text(chip.dialect), chip.dialect);
   if (!dialect) return dialect.diags();
-  const auto known = codegen::in_forms(*dialect, chip.forms), written = codegen::in_forms(*dialect, target.api.forms);
+  const auto known = codegen::in_forms(*dialect, chip.forms),
+             written = codegen::in_forms(*dialect, target.api.forms);
   if (!known) return known.diags();
   if (!written) return written.diags();
   for (const auto& [key, form] : chip.forms) {
     const ir::DType dtype = *ir::parse_element_type(key.substr(key.find('.') + 1));
-    if (key.starts_with("fma.") && *known->find("fma", dtype) != *written->find("fma", dtype)) out.push_back(dtype);
+    if (key.starts_with("fma.") && *known->find("fma", dtype) != *written->find("fma", dtype))
+      out.push_back(dtype);
   }
   return out;
 }
 
 class VirtualDevice final : public Device {
  public:
-  explicit VirtualDevice(std::shared_ptr<Simulated> on) : info_(info_of(on->id, on->chip)), on_(std::move(on)) {}
+  explicit VirtualDevice(std::shared_ptr<Simulated> on)
+      : info_(info_of(on->id, on->chip)), on_(std::move(on)) {}
 
   const DeviceInfo& info() const override { return info_; }
 
-  // Nothing is printed: a kernel for any target runs as it stands, by as many threads as the target has lanes.
-  Result<std::unique_ptr<Module>> load(std::span<const ir::Kernel> kernels, const hwdesc::Target& target, const LoadOptions& options) override {
+  // Nothing is printed: a kernel for any target runs as it stands, by as many threads as the target
+  // has lanes.
+  Result<std::unique_ptr<Module>> load(std::span<const ir::Kernel> kernels,
+                                       const hwdesc::Target& target,
+                                       const LoadOptions& options) override {
     const int threads = hwdesc::threads_of(target);
     if (const int most = on_->chip.group_threads; on_->chip.threads && most > 0)
       if (Diags many = check_waves(info_.id, kernels, threads, most); has_error(many)) return many;
     const auto twice = in_two(on_->chip, target);
     if (!twice) return twice.diags();
-    return VirtualModule::make(on_, kernels, threads > 1 ? threads : info_.widths.front(), info_.in_sequence && !options.one_by_one, *twice);
+    return VirtualModule::make(on_, kernels, threads > 1 ? threads : info_.widths.front(),
+                               info_.in_sequence && !options.one_by_one, *twice);
   }
 
  private:
@@ -148,17 +170,23 @@ class VirtualDevice final : public Device {
 }  // namespace
 
 Found find() {
-  return {{}, {}, {{"virtual:", "simulates a profile's chip: virtual:generic/x86-avx512-2core, virtual:FILE.yaml (docs/virtual.md)"}}};
+  return {{},
+          {},
+          {{"virtual:",
+            "simulates a profile's chip: virtual:generic/x86-avx512-2core, virtual:FILE.yaml "
+            "(docs/virtual.md)"}}};
 }
 
 Result<std::unique_ptr<Device>> open(const std::string& id) {
   const std::string name = id.substr(std::string_view(kPrefix).size());
-  if (name.empty()) return error("a virtual device needs a profile", "virtual:generic/x86-avx512-2core");
+  if (name.empty())
+    return error("a virtual device needs a profile", "virtual:generic/x86-avx512-2core");
   auto described = describe(name);
   if (!described) return described.diags();
   auto chip = make_chip(described->profile, described->effects);
   if (!chip) return chip.diags();
-  auto on = std::make_shared<Simulated>(Simulated{id, std::move(described->effects), std::move(chip).value()});
+  auto on = std::make_shared<Simulated>(
+      Simulated{id, std::move(described->effects), std::move(chip).value()});
   return std::unique_ptr<Device>(std::make_unique<VirtualDevice>(std::move(on)));
 }
 

@@ -39,7 +39,8 @@ struct Reader {
 
 std::string did_you_mean(const std::string& word, const std::vector<std::string>& known) {
   const std::string near = nearest(word, known);
-  return near.empty() ? fmt::format("one of: {}", fmt::join(known, ", ")) : fmt::format("did you mean '{}'?", near);
+  return near.empty() ? fmt::format("one of: {}", fmt::join(known, ", "))
+                      : fmt::format("did you mean '{}'?", near);
 }
 
 void Reader::map(const Node& n, const Fields& fields) {
@@ -49,8 +50,10 @@ void Reader::map(const Node& n, const Fields& fields) {
   for (const yaml::Entry& e : n.entries) {
     const auto field = fields.find(e.key);
     if (field == fields.end())
-      diags.push_back(error_at(doc, e.line, e.col, fmt::format("unknown key '{}'", e.key), did_you_mean(e.key, known)));
-    else if (e.value.kind != Node::Kind::scalar && e.key != "throttle" && e.key != "dvfs" && e.key != "fault")
+      diags.push_back(error_at(doc, e.line, e.col, fmt::format("unknown key '{}'", e.key),
+                               did_you_mean(e.key, known)));
+    else if (e.value.kind != Node::Kind::scalar && e.key != "throttle" && e.key != "dvfs" &&
+             e.key != "fault")
       fail(e.value, fmt::format("'{}' is one value", e.key));
     else
       field->second(e.value);
@@ -61,7 +64,8 @@ Field Reader::number(double& to, double low, double high) {
   return [this, &to, low, high](const Node& n) {
     const auto v = parse_number(n.scalar);
     if (!v) return fail(n, fmt::format("'{}' is no number", n.scalar));
-    if (!(*v >= low && *v <= high)) return fail(n, fmt::format("{} is not from {} to {}", n.scalar, low, high));
+    if (!(*v >= low && *v <= high))
+      return fail(n, fmt::format("{} is not from {} to {}", n.scalar, low, high));
     to = *v;
   };
 }
@@ -85,7 +89,8 @@ Field Reader::text(std::string& to) {
 Field Reader::seed(uint64_t& to) {
   return [this, &to](const Node& n) {
     const auto v = parse_number(n.scalar);
-    if (!v || *v < 0 || *v > 1e15 || *v != std::floor(*v)) return fail(n, fmt::format("'{}' is no whole number", n.scalar));
+    if (!v || *v < 0 || *v > 1e15 || *v != std::floor(*v))
+      return fail(n, fmt::format("'{}' is no whole number", n.scalar));
     to = static_cast<uint64_t>(*v);
   };
 }
@@ -107,7 +112,8 @@ Field Reader::word(E& to, std::vector<std::pair<std::string, E>> words) {
 
 void check_fault(Reader& r, const Node& at, const Fault& fault) {
   if (fault.at >= 1 && fault.at != std::floor(fault.at))
-    r.fail(at, fmt::format("a fault at {}: the number of a run, or a probability below 1", fault.at));
+    r.fail(at,
+           fmt::format("a fault at {}: the number of a run, or a probability below 1", fault.at));
 }
 
 }  // namespace
@@ -126,23 +132,30 @@ Result<Effects> parse_effects(std::string_view text, std::string_view file) {
       {"profile", r.text(e.profile)},
       {"noise", r.number(e.noise, 0, 1)},
       {"seed", r.seed(e.seed)},
-      {"throttle", part({{"after", r.time(e.throttle_after)}, {"to", r.number(e.throttle_to, 0.01, 1)}})},
+      {"throttle",
+       part({{"after", r.time(e.throttle_after)}, {"to", r.number(e.throttle_to, 0.01, 1)}})},
       {"dvfs", part({{"from", r.number(e.ramp_from, 0.01, 1)}, {"over", r.time(e.ramp_over)}})},
       {"prefetch", r.word<bool>(e.prefetch, {{"next-line", true}, {"off", false}})},
       {"hash", r.word<bool>(e.hash, {{"true", true}, {"false", false}})},
       {"victim", r.text(e.victim)},
-      {"replacement", r.word<Replacement>(e.replacement, {{"lru", Replacement::lru}, {"plru", Replacement::plru}, {"random", Replacement::random}})},
+      {"replacement", r.word<Replacement>(e.replacement, {{"lru", Replacement::lru},
+                                                          {"plru", Replacement::plru},
+                                                          {"random", Replacement::random}})},
       {"fault", [&](const Node& n) {
-         r.map(n, {{"kind", r.word<FaultKind>(e.fault.kind, {{"error", FaultKind::error}, {"crash", FaultKind::crash},
-                                                            {"hang", FaultKind::hang}, {"lies", FaultKind::lies}})},
+         r.map(n, {{"kind", r.word<FaultKind>(e.fault.kind, {{"error", FaultKind::error},
+                                                             {"crash", FaultKind::crash},
+                                                             {"hang", FaultKind::hang},
+                                                             {"lies", FaultKind::lies}})},
                    {"at", r.number(e.fault.at, 0, 1e12)}});
-         if (e.fault.kind == FaultKind::none && r.diags.empty()) r.fail(n, "a fault without a kind", "error, crash, hang or lies");
+         if (e.fault.kind == FaultKind::none && r.diags.empty())
+           r.fail(n, "a fault without a kind", "error, crash, hang or lies");
          check_fault(r, n, e.fault);
        }}};
   r.map(doc->root, fields);
   if (r.diags.empty() && schema != kSchema)
     r.fail(doc->root, fmt::format("'schema' is '{}', expected {}", schema, kSchema));
-  if (r.diags.empty() && e.profile.empty()) r.fail(doc->root, "'profile' is missing", "a name of the library, or a file");
+  if (r.diags.empty() && e.profile.empty())
+    r.fail(doc->root, "'profile' is missing", "a name of the library, or a file");
   if (has_error(r.diags)) return r.diags;
   return e;
 }

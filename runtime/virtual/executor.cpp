@@ -8,16 +8,27 @@ namespace assay::runtime::simulated {
 namespace {
 
 constexpr double kSettledCompute = 1e-9, kSettledMemory = 2e-3;
-constexpr int kAlike = 3, kAlikeTouching = 1;  // blocks of iterations in a row after the first; the second: of what touches memory
-constexpr int64_t kSettling = 4 * defaults::kWindow, kWaveSettling = 4 * defaults::kWaveWindow;  // operations
-constexpr int kWaveBlock = 16;     // waves take turns: blocks of iterations are alike, single ones are not,
+constexpr int kAlike = 3, kAlikeTouching = 1;  // blocks of iterations in a row after the first; the
+                                               // second: of what touches memory
+constexpr int64_t kSettling = 4 * defaults::kWindow,
+                  kWaveSettling = 4 * defaults::kWaveWindow;  // operations
+constexpr int kWaveBlock =
+    16;  // waves take turns: blocks of iterations are alike, single ones are not,
 constexpr int kBlockOperations = 256;  // unless they are long
 
 }  // namespace
 
-Executor::Executor(Machine& machine, const Code& code, Unit& unit, int unit_number, int partition, std::span<const View> arguments)
-    : machine_(machine), code_(code), core_(machine.chip, unit, partition, std::min(waves_of(machine.chip, code), machine.chip.partitions)), port_(unit_number * machine.chip.partitions + partition),
-      registers_(code, machine.products), vars_(static_cast<size_t>(code.vars), 0), places_(code.places.size(), 0), ready_(code.regs.size(), 0),
+Executor::Executor(Machine& machine, const Code& code, Unit& unit, int unit_number, int partition,
+                   std::span<const View> arguments)
+    : machine_(machine),
+      code_(code),
+      core_(machine.chip, unit, partition,
+            std::min(waves_of(machine.chip, code), machine.chip.partitions)),
+      port_(unit_number * machine.chip.partitions + partition),
+      registers_(code, machine.products),
+      vars_(static_cast<size_t>(code.vars), 0),
+      places_(code.places.size(), 0),
+      ready_(code.regs.size(), 0),
       loops_(code.loops.size()) {
   scratch_.resize(static_cast<size_t>(code.scratch_bytes));
   size_t argument = 0;
@@ -38,7 +49,8 @@ Executor::Executor(Machine& machine, const Code& code, Unit& unit, int unit_numb
 }
 
 void Executor::start(int64_t group, double at) {
-  core_.wait_until(std::max(at, machine_.chip.threads ? at : core_.finished()) + machine_.group_start);
+  core_.wait_until(std::max(at, machine_.chip.threads ? at : core_.finished()) +
+                   machine_.group_start);
   // What was left in another group's memory means nothing to this one.
   std::fill(scratch_.begin(), scratch_.end(), std::byte{0xFF});
   set_var(0, group);
@@ -74,7 +86,8 @@ void Executor::run(double until) {
     if (!waits()) step();
 }
 
-// A wave whose next operation has to wait lets others go first: it takes nothing of what they share until then.
+// A wave whose next operation has to wait lets others go first: it takes nothing of what they share
+// until then.
 bool Executor::waits() {
   if (!timed_ || !machine_.chip.threads) return false;
   const Op& op = code_.ops[static_cast<size_t>(pc_)];
@@ -147,7 +160,8 @@ void Executor::step() {
     case OpKind::unmask_else: {
       Masked& m = masks_.back();
       bool any = false;
-      for (size_t l = 0; l < m.active.size(); ++l) any |= (m.active[l] = m.outer[l] != 0 && m.active[l] == 0 ? 1 : 0) != 0;
+      for (size_t l = 0; l < m.active.size(); ++l)
+        any |= (m.active[l] = m.outer[l] != 0 && m.active[l] == 0 ? 1 : 0) != 0;
       if (!any) pc_ = op.target;
       return look_at_waves();
     }
@@ -173,9 +187,11 @@ bool Executor::holds(const Op& op, int lane) const {
 
 void Executor::mask(const Op& op) {
   const auto width = static_cast<size_t>(code_.width);
-  Masked m{masks_.empty() ? std::vector<uint8_t>(width, 1) : masks_.back().active, std::vector<uint8_t>(width, 0)};
+  Masked m{masks_.empty() ? std::vector<uint8_t>(width, 1) : masks_.back().active,
+           std::vector<uint8_t>(width, 0)};
   bool any = false;
-  for (size_t l = 0; l < width; ++l) any |= (m.active[l] = m.outer[l] != 0 && holds(op, static_cast<int>(l)) ? 1 : 0) != 0;
+  for (size_t l = 0; l < width; ++l)
+    any |= (m.active[l] = m.outer[l] != 0 && holds(op, static_cast<int>(l)) ? 1 : 0) != 0;
   masks_.push_back(std::move(m));
   core_.control(op.issues);
   if (!any) pc_ = op.target;
@@ -208,8 +224,10 @@ void Executor::compute(const Op& op) {
   get_ready(op.dst, done);
   core_.end(done);
   if (!op.needed) return;
-  if (op.kind == OpKind::lane_index) registers_.lane_index(op, index(op.at), op.stride, masked());
-  else registers_.apply(op, masked());
+  if (op.kind == OpKind::lane_index)
+    registers_.lane_index(op, index(op.at), op.stride, masked());
+  else
+    registers_.apply(op, masked());
 }
 
 // The first thread's numbers decide.
@@ -255,8 +273,10 @@ void Executor::enter(const Op& op) {
 void Executor::settle(LoopState& state, const Loop& loop) {
   const bool waves = machine_.chip.threads;
   const int wanted = loop.touches_memory ? kAlikeTouching : kAlike;
-  const int block = std::clamp(kBlockOperations / std::max(1, loop.next - loop.body), 1, kWaveBlock);
-  state.steady.restart(waves ? block : 1, wanted, loop.touches_memory || waves ? kSettledMemory : kSettledCompute);
+  const int block =
+      std::clamp(kBlockOperations / std::max(1, loop.next - loop.body), 1, kWaveBlock);
+  state.steady.restart(waves ? block : 1, wanted,
+                       loop.touches_memory || waves ? kSettledMemory : kSettledCompute);
   state.steady.after(core_.time());
   state.operations = core_.operations();
   state.far = machine_.hierarchy.far_accesses(port_);
@@ -288,7 +308,8 @@ void Executor::next(const Op& op) {
 }
 
 int64_t Executor::left(int loop) const {
-  return loops_[static_cast<size_t>(loop)].end - vars_[static_cast<size_t>(code_.loops[static_cast<size_t>(loop)].var)] - 1;
+  return loops_[static_cast<size_t>(loop)].end -
+         vars_[static_cast<size_t>(code_.loops[static_cast<size_t>(loop)].var)] - 1;
 }
 
 void Executor::look_at_loop(const Op& op) {
@@ -296,7 +317,8 @@ void Executor::look_at_loop(const Op& op) {
   if (!loop.same_addresses || !(loop.repeatable || loop.straight)) return;
   LoopState& state = loops_[static_cast<size_t>(op.loop)];
   // A window has to have filled, and emptied again, before what is seen lasts.
-  if (core_.operations() - state.operations < (machine_.chip.threads ? kWaveSettling : kSettling) && !state.steady.settled()) {
+  if (core_.operations() - state.operations < (machine_.chip.threads ? kWaveSettling : kSettling) &&
+      !state.steady.settled()) {
     const int64_t since = state.operations;
     settle(state, loop);
     state.operations = since;

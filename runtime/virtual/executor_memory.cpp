@@ -1,8 +1,8 @@
 // Loads and stores of a stream: where its lanes touch memory, what they find there, and when.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
-
-#include <fmt/format.h>
 
 #include "ir/element.h"
 #include "ir/graph.h"
@@ -11,7 +11,9 @@
 namespace assay::runtime::simulated {
 namespace {
 
-int size_of(const Code& code, int buffer) { return ir::bytes_of(code.buffers[static_cast<size_t>(buffer)].dtype); }
+int size_of(const Code& code, int buffer) {
+  return ir::bytes_of(code.buffers[static_cast<size_t>(buffer)].dtype);
+}
 
 }  // namespace
 
@@ -22,7 +24,8 @@ bool Executor::positions(const Op& op) {
   int64_t low = 0, high = 0;
   const bool one = op.kind == OpKind::indirect && registers_.uniform(op.a);  // all lanes go there
   stride_ = one ? 0 : op.stride;
-  together_ = masks_.empty() && (one || (op.kind != OpKind::indirect && op.at.slow < 0 && (op.stride == 1 || op.stride == 0)));
+  together_ = masks_.empty() && (one || (op.kind != OpKind::indirect && op.at.slow < 0 &&
+                                         (op.stride == 1 || op.stride == 0)));
   if (together_) {
     low = one ? registers_.integer(op.a, 0) : index(op.at);
     high = low + (stride_ == 1 ? op.count - 1 : 0);
@@ -32,8 +35,8 @@ bool Executor::positions(const Op& op) {
     for (int l = 0; l < op.count; ++l) {
       if (!is_active(l)) continue;
       const int64_t at = op.kind == OpKind::indirect ? registers_.integer(op.a, l)
-                   : code_.width > 1          ? lane_index(op.at, l)
-                                              : index(op.at) + l * op.stride;
+                         : code_.width > 1           ? lane_index(op.at, l)
+                                                     : index(op.at) + l * op.stride;
       at_[static_cast<size_t>(l)] = at;
       low = first ? at : std::min(low, at);
       high = first ? at : std::max(high, at);
@@ -42,7 +45,8 @@ bool Executor::positions(const Op& op) {
     if (first) return true;  // nobody
   }
   if (low >= 0 && high < view.elements) return true;
-  fault_ = fmt::format("kernel '{}': element {} of '{}' is touched in group {}: the buffer has {}", code_.name, low < 0 ? low : high,
+  fault_ = fmt::format("kernel '{}': element {} of '{}' is touched in group {}: the buffer has {}",
+                       code_.name, low < 0 ? low : high,
                        code_.buffers[static_cast<size_t>(op.buffer)].name, vars_[0], view.elements);
   pc_ = -1;
   return false;
@@ -56,22 +60,30 @@ void Executor::transfer_values(const Op& op, bool storing) {
     registers_.spread(op.a);
     const std::byte* from = registers_.one(op.a);
     if (together_ && stride_ == 1) {
-      std::memcpy(memory + static_cast<size_t>(at_[0]) * size, from, size * static_cast<size_t>(op.count));
+      std::memcpy(memory + static_cast<size_t>(at_[0]) * size, from,
+                  size * static_cast<size_t>(op.count));
       return;
     }
     for (int l = 0; l < op.count; ++l)
-      if (is_active(l)) std::memcpy(memory + static_cast<size_t>(together_ ? at_[0] : at_[static_cast<size_t>(l)]) * size, from + static_cast<size_t>(l) * size, size);
+      if (is_active(l))
+        std::memcpy(
+            memory + static_cast<size_t>(together_ ? at_[0] : at_[static_cast<size_t>(l)]) * size,
+            from + static_cast<size_t>(l) * size, size);
     return;
   }
   std::byte* to = registers_.lanes(op.dst);
-  const auto put = [&](int lane, int64_t element) { std::memcpy(to + static_cast<size_t>(lane) * size, memory + static_cast<size_t>(element) * size, size); };
+  const auto put = [&](int lane, int64_t element) {
+    std::memcpy(to + static_cast<size_t>(lane) * size, memory + static_cast<size_t>(element) * size,
+                size);
+  };
   if (together_ && stride_ == 0) {
     put(0, at_[0]);
     return registers_.set_uniform(op.dst, true);
   }
   if (masked() != nullptr) registers_.spread(op.dst);
   if (together_) {
-    std::memcpy(to, memory + static_cast<size_t>(at_[0]) * size, size * static_cast<size_t>(op.count));
+    std::memcpy(to, memory + static_cast<size_t>(at_[0]) * size,
+                size * static_cast<size_t>(op.count));
   } else {
     for (int l = 0; l < op.count; ++l)
       if (is_active(l)) put(l, at_[static_cast<size_t>(l)]);
@@ -80,20 +92,24 @@ void Executor::transfer_values(const Op& op, bool storing) {
   for (int l = op.count; l < op.lanes; ++l) registers_.set_value(op.dst, l, op.number);
 }
 
-// Bytes first to last of memory, through the first cache's port: as long for a piece that lies in another line as for a
-// whole line, or for all of it where that is shorter; where threads' accesses lie apart, as for a sector at least.
+// Bytes first to last of memory, through the first cache's port: as long for a piece that lies in
+// another line as for a whole line, or for all of it where that is shorter; where threads' accesses
+// lie apart, as for a sector at least.
 double Executor::near(int64_t first, int64_t last, AccessKind kind, double start) {
   const int64_t line = machine_.hierarchy.line();
   const bool reads = kind == AccessKind::read;
   const double per_byte = reads ? machine_.near_read : machine_.near_write;
-  const int64_t least = machine_.chip.threads && !together_ ? machine_.chip.levels.front().sector : 1;
+  const int64_t least =
+      machine_.chip.threads && !together_ ? machine_.chip.levels.front().sector : 1;
   const auto whole = static_cast<int>(std::clamp<int64_t>(last - first + 1, least, line));
   double done = start;
   for (int64_t at = first; at <= last;) {
     const int64_t end = std::min(last, (at | (line - 1)));
     const auto bytes = static_cast<int>(end - at + 1);
     Unit& unit = core_.unit();
-    const double passed = per_byte > 0 ? core_.pass(reads ? unit.near_read : unit.near_write, per_byte * std::max(bytes, whole), start) : start;
+    const double passed = per_byte > 0 ? core_.pass(reads ? unit.near_read : unit.near_write,
+                                                    per_byte * std::max(bytes, whole), start)
+                                       : start;
     done = std::max(done, machine_.hierarchy.access(port_, at, bytes, kind, passed));
     at = end + 1;
   }
@@ -111,7 +127,8 @@ double Executor::own_memory(const Op& op, AccessKind kind, double start) {
     ++active;
     if (own.banks <= 0) continue;
     const int64_t element = together_ ? at_[0] + l * stride_ : at_[static_cast<size_t>(l)];
-    const int64_t word = (views_[static_cast<size_t>(op.buffer)].address + element * size) / own.bank_bytes;
+    const int64_t word =
+        (views_[static_cast<size_t>(op.buffer)].address + element * size) / own.bank_bytes;
     words.emplace_back(word % own.banks, word);
   }
   std::sort(words.begin(), words.end());
@@ -133,10 +150,16 @@ double Executor::access(const Op& op, AccessKind kind, double start) {
   const View& view = views_[static_cast<size_t>(op.buffer)];
   const bool scratch = code_.buffers[static_cast<size_t>(op.buffer)].scope == ir::Scope::scratch;
   const ir::Space space = code_.buffers[static_cast<size_t>(op.buffer)].space;
-  if (const int path = space == ir::Space::plain || machine_.paths == nullptr ? -1 : machine_.paths->number_of(space); path >= 0) return along(op, path, start);
-  if (scratch && machine_.chip.threads && !machine_.chip.scratch.in_memory) return own_memory(op, kind, start);
+  if (const int path = space == ir::Space::plain || machine_.paths == nullptr
+                           ? -1
+                           : machine_.paths->number_of(space);
+      path >= 0)
+    return along(op, path, start);
+  if (scratch && machine_.chip.threads && !machine_.chip.scratch.in_memory)
+    return own_memory(op, kind, start);
   const auto byte = [&](int64_t element) { return view.address + element * size; };
-  if (together_) return near(byte(at_[0]), byte(at_[0] + (stride_ == 1 ? op.count : 1)) - 1, kind, start);
+  if (together_)
+    return near(byte(at_[0]), byte(at_[0] + (stride_ == 1 ? op.count : 1)) - 1, kind, start);
   // Lanes beside each other in a line are one access.
   const int64_t line = machine_.hierarchy.line();
   double done = start;
@@ -174,18 +197,20 @@ void Executor::load(const Op& op) {
 void Executor::store(const Op& op) {
   if (!positions(op)) return;
   const double start = core_.begin(op, std::max(ready(op.a), index_ready_));
-  const AccessKind kind = op.hint == ir::CacheHint::none ? AccessKind::write : AccessKind::stream_write;
+  const AccessKind kind =
+      op.hint == ir::CacheHint::none ? AccessKind::write : AccessKind::stream_write;
   core_.end(access(op, kind, start));
   transfer_values(op, true);
 }
 
-// Additions to one address take turns, whoever asks; those to different ones go side by side through the pipe. In memory
-// of a group's own those of a wave do, and hold up the unit's.
+// Additions to one address take turns, whoever asks; those to different ones go side by side
+// through the pipe. In memory of a group's own those of a wave do, and hold up the unit's.
 void Executor::atomic(const Op& op) {
   if (!positions(op)) return;
   const double start = core_.begin(op, std::max(ready(op.a), index_ready_));
   const View& view = views_[static_cast<size_t>(op.buffer)];
-  const bool own = code_.buffers[static_cast<size_t>(op.buffer)].scope == ir::Scope::scratch && machine_.chip.threads;
+  const bool own = code_.buffers[static_cast<size_t>(op.buffer)].scope == ir::Scope::scratch &&
+                   machine_.chip.threads;
   if (op.dst >= 0) registers_.spread(op.dst);
   double done = start;
   std::unordered_map<int64_t, int> asked;
@@ -195,7 +220,8 @@ void Executor::atomic(const Op& op) {
     const int64_t element = together_ ? at_[0] + l * op.stride : at_[static_cast<size_t>(l)];
     auto* held = reinterpret_cast<int32_t*>(view.data) + element;
     const int32_t before = *held;
-    *held = static_cast<int32_t>(static_cast<uint32_t>(before) + static_cast<uint32_t>(registers_.integer(op.a, l)));
+    *held = static_cast<int32_t>(static_cast<uint32_t>(before) +
+                                 static_cast<uint32_t>(registers_.integer(op.a, l)));
     if (op.dst >= 0) registers_.set_value(op.dst, l, before);
     if (own) {
       turns = std::max(turns, ++asked[element]);
@@ -206,7 +232,9 @@ void Executor::atomic(const Op& op) {
     free = begins + machine_.atomic_turn;
     done = std::max(done, begins);
   }
-  if (turns > 0) done = core_.pass(core_.unit().own_memory, turns * machine_.own_turn, start) + (turns - 1) * machine_.own_turn;
+  if (turns > 0)
+    done = core_.pass(core_.unit().own_memory, turns * machine_.own_turn, start) +
+           (turns - 1) * machine_.own_turn;
   if (op.dst >= 0) registers_.set_uniform(op.dst, false);
   done += own ? machine_.own_atomic_latency : machine_.atomic_latency;
   if (op.dst >= 0) get_ready(op.dst, done);
@@ -218,8 +246,10 @@ void Executor::locate(const Op& op) {
   const double start = core_.begin(op, index_ready_);
   index_ready_ = access(op, AccessKind::read, start);
   core_.end(index_ready_);
-  const std::byte* from = views_[static_cast<size_t>(op.buffer)].data + at_[0] * size_of(code_, op.buffer);
-  set_var(op.var, ir::position_of(ir::load_element(op.dtype, from), static_cast<int64_t>(op.number)).value_or(-1));
+  const std::byte* from =
+      views_[static_cast<size_t>(op.buffer)].data + at_[0] * size_of(code_, op.buffer);
+  set_var(op.var, ir::position_of(ir::load_element(op.dtype, from), static_cast<int64_t>(op.number))
+                      .value_or(-1));
 }
 
 }  // namespace assay::runtime::simulated

@@ -28,7 +28,9 @@ double Executor::along(const Op& op, int path, double start) {
   for (int l = 0; l < (one ? 1 : op.count); ++l) {
     if (!one && !is_active(l)) continue;
     const int64_t element = together_ ? at_[0] + l * stride_ : at_[static_cast<size_t>(l)];
-    const int64_t byte = view.address + (b.space == ir::Space::image ? paths.place(path, element, b.row) : element) * size;
+    const int64_t byte =
+        view.address +
+        (b.space == ir::Space::image ? paths.place(path, element, b.row) : element) * size;
     wanted.emplace_back(byte / line, byte);
   }
   std::sort(wanted.begin(), wanted.end());
@@ -36,7 +38,8 @@ double Executor::along(const Op& op, int path, double start) {
   double done = start;
   for (size_t i = 0, end = 0; i < wanted.size(); i = end) {
     while (end < wanted.size() && wanted[end].first == wanted[i].first) ++end;
-    done = std::max(done, machine_.paths->access(path, machine_.hierarchy, port_, wanted[i].second, static_cast<int>(end - i) * size, start));
+    done = std::max(done, machine_.paths->access(path, machine_.hierarchy, port_, wanted[i].second,
+                                                 static_cast<int>(end - i) * size, start));
   }
   return done;
 }
@@ -48,8 +51,11 @@ void Executor::sum_texels(const Op& op) {
   registers_.spread(op.dst);
   for (int l = 0; l < op.count; ++l) {
     if (!is_active(l)) continue;
-    const std::byte* from = memory + (together_ ? at_[0] + l * stride_ : at_[static_cast<size_t>(l)]) * size;
-    registers_.set_value(op.dst, l, b.dtype == ir::DType::f32 ? sum_of<float>(from, b.texel) : sum_of<int32_t>(from, b.texel));
+    const std::byte* from =
+        memory + (together_ ? at_[0] + l * stride_ : at_[static_cast<size_t>(l)]) * size;
+    registers_.set_value(
+        op.dst, l,
+        b.dtype == ir::DType::f32 ? sum_of<float>(from, b.texel) : sum_of<int32_t>(from, b.texel));
   }
   registers_.set_uniform(op.dst, false);
 }
@@ -61,12 +67,14 @@ bool Executor::places_of_texels(const Op& op) {
   const Path* const path = find_path(machine_.chip, b.space);
   const hwdesc::Border border = path == nullptr ? hwdesc::Border::unknown : path->border;
   const auto inside = [&](int64_t at, int64_t extent) {
-    return border == hwdesc::Border::unknown ? (at % extent + extent) % extent : std::clamp<int64_t>(at, 0, extent - 1);
+    return border == hwdesc::Border::unknown ? (at % extent + extent) % extent
+                                             : std::clamp<int64_t>(at, 0, extent - 1);
   };
   together_ = false;
   for (int l = 0; l < op.count; ++l) {
     if (!is_active(l)) continue;
-    const int64_t x = registers_.integer(op.a, l), y = registers_.integer(op.b, l), column = inside(x, b.row), row = inside(y, rows);
+    const int64_t x = registers_.integer(op.a, l), y = registers_.integer(op.b, l),
+                  column = inside(x, b.row), row = inside(y, rows);
     if (border == hwdesc::Border::zero && (x != column || y != row)) zeros_.push_back(l);
     at_[static_cast<size_t>(l)] = row * b.row + column;
   }

@@ -10,11 +10,18 @@ namespace {
 // Of a type's whole numbers, those that sums reach without rounding, and without wrapping.
 double exact_up_to(ir::DType t) {
   switch (t) {
-    case ir::DType::f32: return 0x1p23;
-    case ir::DType::f16: return 0x1p10;
-    case ir::DType::bf16: case ir::DType::i8: return 0x1p6;
-    case ir::DType::f16x2: case ir::DType::bf16x2: return 0;  // a number of theirs is two
-    default: return 0x1p51;
+    case ir::DType::f32:
+      return 0x1p23;
+    case ir::DType::f16:
+      return 0x1p10;
+    case ir::DType::bf16:
+    case ir::DType::i8:
+      return 0x1p6;
+    case ir::DType::f16x2:
+    case ir::DType::bf16x2:
+      return 0;  // a number of theirs is two
+    default:
+      return 0x1p51;
   }
 }
 
@@ -29,36 +36,50 @@ class Follower {
   Follower(const Code& code, Registers& registers, Mask mask, std::vector<const Op*> iteration)
       : code_(code), registers_(registers), mask_(mask), iteration_(std::move(iteration)) {
     for (const Op* op : iteration_)
-      if (op->kind != OpKind::matrix) changed_.push_back(op->dst);
-      else changed_.insert(changed_.end(), code.matrices[static_cast<size_t>(op->matrix)].d.begin(), code.matrices[static_cast<size_t>(op->matrix)].d.end());
+      if (op->kind != OpKind::matrix)
+        changed_.push_back(op->dst);
+      else
+        changed_.insert(changed_.end(), code.matrices[static_cast<size_t>(op->matrix)].d.begin(),
+                        code.matrices[static_cast<size_t>(op->matrix)].d.end());
     std::sort(changed_.begin(), changed_.end());
     changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
   }
 
   void once() {
     for (const Op* op : iteration_)
-      if (op->kind == OpKind::matrix) registers_.multiply(code_.matrices[static_cast<size_t>(op->matrix)]);
-      else if (op->kind == OpKind::apply) registers_.apply(*op, mask_);
-      else if (op->kind == OpKind::copy) registers_.copy(*op, mask_);
-      else registers_.constant(*op, mask_);
+      if (op->kind == OpKind::matrix)
+        registers_.multiply(code_.matrices[static_cast<size_t>(op->matrix)]);
+      else if (op->kind == OpKind::apply)
+        registers_.apply(*op, mask_);
+      else if (op->kind == OpKind::copy)
+        registers_.copy(*op, mask_);
+      else
+        registers_.constant(*op, mask_);
   }
   template <class F>
   void each(F&& f) const {
     for (const int r : changed_)
-      for (int l = 0; l < (registers_.uniform(r) ? 1 : code_.regs[static_cast<size_t>(r)].lanes); ++l) f(r, l);
+      for (int l = 0; l < (registers_.uniform(r) ? 1 : code_.regs[static_cast<size_t>(r)].lanes);
+           ++l)
+        f(r, l);
   }
   std::vector<double> now() const {
     std::vector<double> all;
     each([&](int r, int l) { all.push_back(registers_.value(r, l)); });
     return all;
   }
-  // Iterations in which every value grows by d and stays a whole number that its type holds exactly.
-  int64_t exact_for(const std::vector<double>& values, const std::vector<double>& d, int64_t most) const {
+  // Iterations in which every value grows by d and stays a whole number that its type holds
+  // exactly.
+  int64_t exact_for(const std::vector<double>& values, const std::vector<double>& d,
+                    int64_t most) const {
     size_t i = 0;
     each([&](int r, int) {
-      const double v = values[i], by = d[i++], limit = exact_up_to(code_.regs[static_cast<size_t>(r)].dtype);
-      if (v != std::floor(v) || by != std::floor(by) || std::abs(v) > limit) most = 0;
-      else if (by != 0) most = std::min(most, static_cast<int64_t>((limit - std::abs(v)) / std::abs(by)));
+      const double v = values[i], by = d[i++],
+                   limit = exact_up_to(code_.regs[static_cast<size_t>(r)].dtype);
+      if (v != std::floor(v) || by != std::floor(by) || std::abs(v) > limit)
+        most = 0;
+      else if (by != 0)
+        most = std::min(most, static_cast<int64_t>((limit - std::abs(v)) / std::abs(by)));
     });
     return most;
   }
@@ -80,14 +101,15 @@ class Follower {
 
 }  // namespace
 
-// What changes by the same amount twice, in sums of whole numbers, does so for ever; what stands still does too.
-// Everything else is computed, without its time.
+// What changes by the same amount twice, in sums of whole numbers, does so for ever; what stands
+// still does too. Everything else is computed, without its time.
 void Executor::follow_values(const Loop& loop, int64_t iterations) {
   if (!loop.straight) return;
   std::vector<const Op*> all;  // an iteration from where the stream is now
   const auto add = [&](int from, int to) {
     for (int i = from; i < to; ++i)
-      if (const Op& op = code_.ops[static_cast<size_t>(i)]; op.dst >= 0 && op.needed) all.push_back(&op);
+      if (const Op& op = code_.ops[static_cast<size_t>(i)]; op.dst >= 0 && op.needed)
+        all.push_back(&op);
   };
   add(pc_, loop.next);
   add(loop.body, pc_);

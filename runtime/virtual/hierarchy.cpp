@@ -9,10 +9,10 @@
 namespace assay::runtime::simulated {
 namespace {
 
-constexpr size_t kStreams = 16;  // followed at once by a unit
-constexpr int64_t kExpected = 6; // lines further on that a stream will ask for
-constexpr size_t kComing = 256;  // lines on their way, of threads
-constexpr int kConfirmed = 3;    // lines in a row make a stream
+constexpr size_t kStreams = 16;   // followed at once by a unit
+constexpr int64_t kExpected = 6;  // lines further on that a stream will ask for
+constexpr size_t kComing = 256;   // lines on their way, of threads
+constexpr int kConfirmed = 3;     // lines in a row make a stream
 constexpr int kTranslationWays = 8;
 
 int bits_of(int power) { return static_cast<int>(std::lround(std::log2(power))); }
@@ -25,18 +25,25 @@ double share_of(const Level& l, int active, int units, double hz) {
     std::pair<double, double> before{0, 0};
     for (const auto& point : l.shape) {
       if (part <= point.first)
-        return before.second + (point.second - before.second) * (part - before.first) / std::max(1e-9, point.first - before.first);
+        return before.second + (point.second - before.second) * (part - before.first) /
+                                   std::max(1e-9, point.first - before.first);
       before = point;
     }
     return before.second;
   }
-  if (l.sharpness > 0 && one < limit) return std::pow(std::pow(limit / (active * one), l.sharpness) + 1, -1 / l.sharpness);
+  if (l.sharpness > 0 && one < limit)
+    return std::pow(std::pow(limit / (active * one), l.sharpness) + 1, -1 / l.sharpness);
   return std::min(1.0, active * one / limit);
 }
 
 }  // namespace
 
-Hierarchy::Hierarchy(const Chip& chip, const Effects& effects) : chip_(chip), prefetch_(effects.prefetch && !chip.threads), near_(chip.levels.front().unit_wide), line_(chip.levels.front().line), memory_(chip.levels.size() - 1) {
+Hierarchy::Hierarchy(const Chip& chip, const Effects& effects)
+    : chip_(chip),
+      prefetch_(effects.prefetch && !chip.threads),
+      near_(chip.levels.front().unit_wide),
+      line_(chip.levels.front().line),
+      memory_(chip.levels.size() - 1) {
   const int ports = chip.units * chip.partitions;
   caches_.resize(chip.levels.size());
   instances_.resize(chip.levels.size());
@@ -46,22 +53,28 @@ Hierarchy::Hierarchy(const Chip& chip, const Effects& effects) : chip_(chip), pr
     const size_t count = static_cast<size_t>((ports + l.ports - 1) / l.ports);
     instances_[k].resize(count);
     if (!l.unit_wide) of_unit_[k].resize(static_cast<size_t>(chip.units));
-    if (!l.memory) caches_[k].assign(count, Cache({static_cast<int64_t>(l.capacity) / l.line, l.ways, l.sector < l.line, effects.hash, effects.replacement}));
+    if (!l.memory)
+      caches_[k].assign(count, Cache({static_cast<int64_t>(l.capacity) / l.line, l.ways,
+                                      l.sector < l.line, effects.hash, effects.replacement}));
   }
   ports_.resize(static_cast<size_t>(ports));
   for (Port& p : ports_) {
-    for (const Translation& t : chip.translation) p.pages.emplace_back(CacheShape{t.entries, std::min(t.entries, kTranslationWays), false, false, Replacement::lru});
+    for (const Translation& t : chip.translation)
+      p.pages.emplace_back(CacheShape{t.entries, std::min(t.entries, kTranslationWays), false,
+                                      false, Replacement::lru});
     p.streams.resize(kStreams);
     if (chip.threads) p.coming.resize(kComing);
   }
   under_way_.resize(static_cast<size_t>(chip.units));
   for (auto& of_unit : under_way_)
-    for (const Level& l : chip.levels) of_unit.push_back({std::vector<double>(static_cast<size_t>(l.outstanding), 0.0), 0});
+    for (const Level& l : chip.levels)
+      of_unit.push_back({std::vector<double>(static_cast<size_t>(l.outstanding), 0.0), 0});
   for (const Level& l : chip.levels) {
     line_bits_.push_back(bits_of(l.line));
     sector_bits_.push_back(bits_of(l.sector));
   }
-  if (!chip.translation.empty()) page_bits_ = bits_of(static_cast<int>(chip.translation.front().page));
+  if (!chip.translation.empty())
+    page_bits_ = bits_of(static_cast<int>(chip.translation.front().page));
   begin(chip.clock, 1);
 }
 
@@ -108,26 +121,32 @@ void Hierarchy::shift(int unit, double by) {
     const Level& l = chip_.levels[k];
     for (auto* all : {&instances_[k], &of_unit_[k]})
       for (size_t n = 0; n < all->size(); ++n) {
-        const int of = all == &of_unit_[k] ? static_cast<int>(n) : l.unit_wide ? static_cast<int>(n) * l.ports / chip_.partitions : -1;
+        const int of = all == &of_unit_[k] ? static_cast<int>(n)
+                       : l.unit_wide       ? static_cast<int>(n) * l.ports / chip_.partitions
+                                           : -1;
         if (unit >= 0 && of != unit) continue;
         for (Server* s : {&(*all)[n].read, &(*all)[n].write, &(*all)[n].both}) s->shift(by);
       }
   }
 }
 
-// What a page's translation adds. Pages lie scattered, so that rows a power of two apart do not meet in few sets of a
-// large cache; but any 32, and any 512, that stand in a row take every place once: what fits, fits.
+// What a page's translation adds. Pages lie scattered, so that rows a power of two apart do not
+// meet in few sets of a large cache; but any 32, and any 512, that stand in a row take every place
+// once: what fits, fits.
 double Hierarchy::translate(Port& port, int64_t address) {
   if (page_bits_ == 0) return 0;
   const int64_t page = address >> page_bits_;
   if (page == port.last_page) return 0;
   port.last_page = page;
-  const auto mixed = [](int64_t n) { return static_cast<int64_t>((static_cast<uint64_t>(n) * 0x9E3779B97F4A7C15) >> 40); };
+  const auto mixed = [](int64_t n) {
+    return static_cast<int64_t>((static_cast<uint64_t>(n) * 0x9E3779B97F4A7C15) >> 40);
+  };
   const int64_t place = page ^ (mixed(page >> 5) & 31) ^ (mixed(page >> 9) & 15) << 5;
   port.moved = (place - page) << page_bits_;
   double added = 0;
   for (size_t d = 0; d < port.pages.size(); ++d) {
-    const auto entry = static_cast<int64_t>(static_cast<double>(address) / chip_.translation[d].page);
+    const auto entry =
+        static_cast<int64_t>(static_cast<double>(address) / chip_.translation[d].page);
     if (port.pages[d].find(entry, 1) == Cache::Found::sectors) break;
     added += miss_[d];
     port.pages[d].insert(entry, 1);
@@ -159,13 +178,17 @@ Hierarchy::Coming& Hierarchy::coming(Port& port, int64_t line) const {
 uint8_t Hierarchy::sectors(size_t level, int64_t address, int bytes) const {
   const int shift = sector_bits_[level], last_of_line = (1 << (line_bits_[level] - shift)) - 1;
   if (last_of_line == 0) return 1;
-  const auto first = static_cast<int>((address >> shift) & last_of_line), last = static_cast<int>(((address + bytes - 1) >> shift) & last_of_line);
+  const auto first = static_cast<int>((address >> shift) & last_of_line),
+             last = static_cast<int>(((address + bytes - 1) >> shift) & last_of_line);
   return static_cast<uint8_t>(((1 << (last + 1)) - 1) & ~((1 << first) - 1));
 }
 
-// `per_pair`: ticks of a byte read and one written, which cost a turn where as many go the other way.
-double Hierarchy::pass(Instance& through, const Level& level, bool reads, double from, int bytes, double per_byte, double per_pair) {
-  const double ticks = bytes * per_byte, start = (reads ? through.read : through.write).reserve(from, ticks);
+// `per_pair`: ticks of a byte read and one written, which cost a turn where as many go the other
+// way.
+double Hierarchy::pass(Instance& through, const Level& level, bool reads, double from, int bytes,
+                       double per_byte, double per_pair) {
+  const double ticks = bytes * per_byte,
+               start = (reads ? through.read : through.write).reserve(from, ticks);
   if (level.copy_share <= 0) return start;
   double& own = reads ? through.bytes_read : through.bytes_written;
   const double other = reads ? through.bytes_written : through.bytes_read;
@@ -181,12 +204,16 @@ double Hierarchy::served(size_t level, int port, int bytes, AccessKind kind, dou
   const bool reads = kind == AccessKind::read;
   double start = at;
   if (!of_unit_[level].empty()) {
-    const double own = reads ? c.unit_read : kind == AccessKind::write ? c.unit_write : c.unit_stream;
-    start = pass(of_unit_[level][static_cast<size_t>(port / chip_.partitions)], l, reads, start, bytes, own, c.unit_read + c.unit_write);
+    const double own = reads                       ? c.unit_read
+                       : kind == AccessKind::write ? c.unit_write
+                                                   : c.unit_stream;
+    start = pass(of_unit_[level][static_cast<size_t>(port / chip_.partitions)], l, reads, start,
+                 bytes, own, c.unit_read + c.unit_write);
   }
   if (alone_ && !of_unit_[level].empty()) return start;
   const double all = reads ? c.read : kind == AccessKind::write ? c.write : c.stream;
-  return pass(instances_[level][static_cast<size_t>(port / l.ports)], l, reads, start, bytes, all, c.read + c.write);
+  return pass(instances_[level][static_cast<size_t>(port / l.ports)], l, reads, start, bytes, all,
+              c.read + c.write);
 }
 
 void Hierarchy::give_up(int port, size_t level, int64_t line) {
@@ -194,10 +221,13 @@ void Hierarchy::give_up(int port, size_t level, int64_t line) {
   if (line < 0 || next >= memory_ || !chip_.levels[next].victim) return;
   const int64_t address = line * chip_.levels[level].line;
   cache(next, port).expect(line_of(next, address) + kExpected);
-  give_up(port, next, cache(next, port).insert(line_of(next, address), sectors(next, address, chip_.levels[level].line)));
+  give_up(port, next,
+          cache(next, port)
+              .insert(line_of(next, address), sectors(next, address, chip_.levels[level].line)));
 }
 
-// What comes from a level for these bytes: whole pieces of what it hands over, and no less than what those before it can hold of a line.
+// What comes from a level for these bytes: whole pieces of what it hands over, and no less than
+// what those before it can hold of a line.
 Hierarchy::Pieces Hierarchy::pieces(size_t level, size_t first, int64_t address, int bytes) const {
   int64_t piece = 1;
   for (size_t k = first; k <= level; ++k) piece = std::max<int64_t>(piece, chip_.levels[k].sector);
@@ -207,18 +237,23 @@ Hierarchy::Pieces Hierarchy::pieces(size_t level, size_t first, int64_t address,
 // The sectors of the level's line at an address that they fill.
 uint8_t Hierarchy::filled(size_t level, int64_t address, const Pieces& p) const {
   const int64_t line = line_of(level, address) << line_bits_[level];
-  const int64_t begin = std::max(p.begin, line), end = std::min(p.end, line + chip_.levels[level].line);
+  const int64_t begin = std::max(p.begin, line),
+                end = std::min(p.end, line + chip_.levels[level].line);
   return sectors(level, begin, static_cast<int>(end - begin));
 }
 
-// Into every cache before the level it was found in; victim caches hold what others gave up, no more.
-void Hierarchy::bring_in(int port, size_t found, int64_t address, const Pieces& what, size_t first) {
+// Into every cache before the level it was found in; victim caches hold what others gave up, no
+// more.
+void Hierarchy::bring_in(int port, size_t found, int64_t address, const Pieces& what,
+                         size_t first) {
   for (size_t k = found; k-- > first;) {
     const Level& l = chip_.levels[k];
     if (l.victim) continue;
     Cache& c = cache(k, port);
     // A cache of whole lines that was asked for it has none of it.
-    give_up(port, k, l.sector == l.line ? c.insert_new(line_of(k, address), 1) : c.insert(line_of(k, address), filled(k, address, what)));
+    give_up(port, k,
+            l.sector == l.line ? c.insert_new(line_of(k, address), 1)
+                               : c.insert(line_of(k, address), filled(k, address, what)));
   }
 }
 
@@ -229,26 +264,36 @@ bool Hierarchy::taken_nearer(size_t level) const {
   return false;
 }
 
-double Hierarchy::access(int port_number, int64_t address, int bytes, AccessKind kind, double at, size_t first) {
+double Hierarchy::access(int port_number, int64_t address, int bytes, AccessKind kind, double at,
+                         size_t first) {
   Port& port = ports_[static_cast<size_t>(port_number)];
   at += translate(port, address);
-  const int64_t wanted = line_of(0, address);  // as the program sees it: streams go on through pages
+  const int64_t wanted =
+      line_of(0, address);  // as the program sees it: streams go on through pages
   address += port.moved;
   size_t found = first;
   for (; found < memory_; ++found) {
-    if (cache(found, port_number).find(line_of(found, address), sectors(found, address, bytes)) == Cache::Found::sectors) break;
+    if (cache(found, port_number).find(line_of(found, address), sectors(found, address, bytes)) ==
+        Cache::Found::sectors)
+      break;
   }
-  if (found == 0 && near_ && (kind == AccessKind::read || chip_.levels[0].allocates) && kind != AccessKind::stream_write)
+  if (found == 0 && near_ && (kind == AccessKind::read || chip_.levels[0].allocates) &&
+      kind != AccessKind::stream_write)
     return kind == AccessKind::read ? at + latency_[0] : at;
-  const bool merges = first == 0 && kind == AccessKind::read && !port.coming.empty() && chip_.levels[0].sector > bytes;
+  const bool merges = first == 0 && kind == AccessKind::read && !port.coming.empty() &&
+                      chip_.levels[0].sector > bytes;
   const int64_t wanted_sector = address >> sector_bits_[0];
   if (merges && found > 0)
-    if (const Coming& c = coming(port, wanted_sector); c.line == wanted_sector && c.launch == launch_ && c.arrives > at) return std::max(c.arrives, at + latency_[0]);
+    if (const Coming& c = coming(port, wanted_sector);
+        c.line == wanted_sector && c.launch == launch_ && c.arrives > at)
+      return std::max(c.arrives, at + latency_[0]);
   if (!chip_.levels[found].unit_wide) ++port.far;
   // Stores go past caches that they do not bring lines into, streamed ones past all of them.
   size_t target = found;
-  if (kind == AccessKind::stream_write) target = memory_;
-  else if (kind == AccessKind::write) while (target < memory_ && !chip_.levels[target].allocates) ++target;
+  if (kind == AccessKind::stream_write)
+    target = memory_;
+  else if (kind == AccessKind::write)
+    while (target < memory_ && !chip_.levels[target].allocates) ++target;
   if (kind == AccessKind::stream_write)
     for (size_t k = found; k < memory_; ++k) cache(k, port_number).remove(line_of(k, address));
   if (kind == AccessKind::write)
@@ -256,17 +301,26 @@ double Hierarchy::access(int port_number, int64_t address, int bytes, AccessKind
       if (chip_.levels[k].around) cache(k, port_number).remove(line_of(k, address));
   const bool ahead = prefetch_ && foreseen(port, wanted);
   if (ahead)
-    for (size_t k = 1; k < memory_; ++k) cache(k, port_number).expect(line_of(k, address) + kExpected);
-  std::vector<InFlight>& under_way = under_way_[static_cast<size_t>(port_number / chip_.partitions)];
+    for (size_t k = 1; k < memory_; ++k)
+      cache(k, port_number).expect(line_of(k, address) + kExpected);
+  std::vector<InFlight>& under_way =
+      under_way_[static_cast<size_t>(port_number / chip_.partitions)];
   double asked = at;
   if (!ahead && kind != AccessKind::stream_write)
     for (size_t k = 1; k <= target; ++k)
-      if (const InFlight& w = under_way[k]; !w.until.empty()) asked = std::max(asked, w.until[w.next]);
+      if (const InFlight& w = under_way[k]; !w.until.empty())
+        asked = std::max(asked, w.until[w.next]);
   // What is written to a line that is there takes no more than its bytes.
-  const bool lands = kind == AccessKind::write && found == target && found < memory_ && chip_.threads;
+  const bool lands =
+      kind == AccessKind::write && found == target && found < memory_ && chip_.threads;
   const Pieces what = pieces(target, first, address, bytes);
-  const int moved = lands ? bytes : kind == AccessKind::read ? static_cast<int>(what.end - what.begin) : std::max({bytes, chip_.levels[first].sector, chip_.levels[target].sector});
-  const double start = served(target, port_number, kind == AccessKind::stream_write ? bytes : moved, kind, ahead ? at - latency_[target] : asked);
+  const int moved =
+      lands ? bytes
+      : kind == AccessKind::read
+          ? static_cast<int>(what.end - what.begin)
+          : std::max({bytes, chip_.levels[first].sector, chip_.levels[target].sector});
+  const double start = served(target, port_number, kind == AccessKind::stream_write ? bytes : moved,
+                              kind, ahead ? at - latency_[target] : asked);
   const double arrives = std::max(at + latency_[0], start + latency_[target]);
   if (!ahead && kind != AccessKind::stream_write)
     for (size_t k = 1; k <= target; ++k)
@@ -274,13 +328,17 @@ double Hierarchy::access(int port_number, int64_t address, int bytes, AccessKind
         w.until[w.next] = arrives;
         w.next = w.next + 1 == w.until.size() ? 0 : w.next + 1;
       }
-  if (chip_.levels[found].victim && (kind == AccessKind::read || (kind == AccessKind::write && taken_nearer(found)))) cache(found, port_number).remove(line_of(found, address));
+  if (chip_.levels[found].victim &&
+      (kind == AccessKind::read || (kind == AccessKind::write && taken_nearer(found))))
+    cache(found, port_number).remove(line_of(found, address));
   if (merges && found > 0) coming(port, wanted_sector) = {wanted_sector, launch_, arrives};
-  if (kind == AccessKind::read) bring_in(port_number, found, address, what, first);
+  if (kind == AccessKind::read)
+    bring_in(port_number, found, address, what, first);
   else if (kind == AccessKind::write) {
     for (size_t k = 0; k < memory_; ++k)
       if (chip_.levels[k].allocates && !chip_.levels[k].victim && k < std::max(found, target))
-        give_up(port_number, k, cache(k, port_number).insert(line_of(k, address), filled(k, address, what)));
+        give_up(port_number, k,
+                cache(k, port_number).insert(line_of(k, address), filled(k, address, what)));
   }
   return kind == AccessKind::read ? arrives : std::max(at, start);
 }
@@ -289,8 +347,12 @@ void Hierarchy::touch(int64_t address) {
   translate(ports_.front(), address);
   address += ports_.front().moved;
   size_t found = 0;
-  while (found < memory_ && cache(found, 0).find(line_of(found, address), sectors(found, address, 8)) != Cache::Found::sectors) ++found;
-  if (found < memory_ && found > 0 && chip_.levels[found].victim) cache(found, 0).remove(line_of(found, address));
+  while (found < memory_ &&
+         cache(found, 0).find(line_of(found, address), sectors(found, address, 8)) !=
+             Cache::Found::sectors)
+    ++found;
+  if (found < memory_ && found > 0 && chip_.levels[found].victim)
+    cache(found, 0).remove(line_of(found, address));
   bring_in(0, found, address, pieces(0, 0, address, 1), 0);
 }
 

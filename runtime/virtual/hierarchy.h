@@ -1,10 +1,12 @@
-// Where the lines of memory are, and when they arrive: caches, far memory, translation, streams that are foreseen.
+// Where the lines of memory are, and when they arrive: caches, far memory, translation, streams
+// that are foreseen.
 //
-// A line comes from the nearest level that holds it. It waits for a free place among the lines in flight, then for that
-// level's bandwidth, then it takes that level's latency:
+// A line comes from the nearest level that holds it. It waits for a free place among the lines in
+// flight, then for that level's bandwidth, then it takes that level's latency:
 //   arrives = served + latency,  served >= asked, no more bytes per tick than the level has
-// A stream that goes on line after line was foreseen: it was asked for a latency earlier. A store that brings a line in
-// pays for writing it at once, not when the line leaves: what a launch costs must not depend on who wrote before.
+// A stream that goes on line after line was foreseen: it was asked for a latency earlier. A store
+// that brings a line in pays for writing it at once, not when the line leaves: what a launch costs
+// must not depend on who wrote before.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +47,7 @@ class Hierarchy {  // invariant: caches hold what was touched last, as their sha
     Server read, write, both;  // `both`: what reading and writing take from each other
     double bytes_read = 0, bytes_written = 0;  // in this launch
   };
-  struct Costs {               // ticks per byte
+  struct Costs {  // ticks per byte
     double read = 0, write = 0, stream = 0, unit_read = 0, unit_write = 0, unit_stream = 0;
   };
   struct Stream {
@@ -57,23 +59,24 @@ class Hierarchy {  // invariant: caches hold what was touched last, as their sha
     std::vector<double> until;
     size_t next = 0;
   };
-  struct Coming {              // a line on its way: who wants more of it meanwhile waits for the same one
+  struct Coming {  // a line on its way: who wants more of it meanwhile waits for the same one
     int64_t line = -1, launch = 0;
     double arrives = 0;
   };
-  struct Pieces {              // bytes begin to end of memory
+  struct Pieces {  // bytes begin to end of memory
     int64_t begin = 0, end = 0;
   };
   struct Port {
     std::vector<Cache> pages;  // per depth of translation
     int64_t last_page = -1;
-    int64_t moved = 0;         // from its addresses to where the page lies
+    int64_t moved = 0;  // from its addresses to where the page lies
     std::vector<Stream> streams;
     int64_t clock = 0, last_miss = -1, far = 0;
-    std::vector<Coming> coming;     // by a hash of the line; of threads
+    std::vector<Coming> coming;  // by a hash of the line; of threads
   };
 
-  static double pass(Instance& through, const Level& level, bool reads, double from, int bytes, double per_byte, double per_pair);
+  static double pass(Instance& through, const Level& level, bool reads, double from, int bytes,
+                     double per_byte, double per_pair);
   double served(size_t level, int port, int bytes, AccessKind kind, double at);
   double translate(Port& port, int64_t address);
   bool foreseen(Port& port, int64_t line);
@@ -83,25 +86,28 @@ class Hierarchy {  // invariant: caches hold what was touched last, as their sha
   void bring_in(int port, size_t found, int64_t address, const Pieces& what, size_t first);
   void give_up(int port, size_t level, int64_t line);
   bool taken_nearer(size_t level) const;
-  Cache& cache(size_t level, int port) { return caches_[level][static_cast<size_t>(port / chip_.levels[level].ports)]; }
+  Cache& cache(size_t level, int port) {
+    return caches_[level][static_cast<size_t>(port / chip_.levels[level].ports)];
+  }
   int64_t line_of(size_t level, int64_t address) const { return address >> line_bits_[level]; }
   uint8_t sectors(size_t level, int64_t address, int bytes) const;
   void restart_servers();
 
   const Chip& chip_;
   bool prefetch_;
-  bool near_;                  // the first level is a unit's own, and what it hands over is for its core to count
+  bool near_;  // the first level is a unit's own, and what it hands over is for its core to count
   int line_;
-  size_t memory_;              // the last level
-  int page_bits_ = 0;          // 0: nothing is translated
-  bool alone_ = true;          // one unit is at work
-  int64_t launch_ = 0;         // that began last
+  size_t memory_;       // the last level
+  int page_bits_ = 0;   // 0: nothing is translated
+  bool alone_ = true;   // one unit is at work
+  int64_t launch_ = 0;  // that began last
   std::vector<std::vector<Cache>> caches_;
   std::vector<std::vector<Instance>> instances_;
-  std::vector<std::vector<Instance>> of_unit_;  // per level and unit, where a unit alone gets less than all
+  std::vector<std::vector<Instance>>
+      of_unit_;  // per level and unit, where a unit alone gets less than all
   std::vector<Port> ports_;
   std::vector<std::vector<InFlight>> under_way_;  // per unit and level
-  std::vector<double> latency_, miss_;  // ticks at this clock
+  std::vector<double> latency_, miss_;            // ticks at this clock
   std::vector<Costs> costs_;
   std::vector<int> line_bits_, sector_bits_;
 };

@@ -36,17 +36,27 @@ int resident(const Chip& chip, const Code& code) {
   int groups = chip.waves / waves_of(chip, code);
   if (chip.groups > 0) groups = std::min(groups, chip.groups);
   if (code.scratch_bytes > 0 && chip.scratch.capacity > 0)
-    groups = std::min(groups, static_cast<int>(chip.scratch.capacity / static_cast<double>(code.scratch_bytes)));
-  if (chip.registers > 0) groups = std::min(groups, chip.registers / ((registers_of(chip, code) + chip.granule - 1) / chip.granule * chip.granule * code.width));
+    groups = std::min(
+        groups, static_cast<int>(chip.scratch.capacity / static_cast<double>(code.scratch_bytes)));
+  if (chip.registers > 0)
+    groups = std::min(groups, chip.registers / ((registers_of(chip, code) + chip.granule - 1) /
+                                                chip.granule * chip.granule * code.width));
   return std::max(1, groups);
 }
 
 // Those of several waves lie on as many partitions, one after the other.
-int partition_of(const Chip& chip, const Code& code, int group) { return group * std::min(waves_of(chip, code), chip.partitions) % chip.partitions; }
+int partition_of(const Chip& chip, const Code& code, int group) {
+  return group * std::min(waves_of(chip, code), chip.partitions) % chip.partitions;
+}
 
 class Run {
  public:
-  Run(Machine& machine, const Code& code, std::span<const View> arguments) : machine_(machine), chip_(machine.chip), code_(code), arguments_(arguments), units_(static_cast<size_t>(machine.chip.units)) {
+  Run(Machine& machine, const Code& code, std::span<const View> arguments)
+      : machine_(machine),
+        chip_(machine.chip),
+        code_(code),
+        arguments_(arguments),
+        units_(static_cast<size_t>(machine.chip.units)) {
     for (Unit& u : units_) u.restart(chip_);
   }
 
@@ -71,8 +81,8 @@ class Run {
       }
   }
 
-  // Units that only compute do not meet each other: they all do as the first one does, and of the others' groups there
-  // are values to compute and no times.
+  // Units that only compute do not meet each other: they all do as the first one does, and of the
+  // others' groups there are values to compute and no times.
   void deal_alike(const std::vector<GroupRange>& ranges) {
     Executor values(machine_, code_, units_.back(), chip_.units - 1, 0, arguments_);
     values.values_only();
@@ -80,15 +90,18 @@ class Run {
     int64_t n = 0;
     for (const GroupRange& r : ranges)
       for (int64_t group = r.begin; group < r.end; ++group, ++n) {
-        if (n % chip_.units == 0) first.push_back({group, group + 1});
+        if (n % chip_.units == 0)
+          first.push_back({group, group + 1});
         else
-          for (values.start(group, 0); !values.idle() && values.fault().empty();) values.run(std::numeric_limits<double>::infinity());
+          for (values.start(group, 0); !values.idle() && values.fault().empty();)
+            values.run(std::numeric_limits<double>::infinity());
         if (!values.fault().empty()) fault_ = values.fault();
       }
     units_.back().restart(chip_);
     waiting_ = std::move(first);
     const int groups = resident(chip_, code_);
-    for (int g = 0; g < groups && range_ < waiting_.size(); ++g) add(Stream{}, 0, partition_of(chip_, code_, g), 0);
+    for (int g = 0; g < groups && range_ < waiting_.size(); ++g)
+      add(Stream{}, 0, partition_of(chip_, code_, g), 0);
   }
 
   Outcome run() {
@@ -97,11 +110,14 @@ class Run {
       const auto [at, id] = next_.top();
       next_.pop();
       Stream& s = streams_[id];
-      const double until = next_.empty() ? std::numeric_limits<double>::infinity() : next_.top().first + (chip_.threads ? 0.5 : kAhead);
+      const double until = next_.empty() ? std::numeric_limits<double>::infinity()
+                                         : next_.top().first + (chip_.threads ? 0.5 : kAhead);
       s.executor->run(until);
       if (!s.executor->fault().empty()) return {0, s.executor->fault(), 0};
-      if (s.executor->idle()) go_on(s, s.executor->finished());
-      else if (s.executor->settled_iterations() > 0) skip(s);
+      if (s.executor->idle())
+        go_on(s, s.executor->finished());
+      else if (s.executor->settled_iterations() > 0)
+        skip(s);
       if (s.live) next_.emplace(s.executor->time(), id);
     }
     int64_t executed = 0;
@@ -112,7 +128,8 @@ class Run {
  private:
   void add(Stream s, int unit, int partition, double at) {
     s.unit = unit;
-    s.executor = std::make_unique<Executor>(machine_, code_, units_[static_cast<size_t>(unit)], unit, partition, arguments_);
+    s.executor = std::make_unique<Executor>(machine_, code_, units_[static_cast<size_t>(unit)],
+                                            unit, partition, arguments_);
     ++live_;
     go_on(s, at);
     if (!s.live) return;  // there was no group left for it
@@ -131,8 +148,8 @@ class Run {
     end_ = std::max(end_, at);
   }
 
-  // Iterations of settled loops need not be executed: of one stream that has all it touches to itself, or of all of
-  // them for as long as all are settled.
+  // Iterations of settled loops need not be executed: of one stream that has all it touches to
+  // itself, or of all of them for as long as all are settled.
   void skip(Stream& s) {
     if (live_ == 1 || (!chip_.threads && !s.executor->touched_shared())) {
       const double by = s.executor->skip(s.executor->settled_iterations());
@@ -148,7 +165,9 @@ class Run {
     std::vector<double> moved(units_.size(), std::numeric_limits<double>::infinity());
     for (Stream& other : streams_) {
       if (!other.live) continue;
-      const auto iterations = std::llround(span / other.executor->settled_ticks());  // never more than are left; of floors those fall behind that only round otherwise
+      const auto iterations = std::llround(
+          span / other.executor->settled_ticks());  // never more than are left; of floors those
+                                                    // fall behind that only round otherwise
       double& by = moved[static_cast<size_t>(other.unit)];
       by = std::min(by, other.executor->skip(iterations));
     }
@@ -162,7 +181,8 @@ class Run {
   void renew_order(const Stream& running) {
     next_ = {};
     for (size_t i = 0; i < streams_.size(); ++i)
-      if (streams_[i].live && &streams_[i] != &running) next_.emplace(streams_[i].executor->time(), i);
+      if (streams_[i].live && &streams_[i] != &running)
+        next_.emplace(streams_[i].executor->time(), i);
   }
 
   using At = std::pair<double, size_t>;
@@ -194,11 +214,15 @@ int active_units(const Chip& chip, const Launch& launch, int64_t groups) {
   return std::max<int>(1, static_cast<int>(std::count(used.begin(), used.end(), true)));
 }
 
-Outcome simulate(Machine& machine, const Code& code, std::span<const View> arguments, const Launch& launch, int64_t groups, double join) {
+Outcome simulate(Machine& machine, const Code& code, std::span<const View> arguments,
+                 const Launch& launch, int64_t groups, double join) {
   Run run(machine, code, arguments);
-  if (machine.chip.threads && machine.chip.units > 1 && code.computes) run.deal_alike(ranges_of(launch, groups));
-  else if (machine.chip.threads) run.deal_groups(ranges_of(launch, groups));
-  else run.deal_queues(queues_of(machine.chip, launch, groups), join);
+  if (machine.chip.threads && machine.chip.units > 1 && code.computes)
+    run.deal_alike(ranges_of(launch, groups));
+  else if (machine.chip.threads)
+    run.deal_groups(ranges_of(launch, groups));
+  else
+    run.deal_queues(queues_of(machine.chip, launch, groups), join);
   return run.run();
 }
 

@@ -39,12 +39,18 @@ void find_needed(Code& code) {
   for (bool changed = true; changed;) {
     changed = false;
     for (const Op& op : code.ops) {
-      const bool matters = op.kind == OpKind::store || op.kind == OpKind::atomic || op.kind == OpKind::again || op.kind == OpKind::indirect || is_needed(code, op);
+      const bool matters = op.kind == OpKind::store || op.kind == OpKind::atomic ||
+                           op.kind == OpKind::again || op.kind == OpKind::indirect ||
+                           is_needed(code, op);
       if (!matters) continue;
-      for_operands(code, op, [&](int r) { changed |= !std::exchange(code.regs[static_cast<size_t>(r)].needed, true); });
+      for_operands(code, op, [&](int r) {
+        changed |= !std::exchange(code.regs[static_cast<size_t>(r)].needed, true);
+      });
     }
   }
-  for (Op& op : code.ops) op.needed = op.kind == OpKind::atomic || op.kind == OpKind::again || op.dst < 0 || is_needed(code, op);
+  for (Op& op : code.ops)
+    op.needed =
+        op.kind == OpKind::atomic || op.kind == OpKind::again || op.dst < 0 || is_needed(code, op);
 }
 
 struct Body {
@@ -74,20 +80,29 @@ struct Body {
   }
 };
 
-bool touches_memory(OpKind k) { return k == OpKind::load || k == OpKind::store || k == OpKind::indirect || k == OpKind::locate || k == OpKind::atomic; }
+bool touches_memory(OpKind k) {
+  return k == OpKind::load || k == OpKind::store || k == OpKind::indirect || k == OpKind::locate ||
+         k == OpKind::atomic;
+}
 
-// Nothing that matters goes from one iteration to the next: registers that matter are written before they are read,
-// and what is stored is not loaded for its value.
+// Nothing that matters goes from one iteration to the next: registers that matter are written
+// before they are read, and what is stored is not loaded for its value.
 bool is_repeatable(const Body& body) {
   const Code& code = body.code;
-  std::vector<bool> written(code.regs.size(), false), carried(code.regs.size(), false), assigned(code.regs.size(), false);
+  std::vector<bool> written(code.regs.size(), false), carried(code.regs.size(), false),
+      assigned(code.regs.size(), false);
   std::vector<bool> stored(code.buffers.size(), false), read(code.buffers.size(), false);
   body.each([&](const Op& op) {
     if (op.needed)
-      for_operands(code, op, [&](int r) { if (!written[static_cast<size_t>(r)]) carried[static_cast<size_t>(r)] = true; });
-    for_results(code, op, [&](int r) { assigned[static_cast<size_t>(r)] = written[static_cast<size_t>(r)] = true; });
+      for_operands(code, op, [&](int r) {
+        if (!written[static_cast<size_t>(r)]) carried[static_cast<size_t>(r)] = true;
+      });
+    for_results(code, op, [&](int r) {
+      assigned[static_cast<size_t>(r)] = written[static_cast<size_t>(r)] = true;
+    });
     if (op.kind == OpKind::store) stored[static_cast<size_t>(op.buffer)] = true;
-    if ((op.kind == OpKind::load || op.kind == OpKind::indirect) && op.needed) read[static_cast<size_t>(op.buffer)] = true;
+    if ((op.kind == OpKind::load || op.kind == OpKind::indirect) && op.needed)
+      read[static_cast<size_t>(op.buffer)] = true;
   });
   bool result = true;
   body.each([&](const Op& op) { result &= op.kind != OpKind::atomic; });
@@ -100,22 +115,28 @@ bool is_repeatable(const Body& body) {
 
 bool is_straight(const Body& body) {
   bool straight = true;
-  body.each([&](const Op& op) { straight &= op.kind == OpKind::constant || op.kind == OpKind::copy || op.kind == OpKind::apply || op.kind == OpKind::matrix; });
+  body.each([&](const Op& op) {
+    straight &= op.kind == OpKind::constant || op.kind == OpKind::copy ||
+                op.kind == OpKind::apply || op.kind == OpKind::matrix;
+  });
   return straight;
 }
 
-// Sums, and products with what the loop does not change: maps x -> A x + b of all registers together.
+// Sums, and products with what the loop does not change: maps x -> A x + b of all registers
+// together.
 bool is_affine(const Body& body) {
   std::vector<bool> changes(body.code.regs.size(), false);
   body.each([&](const Op& op) {
-    if (op.kind != OpKind::constant) for_results(body.code, op, [&](int r) { changes[static_cast<size_t>(r)] = true; });
+    if (op.kind != OpKind::constant)
+      for_results(body.code, op, [&](int r) { changes[static_cast<size_t>(r)] = true; });
   });
   const auto fixed = [&](int r) { return !changes[static_cast<size_t>(r)]; };
   bool affine = true;
   body.each([&](const Op& op) {
     if (op.kind == OpKind::matrix && op.needed) {
       const Matrix& m = body.code.matrices[static_cast<size_t>(op.matrix)];
-      affine &= std::all_of(m.a.begin(), m.a.end(), fixed) && std::all_of(m.b.begin(), m.b.end(), fixed);
+      affine &=
+          std::all_of(m.a.begin(), m.a.end(), fixed) && std::all_of(m.b.begin(), m.b.end(), fixed);
     }
     if (op.kind != OpKind::apply || !op.needed) return;
     const bool product = op.op == ValueOp::mul || op.op == ValueOp::fma;
@@ -147,7 +168,8 @@ void describe_loops(Code& code) {
     loop.straight = is_straight(body);
     loop.affine = loop.straight && is_affine(body);
   }
-  code.computes = !code.loops.empty() && std::all_of(code.loops.begin(), code.loops.end(), [](const Loop& l) { return l.straight; });
+  code.computes = !code.loops.empty() && std::all_of(code.loops.begin(), code.loops.end(),
+                                                     [](const Loop& l) { return l.straight; });
 }
 
 }  // namespace assay::runtime::simulated

@@ -33,9 +33,15 @@ int64_t stack_bytes(const Chip& chip, const Code& code, const ir::Kernel& kernel
 }  // namespace
 
 VirtualModule::VirtualModule(std::shared_ptr<Simulated> on, bool in_sequence)
-    : on_(std::move(on)), in_sequence_(in_sequence), hierarchy_(on_->chip, on_->effects), paths_(on_->chip, on_->effects), noise_(on_->effects.seed, on_->effects.noise) {}
+    : on_(std::move(on)),
+      in_sequence_(in_sequence),
+      hierarchy_(on_->chip, on_->effects),
+      paths_(on_->chip, on_->effects),
+      noise_(on_->effects.seed, on_->effects.noise) {}
 
-Result<std::unique_ptr<Module>> VirtualModule::make(std::shared_ptr<Simulated> on, std::span<const ir::Kernel> kernels, int threads, bool in_sequence,
+Result<std::unique_ptr<Module>> VirtualModule::make(std::shared_ptr<Simulated> on,
+                                                    std::span<const ir::Kernel> kernels,
+                                                    int threads, bool in_sequence,
                                                     std::span<const ir::DType> in_two) {
   auto m = std::make_unique<VirtualModule>(std::move(on), in_sequence);
   const Chip& chip = m->on_->chip;
@@ -47,7 +53,8 @@ Result<std::unique_ptr<Module>> VirtualModule::make(std::shared_ptr<Simulated> o
       continue;
     }
     price(*code, chip, in_two);
-    m->reports_.push_back({k.name, code_bytes(*code, chip), stack_bytes(chip, *code, k), chip.tells_registers ? registers_of(chip, *code) : -1});
+    m->reports_.push_back({k.name, code_bytes(*code, chip), stack_bytes(chip, *code, k),
+                           chip.tells_registers ? registers_of(chip, *code) : -1});
     m->kernels_.push_back(k);
     m->codes_.push_back(std::move(code).value());
   }
@@ -62,31 +69,39 @@ Diags VirtualModule::check_memory() const {
   if (!chip.threads) return diags;
   for (const Code& c : codes_)
     if (c.scratch_bytes > 0 && static_cast<double>(c.scratch_bytes) > chip.scratch.capacity)
-      diags.push_back(error(fmt::format("kernel '{}' needs {} bytes of group memory, {} has {:.0f}", c.name, c.scratch_bytes, on_->id, chip.scratch.capacity)));
+      diags.push_back(error(fmt::format("kernel '{}' needs {} bytes of group memory, {} has {:.0f}",
+                                        c.name, c.scratch_bytes, on_->id, chip.scratch.capacity)));
   return diags;
 }
 
 Result<int> VirtualModule::allocate(int64_t bytes) {
   const Chip& chip = on_->chip;
   if (chip.allocation > 0 && static_cast<double>(bytes) > chip.allocation)
-    return error(fmt::format("out of memory: {} bytes for one buffer of {}: it allows {:.0f}", bytes, on_->id, chip.allocation));
+    return error(fmt::format("out of memory: {} bytes for one buffer of {}: it allows {:.0f}",
+                             bytes, on_->id, chip.allocation));
   return storage_.allocate(bytes, chip.memory_bytes);
 }
 
 Result<int> VirtualModule::allocate_image(const ImageShape& shape) {
-  if (shape.stored != Stored::as_type) return error(fmt::format("{} keeps numbers as their type: no {}", on_->id, format_name(shape)));
+  if (shape.stored != Stored::as_type)
+    return error(fmt::format("{} keeps numbers as their type: no {}", on_->id, format_name(shape)));
   const Path* const path = find_path(on_->chip, ir::Space::image);
-  if (path == nullptr) return error(fmt::format("{} has no images: its profile has no path of that form", on_->id));
-  if (static_cast<double>(shape.width) > path->max_width || static_cast<double>(shape.height) > path->max_height)
-    return error(fmt::format("an image of {} x {} texels: {} allows {:.0f} x {:.0f}", shape.width, shape.height, on_->id, path->max_width, path->max_height));
+  if (path == nullptr)
+    return error(fmt::format("{} has no images: its profile has no path of that form", on_->id));
+  if (static_cast<double>(shape.width) > path->max_width ||
+      static_cast<double>(shape.height) > path->max_height)
+    return error(fmt::format("an image of {} x {} texels: {} allows {:.0f} x {:.0f}", shape.width,
+                             shape.height, on_->id, path->max_width, path->max_height));
   return allocate(shape.row_bytes() * shape.height);
 }
 
 // What a host writes passes a GPU's caches by; a processor's own writes stay in them.
 void VirtualModule::left_in_caches(int buffer, int64_t offset, int64_t bytes) {
   if (on_->chip.threads) return;
-  const int64_t line = hierarchy_.line(), first = (storage_.address_of(buffer) + offset) / line * line;
-  for (int64_t at = first; at < storage_.address_of(buffer) + offset + bytes; at += line) hierarchy_.touch(at);
+  const int64_t line = hierarchy_.line(),
+                first = (storage_.address_of(buffer) + offset) / line * line;
+  for (int64_t at = first; at < storage_.address_of(buffer) + offset + bytes; at += line)
+    hierarchy_.touch(at);
 }
 
 void VirtualModule::write(BufferRange to, std::span<const std::byte> data) {
@@ -118,14 +133,16 @@ void VirtualModule::write_words(int buffer, std::span<const Word> words) {
 
 void VirtualModule::read(BufferRange from, std::span<std::byte> data) const {
   if (data.empty()) return;
-  ASSAY_CHECK(from.offset >= 0 && from.offset + static_cast<int64_t>(data.size()) <= storage_.bytes_of(from.buffer));
+  ASSAY_CHECK(from.offset >= 0 &&
+              from.offset + static_cast<int64_t>(data.size()) <= storage_.bytes_of(from.buffer));
   std::memcpy(data.data(), storage_.data(from.buffer) + from.offset, data.size());
 }
 
 double VirtualModule::clock() const {
   const Effects& e = on_->effects;
   double part = 1;
-  if (e.ramp_over > 0 && on_->worked < e.ramp_over) part = e.ramp_from + (1 - e.ramp_from) * on_->worked / e.ramp_over;
+  if (e.ramp_over > 0 && on_->worked < e.ramp_over)
+    part = e.ramp_from + (1 - e.ramp_from) * on_->worked / e.ramp_over;
   if (e.throttle_after > 0 && on_->worked >= e.throttle_after) part = std::min(part, e.throttle_to);
   return on_->chip.clock * part;
 }
@@ -145,7 +162,8 @@ Result<double> VirtualModule::busy(const Launch& launch, double hz, int64_t& exe
     if (b.scope != ir::Scope::global) continue;
     const BufferRange& r = launch.arguments[argument++];
     const int64_t bytes = storage_.bytes_of(r.buffer) - r.offset;
-    views.push_back({storage_.data(r.buffer) + r.offset, bytes / (b.texel * ir::bytes_of(b.dtype)), storage_.address_of(r.buffer) + r.offset});
+    views.push_back({storage_.data(r.buffer) + r.offset, bytes / (b.texel * ir::bytes_of(b.dtype)),
+                     storage_.address_of(r.buffer) + r.offset});
   }
   if (const auto known = remembered_.look_up(launch, hz)) return *known / hz;
   const int64_t groups = kernels_[number].groups;
@@ -170,7 +188,8 @@ Result<double> VirtualModule::busy(const Launch& launch, double hz, int64_t& exe
   machine.group_start = chip.group_start * hz;
   machine.streams = active;
   machine.paths = &paths_;
-  const Outcome outcome = simulate(machine, codes_[number], views, launch, groups, chip.unit_join * hz);
+  const Outcome outcome =
+      simulate(machine, codes_[number], views, launch, groups, chip.unit_join * hz);
   if (!outcome.fault.empty()) return error(outcome.fault);
   executed += outcome.executed;
   remembered_.note(launch, codes_[number], hz, outcome.ticks);
@@ -178,14 +197,19 @@ Result<double> VirtualModule::busy(const Launch& launch, double hz, int64_t& exe
 }
 
 Result<RunTimes> VirtualModule::run(std::span<const Launch> launches, const RunOptions& options) {
-  if (options.repeat < 0 || options.warm_up < 0) return error("repeat and warm_up can not be negative");
-  const Diags faults = check_launches(launches, kernels_, storage_.size(), [&](int b) { return storage_.bytes_of(b); });
+  if (options.repeat < 0 || options.warm_up < 0)
+    return error("repeat and warm_up can not be negative");
+  const Diags faults = check_launches(launches, kernels_, storage_.size(),
+                                      [&](int b) { return storage_.bytes_of(b); });
   if (has_error(faults)) return faults;
   const Chip& chip = on_->chip;
-  if (options.recorded && chip.graph <= 0) return error(fmt::format("{} records no launches: its profile knows no launch.graph", on_->id));
+  if (options.recorded && chip.graph <= 0)
+    return error(fmt::format("{} records no launches: its profile knows no launch.graph", on_->id));
   const bool fails = fails_now(++on_->runs);
   const FaultKind kind = fails ? on_->effects.fault.kind : FaultKind::none;
-  if (kind == FaultKind::error) return error(fmt::format("{}: the device was lost in run {}", on_->id, on_->runs), "its effects ask for it");
+  if (kind == FaultKind::error)
+    return error(fmt::format("{}: the device was lost in run {}", on_->id, on_->runs),
+                 "its effects ask for it");
   if (kind == FaultKind::crash) std::abort();
   while (kind == FaultKind::hang) ::pause();
   RunTimes times;
@@ -197,8 +221,11 @@ Result<RunTimes> VirtualModule::run(std::span<const Launch> launches, const RunO
       auto took = busy(launch, clock(), times.executed);
       if (!took) return took.diags();
       on_->worked += *took;
-      const double work = *took * noise_.factor(), said = kind == FaultKind::lies ? work * kLie : work;
-      const double handing = options.recorded ? chip.graph : in_sequence_ ? chip.barrier : chip.launch;
+      const double work = *took * noise_.factor(),
+                   said = kind == FaultKind::lies ? work * kLie : work;
+      const double handing = options.recorded ? chip.graph
+                             : in_sequence_   ? chip.barrier
+                                              : chip.launch;
       works.push_back(said);
       steps.push_back(said + handing);
       total += work + handing;  // a clock that is not the device's
@@ -206,7 +233,8 @@ Result<RunTimes> VirtualModule::run(std::span<const Launch> launches, const RunO
     if (r < 0) continue;
     // The first of them is waited for from outside.
     if (!steps.empty()) {
-      const double outside = std::max(0.0, chip.eager - (in_sequence_ ? chip.barrier : chip.launch));
+      const double outside =
+          std::max(0.0, chip.eager - (in_sequence_ ? chip.barrier : chip.launch));
       steps.front() += outside;
       total += outside;
     }

@@ -18,18 +18,21 @@
 
 namespace assay::runtime::simulated {
 
-struct Simulated {     // what a device and its modules share
+struct Simulated {  // what a device and its modules share
   std::string id;
   Effects effects;
   Chip chip;
-  int64_t runs = 0;    // so far, of all modules
-  double worked = 0;   // simulated seconds of them
+  int64_t runs = 0;   // so far, of all modules
+  double worked = 0;  // simulated seconds of them
 };
 
 class VirtualModule final : public Module {
  public:
-  // `threads`: of a group, where lanes are threads; `in_two`: as price() takes them. Errors: kernels that are not simulated, group memory that the chip does not have.
-  static Result<std::unique_ptr<Module>> make(std::shared_ptr<Simulated> on, std::span<const ir::Kernel> kernels, int threads, bool in_sequence,
+  // `threads`: of a group, where lanes are threads; `in_two`: as price() takes them. Errors:
+  // kernels that are not simulated, group memory that the chip does not have.
+  static Result<std::unique_ptr<Module>> make(std::shared_ptr<Simulated> on,
+                                              std::span<const ir::Kernel> kernels, int threads,
+                                              bool in_sequence,
                                               std::span<const ir::DType> in_two = {});
 
   VirtualModule(std::shared_ptr<Simulated> on, bool in_sequence);
@@ -48,7 +51,7 @@ class VirtualModule final : public Module {
  private:
   Diags check_memory() const;
   Result<double> busy(const Launch& launch, double clock, int64_t& executed);  // seconds
-  double clock() const;                                     // now
+  double clock() const;                                                        // now
   bool fails_now(int64_t run);
   void left_in_caches(int buffer, int64_t offset, int64_t bytes);
 

@@ -13,7 +13,8 @@ class Noise {
   Noise(uint64_t seed, double sigma) : seed_(seed), sigma_(sigma) {}
 
   double uniform() {  // in [0, 1)
-    uint64_t x = seed_ * 0x9E3779B97F4A7C15 + ++count_ * 0xD1B54A32D192ED03;  // splitmix64 of a counter
+    uint64_t x =
+        seed_ * 0x9E3779B97F4A7C15 + ++count_ * 0xD1B54A32D192ED03;  // splitmix64 of a counter
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
     x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
     return static_cast<double>((x ^ (x >> 31)) >> 11) * 0x1p-53;

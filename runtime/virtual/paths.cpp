@@ -22,7 +22,8 @@ void Paths::forget() {
     for (Own& o : w.levels) {
       const Level& l = *o.level;
       const auto count = static_cast<size_t>((ports + l.ports - 1) / l.ports);
-      o.caches.assign(count, Cache({std::max<int64_t>(1, static_cast<int64_t>(l.capacity) / l.line), l.ways, false, effects_.hash, effects_.replacement}));
+      o.caches.assign(count, Cache({std::max<int64_t>(1, static_cast<int64_t>(l.capacity) / l.line),
+                                    l.ways, false, effects_.hash, effects_.replacement}));
       o.servers.resize(count);
     }
 }
@@ -47,23 +48,30 @@ double Paths::access(int path, Hierarchy& behind, int port, int64_t address, int
   size_t found = 0;
   for (; found < w.levels.size(); ++found) {
     Own& o = w.levels[found];
-    if (o.caches[static_cast<size_t>(port / o.level->ports)].find(address / o.level->line, 1) == Cache::Found::sectors) break;
+    if (o.caches[static_cast<size_t>(port / o.level->ports)].find(address / o.level->line, 1) ==
+        Cache::Found::sectors)
+      break;
   }
   // Who is asked first hands over a turn at least, whoever has it.
   Own& first = w.levels.front();
-  const double begins = first.servers[static_cast<size_t>(port / first.level->ports)].reserve(at, std::max(w.path->turn, bytes * first.per_byte));
+  const double begins = first.servers[static_cast<size_t>(port / first.level->ports)].reserve(
+      at, std::max(w.path->turn, bytes * first.per_byte));
   double arrives = begins + first.latency;
   if (found == w.levels.size()) {
     const int line = w.levels.back().level->line;
     const int64_t from = address / line * line;
     const int step = std::min(line, chip_.levels[w.path->joins].line);
-    const double asked = begins + (w.path->space == ir::Space::image ? defaults::kSampler * first.latency : 0);
+    const double asked =
+        begins + (w.path->space == ir::Space::image ? defaults::kSampler * first.latency : 0);
     for (int64_t part = from; part < from + line; part += step)
-      arrives = std::max(arrives, behind.access(port, part, step, AccessKind::read, asked, w.path->joins));
+      arrives = std::max(arrives,
+                         behind.access(port, part, step, AccessKind::read, asked, w.path->joins));
   } else if (found > 0) {
     Own& o = w.levels[found];
     const int line = w.levels[found - 1].level->line;
-    arrives = std::max(arrives, o.servers[static_cast<size_t>(port / o.level->ports)].reserve(begins, line * o.per_byte) + o.latency);
+    arrives = std::max(arrives, o.servers[static_cast<size_t>(port / o.level->ports)].reserve(
+                                    begins, line * o.per_byte) +
+                                    o.latency);
   }
   for (size_t k = found; k-- > 0;) {
     Own& o = w.levels[k];
@@ -74,8 +82,10 @@ double Paths::access(int path, Hierarchy& behind, int port, int64_t address, int
 
 int64_t Paths::place(int path, int64_t texel, int64_t row) const {
   const Path& p = *ways_[static_cast<size_t>(path)].path;
-  const int64_t x = texel % row, y = texel / row, width = std::min<int64_t>(p.block_width, row), height = p.block_height;
-  return (y / height * (row / width) + x / width) * (width * height) + y % height * width + x % width;
+  const int64_t x = texel % row, y = texel / row, width = std::min<int64_t>(p.block_width, row),
+                height = p.block_height;
+  return (y / height * (row / width) + x / width) * (width * height) + y % height * width +
+         x % width;
 }
 
 }  // namespace assay::runtime::simulated

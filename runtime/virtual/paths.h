@@ -1,5 +1,6 @@
-// Ways to read memory besides plain loads: constants, images. A path has caches of its own before the levels of memory
-// that it shares with loads. They are read-only: what a host writes between launches empties them.
+// Ways to read memory besides plain loads: constants, images. A path has caches of its own before
+// the levels of memory that it shares with loads. They are read-only: what a host writes between
+// launches empties them.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,8 @@ class Paths {  // invariant: caches hold what was read last, as their shapes all
   // Where such arguments are read as plain ones: -1.
   int number_of(ir::Space space) const;
 
-  // When a turn is over in which lanes are served that want `bytes` of one line: of all lanes of a wave together.
+  // When a turn is over in which lanes are served that want `bytes` of one line: of all lanes of a
+  // wave together.
   double access(int path, Hierarchy& behind, int port, int64_t address, int bytes, double at);
   int line(int path) const { return ways_[static_cast<size_t>(path)].levels.front().level->line; }
   // Where a texel of an image lies, in texels from its beginning: blocks of them lie together.
@@ -32,13 +34,13 @@ class Paths {  // invariant: caches hold what was read last, as their shapes all
  private:
   struct Own {
     const Level* level = nullptr;
-    std::vector<Cache> caches;   // by instance
+    std::vector<Cache> caches;  // by instance
     std::vector<Server> servers;
     double latency = 0, per_byte = 0;
   };
   struct Way {
     const Path* path = nullptr;
-    std::vector<Own> levels;     // near to far
+    std::vector<Own> levels;  // near to far
   };
 
   const Chip& chip_;

@@ -17,7 +17,8 @@ class Pricer {
     switch (op.kind) {
       case OpKind::apply:
         compute(op);
-        if (op.op == ir::ValueOp::fma && std::find(in_two_.begin(), in_two_.end(), op.dtype) != in_two_.end()) {
+        if (op.op == ir::ValueOp::fma &&
+            std::find(in_two_.begin(), in_two_.end(), op.dtype) != in_two_.end()) {
           op.issues *= 2;
           op.busy *= 2;
           op.latency *= 2;
@@ -74,7 +75,8 @@ class Pricer {
     const auto& known = chip_.group_barriers;
     if (known.empty()) return defaults::kBarrier;
     const double threads = waves_of(chip_, code_) * chip_.modes.front().width;
-    const auto above = std::find_if(known.begin(), known.end(), [&](const auto& k) { return k.first >= threads; });
+    const auto above =
+        std::find_if(known.begin(), known.end(), [&](const auto& k) { return k.first >= threads; });
     if (above == known.end()) return known.back().second * chip_.clock;
     if (above == known.begin()) return above->second * chip_.clock;
     const auto below = above - 1;
@@ -83,30 +85,43 @@ class Pricer {
     return (below->second + part * (above->second - below->second)) * chip_.clock;
   }
   int pipe(const char* name) const {
-    const auto named = [&](const std::string& n) { return std::find(chip_.pipes.begin(), chip_.pipes.end(), n); };
+    const auto named = [&](const std::string& n) {
+      return std::find(chip_.pipes.begin(), chip_.pipes.end(), n);
+    };
     auto at = named(name);
-    if (at == chip_.pipes.end() && (std::string(name) == "load" || std::string(name) == "store")) at = named("lsu");
+    if (at == chip_.pipes.end() && (std::string(name) == "load" || std::string(name) == "store"))
+      at = named("lsu");
     return at == chip_.pipes.end() ? -1 : static_cast<int>(at - chip_.pipes.begin());
   }
   // Vectors are as wide as their bytes; threads have an element each.
-  int words(const Op& op) const { return chip_.threads ? op.lanes : std::max(1, op.lanes * ir::bytes_of(op.dtype) / 4); }
+  int words(const Op& op) const {
+    return chip_.threads ? op.lanes : std::max(1, op.lanes * ir::bytes_of(op.dtype) / 4);
+  }
   const Mode& mode(const Op& op) const { return mode_for(chip_, words(op)); }
   double instructions(const Op& op) const { return std::ceil(double(words(op)) / mode(op).width); }
   // The front end counts in instructions of the widest mode.
-  double issues(const Mode& m, double instructions) const { return instructions * chip_.modes.back().issue / m.issue; }
-  double busy(const Mode& m, int pipe) const { return pipe < 0 ? 0 : m.instruction[static_cast<size_t>(pipe)]; }
+  double issues(const Mode& m, double instructions) const {
+    return instructions * chip_.modes.back().issue / m.issue;
+  }
+  double busy(const Mode& m, int pipe) const {
+    return pipe < 0 ? 0 : m.instruction[static_cast<size_t>(pipe)];
+  }
 
   // As the profile says; false: it says nothing of this operation on this type.
   bool typed(Op& op) const {
     const Mode& m = mode(op);
     // Of pairs each number counts, and four products of i8 are one operation of theirs.
     const ir::DType dtype = op.op == ir::ValueOp::dot ? ir::DType::i8 : ir::number_type(op.dtype);
-    const auto known = std::find_if(m.typed.begin(), m.typed.end(), [&](const TypedCost& t) { return t.op == op.op && t.dtype == dtype; });
+    const auto known = std::find_if(m.typed.begin(), m.typed.end(), [&](const TypedCost& t) {
+      return t.op == op.op && t.dtype == dtype;
+    });
     if (known == m.typed.end()) return false;
     const OpCost& c = known->cost;
     op.pipe = c.pipe;
     op.issues = issues(m, instructions(op));
-    op.busy = instructions(op) * c.slots * (chip_.threads ? ir::numbers_in(op.dtype) : 4.0 / ir::bytes_of(op.dtype)) * busy(m, c.pipe);
+    op.busy = instructions(op) * c.slots *
+              (chip_.threads ? ir::numbers_in(op.dtype) : 4.0 / ir::bytes_of(op.dtype)) *
+              busy(m, c.pipe);
     op.latency = c.latency;
     return true;
   }
@@ -128,7 +143,8 @@ class Pricer {
   void matrix(Op& op) const {
     const ir::MatrixInstruction& i = code_.matrices[static_cast<size_t>(op.matrix)].instruction;
     const double work = double(i.m) * i.n * i.k;
-    const auto known = std::find_if(chip_.matrix.begin(), chip_.matrix.end(), [&](const MatrixCost& c) { return c.name == i.name; });
+    const auto known = std::find_if(chip_.matrix.begin(), chip_.matrix.end(),
+                                    [&](const MatrixCost& c) { return c.name == i.name; });
     const Mode& m = chip_.modes.back();
     const OpCost& fma = m.ops[static_cast<size_t>(ir::ValueOp::fma)];
     op.issues = 1;
@@ -148,35 +164,46 @@ class Pricer {
   }
 
   void atomic(Op& op) const {
-    const Atomic& a = chip_.threads && code_.buffers[static_cast<size_t>(op.buffer)].scope == ir::Scope::scratch ? chip_.own_atomic : chip_.atomic;
+    const Atomic& a =
+        chip_.threads && code_.buffers[static_cast<size_t>(op.buffer)].scope == ir::Scope::scratch
+            ? chip_.own_atomic
+            : chip_.atomic;
     op.pipe = a.pipe;
     op.issues = instructions(op);
     // A core's instruction adds to its one element alone.
     const Mode& whole = chip_.modes.back();
-    op.busy = chip_.threads ? op.issues * a.slots * busy(mode(op), a.pipe) : op.count * a.slots * busy(whole, a.pipe) / whole.width;
+    op.busy = chip_.threads ? op.issues * a.slots * busy(mode(op), a.pipe)
+                            : op.count * a.slots * busy(whole, a.pipe) / whole.width;
   }
 
-  // Lanes of a vector that lie apart are fetched one by one, unless the profile knows better; threads' lanes are told
-  // apart by the cache.
+  // Lanes of a vector that lie apart are fetched one by one, unless the profile knows better;
+  // threads' lanes are told apart by the cache.
   void access(Op& op, int at, double slots_apart) const {
     const Mode& m = mode(op);
-    const bool apart = !chip_.threads && op.count > 1 && (op.kind == OpKind::indirect || (op.stride != 1 && op.stride != 0));
+    const bool apart = !chip_.threads && op.count > 1 &&
+                       (op.kind == OpKind::indirect || (op.stride != 1 && op.stride != 0));
     op.pipe = at;
     op.issues = issues(m, instructions(op));
     op.busy = instructions(op) * busy(m, at);
     if (!apart) return;
-    if (slots_apart > 0) op.busy = op.count * slots_apart * busy(m, at) / m.width;
-    else op.busy = op.count * busy(m, at);
+    if (slots_apart > 0)
+      op.busy = op.count * slots_apart * busy(m, at) / m.width;
+    else
+      op.busy = op.count * busy(m, at);
   }
 
-  // Loads of a loop's body that steps of an unrolled loop take from neighbouring words of the group's memory.
+  // Loads of a loop's body that steps of an unrolled loop take from neighbouring words of the
+  // group's memory.
   bool joins(const Loop& loop, const Op& op) const {
-    if (op.kind != OpKind::load || code_.buffers[static_cast<size_t>(op.buffer)].scope != ir::Scope::scratch) return false;
+    if (op.kind != OpKind::load ||
+        code_.buffers[static_cast<size_t>(op.buffer)].scope != ir::Scope::scratch)
+      return false;
     const ir::Index at = index_of(op.at);
     bool steps = false;
     for (const ir::Term& t : at.terms) {
       const bool step = t.var == loop.var && t.coeff == 1 && t.div == 1 && t.mod == 0;
-      const bool alike = t.var == code_.lane ? t.div % chip_.modes.front().width == 0 : t.var >= 0 || !ir::depends_on(t.of[0], code_.lane);
+      const bool alike = t.var == code_.lane ? t.div % chip_.modes.front().width == 0
+                                             : t.var >= 0 || !ir::depends_on(t.of[0], code_.lane);
       if (!step && (!alike || t.coeff % chip_.joined_loads != 0)) return false;
       steps |= step;
     }
@@ -193,8 +220,11 @@ class Pricer {
   }
 
   void join(const Loop& loop, std::span<Op> ops) const {
-    if (!loop.innermost || loop.unroll < chip_.joined_loads || !loop.bounds.empty() || loop.limit % chip_.joined_loads != 0) return;
-    for (Op& op : ops.subspan(static_cast<size_t>(loop.body), static_cast<size_t>(loop.next - loop.body))) {
+    if (!loop.innermost || loop.unroll < chip_.joined_loads || !loop.bounds.empty() ||
+        loop.limit % chip_.joined_loads != 0)
+      return;
+    for (Op& op :
+         ops.subspan(static_cast<size_t>(loop.body), static_cast<size_t>(loop.next - loop.body))) {
       if (!joins(loop, op)) continue;
       op.joined = chip_.joined_loads;
       op.issues /= op.joined;
@@ -210,7 +240,9 @@ class Pricer {
 
 }  // namespace
 
-int64_t code_bytes(const Code& code, const Chip& chip) { return static_cast<int64_t>(code.ops.size()) * defaults::kCodeBytes[chip.threads ? 1 : 0]; }
+int64_t code_bytes(const Code& code, const Chip& chip) {
+  return static_cast<int64_t>(code.ops.size()) * defaults::kCodeBytes[chip.threads ? 1 : 0];
+}
 
 void price(Code& code, const Chip& chip, std::span<const ir::DType> in_two) {
   const Pricer pricer(chip, code, in_two);

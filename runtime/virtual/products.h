@@ -1,4 +1,5 @@
-// What matrix instructions made of which numbers: groups that compute the same need not do so once each.
+// What matrix instructions made of which numbers: groups that compute the same need not do so once
+// each.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,8 @@ namespace assay::runtime::simulated {
 class Products {  // invariant: `known_` holds at most kMost of them
  public:
   // As ir::multiply does.
-  const std::vector<double>& of(const ir::MatrixInstruction& i, std::vector<double> a, std::vector<double> b, std::vector<double> c) {
+  const std::vector<double>& of(const ir::MatrixInstruction& i, std::vector<double> a,
+                                std::vector<double> b, std::vector<double> c) {
     const uint64_t key = hash(a) * 31 + hash(b) * 17 + hash(c);
     Product& p = known_[key];
     if (p.instruction != i.name || !same(p.a, a) || !same(p.b, b) || !same(p.c, c)) {
@@ -35,7 +37,9 @@ class Products {  // invariant: `known_` holds at most kMost of them
   static constexpr size_t kMost = 256;
   // By their bits: signs of zeros count, and what is no number is found, too.
   static bool same(const std::vector<double>& x, const std::vector<double>& y) {
-    return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](double l, double r) { return std::bit_cast<uint64_t>(l) == std::bit_cast<uint64_t>(r); });
+    return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](double l, double r) {
+      return std::bit_cast<uint64_t>(l) == std::bit_cast<uint64_t>(r);
+    });
   }
   static uint64_t hash(const std::vector<double>& all) {
     uint64_t h = all.size();

@@ -1,6 +1,6 @@
-// Launches that run again and again in turn, and what they touch is touched by nothing else meanwhile: once two turns in
-// a row have taken the same times, the caches are as they were before them, and simulating a third one would change
-// neither values nor times.
+// Launches that run again and again in turn, and what they touch is touched by nothing else
+// meanwhile: once two turns in a row have taken the same times, the caches are as they were before
+// them, and simulating a third one would change neither values nor times.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,8 @@
 
 namespace assay::runtime::simulated {
 
-class Remembered {  // invariant: `last_` are the launches that touched memory, in order, none of which changes what it would do again
+class Remembered {  // invariant: `last_` are the launches that touched memory, in order, none of
+                    // which changes what it would do again
  public:
   void forget() { last_.clear(); }
 
@@ -48,8 +49,11 @@ class Remembered {  // invariant: `last_` are the launches that touched memory, 
     std::vector<bool> writes;  // its arguments
 
     bool is(const Launch& l, double at) const {
-      const auto same = [](const BufferRange& a, const BufferRange& b) { return a.buffer == b.buffer && a.offset == b.offset; };
-      return l.kernel == launch.kernel && at == hz && l.queues == launch.queues && std::ranges::equal(l.arguments, launch.arguments, same);
+      const auto same = [](const BufferRange& a, const BufferRange& b) {
+        return a.buffer == b.buffer && a.offset == b.offset;
+      };
+      return l.kernel == launch.kernel && at == hz && l.queues == launch.queues &&
+             std::ranges::equal(l.arguments, launch.arguments, same);
     }
     bool writes_what(const Entry& other) const {
       for (size_t i = 0; i < launch.arguments.size(); ++i)
@@ -67,7 +71,8 @@ class Remembered {  // invariant: `last_` are the launches that touched memory, 
   bool repeats(size_t turn) const {
     for (size_t i = last_.size() - turn; i < last_.size(); ++i) {
       const Entry &now = last_[i], &before = last_[i - turn];
-      if (!before.is(now.launch, now.hz) || std::abs(now.ticks - before.ticks) > kSame * now.ticks) return false;
+      if (!before.is(now.launch, now.hz) || std::abs(now.ticks - before.ticks) > kSame * now.ticks)
+        return false;
     }
     return true;
   }
@@ -75,7 +80,8 @@ class Remembered {  // invariant: `last_` are the launches that touched memory, 
   bool apart(size_t turn) const {
     for (size_t i = last_.size() - turn; i < last_.size(); ++i)
       for (size_t j = last_.size() - turn; j < last_.size(); ++j)
-        if (!last_[i].is(last_[j].launch, last_[j].hz) && last_[i].writes_what(last_[j])) return false;
+        if (!last_[i].is(last_[j].launch, last_[j].hz) && last_[i].writes_what(last_[j]))
+          return false;
     return true;
   }
   static bool aliases(const Launch& launch) {

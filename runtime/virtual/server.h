@@ -1,6 +1,6 @@
-// Something that serves one thing after the other: a bus, a cache's port. Time is cut into slots, each of which holds as
-// much work as it lasts, so that requests may come in any order: who simulates ahead takes its own time, not that of
-// those who are behind.
+// Something that serves one thing after the other: a bus, a cache's port. Time is cut into slots,
+// each of which holds as much work as it lasts, so that requests may come in any order: who
+// simulates ahead takes its own time, not that of those who are behind.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,8 @@
 
 namespace assay::runtime::simulated {
 
-class Server {  // invariant: a slot holds no more work than it lasts; what is beyond has moved to the next one
+class Server {  // invariant: a slot holds no more work than it lasts; what is beyond has moved to
+                // the next one
  public:
   void restart(double slot) {
     slot_ = std::max(slot, 1e-6);
@@ -25,8 +26,10 @@ class Server {  // invariant: a slot holds no more work than it lasts; what is b
     int64_t at = first >= full_from_ && first < full_to_ ? full_to_ : first;
     Slot* s = &slot(at);
     while (s->used >= slot_) s = &slot(++at);
-    if (first >= full_from_ && first <= full_to_) full_to_ = std::max(full_to_, at);
-    else if (at > first) full_from_ = first, full_to_ = at;
+    if (first >= full_from_ && first <= full_to_)
+      full_to_ = std::max(full_to_, at);
+    else if (at > first)
+      full_from_ = first, full_to_ = at;
     const double start = std::max(from, static_cast<double>(at) * slot_ + s->used);
     s->used += work;
     // What lasts longer than a slot fills those behind it at once.
@@ -61,7 +64,8 @@ class Server {  // invariant: a slot holds no more work than it lasts; what is b
 
   double slot_ = 64, per_tick_ = 1.0 / 64;
   int64_t base_ = 0;
-  int64_t full_from_ = 0, full_to_ = 0;  // slots known to be full, up to the second: who is behind need not look
+  int64_t full_from_ = 0,
+          full_to_ = 0;  // slots known to be full, up to the second: who is behind need not look
   std::vector<Slot> slots_ = std::vector<Slot>(kSlots);
 };
 

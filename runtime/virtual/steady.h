@@ -1,5 +1,5 @@
-// When a loop has settled: its iterations take the same time one after the other, so that most of them need not be
-// executed one by one.
+// When a loop has settled: its iterations take the same time one after the other, so that most of
+// them need not be executed one by one.
 #pragma once
 
 #include <cmath>

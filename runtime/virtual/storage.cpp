@@ -14,11 +14,13 @@ Storage::~Storage() {
 Result<int> Storage::allocate(int64_t bytes, double most) {
   ASSAY_CHECK(bytes >= 0);
   const auto refuse = [&] {
-    return error(fmt::format("out of memory: {} bytes for one buffer", bytes), "a chip whose profile has more memory");
+    return error(fmt::format("out of memory: {} bytes for one buffer", bytes),
+                 "a chip whose profile has more memory");
   };
   if (static_cast<double>(next_ - kApart) + static_cast<double>(bytes) > most) return refuse();
   const int64_t mapped = std::max<int64_t>(1, (bytes + kApart - 1) / kApart) * kApart;
-  void* at = ::mmap(nullptr, static_cast<size_t>(mapped), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* at = ::mmap(nullptr, static_cast<size_t>(mapped), PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (at == MAP_FAILED) return refuse();
   buffers_.push_back({static_cast<std::byte*>(at), bytes, mapped, next_});
   next_ += mapped;

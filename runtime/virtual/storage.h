@@ -1,4 +1,5 @@
-// Buffers in one address space of the simulated chip. What they hold is real; pages that nobody touches cost nothing.
+// Buffers in one address space of the simulated chip. What they hold is real; pages that nobody
+// touches cost nothing.
 #pragma once
 
 #include <cstddef>

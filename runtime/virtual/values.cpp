@@ -4,9 +4,9 @@
 #include <cstring>
 #include <type_traits>
 
-#include "support/check.h"
 #include "codegen/scalar_op.h"
 #include "ir/element.h"
+#include "support/check.h"
 
 namespace assay::runtime::simulated {
 namespace {
@@ -19,55 +19,81 @@ constexpr size_t kAlignment = 64;
 template <class F>
 void with_type(DType t, F&& f) {
   switch (t) {
-    case DType::f32: return f(float{});
-    case DType::f64: return f(double{});
-    case DType::i32: return f(int32_t{});
-    case DType::i64: return f(int64_t{});
-    default: break;
+    case DType::f32:
+      return f(float{});
+    case DType::f64:
+      return f(double{});
+    case DType::i32:
+      return f(int32_t{});
+    case DType::i64:
+      return f(int64_t{});
+    default:
+      break;
   }
   ASSAY_CHECK(false);
 }
 
 // Narrow and packed types are computed one by one, as the interpreter does.
-bool is_narrow(DType t) { return t == DType::f16 || t == DType::bf16 || t == DType::i8 || ir::numbers_in(t) > 1; }
+bool is_narrow(DType t) {
+  return t == DType::f16 || t == DType::bf16 || t == DType::i8 || ir::numbers_in(t) > 1;
+}
 
 // Something of the type's size: of narrow ones the bits are moved.
 template <class F>
 void with_storage(DType t, F&& f) {
   if (!is_narrow(t)) return with_type(t, f);
   switch (ir::bytes_of(t)) {
-    case 1: return f(uint8_t{});
-    case 2: return f(uint16_t{});
-    default: return f(uint32_t{});
+    case 1:
+      return f(uint8_t{});
+    case 2:
+      return f(uint16_t{});
+    default:
+      return f(uint32_t{});
   }
 }
 
 // Integers wrap: they are computed without a sign.
 template <class T>
 T wrapped(ValueOp op, T a, T b, T c) {
-  const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b), z = static_cast<uint64_t>(c);
+  const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b),
+             z = static_cast<uint64_t>(c);
   switch (op) {
-    case ValueOp::add: return static_cast<T>(x + y);
-    case ValueOp::sub: return static_cast<T>(x - y);
-    case ValueOp::mul: return static_cast<T>(x * y);
-    case ValueOp::fma: return static_cast<T>(x * y + z);
-    case ValueOp::neg: return static_cast<T>(0 - x);
-    default: return static_cast<T>(b == 0 ? 0 : b == T{-1} ? static_cast<T>(0 - x) : a / b);
+    case ValueOp::add:
+      return static_cast<T>(x + y);
+    case ValueOp::sub:
+      return static_cast<T>(x - y);
+    case ValueOp::mul:
+      return static_cast<T>(x * y);
+    case ValueOp::fma:
+      return static_cast<T>(x * y + z);
+    case ValueOp::neg:
+      return static_cast<T>(0 - x);
+    default:
+      return static_cast<T>(b == 0 ? 0 : b == T{-1} ? static_cast<T>(0 - x) : a / b);
   }
 }
 
 template <class T>
 T function(ValueOp op, T a, T b) {
   switch (op) {
-    case ValueOp::pow: return std::pow(a, b);
-    case ValueOp::exp: return std::exp(a);
-    case ValueOp::log: return std::log(a);
-    case ValueOp::sqrt: return std::sqrt(a);
-    case ValueOp::tanh: return std::tanh(a);
-    case ValueOp::erf: return std::erf(a);
-    case ValueOp::floor: return std::floor(a);
-    case ValueOp::ceil: return std::ceil(a);
-    default: break;
+    case ValueOp::pow:
+      return std::pow(a, b);
+    case ValueOp::exp:
+      return std::exp(a);
+    case ValueOp::log:
+      return std::log(a);
+    case ValueOp::sqrt:
+      return std::sqrt(a);
+    case ValueOp::tanh:
+      return std::tanh(a);
+    case ValueOp::erf:
+      return std::erf(a);
+    case ValueOp::floor:
+      return std::floor(a);
+    case ValueOp::ceil:
+      return std::ceil(a);
+    default:
+      break;
   }
   ASSAY_CHECK(false);
   return a;
@@ -76,30 +102,51 @@ T function(ValueOp op, T a, T b) {
 template <class T>
 T one(ValueOp op, T a, T b, T c) {
   switch (op) {
-    case ValueOp::max: return a < b ? b : a;
-    case ValueOp::min: return b < a ? b : a;
-    case ValueOp::less: return a < b ? T{1} : T{0};
-    case ValueOp::equal: return a == b ? T{1} : T{0};
-    case ValueOp::select: return a != 0 ? b : c;
-    default: break;
+    case ValueOp::max:
+      return a < b ? b : a;
+    case ValueOp::min:
+      return b < a ? b : a;
+    case ValueOp::less:
+      return a < b ? T{1} : T{0};
+    case ValueOp::equal:
+      return a == b ? T{1} : T{0};
+    case ValueOp::select:
+      return a != 0 ? b : c;
+    default:
+      break;
   }
   if constexpr (std::is_floating_point_v<T>) {
     switch (op) {
-      case ValueOp::add: return a + b;
-      case ValueOp::sub: return a - b;
-      case ValueOp::mul: return a * b;
-      case ValueOp::div: return a / b;
-      case ValueOp::fma: return std::fma(a, b, c);
-      case ValueOp::neg: return -a;
-      case ValueOp::abs: return a < 0 ? -a : a;
-      default: return function(op, a, b);
+      case ValueOp::add:
+        return a + b;
+      case ValueOp::sub:
+        return a - b;
+      case ValueOp::mul:
+        return a * b;
+      case ValueOp::div:
+        return a / b;
+      case ValueOp::fma:
+        return std::fma(a, b, c);
+      case ValueOp::neg:
+        return -a;
+      case ValueOp::abs:
+        return a < 0 ? -a : a;
+      default:
+        return function(op, a, b);
     }
   } else {
     switch (op) {
-      case ValueOp::abs: return a < 0 ? wrapped(ValueOp::neg, a, b, c) : a;
-      case ValueOp::add: case ValueOp::sub: case ValueOp::mul: case ValueOp::div: case ValueOp::fma: case ValueOp::neg:
+      case ValueOp::abs:
+        return a < 0 ? wrapped(ValueOp::neg, a, b, c) : a;
+      case ValueOp::add:
+      case ValueOp::sub:
+      case ValueOp::mul:
+      case ValueOp::div:
+      case ValueOp::fma:
+      case ValueOp::neg:
         return wrapped(op, a, b, c);
-      default: return static_cast<T>(function<double>(op, static_cast<double>(a), static_cast<double>(b)));
+      default:
+        return static_cast<T>(function<double>(op, static_cast<double>(a), static_cast<double>(b)));
     }
   }
 }
@@ -108,25 +155,41 @@ T one(ValueOp op, T a, T b, T c) {
 template <class T>
 void all_lanes(ValueOp op, T* to, const T* a, const T* b, const T* c, int n) {
   if constexpr (std::is_floating_point_v<T>) {
-    if (op == ValueOp::add) { for (int l = 0; l < n; ++l) to[l] = a[l] + b[l]; return; }
-    if (op == ValueOp::mul) { for (int l = 0; l < n; ++l) to[l] = a[l] * b[l]; return; }
-    if (op == ValueOp::max) { for (int l = 0; l < n; ++l) to[l] = a[l] < b[l] ? b[l] : a[l]; return; }
+    if (op == ValueOp::add) {
+      for (int l = 0; l < n; ++l) to[l] = a[l] + b[l];
+      return;
+    }
+    if (op == ValueOp::mul) {
+      for (int l = 0; l < n; ++l) to[l] = a[l] * b[l];
+      return;
+    }
+    if (op == ValueOp::max) {
+      for (int l = 0; l < n; ++l) to[l] = a[l] < b[l] ? b[l] : a[l];
+      return;
+    }
   }
   for (int l = 0; l < n; ++l) to[l] = one<T>(op, a[l], b[l], c[l]);
 }
 
 template <class T>
-T* as(std::byte* p) { return reinterpret_cast<T*>(p); }
+T* as(std::byte* p) {
+  return reinterpret_cast<T*>(p);
+}
 template <class T>
-const T* as(const std::byte* p) { return reinterpret_cast<const T*>(p); }
+const T* as(const std::byte* p) {
+  return reinterpret_cast<const T*>(p);
+}
 
 }  // namespace
 
-Registers::Registers(const Code& code, Products& products) : code_(code), products_(products), uniform_(code.regs.size(), 1) {
+Registers::Registers(const Code& code, Products& products)
+    : code_(code), products_(products), uniform_(code.regs.size(), 1) {
   size_t at = 0;
   for (const Reg& r : code.regs) {
     offset_.push_back(at);
-    at += (static_cast<size_t>(r.lanes) * static_cast<size_t>(ir::bytes_of(r.dtype)) + kAlignment - 1) / kAlignment * kAlignment;
+    at += (static_cast<size_t>(r.lanes) * static_cast<size_t>(ir::bytes_of(r.dtype)) + kAlignment -
+           1) /
+          kAlignment * kAlignment;
   }
   data_.assign(at + kAlignment, std::byte{0});
 }
@@ -144,14 +207,18 @@ void Registers::spread(int reg) {
 double Registers::value(int reg, int lane) const {
   double out = 0;
   const int l = uniform(reg) ? 0 : lane;
-  if (const DType t = code_.regs[static_cast<size_t>(reg)].dtype; is_narrow(t)) return ir::load_element(t, one(reg) + l * ir::bytes_of(t));
-  with_type(code_.regs[static_cast<size_t>(reg)].dtype, [&](auto t) { out = static_cast<double>(as<decltype(t)>(one(reg))[l]); });
+  if (const DType t = code_.regs[static_cast<size_t>(reg)].dtype; is_narrow(t))
+    return ir::load_element(t, one(reg) + l * ir::bytes_of(t));
+  with_type(code_.regs[static_cast<size_t>(reg)].dtype,
+            [&](auto t) { out = static_cast<double>(as<decltype(t)>(one(reg))[l]); });
   return out;
 }
 
 void Registers::set_value(int reg, int lane, double v) {
-  if (const DType t = code_.regs[static_cast<size_t>(reg)].dtype; is_narrow(t)) return ir::store_element(t, lanes(reg) + lane * ir::bytes_of(t), v);
-  with_type(code_.regs[static_cast<size_t>(reg)].dtype, [&](auto t) { as<decltype(t)>(lanes(reg))[lane] = static_cast<decltype(t)>(v); });
+  if (const DType t = code_.regs[static_cast<size_t>(reg)].dtype; is_narrow(t))
+    return ir::store_element(t, lanes(reg) + lane * ir::bytes_of(t), v);
+  with_type(code_.regs[static_cast<size_t>(reg)].dtype,
+            [&](auto t) { as<decltype(t)>(lanes(reg))[lane] = static_cast<decltype(t)>(v); });
 }
 
 int64_t Registers::integer(int reg, int lane) const {
@@ -164,8 +231,11 @@ void Registers::constant(const Op& op, Mask mask) {
   with_storage(op.dtype, [&](auto t) {
     using T = decltype(t);
     T v{};
-    if (is_narrow(op.dtype)) ir::store_element(op.dtype, reinterpret_cast<std::byte*>(&v), codegen::number_in(op.dtype, op.number));
-    else v = static_cast<T>(op.number);
+    if (is_narrow(op.dtype))
+      ir::store_element(op.dtype, reinterpret_cast<std::byte*>(&v),
+                        codegen::number_in(op.dtype, op.number));
+    else
+      v = static_cast<T>(op.number);
     if (mask == nullptr) {
       as<T>(lanes(op.dst))[0] = v;
       return set_uniform(op.dst, true);
@@ -199,22 +269,28 @@ template <class T>
 void Registers::apply_as(const Op& op, Mask mask) {
   const int b = op.b >= 0 ? op.b : op.a, c = op.c >= 0 ? op.c : op.a;
   if (mask == nullptr && uniform(op.a) && uniform(b) && uniform(c)) {
-    as<T>(lanes(op.dst))[0] = simulated::one<T>(op.op, as<T>(one(op.a))[0], as<T>(one(b))[0], as<T>(one(c))[0]);
+    as<T>(lanes(op.dst))[0] =
+        simulated::one<T>(op.op, as<T>(one(op.a))[0], as<T>(one(b))[0], as<T>(one(c))[0]);
     return set_uniform(op.dst, true);
   }
   for (const int r : {op.a, b, c}) spread(r);
   if (mask == nullptr) {
-    all_lanes<T>(op.op, as<T>(lanes(op.dst)), as<T>(one(op.a)), as<T>(one(b)), as<T>(one(c)), op.lanes);
+    all_lanes<T>(op.op, as<T>(lanes(op.dst)), as<T>(one(op.a)), as<T>(one(b)), as<T>(one(c)),
+                 op.lanes);
     return set_uniform(op.dst, false);
   }
   spread(op.dst);
   for (int l = 0; l < op.lanes; ++l)
-    if (mask[l] != 0) as<T>(lanes(op.dst))[l] = simulated::one<T>(op.op, as<T>(one(op.a))[l], as<T>(one(b))[l], as<T>(one(c))[l]);
+    if (mask[l] != 0)
+      as<T>(lanes(op.dst))[l] =
+          simulated::one<T>(op.op, as<T>(one(op.a))[l], as<T>(one(b))[l], as<T>(one(c))[l]);
 }
 
 void Registers::apply_narrow(const Op& op, Mask mask) {
   const int b = op.b >= 0 ? op.b : op.a, c = op.c >= 0 ? op.c : op.a;
-  const auto result = [&](int l) { return codegen::apply_scalar(op.op, op.dtype, value(op.a, l), value(b, l), value(c, l)); };
+  const auto result = [&](int l) {
+    return codegen::apply_scalar(op.op, op.dtype, value(op.a, l), value(b, l), value(c, l));
+  };
   if (mask == nullptr && uniform(op.a) && uniform(b) && uniform(c)) {
     set_value(op.dst, 0, result(0));
     return set_uniform(op.dst, true);
@@ -253,8 +329,10 @@ void Registers::lane_index(const Op& op, int64_t first, int64_t step, Mask mask)
     using T = decltype(t);
     for (int l = 0; l < op.lanes; ++l) {
       if (mask != nullptr && mask[l] == 0) continue;
-      if (is_narrow(op.dtype)) set_value(op.dst, l, codegen::number_in(op.dtype, static_cast<double>(first + l * step)));
-      else as<T>(lanes(op.dst))[l] = static_cast<T>(first + l * step);
+      if (is_narrow(op.dtype))
+        set_value(op.dst, l, codegen::number_in(op.dtype, static_cast<double>(first + l * step)));
+      else
+        as<T>(lanes(op.dst))[l] = static_cast<T>(first + l * step);
     }
   });
   set_uniform(op.dst, false);

@@ -1,5 +1,5 @@
-// Operations on the lanes of registers, with the rounding of their type: as codegen::interpret computes them, many
-// lanes at a time.
+// Operations on the lanes of registers, with the rounding of their type: as codegen::interpret
+// computes them, many lanes at a time.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,15 @@ class Registers {  // invariant: of a uniform register only lane 0 holds its val
  public:
   Registers(const Code& code, Products& products);
 
-  std::byte* lanes(int reg) { return data_.data() + offset_[static_cast<size_t>(reg)]; }  // all of them
-  const std::byte* one(int reg) const { return data_.data() + offset_[static_cast<size_t>(reg)]; }  // lane 0
+  std::byte* lanes(int reg) {
+    return data_.data() + offset_[static_cast<size_t>(reg)];
+  }  // all of them
+  const std::byte* one(int reg) const {
+    return data_.data() + offset_[static_cast<size_t>(reg)];
+  }  // lane 0
   bool uniform(int reg) const { return uniform_[static_cast<size_t>(reg)] != 0; }
   void set_uniform(int reg, bool value) { uniform_[static_cast<size_t>(reg)] = value ? 1 : 0; }
-  void spread(int reg);  // every lane holds its value
+  void spread(int reg);                      // every lane holds its value
   int64_t integer(int reg, int lane) const;  // of an integer register
 
   void constant(const Op& op, Mask mask);

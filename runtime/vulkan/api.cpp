@@ -18,15 +18,20 @@ PFN_vkGetInstanceProcAddr open_library(Diags& faults) {
   const std::string name = chosen == nullptr ? "" : chosen;
   static const vk::DynamicLoader library(name);  // "": the names that systems give it
   if (!library.success()) {
-    faults.push_back(error(fmt::format("no Vulkan library: {} can not be opened", name.empty() ? "libvulkan.so.1" : name), kHint));
+    faults.push_back(error(fmt::format("no Vulkan library: {} can not be opened",
+                                       name.empty() ? "libvulkan.so.1" : name),
+                           kHint));
     return nullptr;
   }
   const auto get = library.getProcAddress<PFN_vkGetInstanceProcAddr>("vkGetInstanceProcAddr");
-  if (get == nullptr) faults.push_back(error("the Vulkan library lacks the function vkGetInstanceProcAddr"));
+  if (get == nullptr)
+    faults.push_back(error("the Vulkan library lacks the function vkGetInstanceProcAddr"));
   return get;
 }
 
-Diag lacks(const char* name) { return error(fmt::format("the Vulkan library lacks the function {}", name)); }
+Diag lacks(const char* name) {
+  return error(fmt::format("the Vulkan library lacks the function {}", name));
+}
 
 // Whether a queue of the device takes compute work and has a clock.
 bool can_compute(const Api& api, VkPhysicalDevice device) {
@@ -50,8 +55,8 @@ Result<std::shared_ptr<const Instance>> Instance::make() {
   if (get == nullptr) return faults;
   Api api;
   api.vkGetInstanceProcAddr = get;
-#define ASSAY_LOOK_UP(name)                                              \
-  api.name = reinterpret_cast<PFN_##name>(get(nullptr, #name));       \
+#define ASSAY_LOOK_UP(name)                                     \
+  api.name = reinterpret_cast<PFN_##name>(get(nullptr, #name)); \
   if (api.name == nullptr) return lacks(#name);
   ASSAY_VULKAN_GLOBAL(ASSAY_LOOK_UP)
 #undef ASSAY_LOOK_UP
@@ -62,10 +67,11 @@ Result<std::shared_ptr<const Instance>> Instance::make() {
   wanted.pApplicationInfo = &about;
   VkInstance handle = VK_NULL_HANDLE;
   const VkResult status = api.vkCreateInstance(&wanted, nullptr, &handle);
-  if (status == VK_ERROR_INCOMPATIBLE_DRIVER) return error("the Vulkan loader finds no driver", kHint);
+  if (status == VK_ERROR_INCOMPATIBLE_DRIVER)
+    return error("the Vulkan loader finds no driver", kHint);
   if (status != VK_SUCCESS) return failure("vkCreateInstance", status);
-#define ASSAY_LOOK_UP(name)                                              \
-  api.name = reinterpret_cast<PFN_##name>(get(handle, #name));        \
+#define ASSAY_LOOK_UP(name)                                    \
+  api.name = reinterpret_cast<PFN_##name>(get(handle, #name)); \
   if (api.name == nullptr) return lacks(#name);
   ASSAY_VULKAN_INSTANCE(ASSAY_LOOK_UP)
 #undef ASSAY_LOOK_UP
@@ -87,8 +93,8 @@ Result<std::vector<VkPhysicalDevice>> Instance::list_devices() const {
 }
 
 Diags load_device_functions(Api& api, VkDevice device) {
-#define ASSAY_LOOK_UP(name)                                                               \
-  api.name = reinterpret_cast<PFN_##name>(api.vkGetDeviceProcAddr(device, #name));        \
+#define ASSAY_LOOK_UP(name)                                                        \
+  api.name = reinterpret_cast<PFN_##name>(api.vkGetDeviceProcAddr(device, #name)); \
   if (api.name == nullptr) return {lacks(#name)};
   ASSAY_VULKAN_DEVICE(ASSAY_LOOK_UP)
 #undef ASSAY_LOOK_UP
@@ -115,7 +121,9 @@ Diag failure(const std::string& call, VkResult status) {
       hint = "a smaller model, fewer programs at once, or a device that nothing else uses";
       break;
     case VK_ERROR_DEVICE_LOST:
-      hint = "the device has gone: what was measured so far is kept; try again when `assay devices` lists it";
+      hint =
+          "the device has gone: what was measured so far is kept; try again when `assay devices` "
+          "lists it";
       break;
     default:
       break;

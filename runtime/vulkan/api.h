@@ -14,33 +14,39 @@
 namespace assay::runtime::vulkan {
 
 #define ASSAY_VULKAN_GLOBAL(X) X(vkCreateInstance)
-#define ASSAY_VULKAN_INSTANCE(X)                                                        \
-  X(vkDestroyInstance) X(vkEnumeratePhysicalDevices) X(vkGetPhysicalDeviceProperties)   \
-  X(vkGetPhysicalDeviceProperties2) X(vkGetPhysicalDeviceFeatures) X(vkGetPhysicalDeviceFeatures2)                      \
-  X(vkGetPhysicalDeviceMemoryProperties) X(vkGetPhysicalDeviceQueueFamilyProperties)    \
-  X(vkGetPhysicalDeviceImageFormatProperties)                                           \
-  X(vkEnumerateDeviceExtensionProperties) X(vkCreateDevice) X(vkGetDeviceProcAddr)
-#define ASSAY_VULKAN_DEVICE(X)                                                          \
-  X(vkDestroyDevice) X(vkGetDeviceQueue) X(vkDeviceWaitIdle) X(vkQueueSubmit)           \
-  X(vkCreateFence) X(vkDestroyFence) X(vkResetFences) X(vkWaitForFences)                \
-  X(vkCreateBuffer) X(vkDestroyBuffer) X(vkGetBufferMemoryRequirements)                 \
-  X(vkAllocateMemory) X(vkFreeMemory) X(vkBindBufferMemory) X(vkMapMemory)              \
-  X(vkCreateImage) X(vkDestroyImage) X(vkGetImageMemoryRequirements) X(vkBindImageMemory) \
-  X(vkCreateImageView) X(vkDestroyImageView)                                            \
-  X(vkCmdCopyBufferToImage) X(vkCmdCopyImageToBuffer)                                   \
-  X(vkCreateShaderModule) X(vkDestroyShaderModule)                                      \
-  X(vkCreatePipelineCache) X(vkDestroyPipelineCache) X(vkGetPipelineCacheData)          \
-  X(vkCreateDescriptorSetLayout) X(vkDestroyDescriptorSetLayout)                        \
-  X(vkCreatePipelineLayout) X(vkDestroyPipelineLayout)                                  \
-  X(vkCreateComputePipelines) X(vkDestroyPipeline)                                      \
-  X(vkCreateDescriptorPool) X(vkDestroyDescriptorPool)                                  \
-  X(vkAllocateDescriptorSets) X(vkUpdateDescriptorSets)                                 \
-  X(vkCreateCommandPool) X(vkDestroyCommandPool) X(vkResetCommandPool)                  \
-  X(vkAllocateCommandBuffers) X(vkBeginCommandBuffer) X(vkEndCommandBuffer)             \
-  X(vkCreateQueryPool) X(vkDestroyQueryPool) X(vkGetQueryPoolResults)                   \
-  X(vkCmdResetQueryPool) X(vkCmdWriteTimestamp) X(vkCmdBindPipeline)                    \
-  X(vkCmdBindDescriptorSets) X(vkCmdPushConstants) X(vkCmdDispatch)                     \
-  X(vkCmdPipelineBarrier) X(vkCmdCopyBuffer) X(vkCmdFillBuffer)
+#define ASSAY_VULKAN_INSTANCE(X)                                                                   \
+  X(vkDestroyInstance)                                                                             \
+  X(vkEnumeratePhysicalDevices) X(vkGetPhysicalDeviceProperties) X(vkGetPhysicalDeviceProperties2) \
+      X(vkGetPhysicalDeviceFeatures) X(vkGetPhysicalDeviceFeatures2)                               \
+          X(vkGetPhysicalDeviceMemoryProperties) X(vkGetPhysicalDeviceQueueFamilyProperties)       \
+              X(vkGetPhysicalDeviceImageFormatProperties) X(vkEnumerateDeviceExtensionProperties)  \
+                  X(vkCreateDevice) X(vkGetDeviceProcAddr)
+#define ASSAY_VULKAN_DEVICE(X)                                                                     \
+  X(vkDestroyDevice)                                                                               \
+  X(vkGetDeviceQueue) X(vkDeviceWaitIdle) X(vkQueueSubmit) X(vkCreateFence) X(vkDestroyFence)      \
+      X(vkResetFences) X(vkWaitForFences) X(vkCreateBuffer) X(vkDestroyBuffer) X(                  \
+          vkGetBufferMemoryRequirements) X(vkAllocateMemory) X(vkFreeMemory) X(vkBindBufferMemory) \
+          X(vkMapMemory) X(vkCreateImage) X(vkDestroyImage) X(vkGetImageMemoryRequirements) X(     \
+              vkBindImageMemory) X(vkCreateImageView) X(vkDestroyImageView)                        \
+              X(vkCmdCopyBufferToImage) X(vkCmdCopyImageToBuffer) X(vkCreateShaderModule) X(       \
+                  vkDestroyShaderModule) X(vkCreatePipelineCache) X(vkDestroyPipelineCache)        \
+                  X(vkGetPipelineCacheData) X(vkCreateDescriptorSetLayout) X(                      \
+                      vkDestroyDescriptorSetLayout) X(vkCreatePipelineLayout)                      \
+                      X(vkDestroyPipelineLayout) X(vkCreateComputePipelines) X(vkDestroyPipeline)  \
+                          X(vkCreateDescriptorPool) X(vkDestroyDescriptorPool)                     \
+                              X(vkAllocateDescriptorSets) X(vkUpdateDescriptorSets)                \
+                                  X(vkCreateCommandPool) X(vkDestroyCommandPool)                   \
+                                      X(vkResetCommandPool) X(vkAllocateCommandBuffers)            \
+                                          X(vkBeginCommandBuffer) X(vkEndCommandBuffer)            \
+                                              X(vkCreateQueryPool) X(vkDestroyQueryPool)           \
+                                                  X(vkGetQueryPoolResults) X(vkCmdResetQueryPool)  \
+                                                      X(vkCmdWriteTimestamp) X(vkCmdBindPipeline)  \
+                                                          X(vkCmdBindDescriptorSets)               \
+                                                              X(vkCmdPushConstants)                \
+                                                                  X(vkCmdDispatch)                 \
+                                                                      X(vkCmdPipelineBarrier)      \
+                                                                          X(vkCmdCopyBuffer)       \
+                                                                              X(vkCmdFillBuffer)
 
 struct Api {  // functions of one instance, and of one device of it once there is one
   PFN_vkGetInstanceProcAddr vkGetInstanceProcAddr = nullptr;
@@ -51,11 +57,12 @@ struct Api {  // functions of one instance, and of one device of it once there i
 #undef ASSAY_DECLARE
 };
 
-// Drivers start threads with an instance, which a child process does not inherit: so each user makes its own.
+// Drivers start threads with an instance, which a child process does not inherit: so each user
+// makes its own.
 class Instance {  // invariant: handle_ is an instance, api_ its functions
  public:
-  // Of the library named by $ASSAY_VULKAN_LIBRARY, else the system's loader. Errors: there is none; it lacks
-  // a function; no driver for it.
+  // Of the library named by $ASSAY_VULKAN_LIBRARY, else the system's loader. Errors: there is none;
+  // it lacks a function; no driver for it.
   static Result<std::shared_ptr<const Instance>> make();
 
   Instance(const Api& api, VkInstance handle) : api_(api), handle_(handle) {}
@@ -95,7 +102,8 @@ class Owned {  // invariant: holds one object, or none
  public:
   using Destroy = void(VKAPI_PTR*)(VkDevice, T, const VkAllocationCallbacks*);
   Owned() = default;
-  Owned(VkDevice device, T handle, Destroy destroy) : device_(device), handle_(handle), destroy_(destroy) {}
+  Owned(VkDevice device, T handle, Destroy destroy)
+      : device_(device), handle_(handle), destroy_(destroy) {}
   Owned(Owned&& o) noexcept { swap(o); }
   Owned& operator=(Owned&& o) noexcept {
     swap(o);

@@ -14,7 +14,9 @@ constexpr int64_t kConstantRow = 16;  // bytes
 
 VkDeviceSize size_of(int64_t bytes) { return static_cast<VkDeviceSize>(bytes); }
 int64_t whole_words(int64_t bytes) { return (bytes + kWord - 1) / kWord * kWord; }
-int64_t whole_rows(int64_t bytes) { return (bytes + kConstantRow - 1) / kConstantRow * kConstantRow; }
+int64_t whole_rows(int64_t bytes) {
+  return (bytes + kConstantRow - 1) / kConstantRow * kConstantRow;
+}
 
 }  // namespace
 
@@ -24,29 +26,38 @@ Result<Buffer> make_buffer(const Session& session, int64_t bytes, int64_t guard,
   b.bytes = bytes;
   b.size = std::max(whole_words(std::max(bytes, kWord)) + 2 * guard, whole_rows(bytes));
   const auto out_of_memory = [&](const std::string& why) {
-    return error(fmt::format("out of memory: {} bytes for one buffer of {}: {}", bytes, session.id(), why),
-                 "a smaller model or batch, or a device with more memory");
+    return error(
+        fmt::format("out of memory: {} bytes for one buffer of {}: {}", bytes, session.id(), why),
+        "a smaller model or batch, or a device with more memory");
   };
   if (b.size > session.limits().buffer_bytes)
     return out_of_memory(fmt::format("it allows {}", session.limits().buffer_bytes));
   auto wanted = made<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
   wanted.size = size_of(b.size);
-  wanted.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  wanted.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT |
+                 VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
   VkBuffer handle = VK_NULL_HANDLE;
-  if (const VkResult s = api.vkCreateBuffer(session.device(), &wanted, nullptr, &handle)) return out_of_memory(name_of(s));
+  if (const VkResult s = api.vkCreateBuffer(session.device(), &wanted, nullptr, &handle))
+    return out_of_memory(name_of(s));
   b.handle = {session.device(), handle, api.vkDestroyBuffer};
   VkMemoryRequirements needs{};
   api.vkGetBufferMemoryRequirements(session.device(), handle, &needs);
   const int type = session.memory_type(needs.memoryTypeBits, place);
-  if (type < 0) return error(fmt::format("{} has no memory for buffers that {} can see", session.id(), place == Place::host ? "the host" : "it"));
-  const VkMemoryAllocateInfo room{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, nullptr, needs.size, static_cast<uint32_t>(type)};
+  if (type < 0)
+    return error(fmt::format("{} has no memory for buffers that {} can see", session.id(),
+                             place == Place::host ? "the host" : "it"));
+  const VkMemoryAllocateInfo room{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, nullptr, needs.size,
+                                  static_cast<uint32_t>(type)};
   VkDeviceMemory memory = VK_NULL_HANDLE;
-  if (const VkResult s = api.vkAllocateMemory(session.device(), &room, nullptr, &memory)) return out_of_memory(name_of(s));
+  if (const VkResult s = api.vkAllocateMemory(session.device(), &room, nullptr, &memory))
+    return out_of_memory(name_of(s));
   b.memory = {session.device(), memory, api.vkFreeMemory};
-  if (const VkResult s = api.vkBindBufferMemory(session.device(), handle, memory, 0)) return out_of_memory(name_of(s));
+  if (const VkResult s = api.vkBindBufferMemory(session.device(), handle, memory, 0))
+    return out_of_memory(name_of(s));
   if (place == Place::device) return b;
   void* mapped = nullptr;
-  if (const VkResult s = api.vkMapMemory(session.device(), memory, 0, VK_WHOLE_SIZE, 0, &mapped)) return failure("vkMapMemory", s);
+  if (const VkResult s = api.vkMapMemory(session.device(), memory, 0, VK_WHOLE_SIZE, 0, &mapped))
+    return failure("vkMapMemory", s);
   b.mapped = static_cast<std::byte*>(mapped);
   return b;
 }
@@ -68,15 +79,18 @@ Diags Buffers::fill(const Buffer& b) const {
   }
   const Api& api = session_.api();
   return session_.run([&](VkCommandBuffer commands) {
-    api.vkCmdFillBuffer(commands, b.handle.get(), size_of(guard()), size_of(b.size - 2 * guard()), 0);
+    api.vkCmdFillBuffer(commands, b.handle.get(), size_of(guard()), size_of(b.size - 2 * guard()),
+                        0);
     for (const int64_t zone : {int64_t{0}, b.size - guard()})
-      if (guarded_) api.vkCmdFillBuffer(commands, b.handle.get(), size_of(zone), size_of(guard()), UINT32_MAX);
+      if (guarded_)
+        api.vkCmdFillBuffer(commands, b.handle.get(), size_of(zone), size_of(guard()), UINT32_MAX);
   });
 }
 
 Result<int> Buffers::allocate(int64_t bytes) {
   ASSAY_CHECK(bytes >= 0);
-  auto buffer = make_buffer(session_, bytes, guard(), session_.limits().shares_memory ? Place::host : Place::device);
+  auto buffer = make_buffer(session_, bytes, guard(),
+                            session_.limits().shares_memory ? Place::host : Place::device);
   if (!buffer) return buffer.diags();
   const Diags faults = fill(*buffer);
   if (has_error(faults)) return faults;
@@ -97,14 +111,18 @@ Result<int> Buffers::allocate_image(const ImageShape& shape) {
   return static_cast<int>(all_.size()) - 1;
 }
 
-Diags Buffers::move_rows(const Image& image, int64_t offset, int64_t bytes, bool into_image, const std::function<void(int64_t, size_t)>& move) const {
+Diags Buffers::move_rows(const Image& image, int64_t offset, int64_t bytes, bool into_image,
+                         const std::function<void(int64_t, size_t)>& move) const {
   const int64_t row = image.shape.row_bytes(), most = kStagingBytes / row;
   ASSAY_CHECK(offset % row == 0 && bytes % row == 0 && most > 0);
   if (Diags faults = make_staging(); has_error(faults)) return faults;
   for (int64_t first = 0; first < bytes / row; first += most) {
     const int64_t rows = std::min(most, bytes / row - first);
     if (into_image) move(first * row, static_cast<size_t>(rows * row));
-    if (Diags faults = session_.run([&](VkCommandBuffer c) { copy_rows(session_.api(), c, staging_.handle.get(), image, offset / row + first, rows, into_image); });
+    if (Diags faults = session_.run([&](VkCommandBuffer c) {
+          copy_rows(session_.api(), c, staging_.handle.get(), image, offset / row + first, rows,
+                    into_image);
+        });
         has_error(faults))
       return faults;
     if (!into_image) move(first * row, static_cast<size_t>(rows * row));
@@ -114,8 +132,9 @@ Diags Buffers::move_rows(const Image& image, int64_t offset, int64_t bytes, bool
 
 Diags Buffers::copy_in(const Buffer& b, int64_t to, std::span<const std::byte> data) const {
   if (b.image)
-    return move_rows(*b.image, to, static_cast<int64_t>(data.size()), true,
-                     [&](int64_t done, size_t part) { std::memcpy(staging_.mapped, data.data() + done, part); });
+    return move_rows(
+        *b.image, to, static_cast<int64_t>(data.size()), true,
+        [&](int64_t done, size_t part) { std::memcpy(staging_.mapped, data.data() + done, part); });
   if (b.mapped != nullptr) {
     std::memcpy(b.mapped + to, data.data(), data.size());
     return {};
@@ -125,7 +144,9 @@ Diags Buffers::copy_in(const Buffer& b, int64_t to, std::span<const std::byte> d
     const size_t part = std::min(data.size() - done, static_cast<size_t>(kStagingBytes));
     std::memcpy(staging_.mapped, data.data() + done, part);
     const VkBufferCopy piece{0, size_of(to) + done, part};
-    if (Diags faults = session_.run([&](VkCommandBuffer c) { session_.api().vkCmdCopyBuffer(c, staging_.handle.get(), b.handle.get(), 1, &piece); });
+    if (Diags faults = session_.run([&](VkCommandBuffer c) {
+          session_.api().vkCmdCopyBuffer(c, staging_.handle.get(), b.handle.get(), 1, &piece);
+        });
         has_error(faults))
       return faults;
     done += part;
@@ -135,8 +156,9 @@ Diags Buffers::copy_in(const Buffer& b, int64_t to, std::span<const std::byte> d
 
 Diags Buffers::copy_out(const Buffer& b, int64_t from, std::span<std::byte> data) const {
   if (b.image)
-    return move_rows(*b.image, from, static_cast<int64_t>(data.size()), false,
-                     [&](int64_t done, size_t part) { std::memcpy(data.data() + done, staging_.mapped, part); });
+    return move_rows(
+        *b.image, from, static_cast<int64_t>(data.size()), false,
+        [&](int64_t done, size_t part) { std::memcpy(data.data() + done, staging_.mapped, part); });
   if (b.mapped != nullptr) {
     std::memcpy(data.data(), b.mapped + from, data.size());
     return {};
@@ -145,7 +167,9 @@ Diags Buffers::copy_out(const Buffer& b, int64_t from, std::span<std::byte> data
   for (size_t done = 0; done < data.size();) {
     const size_t part = std::min(data.size() - done, static_cast<size_t>(kStagingBytes));
     const VkBufferCopy piece{size_of(from) + done, 0, part};
-    if (Diags faults = session_.run([&](VkCommandBuffer c) { session_.api().vkCmdCopyBuffer(c, b.handle.get(), staging_.handle.get(), 1, &piece); });
+    if (Diags faults = session_.run([&](VkCommandBuffer c) {
+          session_.api().vkCmdCopyBuffer(c, b.handle.get(), staging_.handle.get(), 1, &piece);
+        });
         has_error(faults))
       return faults;
     std::memcpy(data.data() + done, staging_.mapped, part);
@@ -187,7 +211,8 @@ void Buffers::read(BufferRange from, std::span<std::byte> data) const {
   if (lost_.empty()) note(faults);
 }
 
-// With guards a kernel is shown the zone behind the buffer too, so that what it writes there is found.
+// With guards a kernel is shown the zone behind the buffer too, so that what it writes there is
+// found.
 Buffers::Binding Buffers::bind(BufferRange range) const {
   const Buffer& b = at(range.buffer);
   const Limits& limits = session_.limits();
@@ -211,7 +236,8 @@ Diags Buffers::check_guards() const {
     for (const int64_t at : {int64_t{0}, all_[i].size - guard()}) {
       const Diags faults = copy_out(all_[i], at, zone);
       damage.insert(damage.end(), faults.begin(), faults.end());
-      if (faults.empty() && std::any_of(zone.begin(), zone.end(), [](std::byte b) { return b != std::byte{0xFF}; }))
+      if (faults.empty() &&
+          std::any_of(zone.begin(), zone.end(), [](std::byte b) { return b != std::byte{0xFF}; }))
         damage.push_back(error(fmt::format("a kernel wrote outside buffer {}", i)));
     }
   }

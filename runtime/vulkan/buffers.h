@@ -1,6 +1,6 @@
-// The buffers of a module: device memory that persists, in zones that show when a kernel wrote outside it. Where the
-// device shares the host's memory they are mapped; else, and of images, what is written and read goes through a staging
-// buffer.
+// The buffers of a module: device memory that persists, in zones that show when a kernel wrote
+// outside it. Where the device shares the host's memory they are mapped; else, and of images, what
+// is written and read goes through a staging buffer.
 #pragma once
 
 #include <functional>
@@ -39,10 +39,15 @@ class Buffers {  // invariant: what went wrong in a call that returns nothing is
   void read(BufferRange from, std::span<std::byte> data) const;
 
   size_t size() const { return all_.size(); }
-  int64_t bytes_of(int buffer) const { return at(buffer).image ? at(buffer).image->shape.counted_bytes() : at(buffer).bytes; }
-  const Image* image_of(int buffer) const { return at(buffer).image ? &*at(buffer).image : nullptr; }
+  int64_t bytes_of(int buffer) const {
+    return at(buffer).image ? at(buffer).image->shape.counted_bytes() : at(buffer).bytes;
+  }
+  const Image* image_of(int buffer) const {
+    return at(buffer).image ? &*at(buffer).image : nullptr;
+  }
 
-  // What a kernel is shown of a buffer, from the device's alignment on, and where in it the range begins.
+  // What a kernel is shown of a buffer, from the device's alignment on, and where in it the range
+  // begins.
   struct Binding {
     VkDescriptorBufferInfo shown{};
     int64_t begin = 0;  // bytes
@@ -63,9 +68,10 @@ class Buffers {  // invariant: what went wrong in a call that returns nothing is
   // Positions are in the buffer with its zones.
   Diags copy_in(const Buffer& b, int64_t to, std::span<const std::byte> data) const;
   Diags copy_out(const Buffer& b, int64_t from, std::span<std::byte> data) const;
-  // Whole rows of an image, as many as fit into the staging buffer at a time: `move` is called with bytes to fill it
-  // with before they go, or to take from it when they have come.
-  Diags move_rows(const Image& image, int64_t offset, int64_t bytes, bool into_image, const std::function<void(int64_t done, size_t part)>& move) const;
+  // Whole rows of an image, as many as fit into the staging buffer at a time: `move` is called with
+  // bytes to fill it with before they go, or to take from it when they have come.
+  Diags move_rows(const Image& image, int64_t offset, int64_t bytes, bool into_image,
+                  const std::function<void(int64_t done, size_t part)>& move) const;
   void note(const Diags& faults) const { lost_.insert(lost_.end(), faults.begin(), faults.end()); }
 
   const Session& session_;

@@ -8,10 +8,10 @@
 #include <map>
 #include <optional>
 
-#include "support/hash.h"
 #include "codegen/render.h"
 #include "runtime/source.h"
 #include "runtime/vulkan/spirv.h"
+#include "support/hash.h"
 
 namespace assay::runtime::vulkan {
 namespace {
@@ -27,7 +27,7 @@ struct Builder {
   const Api& api = session.api();
   Owned<VkPipelineCache> drivers{};  // the driver's own cache of what it built
   std::map<std::string, std::shared_ptr<const Pipeline>> pipelines{};  // by hash
-  bool fresh = false;                // something was compiled
+  bool fresh = false;                                                  // something was compiled
   Diags diags{};
 
   std::string pipelines_key() const;
@@ -60,16 +60,22 @@ bool Builder::open_pipeline_cache() {
   wanted.initialDataSize = known.size();
   wanted.pInitialData = known.data();
   VkPipelineCache handle = VK_NULL_HANDLE;
-  if (failed(api.vkCreatePipelineCache(session.device(), &wanted, nullptr, &handle), "vkCreatePipelineCache")) return false;
+  if (failed(api.vkCreatePipelineCache(session.device(), &wanted, nullptr, &handle),
+             "vkCreatePipelineCache"))
+    return false;
   drivers = {session.device(), handle, api.vkDestroyPipelineCache};
   return true;
 }
 
 void Builder::store_pipeline_cache() {
   size_t size = 0;
-  if (api.vkGetPipelineCacheData(session.device(), drivers.get(), &size, nullptr) != VK_SUCCESS || size == 0) return;
+  if (api.vkGetPipelineCacheData(session.device(), drivers.get(), &size, nullptr) != VK_SUCCESS ||
+      size == 0)
+    return;
   std::string bytes(size, '\0');
-  if (api.vkGetPipelineCacheData(session.device(), drivers.get(), &size, bytes.data()) != VK_SUCCESS) return;
+  if (api.vkGetPipelineCacheData(session.device(), drivers.get(), &size, bytes.data()) !=
+      VK_SUCCESS)
+    return;
   bytes.resize(size);
   store(bytes, "built.pipelines", pipelines_key());
 }
@@ -105,7 +111,8 @@ std::string Builder::text_of(size_t kernel) const {
 void Builder::complain(size_t kernel, Diag what) {
   const std::string text = text_of(kernel);
   if (what.message.size() > 4000) what.message = what.message.substr(0, 4000) + "\n...";
-  what.message = fmt::format("kernel '{}' is not built for {}: {}", request.kernels[kernel].name, session.id(), what.message);
+  what.message = fmt::format("kernel '{}' is not built for {}: {}", request.kernels[kernel].name,
+                             session.id(), what.message);
   std::error_code ignored;
   const fs::path folder = cache.root() / "failed";
   fs::create_directories(folder, ignored);
@@ -126,22 +133,29 @@ std::optional<Words> Builder::compile(size_t kernel) {
     complain(kernel, words.diags()[0]);
     return std::nullopt;
   }
-  store({reinterpret_cast<const char*>(words->data()), words->size() * sizeof(uint32_t)}, "kernel.spv", sources[kernel].hash);
+  store({reinterpret_cast<const char*>(words->data()), words->size() * sizeof(uint32_t)},
+        "kernel.spv", sources[kernel].hash);
   return std::move(words).value();
 }
 
 std::optional<Pipeline> Builder::layouts(const ir::Kernel& kernel) {
   std::vector<VkDescriptorSetLayoutBinding> bindings;
-  const auto add = [&](VkDescriptorType type) { bindings.push_back({static_cast<uint32_t>(bindings.size()), type, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr}); };
+  const auto add = [&](VkDescriptorType type) {
+    bindings.push_back(
+        {static_cast<uint32_t>(bindings.size()), type, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
+  };
   add(VK_DESCRIPTOR_TYPE_STORAGE_BUFFER);
   for (const ir::Buffer& b : kernel.buffers)
     if (b.scope == ir::Scope::global) add(descriptor_of(b));
-  auto set = made<VkDescriptorSetLayoutCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
+  auto set =
+      made<VkDescriptorSetLayoutCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
   set.bindingCount = static_cast<uint32_t>(bindings.size());
   set.pBindings = bindings.data();
   Pipeline p;
   VkDescriptorSetLayout set_handle = VK_NULL_HANDLE;
-  if (failed(api.vkCreateDescriptorSetLayout(session.device(), &set, nullptr, &set_handle), "vkCreateDescriptorSetLayout")) return std::nullopt;
+  if (failed(api.vkCreateDescriptorSetLayout(session.device(), &set, nullptr, &set_handle),
+             "vkCreateDescriptorSetLayout"))
+    return std::nullopt;
   p.set = {session.device(), set_handle, api.vkDestroyDescriptorSetLayout};
   const VkPushConstantRange handed{VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(Handed)};
   auto layout = made<VkPipelineLayoutCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO);
@@ -150,7 +164,9 @@ std::optional<Pipeline> Builder::layouts(const ir::Kernel& kernel) {
   layout.pushConstantRangeCount = 1;
   layout.pPushConstantRanges = &handed;
   VkPipelineLayout layout_handle = VK_NULL_HANDLE;
-  if (failed(api.vkCreatePipelineLayout(session.device(), &layout, nullptr, &layout_handle), "vkCreatePipelineLayout")) return std::nullopt;
+  if (failed(api.vkCreatePipelineLayout(session.device(), &layout, nullptr, &layout_handle),
+             "vkCreatePipelineLayout"))
+    return std::nullopt;
   p.layout = {session.device(), layout_handle, api.vkDestroyPipelineLayout};
   return p;
 }
@@ -177,7 +193,8 @@ std::shared_ptr<const Pipeline> Builder::make(size_t kernel) {
   const char* call = "vkCreateShaderModule";
   if (status == VK_SUCCESS) {
     call = "vkCreateComputePipelines";
-    status = api.vkCreateComputePipelines(session.device(), drivers.get(), 1, &wanted, nullptr, &handle);
+    status =
+        api.vkCreateComputePipelines(session.device(), drivers.get(), 1, &wanted, nullptr, &handle);
   }
   if (status != VK_SUCCESS) {
     complain(kernel, failure(call, status));
@@ -191,9 +208,12 @@ std::shared_ptr<const Pipeline> Builder::make(size_t kernel) {
 
 VkDescriptorType descriptor_of(const ir::Buffer& argument) {
   switch (argument.space) {
-    case ir::Space::constant: return VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
-    case ir::Space::image: return VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE;
-    case ir::Space::plain: break;
+    case ir::Space::constant:
+      return VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
+    case ir::Space::image:
+      return VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE;
+    case ir::Space::plain:
+      break;
   }
   return VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
 }
@@ -207,12 +227,15 @@ Result<Build> build(const BuildRequest& request, KernelCache& cache) {
   if (!b.open_pipeline_cache()) return std::move(b.diags);
   Build out;
   for (size_t i = 0; i < request.kernels.size(); ++i) {
-    if (request.options.cancel != nullptr && request.options.cancel->load()) return error("cancelled");
+    if (request.options.cancel != nullptr && request.options.cancel->load())
+      return error("cancelled");
     auto& known = b.pipelines[b.sources[i].hash];
     if (known == nullptr) known = b.make(i);
     out.kernels.push_back(known);
     if (request.options.progress)
-      request.options.progress(static_cast<int64_t>(i) + 1, static_cast<int64_t>(request.kernels.size()), request.kernels[i].name);
+      request.options.progress(static_cast<int64_t>(i) + 1,
+                               static_cast<int64_t>(request.kernels.size()),
+                               request.kernels[i].name);
   }
   if (has_error(b.diags)) return std::move(b.diags);
   if (b.fresh) {

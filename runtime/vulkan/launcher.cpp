@@ -34,14 +34,16 @@ Diags Launcher::make_sets(std::span<const Launch> launches) {
   pool.poolSizeCount = static_cast<uint32_t>(sizes.size());
   pool.pPoolSizes = sizes.data();
   VkDescriptorPool handle = VK_NULL_HANDLE;
-  if (const VkResult s = api.vkCreateDescriptorPool(session_.device(), &pool, nullptr, &handle)) return {failure("vkCreateDescriptorPool", s)};
+  if (const VkResult s = api.vkCreateDescriptorPool(session_.device(), &pool, nullptr, &handle))
+    return {failure("vkCreateDescriptorPool", s)};
   sets_ = {session_.device(), handle, api.vkDestroyDescriptorPool};
   auto wanted = made<VkDescriptorSetAllocateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO);
   wanted.descriptorPool = handle;
   wanted.descriptorSetCount = static_cast<uint32_t>(layouts.size());
   wanted.pSetLayouts = layouts.data();
   std::vector<VkDescriptorSet> sets(launches.size());
-  if (const VkResult s = api.vkAllocateDescriptorSets(session_.device(), &wanted, sets.data())) return {failure("vkAllocateDescriptorSets", s)};
+  if (const VkResult s = api.vkAllocateDescriptorSets(session_.device(), &wanted, sets.data()))
+    return {failure("vkAllocateDescriptorSets", s)};
   for (size_t l = 0; l < launches.size(); ++l) {
     bound_[l].set = sets[l];
     bound_[l].handed.number = static_cast<int32_t>(l) + 1;
@@ -52,7 +54,8 @@ Diags Launcher::make_sets(std::span<const Launch> launches) {
 
 void Launcher::bind(const Launch& launch, Bound& bound) {
   const ir::Kernel& kernel = loaded_.definitions[static_cast<size_t>(launch.kernel)];
-  bind(bound.set, 0, {report_.handle.get(), 0, sizeof(uint32_t)}, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER);
+  bind(bound.set, 0, {report_.handle.get(), 0, sizeof(uint32_t)},
+       VK_DESCRIPTOR_TYPE_STORAGE_BUFFER);
   uint32_t argument = 0;
   for (const ir::Buffer& b : kernel.buffers) {
     if (b.scope == ir::Scope::scratch) continue;
@@ -61,7 +64,8 @@ void Launcher::bind(const Launch& launch, Bound& bound) {
     if (b.space == ir::Space::image) {
       bind(bound.set, argument + 1, *loaded_.buffers.image_of(range.buffer));
     } else if (b.space == ir::Space::constant) {
-      bind(bound.set, argument + 1, loaded_.buffers.bind_constants(range, b.elements * width), descriptor_of(b));
+      bind(bound.set, argument + 1, loaded_.buffers.bind_constants(range, b.elements * width),
+           descriptor_of(b));
     } else {
       const Buffers::Binding at = loaded_.buffers.bind(range);
       ASSAY_CHECK(at.begin % width == 0);
@@ -85,14 +89,16 @@ VkWriteDescriptorSet one_descriptor(VkDescriptorSet set, uint32_t binding, VkDes
 
 }  // namespace
 
-void Launcher::bind(VkDescriptorSet set, uint32_t binding, const VkDescriptorBufferInfo& shown, VkDescriptorType type) {
+void Launcher::bind(VkDescriptorSet set, uint32_t binding, const VkDescriptorBufferInfo& shown,
+                    VkDescriptorType type) {
   VkWriteDescriptorSet one = one_descriptor(set, binding, type);
   one.pBufferInfo = &shown;
   session_.api().vkUpdateDescriptorSets(session_.device(), 1, &one, 0, nullptr);
 }
 
 void Launcher::bind(VkDescriptorSet set, uint32_t binding, const Image& image) {
-  const VkDescriptorImageInfo shown{VK_NULL_HANDLE, image.view.get(), VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL};
+  const VkDescriptorImageInfo shown{VK_NULL_HANDLE, image.view.get(),
+                                    VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL};
   VkWriteDescriptorSet one = one_descriptor(set, binding, VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE);
   one.pImageInfo = &shown;
   session_.api().vkUpdateDescriptorSets(session_.device(), 1, &one, 0, nullptr);
@@ -104,7 +110,9 @@ Diags Launcher::make_queries(size_t count) {
   wanted.queryType = VK_QUERY_TYPE_TIMESTAMP;
   wanted.queryCount = static_cast<uint32_t>(count);
   VkQueryPool handle = VK_NULL_HANDLE;
-  if (const VkResult s = session_.api().vkCreateQueryPool(session_.device(), &wanted, nullptr, &handle)) return {failure("vkCreateQueryPool", s)};
+  if (const VkResult s =
+          session_.api().vkCreateQueryPool(session_.device(), &wanted, nullptr, &handle))
+    return {failure("vkCreateQueryPool", s)};
   queries_ = {session_.device(), handle, session_.api().vkDestroyQueryPool};
   query_count_ = count;
   return {};
@@ -113,15 +121,20 @@ Diags Launcher::make_queries(size_t count) {
 void Launcher::record(VkCommandBuffer commands, std::span<const Launch> launches, bool stamped) {
   const Api& api = session_.api();
   const auto stamp = [&](size_t query, VkPipelineStageFlagBits stage) {
-    if (stamped) api.vkCmdWriteTimestamp(commands, stage, queries_.get(), static_cast<uint32_t>(query));
+    if (stamped)
+      api.vkCmdWriteTimestamp(commands, stage, queries_.get(), static_cast<uint32_t>(query));
   };
-  if (stamped) api.vkCmdResetQueryPool(commands, queries_.get(), 0, static_cast<uint32_t>(2 * launches.size() + 1));
+  if (stamped)
+    api.vkCmdResetQueryPool(commands, queries_.get(), 0,
+                            static_cast<uint32_t>(2 * launches.size() + 1));
   stamp(0, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT);
   for (size_t l = 0; l < launches.size(); ++l) {
     stamp(2 * l + 1, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT);
     record(commands, launches[l], bound_[l]);
-    wait_for_writes(api, commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
-                    VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_UNIFORM_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
+    wait_for_writes(
+        api, commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
+        VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+        VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_UNIFORM_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
     stamp(2 * l + 2, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT);
   }
 }
@@ -130,13 +143,16 @@ void Launcher::record(VkCommandBuffer commands, const Launch& launch, const Boun
   const Api& api = session_.api();
   const Pipeline& p = *loaded_.build.kernels[static_cast<size_t>(launch.kernel)];
   api.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, p.pipeline.get());
-  api.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, p.layout.get(), 0, 1, &bound.set, 0, nullptr);
+  api.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, p.layout.get(), 0, 1,
+                              &bound.set, 0, nullptr);
   const int64_t most = session_.limits().groups;
-  for (const GroupRange& r : ranges_of(launch, loaded_.definitions[static_cast<size_t>(launch.kernel)].groups))
+  for (const GroupRange& r :
+       ranges_of(launch, loaded_.definitions[static_cast<size_t>(launch.kernel)].groups))
     for (int64_t first = r.begin; first < r.end; first += most) {
       Handed handed = bound.handed;
       handed.first = static_cast<int32_t>(first);
-      api.vkCmdPushConstants(commands, p.layout.get(), VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof handed, &handed);
+      api.vkCmdPushConstants(commands, p.layout.get(), VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                             sizeof handed, &handed);
       api.vkCmdDispatch(commands, static_cast<uint32_t>(std::min(most, r.end - first)), 1, 1);
     }
 }
@@ -147,16 +163,20 @@ Diags Launcher::check_report(std::span<const Launch> launches) {
   if (number == 0) return {};
   std::memset(report_.mapped, 0, sizeof number);
   const size_t launch = std::min<size_t>(number, launches.size()) - 1;
-  return {error(fmt::format("{}: launch {} ('{}'): a loop ended before its last iteration, so its results are wrong", session_.id(), launch,
-                            loaded_.definitions[static_cast<size_t>(launches[launch].kernel)].name),
-                "this driver ends loops early; kernels with more groups run shorter ones")};
+  return {error(
+      fmt::format(
+          "{}: launch {} ('{}'): a loop ended before its last iteration, so its results are wrong",
+          session_.id(), launch,
+          loaded_.definitions[static_cast<size_t>(launches[launch].kernel)].name),
+      "this driver ends loops early; kernels with more groups run shorter ones")};
 }
 
 Diags Launcher::read_times(size_t launches, RunTimes& times) {
   std::vector<uint64_t> ticks(2 * launches + 1);
   const VkResult status = session_.api().vkGetQueryPoolResults(
-      session_.device(), queries_.get(), 0, static_cast<uint32_t>(ticks.size()), ticks.size() * sizeof ticks[0], ticks.data(),
-      sizeof ticks[0], VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+      session_.device(), queries_.get(), 0, static_cast<uint32_t>(ticks.size()),
+      ticks.size() * sizeof ticks[0], ticks.data(), sizeof ticks[0],
+      VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
   if (status != VK_SUCCESS) return {failure("vkGetQueryPoolResults", status)};
   const Limits& limits = session_.limits();
   // Since the device began; counters may run over once.
@@ -165,7 +185,8 @@ Diags Launcher::read_times(size_t launches, RunTimes& times) {
   uint64_t before = 0;
   for (size_t l = 0; l < launches; ++l) {
     const uint64_t end = since(ticks[2 * l + 2]);
-    const uint64_t begin = std::max(since(ticks[2 * l + 1]), before);  // its stamp does not wait for the launch before
+    const uint64_t begin =
+        std::max(since(ticks[2 * l + 1]), before);  // its stamp does not wait for the launch before
     if (end < begin) return {error(fmt::format("{}: its clock runs backwards", session_.id()))};
     steps.push_back(static_cast<double>(end - before) * limits.tick_seconds);
     busy.push_back(static_cast<double>(end - begin) * limits.tick_seconds);
@@ -179,11 +200,13 @@ Diags Launcher::read_times(size_t launches, RunTimes& times) {
   return {};
 }
 
-Diags Launcher::run_once(VkCommandBuffer commands, std::span<const Launch> launches, RunTimes* times) {
+Diags Launcher::run_once(VkCommandBuffer commands, std::span<const Launch> launches,
+                         RunTimes* times) {
   if (Diags faults = session_.submit(commands); has_error(faults)) {
     for (Diag& d : faults)
-      d.message = fmt::format("{}: {} launches from '{}' on: {}", session_.id(), launches.size(),
-                              loaded_.definitions[static_cast<size_t>(launches[0].kernel)].name, d.message);
+      d.message =
+          fmt::format("{}: {} launches from '{}' on: {}", session_.id(), launches.size(),
+                      loaded_.definitions[static_cast<size_t>(launches[0].kernel)].name, d.message);
     return faults;
   }
   if (Diags faults = check_report(launches); has_error(faults)) return faults;
@@ -199,10 +222,13 @@ Result<RunTimes> Launcher::run(std::span<const Launch> launches, const RunOption
   if (!commands) return commands.diags();
   record(*commands, launches, !options.recorded);
   if (Diags faults = session_.end(*commands); has_error(faults)) return faults;
-  if (options.recorded) return time_recorded(options, [&] { return run_once(*commands, launches, nullptr); });
+  if (options.recorded)
+    return time_recorded(options, [&] { return run_once(*commands, launches, nullptr); });
   for (int i = 0; i < options.warm_up + options.repeat; ++i) {
     if (options.cancel != nullptr && options.cancel->load()) return error("cancelled");
-    if (const Diags faults = run_once(*commands, launches, i < options.warm_up ? nullptr : &times); has_error(faults)) return faults;
+    if (const Diags faults = run_once(*commands, launches, i < options.warm_up ? nullptr : &times);
+        has_error(faults))
+      return faults;
   }
   return times;
 }

@@ -1,5 +1,5 @@
-// Runs checked launches on the device, in order: one list of commands for all of them, a barrier after each, and
-// timestamps around each.
+// Runs checked launches on the device, in order: one list of commands for all of them, a barrier
+// after each, and timestamps around each.
 #pragma once
 
 #include <memory>
@@ -18,8 +18,8 @@ struct Loaded {  // what a module is made of
   Buffers buffers;
 };
 
-// The driver deals the groups out, whatever units the queues name. Boundaries are ends of launches by the device's
-// clock; the first one is when the device began.
+// The driver deals the groups out, whatever units the queues name. Boundaries are ends of launches
+// by the device's clock; the first one is when the device began.
 class Launcher {  // invariant: report_ is zero between runs
  public:
   static Result<std::unique_ptr<Launcher>> make(Loaded& loaded);
@@ -28,7 +28,8 @@ class Launcher {  // invariant: report_ is zero between runs
   Result<RunTimes> run(std::span<const Launch> launches, const RunOptions& options);
 
  private:
-  Launcher(Loaded& loaded, Buffer report) : loaded_(loaded), session_(loaded.session), report_(std::move(report)) {}
+  Launcher(Loaded& loaded, Buffer report)
+      : loaded_(loaded), session_(loaded.session), report_(std::move(report)) {}
 
   struct Bound {  // of one launch
     VkDescriptorSet set = VK_NULL_HANDLE;
@@ -36,10 +37,12 @@ class Launcher {  // invariant: report_ is zero between runs
   };
   Diags make_sets(std::span<const Launch> launches);
   void bind(const Launch& launch, Bound& bound);
-  void bind(VkDescriptorSet set, uint32_t binding, const VkDescriptorBufferInfo& shown, VkDescriptorType type);
+  void bind(VkDescriptorSet set, uint32_t binding, const VkDescriptorBufferInfo& shown,
+            VkDescriptorType type);
   void bind(VkDescriptorSet set, uint32_t binding, const Image& image);
   Diags make_queries(size_t count);
-  void record(VkCommandBuffer commands, std::span<const Launch> launches, bool stamped);  // `stamped`: with times of each
+  void record(VkCommandBuffer commands, std::span<const Launch> launches,
+              bool stamped);  // `stamped`: with times of each
   void record(VkCommandBuffer commands, const Launch& launch, const Bound& bound);
   Diags run_once(VkCommandBuffer commands, std::span<const Launch> launches, RunTimes* times);
   Diags check_report(std::span<const Launch> launches);

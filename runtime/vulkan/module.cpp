@@ -16,19 +16,27 @@ namespace {
 std::string misfit(const Limits& limits, const ir::Buffer& b) {
   if (b.dtype == ir::DType::f64 && !limits.has_f64) return "computes with f64, which it can not";
   if (b.dtype == ir::DType::i64 && !limits.has_i64) return "computes with i64, which it can not";
-  if (ir::number_type(b.dtype) == ir::DType::f16 && !limits.has_f16) return "computes with f16, which it can not";
+  if (ir::number_type(b.dtype) == ir::DType::f16 && !limits.has_f16)
+    return "computes with f16, which it can not";
   if (b.dtype == ir::DType::i8 && !limits.has_i8) return "computes with i8, which it can not";
   if (b.scope == ir::Scope::scratch || b.space == ir::Space::image) return "";
   if (const int64_t bytes = b.elements * ir::bytes_of(b.dtype); b.space == ir::Space::constant)
-    return bytes <= limits.constant_bytes ? "" : fmt::format("has {} bytes of constants in argument '{}', of {} at most", bytes, b.name, limits.constant_bytes);
+    return bytes <= limits.constant_bytes
+               ? ""
+               : fmt::format("has {} bytes of constants in argument '{}', of {} at most", bytes,
+                             b.name, limits.constant_bytes);
   const int64_t bytes = b.elements * ir::bytes_of(b.dtype) + limits.alignment;
-  if (bytes > limits.range_bytes) return fmt::format("is shown {} bytes by argument '{}', of {} at most", bytes, b.name, limits.range_bytes);
-  if (b.elements > std::numeric_limits<int32_t>::max()) return fmt::format("counts elements of '{}' in 32 bits", b.name);
+  if (bytes > limits.range_bytes)
+    return fmt::format("is shown {} bytes by argument '{}', of {} at most", bytes, b.name,
+                       limits.range_bytes);
+  if (b.elements > std::numeric_limits<int32_t>::max())
+    return fmt::format("counts elements of '{}' in 32 bits", b.name);
   return "";
 }
 
 // Constants begin where the device can begin to show them.
-Diags check_beginnings(const Session& session, std::span<const Launch> launches, std::span<const ir::Kernel> kernels) {
+Diags check_beginnings(const Session& session, std::span<const Launch> launches,
+                       std::span<const ir::Kernel> kernels) {
   Diags diags;
   const int64_t step = session.limits().constant_alignment;
   for (const Launch& l : launches) {
@@ -38,7 +46,9 @@ Diags check_beginnings(const Session& session, std::span<const Launch> launches,
       if (b.scope == ir::Scope::scratch) continue;
       const int64_t begin = l.arguments[argument++].offset;
       if (b.space == ir::Space::constant && begin % step != 0)
-        diags.push_back(error(fmt::format("constants '{}' of kernel '{}' begin at {}: on {} they can at multiples of {} bytes", b.name, k.name, begin, session.id(), step)));
+        diags.push_back(error(fmt::format(
+            "constants '{}' of kernel '{}' begin at {}: on {} they can at multiples of {} bytes",
+            b.name, k.name, begin, session.id(), step)));
     }
   }
   return diags;
@@ -53,12 +63,20 @@ Diags check_kernels(const Session& session, std::span<const ir::Kernel> kernels)
     diags.push_back(error(fmt::format("{}: kernel '{}' {}", session.id(), k.name, what)));
   };
   for (const ir::Kernel& k : kernels) {
-    const int64_t needed = codegen::scratch_bytes(k), most = std::min<int64_t>(limits.arguments, Handed::kArguments);
-    if (needed > limits.group_bytes) fail(k, fmt::format("needs {} bytes of group memory, of {}", needed, limits.group_bytes));
-    const auto arguments = std::count_if(k.buffers.begin(), k.buffers.end(), [](const ir::Buffer& b) { return b.scope == ir::Scope::global; });
+    const int64_t needed = codegen::scratch_bytes(k),
+                  most = std::min<int64_t>(limits.arguments, Handed::kArguments);
+    if (needed > limits.group_bytes)
+      fail(k, fmt::format("needs {} bytes of group memory, of {}", needed, limits.group_bytes));
+    const auto arguments =
+        std::count_if(k.buffers.begin(), k.buffers.end(),
+                      [](const ir::Buffer& b) { return b.scope == ir::Scope::global; });
     if (arguments > most) fail(k, fmt::format("has {} arguments, of {} at most", arguments, most));
-    for (const auto& [space, things, allowed] : {std::tuple{ir::Space::constant, "constant", limits.constants}, {ir::Space::image, "image", limits.images}})
-      if (const auto n = std::count_if(k.buffers.begin(), k.buffers.end(), [&](const ir::Buffer& b) { return b.space == space; }); n > allowed)
+    for (const auto& [space, things, allowed] :
+         {std::tuple{ir::Space::constant, "constant", limits.constants},
+          {ir::Space::image, "image", limits.images}})
+      if (const auto n = std::count_if(k.buffers.begin(), k.buffers.end(),
+                                       [&](const ir::Buffer& b) { return b.space == space; });
+          n > allowed)
         fail(k, fmt::format("has {} {} arguments, of {} at most", n, things, allowed));
     for (const ir::Buffer& b : k.buffers)
       if (const std::string what = misfit(limits, b); !what.empty()) fail(k, what);
@@ -66,13 +84,15 @@ Diags check_kernels(const Session& session, std::span<const ir::Kernel> kernels)
   return diags;
 }
 
-Result<std::unique_ptr<Module>> VulkanModule::make(std::shared_ptr<Session> session, std::span<const ir::Kernel> kernels,
-                                                   Build build, bool guarded, Diags warnings) {
+Result<std::unique_ptr<Module>> VulkanModule::make(std::shared_ptr<Session> session,
+                                                   std::span<const ir::Kernel> kernels, Build build,
+                                                   bool guarded, Diags warnings) {
   auto m = std::make_unique<VulkanModule>();
   m->session_ = std::move(session);
   const Session& s = *m->session_;
   for (const ir::Kernel& k : kernels) m->reports_.push_back({k.name, 0, -1});
-  m->loaded_ = std::make_unique<Loaded>(Loaded{s, {kernels.begin(), kernels.end()}, std::move(build), {s, guarded}});
+  m->loaded_ = std::make_unique<Loaded>(
+      Loaded{s, {kernels.begin(), kernels.end()}, std::move(build), {s, guarded}});
   m->warnings_ = std::move(warnings);
   auto launcher = Launcher::make(*m->loaded_);
   if (!launcher) return launcher.diags();
@@ -81,16 +101,23 @@ Result<std::unique_ptr<Module>> VulkanModule::make(std::shared_ptr<Session> sess
 }
 
 Result<RunTimes> VulkanModule::run(std::span<const Launch> launches, const RunOptions& options) {
-  if (options.repeat < 0 || options.warm_up < 0) return error("repeat and warm_up can not be negative");
+  if (options.repeat < 0 || options.warm_up < 0)
+    return error("repeat and warm_up can not be negative");
   Buffers& buffers = loaded_->buffers;
   Diags faults = buffers.take_lost();
   if (has_error(faults)) return faults;
-  faults = check_launches(launches, loaded_->definitions, buffers.size(), [&](int b) { return buffers.bytes_of(b); });
+  faults = check_launches(launches, loaded_->definitions, buffers.size(),
+                          [&](int b) { return buffers.bytes_of(b); });
   if (has_error(faults)) return faults;
-  if (faults = check_images(launches, loaded_->definitions, [&](int b) { return buffers.image_of(b) == nullptr ? nullptr : &buffers.image_of(b)->shape; });
+  if (faults = check_images(launches, loaded_->definitions,
+                            [&](int b) {
+                              return buffers.image_of(b) == nullptr ? nullptr
+                                                                    : &buffers.image_of(b)->shape;
+                            });
       has_error(faults))
     return faults;
-  if (faults = check_beginnings(*session_, launches, loaded_->definitions); has_error(faults)) return faults;
+  if (faults = check_beginnings(*session_, launches, loaded_->definitions); has_error(faults))
+    return faults;
   Result<RunTimes> times = launcher_->run(launches, options);
   if (!times) return times;
   faults = buffers.check_guards();

@@ -1,4 +1,5 @@
-// Element types below 32 bits: whether a device computes on them and keeps them in buffers, and how it is asked to.
+// Element types below 32 bits: whether a device computes on them and keeps them in buffers, and how
+// it is asked to.
 #pragma once
 
 #include <string>

@@ -11,28 +11,31 @@
 namespace assay::runtime::vulkan {
 
 struct Limits {
-  int64_t buffer_bytes = 0;     // of one allocation
-  int64_t range_bytes = 0;      // of a buffer that one argument shows a kernel
-  int64_t alignment = 1;        // of where such a range begins
-  int64_t constant_bytes = 0;   // of a uniform buffer that one argument shows a kernel
+  int64_t buffer_bytes = 0;    // of one allocation
+  int64_t range_bytes = 0;     // of a buffer that one argument shows a kernel
+  int64_t alignment = 1;       // of where such a range begins
+  int64_t constant_bytes = 0;  // of a uniform buffer that one argument shows a kernel
   int64_t constant_alignment = 1;
   int64_t constants = 0, images = 0;  // of one kernel
   int64_t group_threads = 0;
-  int64_t group_bytes = 0;      // shared memory of one group
-  int64_t groups = 0;           // of one dispatch
-  int64_t arguments = 0;        // buffers of one kernel
-  double tick_seconds = 0;      // of the clock that timestamps are read from
-  uint64_t tick_mask = 0;       // the bits of them that count
-  bool shares_memory = false;   // with the host: buffers are written and read in place
+  int64_t group_bytes = 0;     // shared memory of one group
+  int64_t groups = 0;          // of one dispatch
+  int64_t arguments = 0;       // buffers of one kernel
+  double tick_seconds = 0;     // of the clock that timestamps are read from
+  uint64_t tick_mask = 0;      // the bits of them that count
+  bool shares_memory = false;  // with the host: buffers are written and read in place
   bool has_f64 = false, has_i64 = false, has_f16 = false, has_i8 = false;
 };
 
-enum class Place { device, host };  // of memory: near the device, or where the host reads and writes it
+enum class Place {
+  device,
+  host
+};  // of memory: near the device, or where the host reads and writes it
 
 class Session {  // invariant: device_ works, or was lost; every handle below is of it
  public:
-  static Result<std::shared_ptr<Session>> open(std::shared_ptr<const Instance> instance, VkPhysicalDevice physical,
-                                               std::string id);
+  static Result<std::shared_ptr<Session>> open(std::shared_ptr<const Instance> instance,
+                                               VkPhysicalDevice physical, std::string id);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -47,10 +50,11 @@ class Session {  // invariant: device_ works, or was lost; every handle below is
   // The best of the types in `allowed`; -1: there is none.
   int memory_type(uint32_t allowed, Place place) const;
 
-  // Begins the one command buffer there is, with a barrier towards all that was submitted before. Its commands
-  // are kept until the next call.
+  // Begins the one command buffer there is, with a barrier towards all that was submitted before.
+  // Its commands are kept until the next call.
   Result<VkCommandBuffer> begin() const;
-  // Ends the commands, readable results included; submit() runs them, as often as wanted, and waits.
+  // Ends the commands, readable results included; submit() runs them, as often as wanted, and
+  // waits.
   Diags end(VkCommandBuffer commands) const;
   Diags submit(VkCommandBuffer commands) const;
   // All three around `record`.
@@ -76,7 +80,7 @@ class Session {  // invariant: device_ works, or was lost; every handle below is
 };
 
 // A barrier for everything written so far.
-void wait_for_writes(const Api& api, VkCommandBuffer commands, VkPipelineStageFlags before, VkAccessFlags written,
-                     VkPipelineStageFlags after, VkAccessFlags used);
+void wait_for_writes(const Api& api, VkCommandBuffer commands, VkPipelineStageFlags before,
+                     VkAccessFlags written, VkPipelineStageFlags after, VkAccessFlags used);
 
 }  // namespace assay::runtime::vulkan

@@ -49,11 +49,13 @@ Diag refusal(std::string log) {
 Result<std::vector<uint32_t>> compile_glsl(const std::string& text) {
   initialise();
   static const TBuiltInResource kLimits = limits();
-  constexpr auto kMessages = static_cast<EShMessages>(EShMsgSpvRules | EShMsgVulkanRules | EShMsgSuppressWarnings);
+  constexpr auto kMessages =
+      static_cast<EShMessages>(EShMsgSpvRules | EShMsgVulkanRules | EShMsgSuppressWarnings);
   glslang::TShader shader(EShLangCompute);
   const char* source = text.c_str();
   shader.setStrings(&source, 1);
-  shader.setEnvInput(glslang::EShSourceGlsl, EShLangCompute, glslang::EShClientVulkan, kGlslVersion);
+  shader.setEnvInput(glslang::EShSourceGlsl, EShLangCompute, glslang::EShClientVulkan,
+                     kGlslVersion);
   shader.setEnvClient(glslang::EShClientVulkan, glslang::EShTargetVulkan_1_1);
   shader.setEnvTarget(glslang::EShTargetSpv, glslang::EShTargetSpv_1_3);
   if (!shader.parse(&kLimits, kGlslVersion, false, kMessages)) return refusal(shader.getInfoLog());
@@ -71,7 +73,8 @@ Result<std::vector<uint32_t>> compile_glsl(const std::string& text) {
 std::string why_no_glsl_compiler() { return ""; }
 
 std::string glsl_compiler() {
-  return fmt::format("glslang {}.{}.{}", GLSLANG_VERSION_MAJOR, GLSLANG_VERSION_MINOR, GLSLANG_VERSION_PATCH);
+  return fmt::format("glslang {}.{}.{}", GLSLANG_VERSION_MAJOR, GLSLANG_VERSION_MINOR,
+                     GLSLANG_VERSION_PATCH);
 }
 
 }  // namespace assay::runtime::vulkan

@@ -1,4 +1,5 @@
-// `assay-probe`: the same words and exit codes as `assay probe`, and nothing that has to be installed beside it.
+// `assay-probe`: the same words and exit codes as `assay probe`, and nothing that has to be
+// installed beside it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +40,8 @@ TEST(AssayProbe, WritesTheBytesThatAssayWrites) {
 }
 
 TEST(AssayProbe, SaysTheSameOfTheSameDevices) {
-  EXPECT_EQ(run_assay_probe({"devices", "--format", "json"}).out, run_assay({"devices", "--format", "json"}).out);
+  EXPECT_EQ(run_assay_probe({"devices", "--format", "json"}).out,
+            run_assay({"devices", "--format", "json"}).out);
 }
 
 TEST(AssayProbe, ExplainsItself) {
@@ -50,7 +52,9 @@ TEST(AssayProbe, ExplainsItself) {
   EXPECT_LE(std::count(help.out.begin(), help.out.end(), '\n'), 24);
   EXPECT_EQ(run_assay_probe({"help"}).out, help.out);
   EXPECT_THAT(run_assay_probe({"devices", "--help"}).out, HasSubstr("usage: assay-probe devices"));
-  EXPECT_EQ("assay " + run_assay_probe({"--version"}).out.substr(std::string("assay-probe ").size()), run_assay({"--version"}).out);
+  EXPECT_EQ(
+      "assay " + run_assay_probe({"--version"}).out.substr(std::string("assay-probe ").size()),
+      run_assay({"--version"}).out);
 }
 
 void expect_fault(const Outcome& o, int code, const std::string& message) {
@@ -62,14 +66,21 @@ void expect_fault(const Outcome& o, int code, const std::string& message) {
 TEST(AssayProbe, WrongArgumentsGetAHint) {
   const ScratchDirectory dir;
   expect_fault(run_assay_probe({}), 2, "-o is missing");
-  expect_fault(run_assay_probe({"devcies"}), 2, "assay-probe: there is no command 'devcies'\nhint: did you mean 'devices'?\n");
+  expect_fault(run_assay_probe({"devcies"}), 2,
+               "assay-probe: there is no command 'devcies'\nhint: did you mean 'devices'?\n");
   expect_fault(run_assay_probe({"compile"}), 2, "`assay-probe --help` explains the program");
-  expect_fault(run_assay_probe({"--devcie", "cpu:0"}), 2, "assay-probe: unknown option '--devcie'\nhint: did you mean '--device'?\n");
-  expect_fault(run_assay_probe({"devices", "cpu:0"}), 2, "assay-probe devices: unknown argument 'cpu:0'");
-  expect_fault(run_assay_probe({"--budget", "fill", "-o", dir.at("x")}), 2, "such as 40s, 3min or full");
-  expect_fault(run_assay_probe({"--resume", "-o", dir.at("x.yaml")}), 2, "--resume needs the directory");
-  expect_fault(run_assay_probe({"--from", dir.at("nowhere"), "-o", dir.at("x")}), 2, "journal.jsonl");
-  expect_fault(run_assay_probe({"--device", "cpu:77", "-o", dir.at("x")}), 3, "there is no device 'cpu:77'");
+  expect_fault(run_assay_probe({"--devcie", "cpu:0"}), 2,
+               "assay-probe: unknown option '--devcie'\nhint: did you mean '--device'?\n");
+  expect_fault(run_assay_probe({"devices", "cpu:0"}), 2,
+               "assay-probe devices: unknown argument 'cpu:0'");
+  expect_fault(run_assay_probe({"--budget", "fill", "-o", dir.at("x")}), 2,
+               "such as 40s, 3min or full");
+  expect_fault(run_assay_probe({"--resume", "-o", dir.at("x.yaml")}), 2,
+               "--resume needs the directory");
+  expect_fault(run_assay_probe({"--from", dir.at("nowhere"), "-o", dir.at("x")}), 2,
+               "journal.jsonl");
+  expect_fault(run_assay_probe({"--device", "cpu:77", "-o", dir.at("x")}), 3,
+               "there is no device 'cpu:77'");
   expect_fault(run_assay_probe({"--only", "clokc", "-o", dir.at("x")}), 2, "clokc");
 }
 
@@ -79,7 +90,8 @@ TEST(AssayProbe, WithoutACompilerTheProcessorIsAbsent) {
   const Outcome devices = run_assay_probe({"devices"}, none);
   EXPECT_EQ(devices.code, 0);
   EXPECT_THAT(devices.out, HasSubstr("cpu:0      not usable: no C++ compiler"));
-  expect_fault(run_assay_probe({"--device", "cpu:0", "-o", dir.at("x")}, none), 3, "'cpu:0' is not usable: no C++ compiler");
+  expect_fault(run_assay_probe({"--device", "cpu:0", "-o", dir.at("x")}, none), 3,
+               "'cpu:0' is not usable: no C++ compiler");
 }
 
 // What the dynamic linker has to find where it runs.
@@ -90,7 +102,8 @@ std::vector<std::string> needed_libraries(const std::string& program) {
   while (listing != nullptr && std::fgets(line, sizeof line, listing) != nullptr) {
     const std::string text = line;
     const size_t open = text.find('['), close = text.find(']');
-    if (text.find("(NEEDED)") != std::string::npos) out.push_back(text.substr(open + 1, close - open - 1));
+    if (text.find("(NEEDED)") != std::string::npos)
+      out.push_back(text.substr(open + 1, close - open - 1));
   }
   if (listing != nullptr) pclose(listing);
   return out;
@@ -101,7 +114,8 @@ TEST(AssayProbe, NeedsTheCLibraryOnly) {
   const std::vector<std::string> needed = needed_libraries(ASSAY_PROBE_BINARY);
   EXPECT_THAT(needed, testing::Contains("libc.so.6"));
   for (const std::string& name : needed)
-    EXPECT_TRUE(name.starts_with("libc.so") || name.starts_with("libm.so") || name.starts_with("libdl.so") || name.starts_with("ld-linux"))
+    EXPECT_TRUE(name.starts_with("libc.so") || name.starts_with("libm.so") ||
+                name.starts_with("libdl.so") || name.starts_with("ld-linux"))
         << "assay-probe needs " << name;
 }
 

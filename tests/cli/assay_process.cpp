@@ -23,7 +23,8 @@ std::string read_file(const std::string& path) {
 }
 
 [[noreturn]] void become(const char* program, const std::vector<std::string>& arguments,
-                         const Environment& environment, const std::string& out, const std::string& err) {
+                         const Environment& environment, const std::string& out,
+                         const std::string& err) {
   for (const auto& [key, value] : environment) setenv(key.c_str(), value.c_str(), 1);
   dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
   dup2(open(out.c_str(), O_WRONLY | O_CREAT, 0666), STDOUT_FILENO);
@@ -35,8 +36,8 @@ std::string read_file(const std::string& path) {
   _exit(127);
 }
 
-Outcome run(const char* program, const std::vector<std::string>& arguments, const Environment& environment,
-            int signal, double seconds) {
+Outcome run(const char* program, const std::vector<std::string>& arguments,
+            const Environment& environment, int signal, double seconds) {
   const ScratchDirectory scratch;
   const pid_t child = fork();
   if (child == 0) become(program, arguments, environment, scratch.at("out"), scratch.at("err"));
@@ -52,7 +53,8 @@ Outcome run(const char* program, const std::vector<std::string>& arguments, cons
 
 }  // namespace
 
-Outcome run_program(const std::string& program, const std::vector<std::string>& arguments, const Environment& environment) {
+Outcome run_program(const std::string& program, const std::vector<std::string>& arguments,
+                    const Environment& environment) {
   return run(program.c_str(), arguments, environment, 0, 0);
 }
 

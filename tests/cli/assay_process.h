@@ -14,10 +14,12 @@ struct Outcome {
 
 using Environment = std::map<std::string, std::string>;  // set on top of ours
 
-Outcome run_program(const std::string& program, const std::vector<std::string>& arguments, const Environment& environment = {});
+Outcome run_program(const std::string& program, const std::vector<std::string>& arguments,
+                    const Environment& environment = {});
 Outcome run_assay(const std::vector<std::string>& arguments, const Environment& environment = {});
 
-Outcome run_assay_probe(const std::vector<std::string>& arguments, const Environment& environment = {});
+Outcome run_assay_probe(const std::vector<std::string>& arguments,
+                        const Environment& environment = {});
 
 // As run_assay, but sends `signal` after `seconds`.
 Outcome run_assay_and_signal(const std::vector<std::string>& arguments, int signal, double seconds);

@@ -53,14 +53,21 @@ TEST(BadInput, MissingFiles) {
 
 TEST(BadInput, Calibrate) {
   const ScratchDirectory dir;
-  const std::string made = dir.at("c.yaml"), journal = write(dir.at("t.journal"), "{\"kind\":\"run\"}\n");
+  const std::string made = dir.at("c.yaml"),
+                    journal = write(dir.at("t.journal"), "{\"kind\":\"run\"}\n");
   expect_bad(run_assay({"calibrate", "--profile", kProfile, "-o", made}), "JOURNAL");
-  expect_bad(run_assay({"calibrate", dir.at("none.journal"), "--profile", kProfile, "-o", made}), "there is no such file");
-  expect_bad(run_assay({"calibrate", journal, "--profile", kProfile, "-o", made}), "t.journal:1: error:");
+  expect_bad(run_assay({"calibrate", dir.at("none.journal"), "--profile", kProfile, "-o", made}),
+             "there is no such file");
+  expect_bad(run_assay({"calibrate", journal, "--profile", kProfile, "-o", made}),
+             "t.journal:1: error:");
   EXPECT_FALSE(std::filesystem::exists(made));
-  const std::string broken = write(dir.at("b.yaml"), "schema: assay/calibration/1\nclasses: {any: {factor: quick}}\n");
-  expect_bad(run_assay({"validate", "--profile", kProfile, "-o", dir.at("t.csv"), "--calibration", broken}), "b.yaml:2:25: error: 'factor' is 'quick'");
-  expect_bad(run_assay({"simulate", dir.path(), "--profile", kProfile, "--calibration", broken}), "error:");
+  const std::string broken =
+      write(dir.at("b.yaml"), "schema: assay/calibration/1\nclasses: {any: {factor: quick}}\n");
+  expect_bad(run_assay({"validate", "--profile", kProfile, "-o", dir.at("t.csv"), "--calibration",
+                        broken}),
+             "b.yaml:2:25: error: 'factor' is 'quick'");
+  expect_bad(run_assay({"simulate", dir.path(), "--profile", kProfile, "--calibration", broken}),
+             "error:");
 }
 
 TEST(BadInput, Validate) {
@@ -68,16 +75,23 @@ TEST(BadInput, Validate) {
   const std::string table = dir.at("t.csv");
   expect_bad(run_assay({"validate", "--profile", kProfile, "--suite", "operatorz", "-o", table}),
              "the library has operators, quick");
-  expect_bad(run_assay({"validate", "--profile", kProfile, "-o", table, "--resume"}), "there is no journal");
-  expect_bad(run_assay({"validate", "--profile", kProfile, "-o", table, "--programs", "1"}), "--programs");
+  expect_bad(run_assay({"validate", "--profile", kProfile, "-o", table, "--resume"}),
+             "there is no journal");
+  expect_bad(run_assay({"validate", "--profile", kProfile, "-o", table, "--programs", "1"}),
+             "--programs");
   expect_bad(run_assay({"validate", "--profile", kProfile, "-o", dir.at("none/t.csv")}), "error:");
-  expect_bad(run_assay({"validate", "--profile", kProfile, "-o", table, "--device", "tpu:0"}), "tpu:0", 3);
-  expect_bad(run_assay({"validate", "--profile", "a100-sxm4-40gb", "-o", table}), "runs api 'cpp'", 3);
-  const std::string suite = write(dir.at("s.yaml"), "schema: assay/suite/1\nname: x\noperators: [relu m=4]\n");
-  expect_bad(run_assay({"validate", "--profile", kProfile, "--suite", suite, "-o", table}), "s.yaml:3:13: error:");
+  expect_bad(run_assay({"validate", "--profile", kProfile, "-o", table, "--device", "tpu:0"}),
+             "tpu:0", 3);
+  expect_bad(run_assay({"validate", "--profile", "a100-sxm4-40gb", "-o", table}), "runs api 'cpp'",
+             3);
+  const std::string suite =
+      write(dir.at("s.yaml"), "schema: assay/suite/1\nname: x\noperators: [relu m=4]\n");
+  expect_bad(run_assay({"validate", "--profile", kProfile, "--suite", suite, "-o", table}),
+             "s.yaml:3:13: error:");
   const std::string journal = write(dir.at("t.journal"), "{\"kind\":\"run\"}\n");
-  expect_bad(run_assay({"validate", "--profile", kProfile, "--suite", "quick", "-o", table, "--resume"}),
-             "the journal of another run");
+  expect_bad(
+      run_assay({"validate", "--profile", kProfile, "--suite", "quick", "-o", table, "--resume"}),
+      "the journal of another run");
 }
 
 TEST(BadInput, MalformedFiles) {
@@ -122,22 +136,36 @@ TEST(BadInput, WrongOptions) {
              "--budget 'soon' is not a time");
   expect_bad(run_assay({"probe", "-o", dir.at("p.yaml"), "--resume"}),
              "--resume needs the directory to go on with");
-  expect_bad(run_assay({"probe", "-o", dir.at("p.yaml"), "--only", "nosuch"}), "there is no experiment 'nosuch'");
-  expect_bad(run_assay({"compile", "x.onnx", "--op", "matmul m=2 n=2 k=2", "--profile", kProfile, "-o", out}), "are both given");
-  expect_bad(run_assay({"compile", "x.onnx", "--dim", "N=1", "--dim", "N=2", "--profile", kProfile, "-o", out}), "--dim N is given twice");
-  expect_bad(run_assay({"compile", "--op", "matmul m=2 n=2 k=2", "--dim", "N=1", "--profile", kProfile, "-o", out}), "--dim is for models");
-  const Outcome one = run_assay({"compile", "--op", "matmul m=0 n=2 k=2", "--profile", kProfile, "-o", out});
-  EXPECT_EQ(one.err, "error: 'm=0' is not m=<whole number from 1 to 2^31>\n") << "and not missing, too";
-  expect_bad(run_assay({"compile", "--op", "matmul m=512 n=512 k=512", "--profile", kProfile, "--set", "memory.dram.capacity=1 MiB", "-o", out}),
-             "intermediate values and weights take 3076 KiB, memory.dram of generic-x86-avx512-2core has 1 MiB");
-  expect_bad(run_assay({"validate", "--profile", kProfile, "-o", dir.at("t.svg")}), "its .svg goes beside it");
+  expect_bad(run_assay({"probe", "-o", dir.at("p.yaml"), "--only", "nosuch"}),
+             "there is no experiment 'nosuch'");
+  expect_bad(run_assay({"compile", "x.onnx", "--op", "matmul m=2 n=2 k=2", "--profile", kProfile,
+                        "-o", out}),
+             "are both given");
+  expect_bad(run_assay({"compile", "x.onnx", "--dim", "N=1", "--dim", "N=2", "--profile", kProfile,
+                        "-o", out}),
+             "--dim N is given twice");
+  expect_bad(run_assay({"compile", "--op", "matmul m=2 n=2 k=2", "--dim", "N=1", "--profile",
+                        kProfile, "-o", out}),
+             "--dim is for models");
+  const Outcome one =
+      run_assay({"compile", "--op", "matmul m=0 n=2 k=2", "--profile", kProfile, "-o", out});
+  EXPECT_EQ(one.err, "error: 'm=0' is not m=<whole number from 1 to 2^31>\n")
+      << "and not missing, too";
+  expect_bad(run_assay({"compile", "--op", "matmul m=512 n=512 k=512", "--profile", kProfile,
+                        "--set", "memory.dram.capacity=1 MiB", "-o", out}),
+             "intermediate values and weights take 3076 KiB, memory.dram of "
+             "generic-x86-avx512-2core has 1 MiB");
+  expect_bad(run_assay({"validate", "--profile", kProfile, "-o", dir.at("t.svg")}),
+             "its .svg goes beside it");
 }
 
 // What could not be written anywhere was no success.
 TEST(BadInput, AStandardOutputThatTakesNothing) {
   const ScratchDirectory dir;
-  for (const char* command : {"devices", "'profile' 'list'", "'profile' 'schema'", "'profile' 'show' 'generic/x86-avx512-2core'"}) {
-    const std::string limited = "(ulimit -f 0; exec '" + std::string(ASSAY_BINARY) + "' " + command + ") > '" + dir.at("out") + "'";
+  for (const char* command : {"devices", "'profile' 'list'", "'profile' 'schema'",
+                              "'profile' 'show' 'generic/x86-avx512-2core'"}) {
+    const std::string limited = "(ulimit -f 0; exec '" + std::string(ASSAY_BINARY) + "' " +
+                                command + ") > '" + dir.at("out") + "'";
     const Outcome o = run_program("/bin/sh", {"-c", "(" + limited + "; echo $?) 2>&1 | cat"});
     EXPECT_EQ(o.out, "assay: standard output can not be written: File too large\n2\n") << command;
   }
@@ -165,10 +193,13 @@ TEST(BadInput, UnwritableOutput) {
 
 TEST(BadInput, AFormThatTheDialectHasNot) {
   const ScratchDirectory dir;
-  const std::string profile = write(dir.at("p.yaml"), "schema: assay/profile/1\nname: chosen\nextends: qualcomm/adreno-640\n"
-                                                      "apis: {opencl: {forms: {fma.f32: madd}}}\n");
+  const std::string profile =
+      write(dir.at("p.yaml"),
+            "schema: assay/profile/1\nname: chosen\nextends: qualcomm/adreno-640\n"
+            "apis: {opencl: {forms: {fma.f32: madd}}}\n");
   const std::string bundle = dir.at("bundle");
-  expect_bad(run_assay({"compile", "--op", "matmul m=64 n=64 k=64", "--profile", profile, "-o", bundle, "--no-build"}),
+  expect_bad(run_assay({"compile", "--op", "matmul m=64 n=64 k=64", "--profile", profile, "-o",
+                        bundle, "--no-build"}),
              "apis.opencl.forms.fma.f32: dialect opencl has no form 'madd' of 'fma'");
   EXPECT_FALSE(std::filesystem::exists(bundle));
 }
@@ -180,8 +211,7 @@ TEST(BadInput, AbsentDevice) {
                        "--no-build"})
                 .code,
             0);
-  expect_bad(run_assay({"run", bundle, "--device", "cpu:7"}), "there is no device 'cpu:7'",
-             3);
+  expect_bad(run_assay({"run", bundle, "--device", "cpu:7"}), "there is no device 'cpu:7'", 3);
   expect_bad(run_assay({"probe", "--device", "cpu:7", "-o", dir.at("p.yaml")}),
              "there is no device 'cpu:7'", 3);
 }

@@ -56,7 +56,8 @@ TEST(Commands, ABrokenProfileAnswersNo) {
 
 TEST(Commands, ATextThatIsNoProfileIsBadInput) {
   const ScratchDirectory dir;
-  std::ofstream(dir.at("p.yaml")) << "schema: assay/profile/1\nname: x\nclocks: {core: {max: 3 GHzz}}\n";
+  std::ofstream(dir.at("p.yaml"))
+      << "schema: assay/profile/1\nname: x\nclocks: {core: {max: 3 GHzz}}\n";
   const Outcome o = run_assay({"profile", "check", dir.at("p.yaml")});
   EXPECT_EQ(o.code, 2);
   EXPECT_THAT(o.out, HasSubstr("did you mean 'GHz'?"));
@@ -66,10 +67,12 @@ TEST(Commands, ATextThatIsNoProfileIsBadInput) {
 TEST(Commands, ABundleIsPrintedInTheFormsOfTheProfile) {
   const ScratchDirectory dir;
   const auto printed = [&](const std::string& form) {
-    std::ofstream(dir.at("p.yaml")) << "schema: assay/profile/1\nname: chosen\nextends: qualcomm/adreno-640\n"
-                                    << "apis: {opencl: {forms: {fma.f32: " << form << "}}}\n";
+    std::ofstream(dir.at("p.yaml"))
+        << "schema: assay/profile/1\nname: chosen\nextends: qualcomm/adreno-640\n"
+        << "apis: {opencl: {forms: {fma.f32: " << form << "}}}\n";
     const std::string bundle = dir.at(form + "-bundle");
-    const Outcome o = run_assay({"compile", "--op", "matmul m=64 n=64 k=64", "--profile", dir.at("p.yaml"), "-o", bundle, "--no-build"});
+    const Outcome o = run_assay({"compile", "--op", "matmul m=64 n=64 k=64", "--profile",
+                                 dir.at("p.yaml"), "-o", bundle, "--no-build"});
     EXPECT_EQ(o.code, 0) << o.err;
     std::string all;
     for (const auto& kernel : std::filesystem::directory_iterator(bundle + "/kernels")) {
@@ -119,8 +122,8 @@ TEST(Commands, AWrongReferenceAnswersNo) {
 TEST(Commands, SimulateAForeignChip) {
   const ScratchDirectory dir;
   const std::string bundle = dir.at("bundle");
-  const Outcome compiled = run_assay(
-      {"compile", "--op", "matmul m=512 n=512 k=512", "--profile", "gc2", "-o", bundle});
+  const Outcome compiled =
+      run_assay({"compile", "--op", "matmul m=512 n=512 k=512", "--profile", "gc2", "-o", bundle});
   ASSERT_EQ(compiled.code, 0) << compiled.err;
   EXPECT_THAT(compiled.out, HasSubstr("kernels were not printed"));
   const Outcome as_is = run_assay({"simulate", bundle, "--format", "json"});
@@ -137,25 +140,34 @@ TEST(Commands, SimulateAForeignChip) {
 TEST(Commands, CompileForAnAbsentDevice) {
   const ScratchDirectory dir;
   const std::string bundle = dir.at("bundle");
-  const Outcome o = run_assay({"compile", "--api", "cuda", "--profile", "nvidia/a100-sxm4-40gb", "--op", "matmul m=512 n=512 k=512", "-o", bundle},
+  const Outcome o = run_assay({"compile", "--api", "cuda", "--profile", "nvidia/a100-sxm4-40gb",
+                               "--op", "matmul m=512 n=512 k=512", "-o", bundle},
                               {{"ASSAY_CUDA_LIBRARY", "/nonexistent/libcuda.so"}});
   ASSERT_EQ(o.code, 0) << o.err;
-  EXPECT_THAT(o.err, HasSubstr("note: kernels were printed, not built: no device here runs api 'cuda': no CUDA driver: /nonexistent/libcuda.so"));
-  const Outcome ran = run_assay({"run", bundle}, {{"ASSAY_CUDA_LIBRARY", "/nonexistent/libcuda.so"}});
+  EXPECT_THAT(o.err, HasSubstr("note: kernels were printed, not built: no device here runs api "
+                               "'cuda': no CUDA driver: /nonexistent/libcuda.so"));
+  const Outcome ran =
+      run_assay({"run", bundle}, {{"ASSAY_CUDA_LIBRARY", "/nonexistent/libcuda.so"}});
   EXPECT_EQ(ran.code, 3);
-  EXPECT_TRUE(ran.err.starts_with("error: no device here runs api 'cuda': no CUDA driver: /nonexistent/libcuda.so")) << ran.err;
+  EXPECT_TRUE(ran.err.starts_with(
+      "error: no device here runs api 'cuda': no CUDA driver: /nonexistent/libcuda.so"))
+      << ran.err;
   std::ifstream kernel(bundle + "/kernels/matmul_0.cuda");
   std::stringstream text;
   text << kernel.rdbuf();
-  EXPECT_THAT(text.str(), ContainsRegex("extern \"C\" __global__ void __launch_bounds__\\([0-9]+\\) matmul_0\\("));
+  EXPECT_THAT(
+      text.str(),
+      ContainsRegex("extern \"C\" __global__ void __launch_bounds__\\([0-9]+\\) matmul_0\\("));
 }
 
 TEST(Commands, ValidateWritesTablePictureAndJournal) {
   const ScratchDirectory dir;
   const Environment cache = {{"XDG_CACHE_HOME", dir.at("cache")}};
-  std::ofstream(dir.at("s.yaml")) << "schema: assay/suite/1\nname: tiny\noperators: [matmul m=16 n=16 k=8]\n";
-  std::vector<std::string> words = {"validate", "--profile", kProfile, "--suite", dir.at("s.yaml"), "-o",
-                                    dir.at("t.csv"), "--programs", "4", "--repeat", "1", "--format", "json"};
+  std::ofstream(dir.at("s.yaml"))
+      << "schema: assay/suite/1\nname: tiny\noperators: [matmul m=16 n=16 k=8]\n";
+  std::vector<std::string> words = {
+      "validate",   "--profile", kProfile,   "--suite", dir.at("s.yaml"), "-o",  dir.at("t.csv"),
+      "--programs", "4",         "--repeat", "1",       "--format",       "json"};
   const Outcome o = run_assay(words, cache);
   ASSERT_EQ(o.code, 0) << o.err << o.out;
   const json j = json::parse(o.out);
@@ -164,7 +176,8 @@ TEST(Commands, ValidateWritesTablePictureAndJournal) {
   EXPECT_TRUE(j.contains("spearman_median") && j.contains("kendall_good_median"));
   EXPECT_EQ(j["wrong"], 0);
   EXPECT_EQ(j["operators"][0]["programs"], 4);
-  for (const char* file : {"t.csv", "t.svg", "t.journal"}) EXPECT_TRUE(std::filesystem::exists(dir.at(file))) << file;
+  for (const char* file : {"t.csv", "t.svg", "t.journal"})
+    EXPECT_TRUE(std::filesystem::exists(dir.at(file))) << file;
   words.back() = "text";
   words.push_back("--resume");
   const Outcome again = run_assay(words, cache);
@@ -175,9 +188,13 @@ TEST(Commands, ValidateWritesTablePictureAndJournal) {
 TEST(Commands, CalibrateIsShownBesideWhatIsPredicted) {
   const ScratchDirectory dir;
   const Environment cache = {{"XDG_CACHE_HOME", dir.at("cache")}};
-  std::ofstream(dir.at("s.yaml")) << "schema: assay/suite/1\nname: tiny\noperators: [matmul m=16 n=16 k=8, relu n=64]\n";
+  std::ofstream(dir.at("s.yaml"))
+      << "schema: assay/suite/1\nname: tiny\noperators: [matmul m=16 n=16 k=8, relu n=64]\n";
   const std::string table = dir.at("t.csv"), journal = dir.at("t.journal"), made = dir.at("c.yaml");
-  const Outcome measured = run_assay({"validate", "--profile", kProfile, "--suite", dir.at("s.yaml"), "-o", table, "--programs", "4", "--repeat", "1"}, cache);
+  const Outcome measured =
+      run_assay({"validate", "--profile", kProfile, "--suite", dir.at("s.yaml"), "-o", table,
+                 "--programs", "4", "--repeat", "1"},
+                cache);
   ASSERT_EQ(measured.code, 0) << measured.err;
   const Outcome calibrated = run_assay({"calibrate", journal, "--profile", kProfile, "-o", made});
   ASSERT_EQ(calibrated.code, 0) << calibrated.err;
@@ -185,21 +202,30 @@ TEST(Commands, CalibrateIsShownBesideWhatIsPredicted) {
   EXPECT_THAT(calibrated.out, HasSubstr("calibrated by other operators"));
   EXPECT_EQ(calibrated.out.find("-> " + made), calibrated.out.rfind("-> " + made)) << "said once";
 
-  const Outcome judged = run_assay({"validate", "--profile", kProfile, "--from", journal, "-o", dir.at("u.csv"), "--calibration", made, "--format", "json"});
+  const Outcome judged = run_assay({"validate", "--profile", kProfile, "--from", journal, "-o",
+                                    dir.at("u.csv"), "--calibration", made, "--format", "json"});
   ASSERT_EQ(judged.code, 0) << judged.err;
   const json with = json::parse(judged.out);
   EXPECT_NE(with["calibrated"]["mape_all"].get<double>(), with["mape_all"].get<double>());
 
   const std::string bundle = dir.at("bundle");
-  ASSERT_EQ(run_assay({"compile", "--op", "matmul m=16 n=16 k=8", "--profile", kProfile, "-o", bundle}, cache).code, 0);
-  const Outcome simulated = run_assay({"simulate", bundle, "--calibration", made, "--format", "json"});
+  ASSERT_EQ(
+      run_assay({"compile", "--op", "matmul m=16 n=16 k=8", "--profile", kProfile, "-o", bundle},
+                cache)
+          .code,
+      0);
+  const Outcome simulated =
+      run_assay({"simulate", bundle, "--calibration", made, "--format", "json"});
   ASSERT_EQ(simulated.code, 0) << simulated.err;
   const json total = json::parse(simulated.out)["total"];
-  const Outcome run = run_assay({"run", bundle, "--repeat", "3", "--calibration", made, "--format", "json"}, cache);
+  const Outcome run =
+      run_assay({"run", bundle, "--repeat", "3", "--calibration", made, "--format", "json"}, cache);
   ASSERT_EQ(run.code, 0) << run.err;
-  EXPECT_DOUBLE_EQ(json::parse(run.out)["calibrated"]["predicted_s"].get<double>(), total["calibrated"]["seconds"].get<double>());
+  EXPECT_DOUBLE_EQ(json::parse(run.out)["calibrated"]["predicted_s"].get<double>(),
+                   total["calibrated"]["seconds"].get<double>());
   EXPECT_NE(total["calibrated"]["seconds"].get<double>(), total["seconds"].get<double>());
-  EXPECT_THAT(run_assay({"run", bundle, "--repeat", "1", "--calibration", made}, cache).out, HasSubstr("calibrated"));
+  EXPECT_THAT(run_assay({"run", bundle, "--repeat", "1", "--calibration", made}, cache).out,
+              HasSubstr("calibrated"));
 }
 
 TEST(Commands, CtrlCEndsWith130) {

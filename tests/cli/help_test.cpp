@@ -12,9 +12,13 @@ namespace assay::test {
 namespace {
 
 const std::vector<std::vector<std::string>> kCommands = {
-    {"devices"},          {"probe"},           {"profile", "list"}, {"profile", "show"},
-    {"profile", "check"}, {"profile", "diff"}, {"profile", "merge"}, {"profile", "schema"}, {"compile"},
-    {"run"},              {"simulate"},         {"validate"}, {"calibrate"}};
+    {"devices"},          {"probe"},
+    {"profile", "list"},  {"profile", "show"},
+    {"profile", "check"}, {"profile", "diff"},
+    {"profile", "merge"}, {"profile", "schema"},
+    {"compile"},          {"run"},
+    {"simulate"},         {"validate"},
+    {"calibrate"}};
 
 void expect_golden(const std::string& name, const std::string& text) {
   const std::string path = std::string(ASSAY_SOURCE_DIR) + "/tests/cli/golden/" + name + ".txt";

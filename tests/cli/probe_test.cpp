@@ -1,4 +1,5 @@
-// `assay probe` and what is done with its results, from recorded observations: no device is touched.
+// `assay probe` and what is done with its results, from recorded observations: no device is
+// touched.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -44,16 +45,19 @@ TEST(ProbeCommand, FromADirectoryWritesProfileAndReportIntoIt) {
   const std::string report = read(p.at("chip/report.html"));
   EXPECT_THAT(report, HasSubstr("<h1>made chip</h1>"));
   EXPECT_TRUE(report.ends_with("</html>\n"));
-  EXPECT_EQ(run_assay({"profile", "check", p.at("chip")}).code, 0) << "the directory stands for its profile";
+  EXPECT_EQ(run_assay({"profile", "check", p.at("chip")}).code, 0)
+      << "the directory stands for its profile";
   fs::remove(p.at("chip/report.html"));
   EXPECT_EQ(run_assay({"probe", "--from", p.at("chip/observations")}).code, 0);
-  EXPECT_EQ(read(p.at("chip/report.html")), report) << "the same from its observations, byte for byte";
+  EXPECT_EQ(read(p.at("chip/report.html")), report)
+      << "the same from its observations, byte for byte";
 }
 
 TEST(ProbeCommand, AFileIsAProfileAlone) {
   const Probed p;
   record(p.at("obs"), "cpp", 1);
-  const Outcome o = run_assay({"probe", "--from", p.at("obs"), "-o", p.at("alone.yaml"), "--format", "json"});
+  const Outcome o =
+      run_assay({"probe", "--from", p.at("obs"), "-o", p.at("alone.yaml"), "--format", "json"});
   ASSERT_EQ(o.code, 0) << o.err;
   EXPECT_EQ(json::parse(o.out)["file"], p.at("alone.yaml"));
   EXPECT_EQ(json::parse(o.out)["report"], "");
@@ -71,8 +75,11 @@ TEST(ProbeCommand, ANewDirectoryHoldsItsObservationsToo) {
 
 TEST(ProbeCommand, BudgetsHaveNames) {
   const Probed p;
-  const auto asked = [&](const char* option, const char* time) { return run_assay({"probe", "--device", "cpu:9", option, time, "-o", p.at("x.yaml")}); };
-  for (const char* budget : {"60s", "3min", "full"}) EXPECT_EQ(asked("--budget", budget).code, 3) << budget << ": what is missing is the device";
+  const auto asked = [&](const char* option, const char* time) {
+    return run_assay({"probe", "--device", "cpu:9", option, time, "-o", p.at("x.yaml")});
+  };
+  for (const char* budget : {"60s", "3min", "full"})
+    EXPECT_EQ(asked("--budget", budget).code, 3) << budget << ": what is missing is the device";
   EXPECT_EQ(asked("--budget", "fill").code, 2);
   EXPECT_THAT(asked("--budget", "fill").err, HasSubstr("such as 40s, 3min or full"));
   EXPECT_EQ(asked("--patience", "full").code, 2);
@@ -82,8 +89,10 @@ TEST(ProbeCommand, BudgetsHaveNames) {
 TEST(ProbeCommand, WhatTouchesNoDeviceTakesNothingOfOne) {
   const Probed p;
   record(p.at("obs"), "cpp", 1);
-  for (const auto& [option, value] : {std::pair{"--budget", "60s"}, {"--only", "clock"}, {"--device", "cpu:0"}}) {
-    const Outcome o = run_assay({"probe", "--from", p.at("obs"), option, value, "-o", p.at("x.yaml")});
+  for (const auto& [option, value] :
+       {std::pair{"--budget", "60s"}, {"--only", "clock"}, {"--device", "cpu:0"}}) {
+    const Outcome o =
+        run_assay({"probe", "--from", p.at("obs"), option, value, "-o", p.at("x.yaml")});
     EXPECT_EQ(o.code, 2) << option;
     EXPECT_THAT(o.err, HasSubstr(std::string(option) + " excludes --from"));
   }
@@ -95,18 +104,23 @@ TEST(ProbeCommand, DevicesThatAreNotThereAreNamedWithWhatIs) {
   EXPECT_EQ(o.code, 3);
   EXPECT_TRUE(o.err.starts_with("error: there is no device 'cpu:9'; there are: cpu:0")) << o.err;
   EXPECT_THAT(o.err, HasSubstr("\nhint: did you mean 'cpu:0'?\n"));
-  std::ofstream(p.at("broken.yaml")) << "schema: assay/profile/1\nname: broken\ncolour: red\nshape: round\n";
-  const Outcome broken = run_assay({"probe", "--device", "virtual:" + p.at("broken.yaml"), "-o", p.at("x.yaml")});
+  std::ofstream(p.at("broken.yaml"))
+      << "schema: assay/profile/1\nname: broken\ncolour: red\nshape: round\n";
+  const Outcome broken =
+      run_assay({"probe", "--device", "virtual:" + p.at("broken.yaml"), "-o", p.at("x.yaml")});
   EXPECT_EQ(broken.code, 2) << "the file is wrong, not the device";
   EXPECT_THAT(broken.err, HasSubstr("broken.yaml:3:1: error: unknown key 'colour'"));
   EXPECT_THAT(broken.err, HasSubstr("broken.yaml:4:1: error: unknown key 'shape'"));
   const Outcome none = run_assay({"probe", "--device", "virtual:nope", "-o", p.at("x.yaml")});
-  EXPECT_TRUE(none.err.starts_with("error: no profile 'nope' in the library\nhint: one of: amd/mi210, apple/")) << none.err;
+  EXPECT_TRUE(none.err.starts_with(
+      "error: no profile 'nope' in the library\nhint: one of: amd/mi210, apple/"))
+      << none.err;
 }
 
 TEST(ProbeCommand, ExperimentsThatNeedOthersSaySo) {
   const Probed p;
-  const Outcome o = run_assay({"probe", "--device", "virtual:qualcomm/adreno-640", "--only", "latency", "--budget", "1s", "-o", p.at("x")});
+  const Outcome o = run_assay({"probe", "--device", "virtual:qualcomm/adreno-640", "--only",
+                               "latency", "--budget", "1s", "-o", p.at("x")});
   EXPECT_EQ(o.code, 3);
   EXPECT_THAT(o.err, HasSubstr("nothing that these experiments could measure by themselves"));
   EXPECT_THAT(o.err, HasSubstr("hint: --only with compute, memory or control"));
@@ -123,13 +137,18 @@ TEST(ProbeCommand, WhereNothingIsNothingGoesOn) {
 TEST(ProbeCommand, WhatCtrlCLeavesIsGoneOnWith) {
   const ScratchDirectory dir;
   const std::string out = dir.at("cpu");
-  const Outcome stopped = run_assay_and_signal({"probe", "--device", "cpu:0", "--budget", "60s", "-o", out}, SIGINT, 2);
+  const Outcome stopped =
+      run_assay_and_signal({"probe", "--device", "cpu:0", "--budget", "60s", "-o", out}, SIGINT, 2);
   EXPECT_EQ(stopped.code, 130);
   EXPECT_THAT(stopped.err, HasSubstr("go on with --resume"));
-  const auto lines = [&] { const std::string text = read(out + "/observations/journal.jsonl"); return std::count(text.begin(), text.end(), '\n'); };
+  const auto lines = [&] {
+    const std::string text = read(out + "/observations/journal.jsonl");
+    return std::count(text.begin(), text.end(), '\n');
+  };
   const auto before = lines();
   EXPECT_GT(before, 0);
-  const Outcome o = run_assay({"probe", "--device", "cpu:0", "--budget", "1s", "--only", "clock", "--only", "launch", "--resume", "-o", out});
+  const Outcome o = run_assay({"probe", "--device", "cpu:0", "--budget", "1s", "--only", "clock",
+                               "--only", "launch", "--resume", "-o", out});
   EXPECT_EQ(o.code, 0) << o.err;
   EXPECT_GT(lines(), before);
   EXPECT_TRUE(fs::exists(out + "/profile.yaml"));
@@ -162,7 +181,8 @@ TEST(ProfileMerge, JoinsTheApisOfAChip) {
   const Probed p;
   p.probe("cpu", "cpp", 1);
   p.probe("cl", "opencl", 1);
-  const Outcome o = run_assay({"profile", "merge", p.at("cpu"), p.at("cl"), "-o", p.at("both.yaml")});
+  const Outcome o =
+      run_assay({"profile", "merge", p.at("cpu"), p.at("cl"), "-o", p.at("both.yaml")});
   ASSERT_EQ(o.code, 0) << o.err;
   const Outcome check = run_assay({"profile", "check", p.at("both.yaml")});
   EXPECT_EQ(check.code, 0) << check.out;
@@ -176,15 +196,20 @@ TEST(ProfileMerge, StructureThatDiffersIsNamedAndNothingIsWritten) {
   const Probed p;
   p.probe("cpu", "cpp", 1);
   const std::string two = p.at("cpu"), other = p.at("other.yaml"), out = p.at("both.yaml");
-  std::ofstream(other) << run_assay({"profile", "show", two, "--set", "topology.unit.count=8", "--format", "yaml"}).out;
+  std::ofstream(other) << run_assay({"profile", "show", two, "--set", "topology.unit.count=8",
+                                     "--format", "yaml"})
+                              .out;
   const Outcome o = run_assay({"profile", "merge", two, other, "-o", out});
   EXPECT_EQ(o.code, 1);
-  EXPECT_THAT(o.err, HasSubstr("topology.unit.count: the first says 2 (driver), the second 8 (derived)"));
+  EXPECT_THAT(o.err,
+              HasSubstr("topology.unit.count: the first says 2 (driver), the second 8 (derived)"));
   EXPECT_FALSE(fs::exists(out));
-  const Outcome decided = run_assay({"profile", "merge", two, other, "--prefer", "second", "-o", out});
+  const Outcome decided =
+      run_assay({"profile", "merge", two, other, "--prefer", "second", "-o", out});
   ASSERT_EQ(decided.code, 0) << decided.err;
   EXPECT_THAT(decided.out, HasSubstr("where both disagree (1), " + other + " stands"));
-  EXPECT_THAT(run_assay({"profile", "show", out, "--format", "json"}).out, HasSubstr("\"value\": \"8\""));
+  EXPECT_THAT(run_assay({"profile", "show", out, "--format", "json"}).out,
+              HasSubstr("\"value\": \"8\""));
   EXPECT_EQ(run_assay({"profile", "merge", two, other, "--prefer", "third"}).code, 2);
 }
 

@@ -16,15 +16,17 @@ using nlohmann::json;
 
 TEST(ProfileCommands, TheHashIsOfWhatIsSaidNotOfHowItIsWritten) {
   const ScratchDirectory dir;
-  const std::string canonical = run_assay({"profile", "show", "nvidia/a100-sxm4-40gb", "--format", "yaml"}).out;
+  const std::string canonical =
+      run_assay({"profile", "show", "nvidia/a100-sxm4-40gb", "--format", "yaml"}).out;
   std::ofstream(dir.at("other.yaml")) << "# a comment\n" << canonical << "\n\n";
-  const Outcome library = run_assay({"profile", "show", "nvidia/a100-sxm4-40gb", "--format", "hash"});
+  const Outcome library =
+      run_assay({"profile", "show", "nvidia/a100-sxm4-40gb", "--format", "hash"});
   const Outcome other = run_assay({"profile", "show", dir.at("other.yaml"), "--format", "hash"});
   ASSERT_EQ(library.code, 0) << library.err;
   EXPECT_THAT(library.out, testing::MatchesRegex("[0-9a-f]+\n"));
   EXPECT_EQ(library.out, other.out);
-  const Outcome changed = run_assay(
-      {"profile", "show", "nvidia/a100-sxm4-40gb", "--set", "memory.hbm.bandwidth*=2", "--format", "hash"});
+  const Outcome changed = run_assay({"profile", "show", "nvidia/a100-sxm4-40gb", "--set",
+                                     "memory.hbm.bandwidth*=2", "--format", "hash"});
   EXPECT_NE(library.out, changed.out);
 }
 

@@ -60,23 +60,36 @@ TEST(Dialect, forms_are_chosen_for_a_type) {
   const auto opencl = parse_dialect(dialect_text("opencl"), "opencl.yaml");
   ASSERT_TRUE(opencl.ok()) << render(opencl.diags());
   ASSERT_GT(opencl->forms.at("fma").size(), 1U);
-  EXPECT_EQ(*opencl->find("fma"), opencl->forms.at("fma").front().text) << "the first, where nothing is said";
+  EXPECT_EQ(*opencl->find("fma"), opencl->forms.at("fma").front().text)
+      << "the first, where nothing is said";
   const auto mad = in_forms(*opencl, std::vector<hwdesc::NamedText>{{"fma.f16", "mad"}});
   ASSERT_TRUE(mad.ok()) << render(mad.diags());
-  EXPECT_EQ(fill(*mad->find("fma", ir::DType::f16), {{"a", {"x"}}, {"b", {"y"}}, {"c", {"z"}}}).text, "mad(x, y, z)");
+  EXPECT_EQ(
+      fill(*mad->find("fma", ir::DType::f16), {{"a", {"x"}}, {"b", {"y"}}, {"c", {"z"}}}).text,
+      "mad(x, y, z)");
   EXPECT_EQ(*mad->find("fma", ir::DType::f32), *opencl->find("fma"));
 }
 
 TEST(Dialect, forms_that_there_are_not_are_refused) {
-  const auto opencl = parse_dialect(dialect_text("opencl"), "opencl.yaml"), c = parse_dialect(dialect_text("cpp"), "cpp.yaml");
+  const auto opencl = parse_dialect(dialect_text("opencl"), "opencl.yaml"),
+             c = parse_dialect(dialect_text("cpp"), "cpp.yaml");
   ASSERT_TRUE(opencl.ok() && c.ok());
-  EXPECT_THAT(refusal(*opencl, {{"fma.f32", "madd"}}), AllOf(HasSubstr("dialect opencl has no form 'madd' of 'fma'"), HasSubstr("it has: a*b+c, mad, fma")));
-  EXPECT_THAT(refusal(*opencl, {{"exp.f32", "native"}}), AllOf(HasSubstr("spells 'exp' in one way alone"), HasSubstr("forms of: fma")));
-  EXPECT_THAT(refusal(*c, {{"fma.f32", "mad"}}), HasSubstr("dialect cpp spells 'fma' in one way alone"));
-  EXPECT_THAT(refusal(*opencl, {{"fma", "mad"}, {"fma.f33", "mad"}}), AllOf(HasSubstr("forms.fma: expected an operation and an element type"), HasSubstr("forms.fma.f33: expected")));
-  EXPECT_THAT(complaints(changed("  fma: {text: \"{a:13} * {b:15} + {c:13}\", level: 12}", "  fma: {forms: {mad: \"mad({x})\"}, text: x}")),
+  EXPECT_THAT(refusal(*opencl, {{"fma.f32", "madd"}}),
+              AllOf(HasSubstr("dialect opencl has no form 'madd' of 'fma'"),
+                    HasSubstr("it has: a*b+c, mad, fma")));
+  EXPECT_THAT(refusal(*opencl, {{"exp.f32", "native"}}),
+              AllOf(HasSubstr("spells 'exp' in one way alone"), HasSubstr("forms of: fma")));
+  EXPECT_THAT(refusal(*c, {{"fma.f32", "mad"}}),
+              HasSubstr("dialect cpp spells 'fma' in one way alone"));
+  EXPECT_THAT(refusal(*opencl, {{"fma", "mad"}, {"fma.f33", "mad"}}),
+              AllOf(HasSubstr("forms.fma: expected an operation and an element type"),
+                    HasSubstr("forms.fma.f33: expected")));
+  EXPECT_THAT(complaints(changed("  fma: {text: \"{a:13} * {b:15} + {c:13}\", level: 12}",
+                                 "  fma: {forms: {mad: \"mad({x})\"}, text: x}")),
               AllOf(HasSubstr("unknown hole {x}"), HasSubstr("unknown key 'text'")));
-  EXPECT_THAT(complaints(changed("  fma: {text: \"{a:13} * {b:15} + {c:13}\", level: 12}", "  fma: {forms: []}")), HasSubstr("expected a map of forms by name"));
+  EXPECT_THAT(complaints(changed("  fma: {text: \"{a:13} * {b:15} + {c:13}\", level: 12}",
+                                 "  fma: {forms: []}")),
+              HasSubstr("expected a map of forms by name"));
 }
 
 TEST(Dialect, faulty_templates_are_named) {

@@ -55,10 +55,11 @@ TEST(Interpret, adds_in_one_step) {
   Value two = constant_of(2, 4);
   two.dtype = DType::i32;
   k.body = {{Declare{{0}}}, {AtomicAdd{0, 0, {}, 0, two}}, {AtomicAdd{-1, 0, constant(1), 1, [] {
-              Value v = testing::reg(0, 4);
-              v.dtype = DType::i32;
-              return v;
-            }()}}};
+                                                                        Value v =
+                                                                            testing::reg(0, 4);
+                                                                        v.dtype = DType::i32;
+                                                                        return v;
+                                                                      }()}}};
   Buffers b{std::vector<float>(6)};
   const auto counts = interpret(k, b);
   ASSERT_TRUE(counts.ok()) << render(counts.diags());
@@ -68,7 +69,8 @@ TEST(Interpret, adds_in_one_step) {
   EXPECT_THAT(render(verify(k)), HasSubstr("'sums' is added to but not marked written"));
 }
 
-// Whoever has seen all come has looked once for it; whoever can not has no look left, and waits no more.
+// Whoever has seen all come has looked once for it; whoever can not has no look left, and waits no
+// more.
 TEST(Interpret, groups_that_look_for_each_other_end) {
   const auto left = [](const Kernel& k) {
     Buffers b{std::vector<float>(static_cast<size_t>(k.groups)), std::vector<float>(1)};
@@ -80,7 +82,8 @@ TEST(Interpret, groups_that_look_for_each_other_end) {
   EXPECT_THAT(left(testing::barriers_of_all(1, 5, 1, 100)), ::testing::ElementsAre(95));
   EXPECT_THAT(left(testing::barriers_of_all(1, 5, 1, 5)), ::testing::ElementsAre(0));
   EXPECT_THAT(left(testing::barriers_of_all(1, 5, 2, 100)), ::testing::ElementsAre(0));
-  EXPECT_THAT(left(testing::barriers_of_all(2, 5, 2, 100)), ::testing::ElementsAre(0, 99)) << "one after the other: only the last finds that all have come";
+  EXPECT_THAT(left(testing::barriers_of_all(2, 5, 2, 100)), ::testing::ElementsAre(0, 99))
+      << "one after the other: only the last finds that all have come";
 }
 
 TEST(Interpret, groups_meet_at_a_number_that_all_of_them_reach) {
@@ -89,7 +92,8 @@ TEST(Interpret, groups_meet_at_a_number_that_all_of_them_reach) {
   EXPECT_THAT(render(verify(k)), HasSubstr("'come' is added to but not marked written"));
   k = testing::barriers_of_all(1, 5, 1, 100);
   k.registers[1].dtype = DType::f32;
-  EXPECT_THAT(render(verify(k)), HasSubstr("register 'looks' counts looks: one number of type i32"));
+  EXPECT_THAT(render(verify(k)),
+              HasSubstr("register 'looks' counts looks: one number of type i32"));
   k = testing::barriers_of_all(1, 5, 1, 100);
   k.buffers[1].scope = Scope::scratch;
   EXPECT_THAT(render(verify(k)), HasSubstr("groups meet in memory that all of them reach"));
@@ -110,11 +114,13 @@ Kernel one(Value value, int64_t groups = 1) {
   return k;
 }
 
-// Of the rows that the waves of a group stage each sees the next one's, when all have stored theirs.
+// Of the rows that the waves of a group stage each sees the next one's, when all have stored
+// theirs.
 TEST(Interpret, waves_meet_at_barriers) {
   constexpr int64_t kSteps = 4, kGroups = 2;
   const auto run = [](const Kernel& k) {
-    std::vector<std::vector<float>> buffers{std::vector<float>(48 * kSteps * kGroups), std::vector<float>(48 * kGroups)};
+    std::vector<std::vector<float>> buffers{std::vector<float>(48 * kSteps * kGroups),
+                                            std::vector<float>(48 * kGroups)};
     for (size_t i = 0; i < buffers[0].size(); ++i) buffers[0][i] = static_cast<float>(i * i % 101);
     EXPECT_TRUE(interpret(k, buffers).ok());
     int wrong = 0;
@@ -122,7 +128,8 @@ TEST(Interpret, waves_meet_at_barriers) {
       for (size_t w = 0; w < 3; ++w)
         for (size_t l = 0; l < 16; ++l) {
           float sum = 0;
-          for (size_t s = 0; s < kSteps; ++s) sum += 0.5F * buffers[0][(g * kSteps + s) * 48 + (w + 1) % 3 * 16 + 15 - l];
+          for (size_t s = 0; s < kSteps; ++s)
+            sum += 0.5F * buffers[0][(g * kSteps + s) * 48 + (w + 1) % 3 * 16 + 15 - l];
           wrong += buffers[1][g * 48 + w * 16 + l] != sum;
         }
     return wrong;
@@ -152,7 +159,8 @@ TEST(Interpret, refuses_what_does_not_fit) {
               HasSubstr("'y' has 16 elements, was given 3"));
   Kernel k = copy(16);
   k.buffers[0].dtype = ir::DType::u8;
-  EXPECT_THAT(fault_of(k, {numbers(16), numbers(16)}), HasSubstr("elements of type u8, which are not interpreted"));
+  EXPECT_THAT(fault_of(k, {numbers(16), numbers(16)}),
+              HasSubstr("elements of type u8, which are not interpreted"));
 }
 
 TEST(Interpret, a_guard_evaluates_only_what_it_chooses) {

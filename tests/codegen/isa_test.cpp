@@ -1,5 +1,5 @@
-// Task mappings, the instruction files of the library, what is wrong with others, and what an instruction computes: held
-// against a product of matrices that knows nothing of fragments.
+// Task mappings, the instruction files of the library, what is wrong with others, and what an
+// instruction computes: held against a product of matrices that knows nothing of fragments.
 #include "codegen/isa.h"
 
 #include <gmock/gmock.h>
@@ -21,8 +21,8 @@ namespace assay::codegen {
 namespace {
 
 using ir::DType;
-using testing::single;
 using ::testing::HasSubstr;
+using testing::single;
 
 TEST(TaskMapping, deals_elements_as_hidet_says) {
   const auto m = ir::parse_mapping("repeat(2, 1) * spatial(8, 4) * repeat(1, 2)");
@@ -31,9 +31,11 @@ TEST(TaskMapping, deals_elements_as_hidet_says) {
   EXPECT_EQ(m->cols(), 8);
   EXPECT_EQ(m->workers(), 32);
   EXPECT_EQ(m->items(), 4);
-  // PTX: c0, c1 of lane l are in row l / 4, columns 2 (l % 4) and the next; c2, c3 eight rows below.
+  // PTX: c0, c1 of lane l are in row l / 4, columns 2 (l % 4) and the next; c2, c3 eight rows
+  // below.
   for (int l = 0; l < 32; ++l)
-    for (int i = 0; i < 4; ++i) EXPECT_EQ(m->task(l, i), (ir::Task{l / 4 + 8 * (i / 2), 2 * (l % 4) + i % 2}));
+    for (int i = 0; i < 4; ++i)
+      EXPECT_EQ(m->task(l, i), (ir::Task{l / 4 + 8 * (i / 2), 2 * (l % 4) + i % 2}));
   EXPECT_EQ(ir::print(*m), "repeat(2, 1) * spatial(8, 4) * repeat(1, 2)");
   const auto column = ir::parse_mapping("spatial_by_column(4, 8)*replicate(2)");
   ASSERT_TRUE(column.ok());
@@ -43,7 +45,9 @@ TEST(TaskMapping, deals_elements_as_hidet_says) {
 
 TEST(TaskMapping, names_what_is_wrong) {
   const auto fault = [](const char* text) { return render(ir::parse_mapping(text).diags()); };
-  EXPECT_THAT(fault("repeat(2, 1) * spatal(8, 4)"), AllOf(HasSubstr("'spatal' is no step of a task mapping"), HasSubstr("did you mean 'spatial'?")));
+  EXPECT_THAT(fault("repeat(2, 1) * spatal(8, 4)"),
+              AllOf(HasSubstr("'spatal' is no step of a task mapping"),
+                    HasSubstr("did you mean 'spatial'?")));
   EXPECT_THAT(fault("repeat(2)"), HasSubstr("'repeat' takes two numbers from 1 to 1024"));
   EXPECT_THAT(fault("replicate(0)"), HasSubstr("'replicate' takes a number from 1 to 1024"));
   EXPECT_THAT(fault("repeat(1, 2) spatial(2, 2)"), HasSubstr("stands behind a task mapping"));
@@ -59,7 +63,8 @@ TEST(Isa, every_one_of_the_library_reads_and_is_named_as_its_file) {
     EXPECT_EQ(i->computes.name, name);
     EXPECT_FALSE(i->spellings.empty()) << name;
   }
-  EXPECT_THAT(render(find_instruction("sm80.mma.m16n8k16.f16.f33").diags()), HasSubstr("did you mean 'sm80.mma.m16n8k16.f16.f32'?"));
+  EXPECT_THAT(render(find_instruction("sm80.mma.m16n8k16.f16.f33").diags()),
+              HasSubstr("did you mean 'sm80.mma.m16n8k16.f16.f32'?"));
 }
 
 std::string complaints(const std::string& from, const std::string& to) {
@@ -71,21 +76,35 @@ std::string complaints(const std::string& from, const std::string& to) {
 }
 
 TEST(Isa, faults_are_named_with_their_place) {
-  EXPECT_THAT(complaints("shape: {m: 16", "shape: {mm: 16"), AllOf(HasSubstr("i.yaml:13:9"), HasSubstr("unknown key 'mm'"), HasSubstr("'m' is missing")));
+  EXPECT_THAT(
+      complaints("shape: {m: 16", "shape: {mm: 16"),
+      AllOf(HasSubstr("i.yaml:13:9"), HasSubstr("unknown key 'mm'"), HasSubstr("'m' is missing")));
   EXPECT_THAT(complaints("m: 16", "m: 0"), HasSubstr("'0', expected a number from 1 to 1024"));
-  EXPECT_THAT(complaints("n: 8", "n: 16"), AllOf(HasSubstr("i.yaml:15:"), HasSubstr("the mapping is of a matrix of 16 x 8, expected 16 x 16")));
-  EXPECT_THAT(complaints("dtype: f16, in: f16x2", "dtype: f17, in: f16x2"), HasSubstr("unknown element type 'f17'"));
-  EXPECT_THAT(complaints("dtype: f16, in: f16x2", "dtype: f16, in: bf16x2"), HasSubstr("elements of type bf16x2 do not hold f16"));
-  EXPECT_THAT(complaints("dtype: f16, in: f16x2", "dtype: f16x2"), HasSubstr("f16x2 holds two numbers"));
-  EXPECT_THAT(complaints("repeat(1, 2) * repeat(2, 1) * spatial(8, 4)", "repeat(2, 2) * spatial(8, 2) * repeat(1, 2)"), HasSubstr("it is dealt to 16 workers, c to 32"));
-  EXPECT_THAT(complaints("spatial(8, 4) * repeat(1, 2)\"}\nb", "spatal(8, 4)\"}\nb"), HasSubstr("did you mean 'spatial'?"));
-  EXPECT_THAT(complaints("({d3})", "({d4})"), AllOf(HasSubstr("unknown hole {d4}"), HasSubstr("{d3} is missing in the text")));
-  EXPECT_THAT(complaints("  cuda:", "  cudda:"), AllOf(HasSubstr("there is no dialect 'cudda'"), HasSubstr("did you mean 'cuda'?")));
-  EXPECT_THAT(complaints("schema: assay/isa/1", "schema: assay/isa/2"), HasSubstr("'assay/isa/2', expected one of: assay/isa/1"));
+  EXPECT_THAT(complaints("n: 8", "n: 16"),
+              AllOf(HasSubstr("i.yaml:15:"),
+                    HasSubstr("the mapping is of a matrix of 16 x 8, expected 16 x 16")));
+  EXPECT_THAT(complaints("dtype: f16, in: f16x2", "dtype: f17, in: f16x2"),
+              HasSubstr("unknown element type 'f17'"));
+  EXPECT_THAT(complaints("dtype: f16, in: f16x2", "dtype: f16, in: bf16x2"),
+              HasSubstr("elements of type bf16x2 do not hold f16"));
+  EXPECT_THAT(complaints("dtype: f16, in: f16x2", "dtype: f16x2"),
+              HasSubstr("f16x2 holds two numbers"));
+  EXPECT_THAT(complaints("repeat(1, 2) * repeat(2, 1) * spatial(8, 4)",
+                         "repeat(2, 2) * spatial(8, 2) * repeat(1, 2)"),
+              HasSubstr("it is dealt to 16 workers, c to 32"));
+  EXPECT_THAT(complaints("spatial(8, 4) * repeat(1, 2)\"}\nb", "spatal(8, 4)\"}\nb"),
+              HasSubstr("did you mean 'spatial'?"));
+  EXPECT_THAT(complaints("({d3})", "({d4})"),
+              AllOf(HasSubstr("unknown hole {d4}"), HasSubstr("{d3} is missing in the text")));
+  EXPECT_THAT(complaints("  cuda:", "  cudda:"),
+              AllOf(HasSubstr("there is no dialect 'cudda'"), HasSubstr("did you mean 'cuda'?")));
+  EXPECT_THAT(complaints("schema: assay/isa/1", "schema: assay/isa/2"),
+              HasSubstr("'assay/isa/2', expected one of: assay/isa/1"));
 }
 
 TEST(Isa, needs_are_numbers_or_words) {
-  const std::vector<std::pair<std::string, std::string>> facts = {{"capability", "9.0"}, {"features", "avx512_vnni avx512_bf16"}};
+  const std::vector<std::pair<std::string, std::string>> facts = {
+      {"capability", "9.0"}, {"features", "avx512_vnni avx512_bf16"}};
   EXPECT_TRUE(has_needs({{"capability", "8.0"}}, facts));
   EXPECT_FALSE(has_needs({{"capability", "10.0"}}, facts));
   EXPECT_TRUE(has_needs({{"features", "avx512_bf16"}}, facts));
@@ -93,13 +112,19 @@ TEST(Isa, needs_are_numbers_or_words) {
   EXPECT_FALSE(has_needs({{"other", "1"}}, facts));
 }
 
-// Where PTX puts an element, in its own words: register, and place in it, of lane 4 g + t (Matrix Fragments for mma).
+// Where PTX puts an element, in its own words: register, and place in it, of lane 4 g + t (Matrix
+// Fragments for mma).
 struct Place {
   int lane, reg, in_reg;
 };
-Place place_of_a(int row, int col, int per) { return {4 * (row % 8) + col / per % 4, row / 8 + 2 * (col / (4 * per)), col % per}; }
+Place place_of_a(int row, int col, int per) {
+  return {4 * (row % 8) + col / per % 4, row / 8 + 2 * (col / (4 * per)), col % per};
+}
 Place place_of_b(int k, int n, int per) { return {4 * n + k / per % 4, k / (4 * per), k % per}; }
-Place place_of_c(int row, int col, int per) { return per == 1 ? Place{4 * (row % 8) + col / 2, col % 2 + 2 * (row / 8), 0} : Place{4 * (row % 8) + col / 2, row / 8, col % 2}; }
+Place place_of_c(int row, int col, int per) {
+  return per == 1 ? Place{4 * (row % 8) + col / 2, col % 2 + 2 * (row / 8), 0}
+                  : Place{4 * (row % 8) + col / 2, row / 8, col % 2};
+}
 
 double any_number(const ir::Fragment& f, std::mt19937& rng) {
   if (f.number == DType::u8) return std::uniform_int_distribution<int>(0, 255)(rng);
@@ -114,18 +139,24 @@ double as_read(const ir::Fragment& f, double v) {
   return std::ldexp(std::trunc(std::ldexp(fraction, 11)), exponent - 11);
 }
 
-void put(std::vector<double>& registers, const ir::Fragment& f, int lanes, const Place& p, double v) {
+void put(std::vector<double>& registers, const ir::Fragment& f, int lanes, const Place& p,
+         double v) {
   double& at = registers[static_cast<size_t>(p.reg * lanes + p.lane)];
-  if (f.per_register() == 1) at = v;
+  if (f.per_register() == 1)
+    at = v;
   else {
-    const auto bits = ir::pack(f.number, static_cast<uint32_t>(static_cast<int64_t>(at)), p.in_reg, v);
-    at = f.element == DType::i32 ? static_cast<double>(static_cast<int32_t>(bits)) : static_cast<double>(bits);
+    const auto bits =
+        ir::pack(f.number, static_cast<uint32_t>(static_cast<int64_t>(at)), p.in_reg, v);
+    at = f.element == DType::i32 ? static_cast<double>(static_cast<int32_t>(bits))
+                                 : static_cast<double>(bits);
   }
 }
 
 double get(const std::vector<double>& registers, const ir::Fragment& f, int lanes, const Place& p) {
   const double at = registers[static_cast<size_t>(p.reg * lanes + p.lane)];
-  return f.per_register() == 1 ? at : ir::unpack(f.number, static_cast<uint32_t>(static_cast<int64_t>(at)), p.in_reg);
+  return f.per_register() == 1
+             ? at
+             : ir::unpack(f.number, static_cast<uint32_t>(static_cast<int64_t>(at)), p.in_reg);
 }
 
 TEST(Isa, instructions_multiply_matrices) {
@@ -134,29 +165,41 @@ TEST(Isa, instructions_multiply_matrices) {
   for (const std::string& name : instruction_names()) {
     const ir::MatrixInstruction i = find_instruction(name)->computes;
     const bool mma = name.starts_with("sm80.mma");
-    const int lanes = i.workers(), pa = i.a.per_register(), pb = i.b.per_register(), pc = i.c.per_register();
+    const int lanes = i.workers(), pa = i.a.per_register(), pb = i.b.per_register(),
+              pc = i.c.per_register();
     std::vector<std::vector<double>> data;
-    for (const ir::Fragment* f : {&i.a, &i.b, &i.c, &i.c}) data.emplace_back(static_cast<size_t>(f->registers() * lanes), 0.0);
+    for (const ir::Fragment* f : {&i.a, &i.b, &i.c, &i.c})
+      data.emplace_back(static_cast<size_t>(f->registers() * lanes), 0.0);
     std::map<std::pair<int, int>, double> a, b, c;
     for (int row = 0; row < i.m; ++row)
       for (int k = 0; k < i.k; ++k) {
         const double v = a[{row, k}] = any_number(i.a, rng);
-        if (mma) put(data[0], i.a, lanes, place_of_a(row, k, pa), v);
-        else for (int l = 0; l < lanes; ++l) put(data[0], i.a, lanes, {l, 0, k}, v);  // a row of all lanes
+        if (mma)
+          put(data[0], i.a, lanes, place_of_a(row, k, pa), v);
+        else
+          for (int l = 0; l < lanes; ++l)
+            put(data[0], i.a, lanes, {l, 0, k}, v);  // a row of all lanes
       }
     for (int k = 0; k < i.k; ++k)
-      for (int n = 0; n < i.n; ++n) put(data[1], i.b, lanes, mma ? place_of_b(k, n, pb) : Place{n, 0, k}, b[{k, n}] = any_number(i.b, rng));
+      for (int n = 0; n < i.n; ++n)
+        put(data[1], i.b, lanes, mma ? place_of_b(k, n, pb) : Place{n, 0, k},
+            b[{k, n}] = any_number(i.b, rng));
     for (int row = 0; row < i.m; ++row)
-      for (int n = 0; n < i.n; ++n) put(data[2], i.c, lanes, mma ? place_of_c(row, n, pc) : Place{n, 0, 0}, c[{row, n}] = any_number(i.c, rng));
+      for (int n = 0; n < i.n; ++n)
+        put(data[2], i.c, lanes, mma ? place_of_c(row, n, pc) : Place{n, 0, 0},
+            c[{row, n}] = any_number(i.c, rng));
     const auto counts = interpret(single(i), data);
     ASSERT_TRUE(counts.ok()) << render(counts.diags());
     EXPECT_EQ(counts->matrix, 1);
     for (int row = 0; row < i.m; ++row)
       for (int n = 0; n < i.n; ++n) {
         double expected = c[{row, n}];
-        for (int k = 0; k < i.k; ++k) expected += as_read(i.a, a[{row, k}]) * as_read(i.b, b[{k, n}]);
-        const double found = get(data[3], i.c, lanes, mma ? place_of_c(row, n, pc) : Place{n, 0, 0});
-        ASSERT_EQ(found, ir::is_integer(i.c.number) ? expected : ir::rounded(i.c.number, expected)) << name << " " << row << ", " << n;
+        for (int k = 0; k < i.k; ++k)
+          expected += as_read(i.a, a[{row, k}]) * as_read(i.b, b[{k, n}]);
+        const double found =
+            get(data[3], i.c, lanes, mma ? place_of_c(row, n, pc) : Place{n, 0, 0});
+        ASSERT_EQ(found, ir::is_integer(i.c.number) ? expected : ir::rounded(i.c.number, expected))
+            << name << " " << row << ", " << n;
       }
     ++checked;
   }
@@ -171,9 +214,13 @@ TEST(Isa, a_kernel_is_printed_where_its_file_has_the_text) {
   };
   const auto cuda = render_in("cuda", "sm80.mma.m16n8k16.f16.f32", 32);
   ASSERT_TRUE(cuda.ok()) << render(cuda.diags());
-  EXPECT_THAT(*cuda, HasSubstr("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}"));
-  EXPECT_THAT(render(render_in("glsl", "sm80.mma.m16n8k16.f16.f32", 32).diags()), HasSubstr("dialect 'glsl' can not spell matrix instruction 'sm80.mma.m16n8k16.f16.f32'"));
-  EXPECT_THAT(render(render_in("cuda", "sm80.mma.m16n8k16.f16.f32", 16).diags()), HasSubstr("vectors of 32 elements can not be dealt to 16 threads"));
+  EXPECT_THAT(*cuda,
+              HasSubstr("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}"));
+  EXPECT_THAT(
+      render(render_in("glsl", "sm80.mma.m16n8k16.f16.f32", 32).diags()),
+      HasSubstr("dialect 'glsl' can not spell matrix instruction 'sm80.mma.m16n8k16.f16.f32'"));
+  EXPECT_THAT(render(render_in("cuda", "sm80.mma.m16n8k16.f16.f32", 16).diags()),
+              HasSubstr("vectors of 32 elements can not be dealt to 16 threads"));
   const auto cpp = render_in("cpp", "avx512bf16.dot.m1n16k2.bf16.f32", 1);
   ASSERT_TRUE(cpp.ok()) << render(cpp.diags());
   EXPECT_THAT(*cpp, HasSubstr("vdpbf16ps"));

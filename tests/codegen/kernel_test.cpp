@@ -23,7 +23,8 @@ TEST(Kernel, the_listing) {
 }
 
 TEST(Kernel, hand_made_ones_verify) {
-  for (const Kernel& k : {copy(100), matmul_tile(14, 2, 8, 3), rotate(4, 3)}) EXPECT_EQ(render(verify(k)), "");
+  for (const Kernel& k : {copy(100), matmul_tile(14, 2, 8, 3), rotate(4, 3)})
+    EXPECT_EQ(render(verify(k)), "");
 }
 
 TEST(Kernel, verify_names_every_fault) {
@@ -60,9 +61,12 @@ TEST(Kernel, waves_meet_only_where_all_of_them_come) {
     change(k);
     return render(verify(k));
   };
-  const auto only = [](Index index) { return Stmt{If{{{std::move(index), 0, 1}}, {{Barrier{}}}, {}}}; };
+  const auto only = [](Index index) {
+    return Stmt{If{{{std::move(index), 0, 1}}, {{Barrier{}}}, {}}};
+  };
   EXPECT_EQ(faults([&](Kernel& k) { k.body.push_back(only(variable(0))); }), "");
-  EXPECT_THAT(faults([&](Kernel& k) { k.body.push_back(only(variable(1))); }), HasSubstr("a barrier stands where not all of a group come"));
+  EXPECT_THAT(faults([&](Kernel& k) { k.body.push_back(only(variable(1))); }),
+              HasSubstr("a barrier stands where not all of a group come"));
   EXPECT_THAT(faults([&](Kernel& k) {
                 k.index_names.emplace_back("row");
                 k.body.push_back(let(3, variable(1, 2) + 1));
@@ -74,7 +78,8 @@ TEST(Kernel, waves_meet_only_where_all_of_them_come) {
                 k.body.push_back(loop(3, 4, {{Barrier{}}}, 0, {variable(1)}));
               }),
               HasSubstr("a barrier stands where not all of a group come"));
-  EXPECT_THAT(faults([](Kernel& k) { k.wave = -1; }), HasSubstr("a group of 3 waves, which have no numbers"));
+  EXPECT_THAT(faults([](Kernel& k) { k.wave = -1; }),
+              HasSubstr("a group of 3 waves, which have no numbers"));
   EXPECT_NE(hash_of(rotate(4, 3)), [] {
     Kernel k = rotate(4, 3);
     k.waves = 2;

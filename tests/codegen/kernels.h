@@ -109,7 +109,8 @@ inline Kernel elementwise(std::string name, int64_t n, const std::function<Value
   return k;
 }
 
-// Three waves to a group, over and over: each stages a row of x, then adds up the next one's, backwards.
+// Three waves to a group, over and over: each stages a row of x, then adds up the next one's,
+// backwards.
 inline Kernel rotate(int64_t steps, int64_t groups) {
   Kernel k;
   k.name = "rotate";
@@ -123,8 +124,11 @@ inline Kernel rotate(int64_t steps, int64_t groups) {
   const Index own = variable(1, 16), next = modulo(variable(1) + 1, 3, ranges) * 16;
   const Stmt meet{Barrier{}};
   k.body = {declare({0}), assign(0, constant_of(0, 16)),
-            loop(2, steps, {store(2, own, load(0, variable(0, 48 * steps) + variable(2, 48) + own, 16)), meet,
-                            assign(0, op(ValueOp::fma, {gather(2, next + 15, -1, 16), constant_of(0.5, 16), reg(0, 16)})), meet}),
+            loop(2, steps,
+                 {store(2, own, load(0, variable(0, 48 * steps) + variable(2, 48) + own, 16)), meet,
+                  assign(0, op(ValueOp::fma,
+                               {gather(2, next + 15, -1, 16), constant_of(0.5, 16), reg(0, 16)})),
+                  meet}),
             store(1, variable(0, 48) + own, reg(0, 16))};
   return k;
 }
@@ -170,12 +174,13 @@ inline Kernel matmul_tile(int rows, int vectors, int64_t k, int64_t groups) {
   return kernel;
 }
 
-// So many barriers of all groups, of which `all` have to come each time; what is left of its looks goes to left[group].
-// Buffers of i32: left, come.
+// So many barriers of all groups, of which `all` have to come each time; what is left of its looks
+// goes to left[group]. Buffers of i32: left, come.
 inline Kernel barriers_of_all(int64_t groups, int64_t barriers, int all, int looks) {
   Kernel k;
   k.name = "barriers_of_all";
-  k.buffers = {{"left", DType::i32, groups, Scope::global, true}, {"come", DType::i32, 1, Scope::global, true}};
+  k.buffers = {{"left", DType::i32, groups, Scope::global, true},
+               {"come", DType::i32, 1, Scope::global, true}};
   k.index_names = {"group", "i"};
   k.groups = groups;
   k.registers = {{"until", DType::i32, 1}, {"looks", DType::i32, 1}};
@@ -190,7 +195,10 @@ inline Kernel barriers_of_all(int64_t groups, int64_t barriers, int all, int loo
     return r;
   };
   k.body = {declare({0, 1}), assign(0, number(0)), assign(1, number(looks)),
-            loop(1, barriers, {assign(0, op(ValueOp::add, {held(0), number(all)})), {DeviceBarrier{1, {}, held(0), 1}}}, 1),
+            loop(1, barriers,
+                 {assign(0, op(ValueOp::add, {held(0), number(all)})),
+                  {DeviceBarrier{1, {}, held(0), 1}}},
+                 1),
             store(0, variable(0), held(1))};
   return k;
 }

@@ -16,9 +16,11 @@ inline ir::Kernel single(const ir::MatrixInstruction& i) {
   k.instructions = {i};
   const int lanes = i.workers();
   ir::MatrixMultiply s{0, {}, {}, {}, {}};
-  const auto operand = [&](const char* name, const ir::Fragment& f, bool written, std::vector<int>& regs) {
+  const auto operand = [&](const char* name, const ir::Fragment& f, bool written,
+                           std::vector<int>& regs) {
     const int buffer = static_cast<int>(k.buffers.size());
-    k.buffers.push_back({name, f.element, int64_t{f.registers()} * lanes, ir::Scope::global, written});
+    k.buffers.push_back(
+        {name, f.element, int64_t{f.registers()} * lanes, ir::Scope::global, written});
     for (int r = 0; r < f.registers(); ++r) {
       regs.push_back(static_cast<int>(k.registers.size()));
       k.registers.push_back({std::string(name) + std::to_string(r), f.element, lanes});

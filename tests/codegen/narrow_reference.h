@@ -1,5 +1,6 @@
-// What operations on f16 and bf16 must give: computed in 113 bits, where sums and products of them are exact or nearly so,
-// and rounded by looking the nearest number up among all there are. Shares nothing with what it judges.
+// What operations on f16 and bf16 must give: computed in 113 bits, where sums and products of them
+// are exact or nearly so, and rounded by looking the nearest number up among all there are. Shares
+// nothing with what it judges.
 #pragma once
 
 #include <algorithm>
@@ -19,14 +20,17 @@ __extension__ typedef __float128 Wide;
 typedef long double Wide;  // as wide where there is no other
 #endif
 
-class Format {  // invariant: numbers_[i] is what bits i stand for, of those without a sign, ascending
+class Format {  // invariant: numbers_[i] is what bits i stand for, of those without a sign,
+                // ascending
  public:
-  Format(int exponent_bits, int fraction_bits) : infinity_bits_(((1 << exponent_bits) - 1) << fraction_bits) {
+  Format(int exponent_bits, int fraction_bits)
+      : infinity_bits_(((1 << exponent_bits) - 1) << fraction_bits) {
     const int bias = (1 << (exponent_bits - 1)) - 1;
     for (int bits = 0; bits < infinity_bits_; ++bits) {
       const int exponent = bits >> fraction_bits, fraction = bits & ((1 << fraction_bits) - 1);
       numbers_.push_back(exponent == 0 ? std::ldexp(fraction, 1 - bias - fraction_bits)
-                                       : std::ldexp(fraction + (1 << fraction_bits), exponent - bias - fraction_bits));
+                                       : std::ldexp(fraction + (1 << fraction_bits),
+                                                    exponent - bias - fraction_bits));
     }
     // Where numbers end the next one would stand.
     next_ = std::ldexp(1.0, (1 << exponent_bits) - 1 - bias);
@@ -40,15 +44,21 @@ class Format {  // invariant: numbers_[i] is what bits i stand for, of those wit
   double nearest(Wide v, Wide rest = 0) const {
     const bool negative = v < 0;
     const Wide magnitude = negative ? -v : v, beyond = negative ? -rest : rest;
-    const auto above = static_cast<size_t>(std::lower_bound(numbers_.begin(), numbers_.end(), magnitude, [](double a, Wide b) { return Wide(a) < b; }) - numbers_.begin());
+    const auto above =
+        static_cast<size_t>(std::lower_bound(numbers_.begin(), numbers_.end(), magnitude,
+                                             [](double a, Wide b) { return Wide(a) < b; }) -
+                            numbers_.begin());
     const auto at = [&](size_t i) { return i < numbers_.size() ? numbers_[i] : next_; };
     size_t best = above;
     if (above > 0) {
       const Wide up = Wide(at(above)) - magnitude, down = magnitude - Wide(at(above - 1));
-      if (above == numbers_.size() && magnitude >= Wide(next_)) best = above;
-      else if (down < up || (down == up && (beyond < 0 || (beyond == 0 && (above - 1) % 2 == 0)))) best = above - 1;
+      if (above == numbers_.size() && magnitude >= Wide(next_))
+        best = above;
+      else if (down < up || (down == up && (beyond < 0 || (beyond == 0 && (above - 1) % 2 == 0))))
+        best = above - 1;
     }
-    const double out = best < numbers_.size() ? numbers_[best] : std::numeric_limits<double>::infinity();
+    const double out =
+        best < numbers_.size() ? numbers_[best] : std::numeric_limits<double>::infinity();
     return negative ? -out : out;
   }
 
@@ -62,20 +72,31 @@ class Format {  // invariant: numbers_[i] is what bits i stand for, of those wit
 inline Wide exactly(ir::ValueOp op, double a, double b, double c) {
   const Wide x = a, y = b, z = c;
   switch (op) {
-    case ir::ValueOp::add: return x + y;
-    case ir::ValueOp::sub: return x - y;
-    case ir::ValueOp::mul: return x * y;
-    case ir::ValueOp::div: return x / y;
-    case ir::ValueOp::fma: return x * y + z;
-    case ir::ValueOp::neg: return -x;
-    case ir::ValueOp::max: return a < b ? y : x;
-    case ir::ValueOp::min: return b < a ? y : x;
-    case ir::ValueOp::less: return a < b ? 1 : 0;
-    default: return a != 0 ? y : z;  // select
+    case ir::ValueOp::add:
+      return x + y;
+    case ir::ValueOp::sub:
+      return x - y;
+    case ir::ValueOp::mul:
+      return x * y;
+    case ir::ValueOp::div:
+      return x / y;
+    case ir::ValueOp::fma:
+      return x * y + z;
+    case ir::ValueOp::neg:
+      return -x;
+    case ir::ValueOp::max:
+      return a < b ? y : x;
+    case ir::ValueOp::min:
+      return b < a ? y : x;
+    case ir::ValueOp::less:
+      return a < b ? 1 : 0;
+    default:
+      return a != 0 ? y : z;  // select
   }
 }
 
-// Of a multiply-add, whose product is exact, what its sum lost (Knuth's two-sum); of others nothing that decides.
+// Of a multiply-add, whose product is exact, what its sum lost (Knuth's two-sum); of others nothing
+// that decides.
 inline Wide lost(ir::ValueOp op, double a, double b, double c) {
   if (op != ir::ValueOp::fma) return 0;
   const Wide p = Wide(a) * Wide(b), z = c, s = p + z, back = s - p;
@@ -85,22 +106,42 @@ inline Wide lost(ir::ValueOp op, double a, double b, double c) {
 // Of i8: what is left of the sum or product in 8 bits; quotients are cut off.
 inline int exactly_i8(ir::ValueOp op, int a, int b, int c) {
   switch (op) {
-    case ir::ValueOp::add: a += b; break;
-    case ir::ValueOp::sub: a -= b; break;
-    case ir::ValueOp::mul: a *= b; break;
-    case ir::ValueOp::div: a = b == 0 ? 0 : a / b; break;
-    case ir::ValueOp::fma: a = a * b + c; break;
-    case ir::ValueOp::neg: a = -a; break;
-    case ir::ValueOp::max: a = std::max(a, b); break;
-    case ir::ValueOp::min: a = std::min(a, b); break;
-    case ir::ValueOp::less: a = a < b ? 1 : 0; break;
-    default: a = a != 0 ? b : c;
+    case ir::ValueOp::add:
+      a += b;
+      break;
+    case ir::ValueOp::sub:
+      a -= b;
+      break;
+    case ir::ValueOp::mul:
+      a *= b;
+      break;
+    case ir::ValueOp::div:
+      a = b == 0 ? 0 : a / b;
+      break;
+    case ir::ValueOp::fma:
+      a = a * b + c;
+      break;
+    case ir::ValueOp::neg:
+      a = -a;
+      break;
+    case ir::ValueOp::max:
+      a = std::max(a, b);
+      break;
+    case ir::ValueOp::min:
+      a = std::min(a, b);
+      break;
+    case ir::ValueOp::less:
+      a = a < b ? 1 : 0;
+      break;
+    default:
+      a = a != 0 ? b : c;
   }
   return ((a + 128) & 255) - 128;
 }
 
 // out[i] = op(x[i], y[i], z[i]) of n elements, `lanes` at a time.
-inline ir::Kernel ternary(const std::string& name, ir::ValueOp op, ir::DType type, int lanes, int64_t n) {
+inline ir::Kernel ternary(const std::string& name, ir::ValueOp op, ir::DType type, int lanes,
+                          int64_t n) {
   ir::Kernel k;
   k.name = name;
   for (const char* b : {"x", "y", "z"}) k.buffers.push_back({b, type, n, ir::Scope::global, false});
@@ -111,7 +152,9 @@ inline ir::Kernel ternary(const std::string& name, ir::ValueOp op, ir::DType typ
   v.op = op;
   v.dtype = type;
   v.lanes = lanes;
-  const int operands = op == ir::ValueOp::fma || op == ir::ValueOp::select ? 3 : op == ir::ValueOp::neg ? 1 : 2;
+  const int operands = op == ir::ValueOp::fma || op == ir::ValueOp::select ? 3
+                       : op == ir::ValueOp::neg                            ? 1
+                                                                           : 2;
   for (int i = 0; i < operands; ++i) {
     ir::Value load;
     load.op = ir::ValueOp::load;

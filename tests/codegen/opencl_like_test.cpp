@@ -82,7 +82,8 @@ __kernel void copy(__global const float* restrict p0_x, __global float* restrict
             "copy_body(p0_x, p1_y, first + get_group_id(0)); }\n");
 }
 
-// Where the dialect says so, a constant is added to an address. One that lies outside of its array is none: then, as without a constant, to the index.
+// Where the dialect says so, a constant is added to an address. One that lies outside of its array
+// is none: then, as without a constant, to the index.
 TEST(OpenclLike, a_constant_of_an_address_apart) {
   std::string text_of_dialect = kDialect;
   const std::string before = "mixed_operands: true";
@@ -91,7 +92,8 @@ TEST(OpenclLike, a_constant_of_an_address_apart) {
   ASSERT_TRUE(d.ok()) << assay::render(d.diags());
   const auto text = codegen::render(std::vector{copy(50)}, *d);
   ASSERT_TRUE(text.ok()) << assay::render(text.diags());
-  EXPECT_THAT(*text, ::testing::HasSubstr("(float16)(p0_x[i0_group * 64 + i1_i * 16], (p0_x + (i0_group * 64 + i1_i * 16))[1], 0.0f,"));
+  EXPECT_THAT(*text, ::testing::HasSubstr("(float16)(p0_x[i0_group * 64 + i1_i * 16], (p0_x + "
+                                          "(i0_group * 64 + i1_i * 16))[1], 0.0f,"));
   EXPECT_THAT(*text, ::testing::HasSubstr("(p1_y + (i0_group * 64 + i1_i * 16))[1] = t0.s1;"));
 
   ir::Kernel k;
@@ -100,7 +102,8 @@ TEST(OpenclLike, a_constant_of_an_address_apart) {
   k.index_names = {"group", "i"};
   const auto from = [](const ir::Index& at) { return splat(0, at, 1); };
   const Value before_it = guard({{variable(1), 5, 89}}, from(variable(1) + -5), constant_of(0, 1));
-  k.body = {loop(1, 90, {store(1, variable(1), op(ValueOp::add, {before_it, from(variable(1) * -1 + 95)}))})};
+  k.body = {loop(
+      1, 90, {store(1, variable(1), op(ValueOp::add, {before_it, from(variable(1) * -1 + 95)}))})};
   const auto around = codegen::render(std::vector{k}, *d);
   ASSERT_TRUE(around.ok()) << assay::render(around.diags());
   EXPECT_THAT(*around, ::testing::HasSubstr("p0_x[i1_i - 5]"));

@@ -1,10 +1,10 @@
 // Printed kernels: the text as a whole for small ones, and what a dialect can not spell.
 #include "codegen/render.h"
 
-#include <algorithm>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "codegen/dialect.h"
 #include "codegen/kernels.h"
@@ -105,12 +105,15 @@ TEST(Render, sums_begin_with_what_outer_loops_move) {
   auto& inside = std::get<ir::If>(std::get<ir::For>(k.body[0].node).body[0].node);
   for (ir::Block* b : {&inside.then_body, &inside.else_body}) {
     auto& stored = std::get<ir::Store>((*b)[0].node);
-    for (Index* i : {&stored.index, &stored.value.index}) std::reverse(i->terms.begin(), i->terms.end());
+    for (Index* i : {&stored.index, &stored.value.index})
+      std::reverse(i->terms.begin(), i->terms.end());
   }
   ASSERT_NE(k.body, copy(100).body);
   EXPECT_EQ(printed({k}), printed({copy(100)}));
-  std::get<ir::Store>(inside.then_body[0].node).index = Index{{{1, -1, {variable(1)}, 2, 0}, {64, 0, {}, 1, 0}}, 5};
-  EXPECT_THAT(printed({k}), HasSubstr("(p1_y + (i0_group * 64 + (int64_t)((uint64_t)(i1_i) / 2u) + 5))"));
+  std::get<ir::Store>(inside.then_body[0].node).index =
+      Index{{{1, -1, {variable(1)}, 2, 0}, {64, 0, {}, 1, 0}}, 5};
+  EXPECT_THAT(printed({k}),
+              HasSubstr("(p1_y + (i0_group * 64 + (int64_t)((uint64_t)(i1_i) / 2u) + 5))"));
 }
 
 TEST(Render, names_are_free_text) {
@@ -152,7 +155,8 @@ TEST(Render, what_is_not_spelled_is_lowered_or_unsupported) {
   EXPECT_THAT(printed({copy(16)}, d), HasSubstr("what is printed is `parameters: pointers`"));
 }
 
-// Without pointers: buffers around the body, which takes a group (and a lane); a look at every loop's variable behind it.
+// Without pointers: buffers around the body, which takes a group (and a lane); a look at every
+// loop's variable behind it.
 TEST(Render, languages_of_blocks_declare_buffers_and_check_loops) {
   auto glsl = parse_dialect(dialect_text("glsl"), "glsl.yaml");
   ASSERT_TRUE(glsl.ok()) << assay::render(glsl.diags());
@@ -179,7 +183,8 @@ void main() {
   tell_stops();
 }
 )");
-  EXPECT_THAT(printed({copy(16), elementwise("other", 16, [](Value v) { return v; })}, *glsl), HasSubstr("dialect 'glsl' declares buffers for a whole text: one kernel each"));
+  EXPECT_THAT(printed({copy(16), elementwise("other", 16, [](Value v) { return v; })}, *glsl),
+              HasSubstr("dialect 'glsl' declares buffers for a whole text: one kernel each"));
 }
 
 TEST(Render, what_stands_before_every_loop_is_the_dialects) {
@@ -193,11 +198,15 @@ TEST(Render, what_stands_before_every_loop_is_the_dialects) {
 TEST(Render, an_operation_is_written_in_the_form_chosen) {
   const auto opencl = parse_dialect(dialect_text("opencl"), "opencl.yaml");
   ASSERT_TRUE(opencl.ok()) << assay::render(opencl.diags());
-  const Kernel k = elementwise("twice", 64, [](const Value& v) { return op(ValueOp::fma, {v, constant_of(2, v.lanes), constant_of(3, v.lanes)}); });
+  const Kernel k = elementwise("twice", 64, [](const Value& v) {
+    return op(ValueOp::fma, {v, constant_of(2, v.lanes), constant_of(3, v.lanes)});
+  });
   EXPECT_THAT(printed({k}, *opencl), HasSubstr(" * 2.0f + 3.0f"));
   const auto mad = in_forms(*opencl, std::vector<hwdesc::NamedText>{{"fma.f32", "mad"}});
   ASSERT_TRUE(mad.ok()) << assay::render(mad.diags());
-  EXPECT_THAT(printed({k}, *mad), ::testing::ContainsRegex("mad\\(.*, \\(float16?8?4?\\)\\(2.0f\\), \\(float16?8?4?\\)\\(3.0f\\)\\)"));
+  EXPECT_THAT(printed({k}, *mad),
+              ::testing::ContainsRegex(
+                  "mad\\(.*, \\(float16?8?4?\\)\\(2.0f\\), \\(float16?8?4?\\)\\(3.0f\\)\\)"));
 }
 
 TEST(Render, headers_only_where_they_are_needed) {

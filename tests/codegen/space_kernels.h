@@ -11,9 +11,12 @@
 
 namespace assay::testing {
 
-inline int between(std::mt19937& rng, int low, int high) { return std::uniform_int_distribution<int>(low, high)(rng); }
+inline int between(std::mt19937& rng, int low, int high) {
+  return std::uniform_int_distribution<int>(low, high)(rng);
+}
 
-// An argument to read: images of 2^a texels in a row, in any number of rows, constants of any number of elements.
+// An argument to read: images of 2^a texels in a row, in any number of rows, constants of any
+// number of elements.
 inline Buffer random_source(std::mt19937& rng, Space space, DType dtype, size_t number, int lanes) {
   Buffer b = input("x" + std::to_string(number), between(rng, lanes, 700));
   b.dtype = dtype;
@@ -33,7 +36,8 @@ inline Value random_places(std::mt19937& rng, const Buffer& b, int buffer, int l
     v.dtype = DType::i32;
     v.lanes = lanes;
     v.stride = std::uniform_int_distribution<int64_t>(0, (extent - 1) / (lanes - 1))(rng);
-    v.index = constant(std::uniform_int_distribution<int64_t>(0, extent - 1 - v.stride * (lanes - 1))(rng));
+    v.index = constant(
+        std::uniform_int_distribution<int64_t>(0, extent - 1 - v.stride * (lanes - 1))(rng));
     return v;
   };
   Value v;
@@ -45,34 +49,47 @@ inline Value random_places(std::mt19937& rng, const Buffer& b, int buffer, int l
   return v;
 }
 
-// Lanes that lie side by side, apart, backwards, at one element, or of images by place: anywhere that leaves no group outside.
+// Lanes that lie side by side, apart, backwards, at one element, or of images by place: anywhere
+// that leaves no group outside.
 inline Value random_read(std::mt19937& rng, const Kernel& k, int buffer, int lanes) {
   const Buffer& b = k.buffers[static_cast<size_t>(buffer)];
-  if (b.space == Space::image && between(rng, 0, 3) == 0) return random_places(rng, b, buffer, lanes);
-  const auto any = [&](int64_t most) { return std::uniform_int_distribution<int64_t>(0, std::max<int64_t>(0, most))(rng); };
+  if (b.space == Space::image && between(rng, 0, 3) == 0)
+    return random_places(rng, b, buffer, lanes);
+  const auto any = [&](int64_t most) {
+    return std::uniform_int_distribution<int64_t>(0, std::max<int64_t>(0, most))(rng);
+  };
   const int64_t last = b.elements - 1, stride = any(last / (lanes - 1)), way = between(rng, 0, 3);
   const int64_t reach = way == 0 ? lanes - 1 : way == 3 ? 0 : stride * (lanes - 1);
-  const int64_t step = any(k.groups > 1 ? (last - reach) / (k.groups - 1) : 0), first = any(last - reach - step * (k.groups - 1));
+  const int64_t step = any(k.groups > 1 ? (last - reach) / (k.groups - 1) : 0),
+                first = any(last - reach - step * (k.groups - 1));
   const Index at = variable(0, step) + first;
-  Value v = way == 0 ? load(buffer, at, lanes) : way == 1 ? gather(buffer, at, stride, lanes) : way == 2 ? gather(buffer, at + reach, -stride, lanes) : splat(buffer, at, lanes);
+  Value v = way == 0   ? load(buffer, at, lanes)
+            : way == 1 ? gather(buffer, at, stride, lanes)
+            : way == 2 ? gather(buffer, at + reach, -stride, lanes)
+                       : splat(buffer, at, lanes);
   v.dtype = b.dtype;
   return v;
 }
 
 // y = what is read of one to four arguments, added up; a group three times its lanes.
-inline Kernel random_reading(std::mt19937& rng, const std::vector<Space>& spaces, DType dtype, int lanes) {
+inline Kernel random_reading(std::mt19937& rng, const std::vector<Space>& spaces, DType dtype,
+                             int lanes) {
   Kernel k;
   k.name = "reading";
   k.index_names = {"group"};
   k.groups = between(rng, 1, 4);
   const size_t sources = static_cast<size_t>(between(rng, 1, 4));
-  for (size_t i = 0; i < sources; ++i) k.buffers.push_back(random_source(rng, spaces[static_cast<size_t>(between(rng, 0, static_cast<int>(spaces.size()) - 1))], dtype, i, lanes));
+  for (size_t i = 0; i < sources; ++i)
+    k.buffers.push_back(random_source(
+        rng, spaces[static_cast<size_t>(between(rng, 0, static_cast<int>(spaces.size()) - 1))],
+        dtype, i, lanes));
   const auto out = static_cast<int>(k.buffers.size());
   k.buffers.push_back(output("y", 3 * lanes * k.groups));
   k.buffers.back().dtype = dtype;
   for (int part = 0; part < 3; ++part) {
     Value sum = random_read(rng, k, 0, lanes);
-    for (int i = 1; i < out; ++i) sum = op(ValueOp::add, {std::move(sum), random_read(rng, k, i, lanes)});
+    for (int i = 1; i < out; ++i)
+      sum = op(ValueOp::add, {std::move(sum), random_read(rng, k, i, lanes)});
     k.body.push_back(store(out, variable(0, 3 * lanes) + part * lanes, std::move(sum)));
   }
   return k;
@@ -83,7 +100,8 @@ inline std::vector<std::vector<double>> random_numbers(std::mt19937& rng, const 
   std::vector<std::vector<double>> out;
   for (const Buffer& b : k.buffers) {
     out.emplace_back(static_cast<size_t>(b.elements * b.texel));
-    for (double& v : out.back()) v = b.written ? 77 : is_integer(b.dtype) ? between(rng, -7, 7) : between(rng, -7, 7) / 4.0;
+    for (double& v : out.back())
+      v = b.written ? 77 : is_integer(b.dtype) ? between(rng, -7, 7) : between(rng, -7, 7) / 4.0;
   }
   return out;
 }

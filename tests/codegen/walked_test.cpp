@@ -19,7 +19,10 @@ using ::testing::Not;
 constexpr int kLanes = 8;
 
 Value row(int64_t at) { return splat(0, variable(1) + at, kLanes); }
-Stmt added(int reg_id, Value from) { return assign(reg_id, op(ValueOp::fma, {std::move(from), load(1, variable(1, kLanes), kLanes), reg(reg_id, kLanes)})); }
+Stmt added(int reg_id, Value from) {
+  return assign(reg_id, op(ValueOp::fma, {std::move(from), load(1, variable(1, kLanes), kLanes),
+                                          reg(reg_id, kLanes)}));
+}
 
 // y = sums over i < 90 of what `body` adds to registers 0 and 1.
 Kernel sums(Block body) {
@@ -28,28 +31,42 @@ Kernel sums(Block body) {
   k.buffers = {input("x", 800), input("v", 800), output("y", 16)};
   k.index_names = {"group", "i"};
   k.registers = {{"a", DType::f32, kLanes}, {"b", DType::f32, kLanes}};
-  k.body = {declare({0, 1}), assign(0, constant_of(0, kLanes)), assign(1, constant_of(0, kLanes)), loop(1, 90, std::move(body)),
-            store(2, {}, reg(0, kLanes)), store(2, ir::constant(kLanes), reg(1, kLanes))};
+  k.body = {declare({0, 1}),
+            assign(0, constant_of(0, kLanes)),
+            assign(1, constant_of(0, kLanes)),
+            loop(1, 90, std::move(body)),
+            store(2, {}, reg(0, kLanes)),
+            store(2, ir::constant(kLanes), reg(1, kLanes))};
   return k;
 }
 
-std::vector<Walked> found(const Kernel& k) { return walked_pointers(k, std::get<For>(k.body[3].node)); }
+std::vector<Walked> found(const Kernel& k) {
+  return walked_pointers(k, std::get<For>(k.body[3].node));
+}
 
 TEST(Walked, WhatIsLoadedAtTwoConstants) {
-  EXPECT_THAT(found(sums({added(0, row(0)), added(1, row(100))})), ElementsAre(Walked{0, variable(1)}));
-  EXPECT_THAT(found(sums({added(0, row(700)), added(1, row(100))})), ElementsAre(Walked{0, variable(1) + 100})) << "the first of them in memory";
+  EXPECT_THAT(found(sums({added(0, row(0)), added(1, row(100))})),
+              ElementsAre(Walked{0, variable(1)}));
+  EXPECT_THAT(found(sums({added(0, row(700)), added(1, row(100))})),
+              ElementsAre(Walked{0, variable(1) + 100}))
+      << "the first of them in memory";
 }
 
 TEST(Walked, NotOnePlaceNorWhatStands) {
   EXPECT_THAT(found(sums({added(0, row(3)), added(1, row(3))})), IsEmpty());
-  EXPECT_THAT(found(sums({added(0, splat(0, ir::constant(1), kLanes)), added(1, splat(0, ir::constant(2), kLanes))})), IsEmpty());
-  EXPECT_THAT(found(sums({added(0, row(0)), added(1, splat(0, variable(1, 2), kLanes))})), IsEmpty()) << "two places";
+  EXPECT_THAT(found(sums({added(0, splat(0, ir::constant(1), kLanes)),
+                          added(1, splat(0, ir::constant(2), kLanes))})),
+              IsEmpty());
+  EXPECT_THAT(found(sums({added(0, row(0)), added(1, splat(0, variable(1, 2), kLanes))})),
+              IsEmpty())
+      << "two places";
 }
 
 TEST(Walked, NotWhatMayLieOutsideOrIsWritten) {
   const Value inside = guard({{variable(1), 0, 50}}, row(100), constant_of(0, kLanes));
   EXPECT_THAT(found(sums({added(0, row(0)), added(1, inside)})), IsEmpty());
-  EXPECT_THAT(found(sums({added(0, row(0)), added(1, row(100)), store(2, {}, reg(0, kLanes))})), IsEmpty());
+  EXPECT_THAT(found(sums({added(0, row(0)), added(1, row(100)), store(2, {}, reg(0, kLanes))})),
+              IsEmpty());
   Kernel own = sums({added(0, row(0)), added(1, row(100))});
   own.buffers[0].written = true;
   EXPECT_THAT(found(own), IsEmpty());
@@ -72,7 +89,8 @@ TEST(Walked, HasANameWhereTheDialectHasAWordForIt) {
   EXPECT_THAT(printed_in(k, "cpp"), Not(HasSubstr("w0")));
 }
 
-// A pointer names what the loop does load: none lies before its array, as at a border that other iterations leave out.
+// A pointer names what the loop does load: none lies before its array, as at a border that other
+// iterations leave out.
 TEST(Walked, BeginsAtThePlaceItLoadsFirst) {
   const std::string opencl = printed_in(sums({added(0, row(700)), added(1, row(100))}), "opencl");
   EXPECT_THAT(opencl, HasSubstr("w0 = (p0_x + i1_i) + 100; WALKED(w0);"));
@@ -93,7 +111,8 @@ TEST(Walked, EachLoopHasItsOwn) {
   Kernel k = sums({added(0, row(0)), added(1, row(100))});
   k.index_names.push_back("j");
   const auto other = [](int64_t at) {
-    return assign(0, op(ValueOp::fma, {splat(0, variable(2) + at, kLanes), load(1, variable(2, kLanes), kLanes), reg(0, kLanes)}));
+    return assign(0, op(ValueOp::fma, {splat(0, variable(2) + at, kLanes),
+                                       load(1, variable(2, kLanes), kLanes), reg(0, kLanes)}));
   };
   k.body.insert(k.body.begin() + 4, loop(2, 90, {other(300), other(500)}));
   const std::string opencl = printed_in(k, "opencl");

@@ -1,25 +1,27 @@
 // The pipeline on whole graphs: every node computed, storage never shared in time, same input same
 // bytes, and passes that keep the meaning.
+#include "compiler/compile.h"
+
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "tests/lower/problems.h"
-#include "compiler/compile.h"
 #include "compiler/passes/fuse.h"
 #include "compiler/passes/layout.h"
 #include "compiler/passes/place.h"
 #include "compiler/passes/schedule.h"
 #include "compiler/passes/simplify.h"
 #include "compiler/search/storage.h"
+#include "tests/lower/problems.h"
 
 namespace assay::test {
 namespace {
 
 // conv -> scale and shift -> relu -> conv -> add(first relu) -> relu, with constant weights.
 ir::Graph residual_block(int64_t channels, int64_t size) {
-  const std::string shape = " c=" + std::to_string(channels) + " o=" + std::to_string(channels) + " h=" +
-                            std::to_string(size) + " w=" + std::to_string(size) + " r=3 s=3";
+  const std::string shape = " c=" + std::to_string(channels) + " o=" + std::to_string(channels) +
+                            " h=" + std::to_string(size) + " w=" + std::to_string(size) +
+                            " r=3 s=3";
   ir::Graph g = *compiler::parse_operator("conv" + shape);
   g.name = "block";
   const auto clone = [&](const std::string& name) {
@@ -58,11 +60,17 @@ ir::Graph residual_block(int64_t channels, int64_t size) {
     g.nodes.push_back(n);
     return n.output;
   };
-  const auto add = [](ir::Scalar a, ir::Scalar b) { return ir::apply(ir::ScalarOp::add, {std::move(a), std::move(b)}); };
-  const auto relu = [](ir::Scalar a) { return ir::apply(ir::ScalarOp::max, {std::move(a), ir::number(0)}); };
+  const auto add = [](ir::Scalar a, ir::Scalar b) {
+    return ir::apply(ir::ScalarOp::add, {std::move(a), std::move(b)});
+  };
+  const auto relu = [](ir::Scalar a) {
+    return ir::apply(ir::ScalarOp::max, {std::move(a), ir::number(0)});
+  };
   const int scale = vector_constant("scale", 0.5F), shift = vector_constant("shift", -0.1F);
   const int conv = g.nodes[0].output;
-  const int bn = elementwise("bn", {conv, scale, shift}, add(ir::apply(ir::ScalarOp::mul, {ir::read(0), ir::read(1)}), ir::read(2)));
+  const int bn =
+      elementwise("bn", {conv, scale, shift},
+                  add(ir::apply(ir::ScalarOp::mul, {ir::read(0), ir::read(1)}), ir::read(2)));
   const int first = elementwise("relu", {bn}, relu(ir::read(0)));
   ir::Node second = g.nodes[0];
   second.name = "conv2";
@@ -91,7 +99,8 @@ TEST(Simplify, FoldsScalesWithoutChangingValues) {
   const std::vector<std::vector<float>> input{random_values(5 * 7 * 7, 3)};
   const auto a = ir::evaluate(g, input), b = ir::evaluate(s, input);
   ASSERT_TRUE(a.ok() && b.ok());
-  const auto &x = (*a)[static_cast<size_t>(g.outputs[0])], &y = (*b)[static_cast<size_t>(s.outputs[0])];
+  const auto &x = (*a)[static_cast<size_t>(g.outputs[0])],
+             &y = (*b)[static_cast<size_t>(s.outputs[0])];
   ASSERT_EQ(x.size(), y.size());
   for (size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(x[i], y[i], 1e-5 * (1 + std::abs(x[i])));
   for (const ir::Node& n : s.nodes) EXPECT_NE(n.op, "bn");
@@ -105,16 +114,19 @@ TEST(Fuse, AConvolutionTakesItsEpilogueAndChainsAreInOrder) {
   EXPECT_EQ(chains[1].size(), 3U);  // conv, add, relu
   std::vector<bool> written(s.tensors.size(), false);
   for (int t : s.inputs) written[static_cast<size_t>(t)] = true;
-  for (size_t t = 0; t < s.tensors.size(); ++t) written[t] = written[t] || s.tensors[t].constant >= 0;
+  for (size_t t = 0; t < s.tensors.size(); ++t)
+    written[t] = written[t] || s.tensors[t].constant >= 0;
   for (const compiler::NodeChain& c : chains)
     for (int n : c) {
-      for (const ir::Read& r : s.nodes[static_cast<size_t>(n)].reads) EXPECT_TRUE(written[static_cast<size_t>(r.tensor)]);
+      for (const ir::Read& r : s.nodes[static_cast<size_t>(n)].reads)
+        EXPECT_TRUE(written[static_cast<size_t>(r.tensor)]);
       written[static_cast<size_t>(s.nodes[static_cast<size_t>(n)].output)] = true;
     }
 }
 
 TEST(Layout, PaddingCoversWhatReadersReachAndGraphInputsStayPlain) {
-  const compiler::LaidOut laid = compiler::choose_layouts(compiler::simplify(residual_block(16, 7)), 8, false);
+  const compiler::LaidOut laid =
+      compiler::choose_layouts(compiler::simplify(residual_block(16, 7)), 8, false);
   ASSERT_EQ(render(ir::verify(laid.graph)), "");
   for (int t : laid.graph.inputs) EXPECT_EQ(laid.layouts[static_cast<size_t>(t)], ir::row_major(4));
   int padded = 0;
@@ -132,7 +144,8 @@ TEST(Compile, SameInputSameBytes) {
   EXPECT_EQ(a->estimates.size(), a->plan.steps.size());
 }
 
-// Out of cold caches everything takes as long as the far memory; in those that a run before left, which hold all of these, it shows what units do.
+// Out of cold caches everything takes as long as the far memory; in those that a run before left,
+// which hold all of these, it shows what units do.
 TEST(Compile, ChoosesForTheCachesThatARunLeaves) {
   hwdesc::Target t = small_cpu(8, 2);
   for (hwdesc::MemoryLevel& l : t.profile.memory) {
@@ -143,7 +156,10 @@ TEST(Compile, ChoosesForTheCachesThatARunLeaves) {
   }
   const model::Machine m = *model::prepare(t);
   int better = 0;
-  for (const char* text : {"bias_add rows=64 columns=256", "bias_add rows=48 columns=320", "bias_add rows=33 columns=512", "transpose rows=128 columns=96", "transpose rows=64 columns=112", "matmul m=32 n=512 k=16", "matmul m=24 n=384 k=16"}) {
+  for (const char* text :
+       {"bias_add rows=64 columns=256", "bias_add rows=48 columns=320",
+        "bias_add rows=33 columns=512", "transpose rows=128 columns=96",
+        "transpose rows=64 columns=112", "matmul m=32 n=512 k=16", "matmul m=24 n=384 k=16"}) {
     const ir::Graph g = *compiler::parse_operator(text);
     const auto c = compiler::compile(g, t, {});
     ASSERT_TRUE(c.ok()) << render(c.diags());
@@ -151,8 +167,11 @@ TEST(Compile, ChoosesForTheCachesThatARunLeaves) {
     if (parts.size() != 1) continue;
     const ir::Program& chosen = c->plan.programs[0];
     const std::vector<simulator::Range> where = simulator::ranges_apart(chosen);
-    const auto again = [&](const ir::Program& p) { return simulator::estimate(p, m, simulator::after(p, m, {}, where), where).seconds; };
-    const auto cold = compiler::construct(parts[0].problem, t, m, {}, where, compiler::Options{}.keep);
+    const auto again = [&](const ir::Program& p) {
+      return simulator::estimate(p, m, simulator::after(p, m, {}, where), where).seconds;
+    };
+    const auto cold =
+        compiler::construct(parts[0].problem, t, m, {}, where, compiler::Options{}.keep);
     ASSERT_TRUE(cold.ok());
     EXPECT_LE(again(chosen), again(cold->best.front().program) * 1.001) << text;
     better += again(chosen) < again(cold->best.front().program) * 0.99 ? 1 : 0;
@@ -160,11 +179,13 @@ TEST(Compile, ChoosesForTheCachesThatARunLeaves) {
   EXPECT_EQ(better, 7);
 }
 
-// A model can not tell a hundredth: of such programs the one that needs least of what other guests fill, too, is in front.
+// A model can not tell a hundredth: of such programs the one that needs least of what other guests
+// fill, too, is in front.
 TEST(Compile, OfThoseAsFastAsTheFastestTheOneThatMovesLeastThroughWhatUnitsShare) {
   hwdesc::Target t = small_cpu(8, 2);
   for (hwdesc::MemoryLevel& l : t.profile.memory)
-    if (l.per == "device" && l.bandwidth.read.known()) l.bandwidth.read.value->v *= 50;  // so that it hardly matters to times
+    if (l.per == "device" && l.bandwidth.read.known())
+      l.bandwidth.read.value->v *= 50;  // so that it hardly matters to times
   const model::Machine m = *model::prepare(t);
   const auto shared = [&](const model::Estimate& e) {
     double sum = 0;
@@ -174,13 +195,18 @@ TEST(Compile, OfThoseAsFastAsTheFastestTheOneThatMovesLeastThroughWhatUnitsShare
     return sum;
   };
   int slower = 0, of_few = 0;
-  for (const char* text : {"matmul m=2048 n=2048 k=2048", "matmul m=512 n=512 k=512", "matmul m=1021 n=1021 k=1021", "conv c=64 h=56 w=56 o=64 r=3 s=3 pad=1", "conv c=256 h=14 w=14 o=256"}) {
+  for (const char* text :
+       {"matmul m=2048 n=2048 k=2048", "matmul m=512 n=512 k=512", "matmul m=1021 n=1021 k=1021",
+        "conv c=64 h=56 w=56 o=64 r=3 s=3 pad=1", "conv c=256 h=14 w=14 o=256"}) {
     const auto parts = compiler::problems_of(*compiler::parse_operator(text), t, m).tile_graphs;
     const std::vector<simulator::Range> anywhere(parts[0].chain.tensors.size());
     const auto made = compiler::construct(parts[0].problem, t, m, {}, anywhere, 1 << 20);
     ASSERT_TRUE(made.ok()) << text;
     const model::Estimate& front = made->best.front().estimate;
-    const model::Estimate& fastest = std::ranges::min_element(made->best, {}, [](const compiler::Candidate& c) { return c.estimate.seconds; })->estimate;
+    const model::Estimate& fastest =
+        std::ranges::min_element(made->best, {}, [](const compiler::Candidate& c) {
+          return c.estimate.seconds;
+        })->estimate;
     const double least = fastest.seconds;
     EXPECT_LE(front.seconds, compiler::kAlike * least) << text;
     if (front.seconds > least) {
@@ -218,8 +244,11 @@ TEST(Place, TellsBeforeThereAreProgramsWhereTensorsWillLie) {
   int known = 0;
   for (size_t i = 0; i < ranges.size(); ++i)
     for (const ir::PlanTensor& placed : c->plan.tensors) {
-      if (placed.name != problems.laid.graph.tensors[i].name || placed.kind == ir::TensorKind::constant || ranges[i].end == 0) continue;
-      EXPECT_EQ(ranges[i], (simulator::Range{placed.offset, placed.offset + placed.bytes})) << placed.name;
+      if (placed.name != problems.laid.graph.tensors[i].name ||
+          placed.kind == ir::TensorKind::constant || ranges[i].end == 0)
+        continue;
+      EXPECT_EQ(ranges[i], (simulator::Range{placed.offset, placed.offset + placed.bytes}))
+          << placed.name;
       ++known;
     }
   EXPECT_GE(known, 4) << "input, its copy, between the convolutions, output";
@@ -232,16 +261,22 @@ TEST(Place, TensorsAliveTogetherNeverOverlapAndPaddingStaysUntouched) {
   for (const ir::Step& s : p.steps)
     for (size_t i = 0; i < s.arguments.size(); ++i)
       for (size_t j = 0; j < i; ++j) {
-        const ir::PlanTensor &a = p.tensors[static_cast<size_t>(s.arguments[i])], &b = p.tensors[static_cast<size_t>(s.arguments[j])];
-        const bool constants = a.kind == ir::TensorKind::constant, other = b.kind == ir::TensorKind::constant;
+        const ir::PlanTensor &a = p.tensors[static_cast<size_t>(s.arguments[i])],
+                             &b = p.tensors[static_cast<size_t>(s.arguments[j])];
+        const bool constants = a.kind == ir::TensorKind::constant,
+                   other = b.kind == ir::TensorKind::constant;
         if (constants != other || s.arguments[i] == s.arguments[j]) continue;
-        EXPECT_TRUE(a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset) << a.name << " and " << b.name;
+        EXPECT_TRUE(a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset)
+            << a.name << " and " << b.name;
       }
   for (const ir::PlanTensor& a : p.tensors)
     for (const ir::PlanTensor& b : p.tensors) {
-      if (&a == &b || !a.zeroed || a.kind == ir::TensorKind::constant || b.kind == ir::TensorKind::constant) continue;
+      if (&a == &b || !a.zeroed || a.kind == ir::TensorKind::constant ||
+          b.kind == ir::TensorKind::constant)
+        continue;
       const bool apart = a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset;
-      EXPECT_TRUE(apart || (a.shape == b.shape && a.layout == b.layout)) << a.name << " and " << b.name;
+      EXPECT_TRUE(apart || (a.shape == b.shape && a.layout == b.layout))
+          << a.name << " and " << b.name;
     }
 }
 
@@ -254,9 +289,13 @@ TEST(Place, ArraysBeginAtDifferentPlacesOfTheirPages) {
   for (const ir::Step& s : p.steps)
     for (size_t i = 0; i < s.arguments.size(); ++i)
       for (size_t j = 0; j < i; ++j) {
-        const ir::PlanTensor &a = p.tensors[static_cast<size_t>(s.arguments[i])], &b = p.tensors[static_cast<size_t>(s.arguments[j])];
-        const bool constants = a.kind == ir::TensorKind::constant, other = b.kind == ir::TensorKind::constant;
-        if (constants != other || s.arguments[i] == s.arguments[j] || std::min(a.bytes, b.bytes) < compiler::kPage) continue;
+        const ir::PlanTensor &a = p.tensors[static_cast<size_t>(s.arguments[i])],
+                             &b = p.tensors[static_cast<size_t>(s.arguments[j])];
+        const bool constants = a.kind == ir::TensorKind::constant,
+                   other = b.kind == ir::TensorKind::constant;
+        if (constants != other || s.arguments[i] == s.arguments[j] ||
+            std::min(a.bytes, b.bytes) < compiler::kPage)
+          continue;
         const int64_t apart = std::abs(a.offset - b.offset) % compiler::kPage;
         EXPECT_GE(std::min(apart, compiler::kPage - apart), 256) << a.name << " and " << b.name;
         ++compared;
@@ -284,10 +323,13 @@ TEST(ParseOperator, NamesWhatIsWrong) {
   };
   EXPECT_EQ(text("matmul m=3 n=4 k=5"), "ok");
   EXPECT_NE(text("matmull m=3 n=4 k=5").find("did you mean 'matmul'?"), std::string::npos);
-  EXPECT_NE(text("matmul m=3 n=4").find("parameter 'k' of operator matmul is missing"), std::string::npos);
-  EXPECT_NE(text("matmul m=0 n=4 k=5").find("'m=0' is not m=<whole number from 1 to 2^31>"), std::string::npos);
+  EXPECT_NE(text("matmul m=3 n=4").find("parameter 'k' of operator matmul is missing"),
+            std::string::npos);
+  EXPECT_NE(text("matmul m=0 n=4 k=5").find("'m=0' is not m=<whole number from 1 to 2^31>"),
+            std::string::npos);
   EXPECT_NE(text("matmul m=3 m=4 n=1 k=5").find("parameter 'm' is given twice"), std::string::npos);
-  EXPECT_NE(text("conv c=3 h=2 w=2 o=4 r=9 s=9 pad=0").find("larger than the padded input"), std::string::npos);
+  EXPECT_NE(text("conv c=3 h=2 w=2 o=4 r=9 s=9 pad=0").find("larger than the padded input"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // The passes that make nodes disappear keep what a graph computes: every plan here is run by the
 // interpreter, storage shared as it was placed, and held against the graph as it was given.
+#include "compiler/passes/fold.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,7 +11,6 @@
 
 #include "compiler/passes/absorb.h"
 #include "compiler/passes/compact.h"
-#include "compiler/passes/fold.h"
 #include "compiler/passes/lift.h"
 #include "compiler/passes/simplify.h"
 #include "compiler/passes/split.h"
@@ -28,13 +29,20 @@ int steps_of(const ir::Plan& p, const std::string& op) {
 // Self-attention of `heads` heads over `tokens` rows, as exporters write it.
 int attention(Builder& b, int x, int64_t heads, std::mt19937& rng) {
   const int64_t tokens = b.shape(x)[1], hidden = b.shape(x)[2], size = hidden / heads;
-  const auto linear = [&](int from) { return b.binary(ir::ScalarOp::add, b.matmul(from, b.weights({hidden, hidden}, rng)), b.weights({hidden}, rng)); };
-  const auto head = [&](std::vector<int> order) { return b.transpose(b.reshape(linear(x), {1, tokens, heads, size}), order); };
+  const auto linear = [&](int from) {
+    return b.binary(ir::ScalarOp::add, b.matmul(from, b.weights({hidden, hidden}, rng)),
+                    b.weights({hidden}, rng));
+  };
+  const auto head = [&](std::vector<int> order) {
+    return b.transpose(b.reshape(linear(x), {1, tokens, heads, size}), order);
+  };
   const int q = head({0, 2, 1, 3}), k = head({0, 2, 3, 1}), v = head({0, 2, 1, 3});
   const int scores = b.matmul(q, k);
-  const int powers = b.unary(ir::ScalarOp::exp, b.binary(ir::ScalarOp::sub, scores, b.reduce(ir::Combiner::max, scores)));
+  const int powers = b.unary(
+      ir::ScalarOp::exp, b.binary(ir::ScalarOp::sub, scores, b.reduce(ir::Combiner::max, scores)));
   const int weights = b.binary(ir::ScalarOp::div, powers, b.reduce(ir::Combiner::sum, powers));
-  const int context = b.reshape(b.transpose(b.matmul(weights, v), {0, 2, 1, 3}), {1, tokens, hidden});
+  const int context =
+      b.reshape(b.transpose(b.matmul(weights, v), {0, 2, 1, 3}), {1, tokens, hidden});
   return b.binary(ir::ScalarOp::add, linear(context), x);
 }
 
@@ -44,11 +52,13 @@ int layer_norm(Builder& b, int x, std::mt19937& rng) {
   const int squares = b.binary(ir::ScalarOp::mul, centred, centred);
   const int deviation = b.unary(ir::ScalarOp::sqrt, b.reduce(ir::Combiner::sum, squares));
   const int normal = b.binary(ir::ScalarOp::div, centred, deviation);
-  return b.binary(ir::ScalarOp::add, b.binary(ir::ScalarOp::mul, normal, b.weights({n}, rng)), b.weights({n}, rng));
+  return b.binary(ir::ScalarOp::add, b.binary(ir::ScalarOp::mul, normal, b.weights({n}, rng)),
+                  b.weights({n}, rng));
 }
 
 TEST(Fold, OfAttentionsMovesOnlyOneTransposeIsAStep) {
-  for (const int64_t tokens : {10, 18}) {  // of the keys, or, where rows fill the lanes, of the queries
+  for (const int64_t tokens :
+       {10, 18}) {  // of the keys, or, where rows fill the lanes, of the queries
     std::mt19937 rng(1);
     Builder b;
     const int x = b.input({1, tokens, 32});
@@ -56,7 +66,8 @@ TEST(Fold, OfAttentionsMovesOnlyOneTransposeIsAStep) {
     const ir::Plan p = check(b.g, rng);
     EXPECT_EQ(steps_of(p, "reshape"), 0);
     EXPECT_EQ(steps_of(p, "transpose"), 1);
-    // q, k, v, one transposed, scores, max, exp, sum, context with the division, output with the residual.
+    // q, k, v, one transposed, scores, max, exp, sum, context with the division, output with the
+    // residual.
     EXPECT_EQ(p.steps.size(), 10U);
   }
 }
@@ -64,15 +75,18 @@ TEST(Fold, OfAttentionsMovesOnlyOneTransposeIsAStep) {
 // Of the reductions of scores: does the innermost dimension move with an axis that stays?
 bool rows_are_innermost(const ir::Graph& g) {
   for (const ir::Node& n : g.nodes)
-    if (n.op == "reduce" && n.reads[0].index.back() != ir::variable(ir::spatial_count(g, n) - 2)) return false;
+    if (n.op == "reduce" && n.reads[0].index.back() != ir::variable(ir::spatial_count(g, n) - 2))
+      return false;
   return true;
 }
 
-void expect_same_values(const ir::Graph& g, const ir::Graph& rewritten, const std::vector<Floats>& inputs) {
+void expect_same_values(const ir::Graph& g, const ir::Graph& rewritten,
+                        const std::vector<Floats>& inputs) {
   const auto want = ir::evaluate(g, inputs), got = ir::evaluate(rewritten, inputs);
   ASSERT_TRUE(want.ok() && got.ok());
   for (size_t o = 0; o < g.outputs.size(); ++o) {
-    const auto &w = (*want)[static_cast<size_t>(g.outputs[o])], &v = (*got)[static_cast<size_t>(rewritten.outputs[o])];
+    const auto &w = (*want)[static_cast<size_t>(g.outputs[o])],
+               &v = (*got)[static_cast<size_t>(rewritten.outputs[o])];
     ASSERT_EQ(w.size(), v.size());
     for (size_t i = 0; i < w.size(); ++i) ASSERT_NEAR(w[i], v[i], 1e-9 * (1 + std::abs(w[i])));
   }
@@ -83,7 +97,8 @@ TEST(Split, RowsAreReducedAlongLanesAndTheLanesAtTheEnd) {
   std::mt19937 rng(5);
   Builder b;
   const int x = b.input({5, 7, 64});
-  b.g.outputs = {b.unary(ir::ScalarOp::tanh, b.reduce(ir::Combiner::sum, x)), b.reduce(ir::Combiner::max, x)};
+  b.g.outputs = {b.unary(ir::ScalarOp::tanh, b.reduce(ir::Combiner::sum, x)),
+                 b.reduce(ir::Combiner::max, x)};
   ir::Node& sum = b.g.nodes[0];  // of x - y[row]
   const int y = b.input({5, 7});
   sum.reads.push_back(Builder::at(y, {ir::variable(0), ir::variable(1)}));
@@ -101,7 +116,8 @@ TEST(Split, RowsAreReducedAlongLanesAndTheLanesAtTheEnd) {
   check(b.g, rng);
 }
 
-// Waves take rows of any length: the last of a row's vectors is not full, and what is no part of the row adds nothing.
+// Waves take rows of any length: the last of a row's vectors is not full, and what is no part of
+// the row adds nothing.
 TEST(Split, RowsThatAreNoMultipleOfAWaveAreReducedToo) {
   std::mt19937 rng(7);
   Builder b;
@@ -109,7 +125,8 @@ TEST(Split, RowsThatAreNoMultipleOfAWaveAreReducedToo) {
   b.g.outputs = {b.reduce(ir::Combiner::sum, x), b.reduce(ir::Combiner::min, x)};
   ir::Node& sum = b.g.nodes[0];  // of 1 / (x - y[row])
   sum.reads.push_back(Builder::at(y, {ir::variable(0)}));
-  sum.body = ir::apply(ir::ScalarOp::div, {ir::number(1), ir::apply(ir::ScalarOp::sub, {ir::read(0), ir::read(1)})});
+  sum.body = ir::apply(ir::ScalarOp::div,
+                       {ir::number(1), ir::apply(ir::ScalarOp::sub, {ir::read(0), ir::read(1)})});
   EXPECT_EQ(compiler::split_row_reductions(b.g, 8).nodes.size(), 2U);
   const ir::Graph split = compiler::split_row_reductions(b.g, 8, true);
   ASSERT_EQ(render(ir::verify(split)), "");
@@ -118,18 +135,28 @@ TEST(Split, RowsThatAreNoMultipleOfAWaveAreReducedToo) {
   expect_same_values(b.g, split, inputs);
 }
 
-// What `s` is in f32, as kernels compute it, where the axes are `at` and all that is read is `read`.
+// What `s` is in f32, as kernels compute it, where the axes are `at` and all that is read is
+// `read`.
 float in_f32(const ir::Scalar& s, const std::vector<int64_t>& at, float read) {
   const auto arg = [&](size_t i) { return in_f32(s.args[i], at, read); };
   switch (s.op) {
-    case ir::ScalarOp::read: return read;
-    case ir::ScalarOp::constant: return static_cast<float>(s.value);
-    case ir::ScalarOp::axis: return static_cast<float>(at[static_cast<size_t>(s.operand)]);
-    case ir::ScalarOp::add: return arg(0) + arg(1);
-    case ir::ScalarOp::mul: return arg(0) * arg(1);
-    case ir::ScalarOp::less: return arg(0) < arg(1) ? 1 : 0;
-    case ir::ScalarOp::select: return arg(0) != 0 ? arg(1) : arg(2);
-    default: ADD_FAILURE() << "an operation that this test does not know"; return 0;
+    case ir::ScalarOp::read:
+      return read;
+    case ir::ScalarOp::constant:
+      return static_cast<float>(s.value);
+    case ir::ScalarOp::axis:
+      return static_cast<float>(at[static_cast<size_t>(s.operand)]);
+    case ir::ScalarOp::add:
+      return arg(0) + arg(1);
+    case ir::ScalarOp::mul:
+      return arg(0) * arg(1);
+    case ir::ScalarOp::less:
+      return arg(0) < arg(1) ? 1 : 0;
+    case ir::ScalarOp::select:
+      return arg(0) != 0 ? arg(1) : arg(2);
+    default:
+      ADD_FAILURE() << "an operation that this test does not know";
+      return 0;
   }
 }
 
@@ -157,10 +184,14 @@ TEST(Split, LongSumsOfFewResultsAreTakenInParts) {
   b.g.outputs = {b.unary(ir::ScalarOp::tanh, b.matmul(a, c))};
   compiler::LaidOut laid;
   laid.graph = b.g;
-  for (const ir::Tensor& t : b.g.tensors) laid.layouts.push_back(ir::row_major(static_cast<int>(t.shape.size())));
-  const auto always = [](const compiler::LaidOut& now, const compiler::LaidOut& then) { return now.graph.nodes.size() == 1 && then.graph.nodes.size() == 2; };
+  for (const ir::Tensor& t : b.g.tensors)
+    laid.layouts.push_back(ir::row_major(static_cast<int>(t.shape.size())));
+  const auto always = [](const compiler::LaidOut& now, const compiler::LaidOut& then) {
+    return now.graph.nodes.size() == 1 && then.graph.nodes.size() == 2;
+  };
   const auto never = [](const compiler::LaidOut&, const compiler::LaidOut&) { return false; };
-  EXPECT_EQ(compiler::split_long_sums(laid, 15, always).graph, b.g) << "as many results as are asked for";
+  EXPECT_EQ(compiler::split_long_sums(laid, 15, always).graph, b.g)
+      << "as many results as are asked for";
   EXPECT_EQ(compiler::split_long_sums(laid, 7 * 15, never).graph, b.g) << "slower so";
   const compiler::LaidOut made = compiler::split_long_sums(laid, 7 * 15, always);
   const ir::Graph& split = made.graph;
@@ -168,29 +199,38 @@ TEST(Split, LongSumsOfFewResultsAreTakenInParts) {
   ASSERT_EQ(made.layouts.size(), split.tensors.size());
   ASSERT_EQ(split.nodes.size(), b.g.nodes.size() + 1);
   EXPECT_EQ(split.nodes[0].axes[0].extent, 5) << "seven do not divide 640";
-  EXPECT_EQ(compiler::split_long_sums(laid, 1e9, always).graph.nodes[0].axes[0].extent, 10) << "parts of 64 at least";
+  EXPECT_EQ(compiler::split_long_sums(laid, 1e9, always).graph.nodes[0].axes[0].extent, 10)
+      << "parts of 64 at least";
   const std::vector<Floats> inputs{random_floats(rng, 3 * 640), random_floats(rng, 640 * 5)};
   expect_same_values(b.g, split, inputs);
 }
 
-// Convolutions of 1 x 1 that take every second pixel: the pixels are copied once, for both, where that is faster.
+// Convolutions of 1 x 1 that take every second pixel: the pixels are copied once, for both, where
+// that is faster.
 TEST(Compact, WhatIsReadWithAStrideIsCopiedWithoutGaps) {
   std::mt19937 rng(11);
   Builder b;
   const int x = b.input({2, 6, 7, 5});
   const auto strided = [&](int64_t channels) {
     const int w = b.weights({channels, 6}, rng);
-    return b.node("conv", {2, channels, 4, 3}, {6}, {Builder::at(x, {ir::variable(0), ir::variable(4), ir::variable(2, 2), ir::variable(3, 2)}), Builder::at(w, {ir::variable(1), ir::variable(4)})},
-                  ir::apply(ir::ScalarOp::mul, {ir::read(0), ir::read(1)}), ir::Combiner::sum);
+    return b.node(
+        "conv", {2, channels, 4, 3}, {6},
+        {Builder::at(x, {ir::variable(0), ir::variable(4), ir::variable(2, 2), ir::variable(3, 2)}),
+         Builder::at(w, {ir::variable(1), ir::variable(4)})},
+        ir::apply(ir::ScalarOp::mul, {ir::read(0), ir::read(1)}), ir::Combiner::sum);
   };
   b.g.outputs = {strided(3), strided(8)};
   ASSERT_EQ(render(ir::verify(b.g)), "");
   compiler::LaidOut laid;
   laid.graph = b.g;
-  for (const ir::Tensor& t : b.g.tensors) laid.layouts.push_back(ir::row_major(static_cast<int>(t.shape.size())));
-  const auto answer = [](bool faster) { return [faster](const compiler::LaidOut&, const compiler::LaidOut&) { return faster; }; };
+  for (const ir::Tensor& t : b.g.tensors)
+    laid.layouts.push_back(ir::row_major(static_cast<int>(t.shape.size())));
+  const auto answer = [](bool faster) {
+    return [faster](const compiler::LaidOut&, const compiler::LaidOut&) { return faster; };
+  };
   EXPECT_EQ(compiler::compact_strided(laid, 32, answer(false)).graph, b.g);
-  EXPECT_EQ(compiler::compact_strided(laid, 3, answer(true)).graph, b.g) << "rows that fill a wave stay";
+  EXPECT_EQ(compiler::compact_strided(laid, 3, answer(true)).graph, b.g)
+      << "rows that fill a wave stay";
   const compiler::LaidOut made = compiler::compact_strided(laid, 32, answer(true));
   ASSERT_EQ(render(ir::verify(made.graph)), "");
   ASSERT_EQ(made.graph.nodes.size(), 3U) << "one copy for both";
@@ -213,9 +253,12 @@ TEST(Split, WhatLanesCanCarryOtherwiseOrNotAtAllStays) {
   std::mt19937 rng(6);
   Builder b;
   const int x = b.input({32, 64}), odd = b.input({16, 63}), few = b.input({16, 24});
-  b.g.outputs = {b.matmul(x, b.weights({64, 32}, rng)), b.reduce(ir::Combiner::sum, odd), b.reduce(ir::Combiner::sum, few),
-                 b.reduce(ir::Combiner::sum, b.transpose(x, {1, 0})), b.matmul(x, b.transpose(b.weights({32, 64}, rng), {1, 0}))};
-  EXPECT_EQ(compiler::split_row_reductions(b.g, 8).nodes.size(), b.g.nodes.size() + 1) << "only what the transpose wrote";
+  b.g.outputs = {b.matmul(x, b.weights({64, 32}, rng)), b.reduce(ir::Combiner::sum, odd),
+                 b.reduce(ir::Combiner::sum, few),
+                 b.reduce(ir::Combiner::sum, b.transpose(x, {1, 0})),
+                 b.matmul(x, b.transpose(b.weights({32, 64}, rng), {1, 0}))};
+  EXPECT_EQ(compiler::split_row_reductions(b.g, 8).nodes.size(), b.g.nodes.size() + 1)
+      << "only what the transpose wrote";
   EXPECT_EQ(compiler::split_row_reductions(b.g, 1), b.g);
 }
 
@@ -237,7 +280,8 @@ TEST(Turn, NotWhatIsAnOutputOrReadWholeBesides) {
   for (const bool output : {true, false}) {
     Builder b;
     const int q = b.input({20, 8}), k = b.input({8, 20}), mask = b.input({20, 20});
-    const int scores = b.matmul(q, k), masked = output ? scores : b.binary(ir::ScalarOp::add, scores, mask);
+    const int scores = b.matmul(q, k),
+              masked = output ? scores : b.binary(ir::ScalarOp::add, scores, mask);
     b.g.outputs = {b.binary(ir::ScalarOp::sub, masked, b.reduce(ir::Combiner::max, masked))};
     if (output) b.g.outputs.push_back(scores);
     EXPECT_EQ(compiler::turn_row_reductions(b.g), b.g);
@@ -249,9 +293,12 @@ TEST(Absorb, LayerNormIsThreeStepsAndGeluOne) {
   std::mt19937 rng(2);
   Builder b;
   const int x = b.input({1, 9, 24});
-  const int inner = b.binary(ir::ScalarOp::add, b.matmul(layer_norm(b, x, rng), b.weights({24, 40}, rng)), b.weights({40}, rng));
+  const int inner =
+      b.binary(ir::ScalarOp::add, b.matmul(layer_norm(b, x, rng), b.weights({24, 40}, rng)),
+               b.weights({40}, rng));
   const int one = b.weights({1}, rng);
-  b.g.outputs = {b.binary(ir::ScalarOp::mul, inner, b.binary(ir::ScalarOp::add, b.unary(ir::ScalarOp::erf, inner), one))};
+  b.g.outputs = {b.binary(ir::ScalarOp::mul, inner,
+                          b.binary(ir::ScalarOp::add, b.unary(ir::ScalarOp::erf, inner), one))};
   EXPECT_EQ(check(b.g, rng).steps.size(), 5U);  // the product with its bias, and GELU behind it
 }
 
@@ -260,8 +307,10 @@ TEST(Lift, WhatFollowsAProductThroughAReshapeIsItsEpilogue) {
   Builder b;
   const int x = b.input({6, 8}), residual = b.input({1, 6, 16}), other = b.input({2, 3, 16});
   const int once = b.reshape(b.matmul(x, b.weights({8, 16}, rng)), {1, 6, 16});
-  const int sum = b.binary(ir::ScalarOp::add, b.binary(ir::ScalarOp::add, residual, once), b.weights({16}, rng));
-  const int split = b.reshape(b.matmul(b.reshape(sum, {6, 16}), b.weights({16, 16}, rng)), {2, 3, 16});
+  const int sum = b.binary(ir::ScalarOp::add, b.binary(ir::ScalarOp::add, residual, once),
+                           b.weights({16}, rng));
+  const int split =
+      b.reshape(b.matmul(b.reshape(sum, {6, 16}), b.weights({16, 16}, rng)), {2, 3, 16});
   b.g.outputs = {b.below(b.binary(ir::ScalarOp::mul, split, other), 2, 9)};
   EXPECT_EQ(check(b.g, rng).steps.size(), 2U);
 }
@@ -270,7 +319,8 @@ TEST(Absorb, EmbeddingsAreOneStep) {
   std::mt19937 rng(6);
   Builder b;
   const int ids = b.scaled(b.input({1, 9}), 40), places = b.reshape(b.input({9, 1}), {1, 9});
-  const int words = b.gather(b.weights({30, 16}, rng), 0, ids), kinds = b.gather(b.weights({2, 16}, rng), 0, places);
+  const int words = b.gather(b.weights({30, 16}, rng), 0, ids),
+            kinds = b.gather(b.weights({2, 16}, rng), 0, places);
   b.g.outputs = {b.binary(ir::ScalarOp::add, words, kinds)};
   EXPECT_EQ(check(b.g, rng).steps.size(), 2U);  // the words' numbers, and the rest
 }
@@ -279,11 +329,11 @@ TEST(Fold, OutputsAndInputsKeepTheirStorage) {
   std::mt19937 rng(3);
   Builder b;
   const int x = b.input({4, 6});
-  const int plain = b.reshape(x, {3, 8});              // input to output: stays
-  const int turned = b.transpose(x, {1, 0});           // so does this
+  const int plain = b.reshape(x, {3, 8});     // input to output: stays
+  const int turned = b.transpose(x, {1, 0});  // so does this
   const int product = b.matmul(x, b.weights({6, 16}, rng));
-  const int heads = b.reshape(product, {4, 2, 8});     // the product writes the output
-  const int again = b.reshape(product, {8, 8});        // a second one is copied
+  const int heads = b.reshape(product, {4, 2, 8});  // the product writes the output
+  const int again = b.reshape(product, {8, 8});     // a second one is copied
   const int sunk = b.transpose(b.matmul(x, b.weights({6, 5}, rng)), {1, 0});
   b.g.outputs = {plain, turned, heads, again, sunk};
   const ir::Plan p = check(b.g, rng);
@@ -291,13 +341,20 @@ TEST(Fold, OutputsAndInputsKeepTheirStorage) {
   EXPECT_EQ(p.steps.size(), 5U);
 }
 
-// Chains of moves, products, reductions and elementwise nodes, some of whose values are outputs too.
+// Chains of moves, products, reductions and elementwise nodes, some of whose values are outputs
+// too.
 ir::Graph random_graph(std::mt19937& rng) {
   Builder b;
-  const auto pick = [&](int64_t n) { return std::uniform_int_distribution<int64_t>(0, n - 1)(rng); };
+  const auto pick = [&](int64_t n) {
+    return std::uniform_int_distribution<int64_t>(0, n - 1)(rng);
+  };
   std::vector<int> made = {b.input({2, 6, 8}), b.input({4, 12}), b.input({2, 17, 4})};
   const int nodes = 4 + static_cast<int>(pick(9));
-  const auto any = [&] { return made[static_cast<size_t>(pick(2)) == 0 ? made.size() - 1 : static_cast<size_t>(pick(static_cast<int64_t>(made.size())))]; };
+  const auto any = [&] {
+    return made[static_cast<size_t>(pick(2)) == 0
+                    ? made.size() - 1
+                    : static_cast<size_t>(pick(static_cast<int64_t>(made.size())))];
+  };
   while (static_cast<int>(b.g.nodes.size()) < nodes) {
     const int x = any();
     const Shape s = b.shape(x);
@@ -338,17 +395,25 @@ ir::Graph random_graph(std::mt19937& rng) {
         made.push_back(b.binary(pick(2) == 0 ? ir::ScalarOp::sub : ir::ScalarOp::mul, x, y));
         break;
       }
-      case 5: made.push_back(b.unary(ir::ScalarOp::tanh, x)); break;
+      case 5:
+        made.push_back(b.unary(ir::ScalarOp::tanh, x));
+        break;
       case 9: {
         const auto d = static_cast<size_t>(pick(static_cast<int64_t>(rank)));
-        if (ir::elements(b.g.tensors[static_cast<size_t>(x)]) < 400) made.push_back(b.concat(x, b.unary(ir::ScalarOp::tanh, x), d));
+        if (ir::elements(b.g.tensors[static_cast<size_t>(x)]) < 400)
+          made.push_back(b.concat(x, b.unary(ir::ScalarOp::tanh, x), d));
         break;
       }
-      case 8: made.push_back(b.below(x, static_cast<int>(pick(static_cast<int64_t>(rank))), static_cast<double>(1 + pick(3)))); break;
+      case 8:
+        made.push_back(b.below(x, static_cast<int>(pick(static_cast<int64_t>(rank))),
+                               static_cast<double>(1 + pick(3))));
+        break;
       case 7: {
         const int ids = any();
-        if (rank <= 3 && b.shape(ids).size() <= 2 && ir::elements(b.g.tensors[static_cast<size_t>(x)]) < 400)
-          made.push_back(b.gather(x, static_cast<size_t>(pick(static_cast<int64_t>(rank))), pick(2) == 0 ? b.scaled(ids, 9.5) : ids));
+        if (rank <= 3 && b.shape(ids).size() <= 2 &&
+            ir::elements(b.g.tensors[static_cast<size_t>(x)]) < 400)
+          made.push_back(b.gather(x, static_cast<size_t>(pick(static_cast<int64_t>(rank))),
+                                  pick(2) == 0 ? b.scaled(ids, 9.5) : ids));
         break;
       }
       case 6: {
@@ -388,12 +453,16 @@ TEST(Fold, EveryPassKeepsTheValuesOfRandomGraphs) {
   for (int round = 0; round < 300; ++round) {
     SCOPED_TRACE(round);
     const ir::Graph g = random_graph(rng);
-    const ir::Graph folded = compiler::fold_maps(compiler::turn_row_reductions(compiler::simplify(g))), lifted = compiler::lift_over_reshapes(folded),
-                    absorbed = compiler::absorb(compiler::fold_maps(lifted)), postponed = compiler::postpone_factors(absorbed),
+    const ir::Graph folded =
+                        compiler::fold_maps(compiler::turn_row_reductions(compiler::simplify(g))),
+                    lifted = compiler::lift_over_reshapes(folded),
+                    absorbed = compiler::absorb(compiler::fold_maps(lifted)),
+                    postponed = compiler::postpone_factors(absorbed),
                     dropped = compiler::drop_unread(postponed);
     EXPECT_LE(dropped.nodes.size(), postponed.nodes.size());
     std::vector<Floats> inputs;
-    for (int t : g.inputs) inputs.push_back(random_floats(rng, ir::elements(g.tensors[static_cast<size_t>(t)])));
+    for (int t : g.inputs)
+      inputs.push_back(random_floats(rng, ir::elements(g.tensors[static_cast<size_t>(t)])));
     const auto want = ir::evaluate(g, inputs);
     ASSERT_TRUE(want.ok());
     for (const ir::Graph* changed : {&folded, &lifted, &absorbed, &postponed, &dropped}) {
@@ -401,7 +470,8 @@ TEST(Fold, EveryPassKeepsTheValuesOfRandomGraphs) {
       const auto got = ir::evaluate(*changed, inputs);
       ASSERT_TRUE(got.ok());
       for (size_t o = 0; o < g.outputs.size(); ++o) {
-        const auto &w = (*want)[static_cast<size_t>(g.outputs[o])], &v = (*got)[static_cast<size_t>(changed->outputs[o])];
+        const auto &w = (*want)[static_cast<size_t>(g.outputs[o])],
+                   &v = (*got)[static_cast<size_t>(changed->outputs[o])];
         ASSERT_EQ(w.size(), v.size());
         for (size_t i = 0; i < w.size(); ++i) ASSERT_NEAR(w[i], v[i], 1e-9 * (1 + std::abs(w[i])));
       }

@@ -35,13 +35,15 @@ struct Builder {
     g.constants.push_back({{bytes, bytes + v.size() * sizeof(float)}});
     return id;
   }
-  int node(const std::string& op, Shape to, std::vector<int64_t> reduce, std::vector<ir::Read> reads, ir::Scalar body,
+  int node(const std::string& op, Shape to, std::vector<int64_t> reduce,
+           std::vector<ir::Read> reads, ir::Scalar body,
            ir::Combiner combine = ir::Combiner::none) {
     ir::Node n;
     n.op = op;
     n.name = op + std::to_string(g.nodes.size());
     for (size_t d = 0; d < to.size(); ++d) n.axes.push_back({"i" + std::to_string(d), to[d]});
-    for (size_t d = 0; d < reduce.size(); ++d) n.axes.push_back({"k" + std::to_string(d), reduce[d]});
+    for (size_t d = 0; d < reduce.size(); ++d)
+      n.axes.push_back({"k" + std::to_string(d), reduce[d]});
     n.reads = std::move(reads);
     n.body = std::move(body);
     n.combine = combine;
@@ -54,18 +56,22 @@ struct Builder {
     for (size_t d = 0; d < rank; ++d) out.push_back(ir::variable(static_cast<int>(d)));
     return out;
   }
-  static ir::Read at(int t, std::vector<ir::Index> index) { return {t, std::move(index), false, 0}; }
+  static ir::Read at(int t, std::vector<ir::Index> index) {
+    return {t, std::move(index), false, 0};
+  }
 
   int reshape(int x, Shape to) {
     std::vector<ir::Range> ranges;
     for (int64_t e : to) ranges.push_back({0, e - 1});
     ir::Index flat;
     int64_t stride = 1;
-    for (size_t d = to.size(); d-- > 0; stride *= to[d]) flat = flat + ir::variable(static_cast<int>(d), stride);
+    for (size_t d = to.size(); d-- > 0; stride *= to[d])
+      flat = flat + ir::variable(static_cast<int>(d), stride);
     std::vector<ir::Index> index(shape(x).size());
     stride = 1;
     for (size_t d = index.size(); d-- > 0; stride *= shape(x)[d])
-      index[d] = ir::simplify(ir::modulo(ir::divide(flat, stride, ranges), shape(x)[d], ranges), ranges);
+      index[d] =
+          ir::simplify(ir::modulo(ir::divide(flat, stride, ranges), shape(x)[d], ranges), ranges);
     return node("reshape", std::move(to), {}, {at(x, std::move(index))}, ir::read(0));
   }
   int transpose(int x, const std::vector<int>& order) {
@@ -92,7 +98,8 @@ struct Builder {
       const size_t a = to.size() - from.size() + d;
       index.push_back(from[d] == 1 ? ir::constant(0) : ir::variable(static_cast<int>(a)));
     }
-    return node("binary", to, {}, {at(x, own(to.size())), at(y, std::move(index))}, ir::apply(op, {ir::read(0), ir::read(1)}));
+    return node("binary", to, {}, {at(x, own(to.size())), at(y, std::move(index))},
+                ir::apply(op, {ir::read(0), ir::read(1)}));
   }
   // Rows of x along `dim` at the places that `ids` holds, [..] -> [.., others].
   int gather(int x, size_t dim, int ids) {
@@ -113,19 +120,24 @@ struct Builder {
     second.index[dim] = second.index[dim] + -to[dim];
     first.guarded = second.guarded = true;
     to[dim] *= 2;
-    return node("concat", to, {}, {std::move(first), std::move(second)}, ir::apply(ir::ScalarOp::add, {ir::read(0), ir::read(1)}));
+    return node("concat", to, {}, {std::move(first), std::move(second)},
+                ir::apply(ir::ScalarOp::add, {ir::read(0), ir::read(1)}));
   }
   int scaled(int x, double by) {
-    return node("scale", shape(x), {}, {at(x, own(shape(x).size()))}, ir::apply(ir::ScalarOp::mul, {ir::read(0), ir::number(by)}));
+    return node("scale", shape(x), {}, {at(x, own(shape(x).size()))},
+                ir::apply(ir::ScalarOp::mul, {ir::read(0), ir::number(by)}));
   }
   // x where the position along `dim` is below `bound`, else 0.
   int below(int x, int dim, double bound) {
     ir::Scalar place = ir::apply(ir::ScalarOp::axis, {});
     place.operand = dim;
     ir::Scalar test = ir::apply(ir::ScalarOp::less, {std::move(place), ir::number(bound)});
-    return node("below", shape(x), {}, {at(x, own(shape(x).size()))}, ir::apply(ir::ScalarOp::select, {std::move(test), ir::read(0), ir::number(0)}));
+    return node("below", shape(x), {}, {at(x, own(shape(x).size()))},
+                ir::apply(ir::ScalarOp::select, {std::move(test), ir::read(0), ir::number(0)}));
   }
-  int unary(ir::ScalarOp op, int x) { return node("unary", shape(x), {}, {at(x, own(shape(x).size()))}, ir::apply(op, {ir::read(0)})); }
+  int unary(ir::ScalarOp op, int x) {
+    return node("unary", shape(x), {}, {at(x, own(shape(x).size()))}, ir::apply(op, {ir::read(0)}));
+  }
   // Over the last dimension, which is kept with extent 1.
   int reduce(ir::Combiner c, int x) {
     Shape to = shape(x);

@@ -1,6 +1,6 @@
-// Draws from the legal space: right values, the right frequencies, and steps that lead to neighbours.
+// Draws from the legal space: right values, the right frequencies, and steps that lead to
+// neighbours.
 #include "compiler/search/legal_space.h"
-#include "compiler/search/space.h"
 
 #include <gtest/gtest.h>
 
@@ -8,11 +8,12 @@
 #include <map>
 #include <set>
 
-#include "tests/lower/problems.h"
 #include "compiler/compile.h"
 #include "compiler/search/point.h"
 #include "compiler/search/problems.h"
+#include "compiler/search/space.h"
 #include "lower/legal.h"
+#include "tests/lower/problems.h"
 
 namespace assay::test {
 namespace {
@@ -46,14 +47,17 @@ TEST(LegalSpace, DrawnProgramsComputeTheRightValues) {
   EXPECT_GT(swapped, 10);
 }
 
-// One axis of 6, scalar code: every chain of three extents that the rule allows, counted by hand and
-// met equally often.
+// One axis of 6, scalar code: every chain of three extents that the rule allows, counted by hand
+// and met equally often.
 TEST(LegalSpace, ExtentsAreDrawnUniformly) {
   hwdesc::Target target = small_cpu(1, 1);
   const model::Machine machine = machine_of(target);
-  const auto problems = compiler::problems_of(*compiler::parse_operator("relu n=6"), target, machine);
+  const auto problems =
+      compiler::problems_of(*compiler::parse_operator("relu n=6"), target, machine);
   const LegalSpace space(problems.tile_graphs[0].problem, target, machine);
-  const auto inside = [](int64_t inner, int64_t outer) { return inner <= outer && (outer == 6 || outer % inner == 0); };
+  const auto inside = [](int64_t inner, int64_t outer) {
+    return inner <= outer && (outer == 6 || outer % inner == 0);
+  };
   std::map<std::vector<int64_t>, int> met;
   for (int64_t a = 1; a <= 6; ++a)
     for (int64_t b = 1; b <= 6; ++b)
@@ -111,7 +115,8 @@ TEST(LegalSpace, NeighboursAreLegalAndRight) {
     ASSERT_TRUE(p.has_value());
     const std::vector<ir::Program> near = space.neighbours(*p);
     EXPECT_GE(near.size(), 4U);
-    for (size_t n = static_cast<size_t>(i) % 5; n < near.size(); n += 5) {  // a fifth of them: interpreting is slow
+    for (size_t n = static_cast<size_t>(i) % 5; n < near.size();
+         n += 5) {  // a fifth of them: interpreting is slow
       const ir::Program& q = near[n];
       EXPECT_NE(q, *p);
       if (!space.lowered(q)) continue;
@@ -127,11 +132,14 @@ TEST(LegalSpace, NeighboursAreLegalAndRight) {
 // Widths that construction considers for an operator on a machine of 4, 8 and 16 lanes.
 std::set<int> widths_for(const std::string& op) {
   hwdesc::Target target = small_cpu(16, 1);
-  for (double width : {4.0, 8.0}) target.profile.execution.lanes.modes.emplace_back().width.value = hwdesc::Count{width};
+  for (double width : {4.0, 8.0})
+    target.profile.execution.lanes.modes.emplace_back().width.value = hwdesc::Count{width};
   const model::Machine machine = machine_of(target);
   const auto problems = compiler::problems_of(*compiler::parse_operator(op), target, machine);
   std::set<int> out;
-  for (const ir::Program& p : LegalSpace(problems.tile_graphs[0].problem, target, machine).constructed()) out.insert(p.vector_width);
+  for (const ir::Program& p :
+       LegalSpace(problems.tile_graphs[0].problem, target, machine).constructed())
+    out.insert(p.vector_width);
   return out;
 }
 
@@ -142,7 +150,8 @@ TEST(Construct, ConsidersNarrowVectorsWhereLanesAreGathered) {
 
 TEST(Construct, TakesShortSumsElementByElementToo) {
   EXPECT_EQ(widths_for("reduce_sum rows=64 columns=12"), (std::set<int>{1, 4, 8, 16}));
-  EXPECT_EQ(widths_for("reduce_sum rows=64 columns=63").count(1), 0u) << "too long to be all in the code";
+  EXPECT_EQ(widths_for("reduce_sum rows=64 columns=63").count(1), 0u)
+      << "too long to be all in the code";
   EXPECT_EQ(widths_for("column_sum rows=12 columns=64").count(1), 0u) << "nothing is gathered";
 }
 
@@ -154,12 +163,14 @@ TEST(Construct, KernelsOfVectorsArePrintedBesideAScratchpad) {
   own.managed = hwdesc::Managed::explicit_;
   target.profile.memory.insert(target.profile.memory.begin(), own);
   const model::Machine machine = machine_of(target);
-  const auto problems = compiler::problems_of(*compiler::parse_operator("matmul m=64 n=64 k=64"), target, machine);
+  const auto problems =
+      compiler::problems_of(*compiler::parse_operator("matmul m=64 n=64 k=64"), target, machine);
   const compiler::Space space(problems.tile_graphs[0].problem, machine);
   const auto with_waves = [&](bool printed) {
     const std::vector<compiler::Choice> all = compiler::choices_for(space, printed);
     EXPECT_FALSE(all.empty());
-    return std::count_if(all.begin(), all.end(), [](const compiler::Choice& c) { return c.wave_groups; });
+    return std::count_if(all.begin(), all.end(),
+                         [](const compiler::Choice& c) { return c.wave_groups; });
   };
   EXPECT_EQ(with_waves(true), 0);
   EXPECT_GT(with_waves(false), 0);
@@ -168,9 +179,11 @@ TEST(Construct, KernelsOfVectorsArePrintedBesideAScratchpad) {
 TEST(Construct, LeavesPrefetchingOutWhereRowsMayCrowdItOut) {
   const hwdesc::Target target = small_cpu(8, 1);
   const model::Machine machine = machine_of(target);
-  const auto problems = compiler::problems_of(*compiler::parse_operator("matmul m=32 n=256 k=64"), target, machine);
+  const auto problems =
+      compiler::problems_of(*compiler::parse_operator("matmul m=32 n=256 k=64"), target, machine);
   std::set<int> distances;
-  for (const ir::Program& p : LegalSpace(problems.tile_graphs[0].problem, target, machine).constructed())
+  for (const ir::Program& p :
+       LegalSpace(problems.tile_graphs[0].problem, target, machine).constructed())
     if (p.staging.empty()) distances.insert(p.prefetch);
   EXPECT_EQ(distances, (std::set<int>{0, 16}));
 }

@@ -24,7 +24,8 @@ Ran run(const std::string& text) {
   const Result<ir::Graph> g = compiler::parse_operator(text);
   if (!g) throw std::runtime_error(render(g.diags()));
   Ran r;
-  for (int t : g->inputs) r.in.push_back(values(static_cast<size_t>(ir::elements(g->tensors[static_cast<size_t>(t)]))));
+  for (int t : g->inputs)
+    r.in.push_back(values(static_cast<size_t>(ir::elements(g->tensors[static_cast<size_t>(t)]))));
   const auto all = ir::evaluate(*g, r.in);
   if (!all) throw std::runtime_error(render(all.diags()));
   r.out = (*all)[static_cast<size_t>(g->outputs[0])];
@@ -38,7 +39,8 @@ TEST(Operators, Softmax) {
   for (size_t i = 0; i < 5; ++i) {
     double sum = 0;
     for (size_t j = 0; j < 7; ++j) sum += std::exp(d(r.in[0][i * 7 + j]));
-    for (size_t j = 0; j < 7; ++j) EXPECT_NEAR(r.out[i * 7 + j], std::exp(d(r.in[0][i * 7 + j])) / sum, 1e-12);
+    for (size_t j = 0; j < 7; ++j)
+      EXPECT_NEAR(r.out[i * 7 + j], std::exp(d(r.in[0][i * 7 + j])) / sum, 1e-12);
   }
 }
 
@@ -56,7 +58,8 @@ TEST(Operators, LayerNorm) {
 }
 
 TEST(Operators, Pooling) {
-  const Ran most = run("max_pool c=2 h=6 w=5 r=3 s=3 stride=2"), mean = run("avg_pool c=2 h=6 w=5 r=3 s=3 stride=2");
+  const Ran most = run("max_pool c=2 h=6 w=5 r=3 s=3 stride=2"),
+            mean = run("avg_pool c=2 h=6 w=5 r=3 s=3 stride=2");
   ASSERT_EQ(most.out.size(), 2U * 3 * 3);
   for (int c = 0; c < 2; ++c)
     for (int y = 0; y < 3; ++y)
@@ -76,7 +79,8 @@ TEST(Operators, Pooling) {
 }
 
 TEST(Operators, MovesAndElementwise) {
-  const Ran t = run("transpose rows=3 columns=4"), b = run("bias_add rows=3 columns=4"), g = run("gelu n=20"), a = run("add n=20");
+  const Ran t = run("transpose rows=3 columns=4"), b = run("bias_add rows=3 columns=4"),
+            g = run("gelu n=20"), a = run("add n=20");
   for (size_t i = 0; i < 3; ++i)
     for (size_t j = 0; j < 4; ++j) {
       EXPECT_EQ(t.out[j * 3 + i], d(t.in[0][i * 4 + j]));
@@ -90,7 +94,8 @@ TEST(Operators, MovesAndElementwise) {
 }
 
 TEST(Operators, Reductions) {
-  const Ran m = run("reduce_max rows=3 columns=7"), s = run("reduce_sum rows=3 columns=7"), c = run("column_sum rows=3 columns=7");
+  const Ran m = run("reduce_max rows=3 columns=7"), s = run("reduce_sum rows=3 columns=7"),
+            c = run("column_sum rows=3 columns=7");
   for (size_t i = 0; i < 3; ++i) {
     double largest = -1e30, sum = 0;
     for (size_t j = 0; j < 7; ++j) {
@@ -100,7 +105,8 @@ TEST(Operators, Reductions) {
     EXPECT_EQ(m.out[i], largest);
     EXPECT_NEAR(s.out[i], sum, 1e-12);
   }
-  for (size_t j = 0; j < 7; ++j) EXPECT_NEAR(c.out[j], d(c.in[0][j]) + d(c.in[0][7 + j]) + d(c.in[0][14 + j]), 1e-12);
+  for (size_t j = 0; j < 7; ++j)
+    EXPECT_NEAR(c.out[j], d(c.in[0][j]) + d(c.in[0][7 + j]) + d(c.in[0][14 + j]), 1e-12);
 }
 
 }  // namespace

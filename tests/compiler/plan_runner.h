@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "tests/lower/problems.h"
 #include "codegen/interpret.h"
 #include "compiler/compile.h"
 #include "lower/lower.h"
+#include "tests/lower/problems.h"
 
 namespace assay::test {
 
@@ -32,7 +32,8 @@ struct Memory {
   Floats arena, weights;
 
   float* at(const ir::PlanTensor& t) {
-    return (t.kind == ir::TensorKind::constant ? weights : arena).data() + t.offset / int64_t{sizeof(float)};
+    return (t.kind == ir::TensorKind::constant ? weights : arena).data() +
+           t.offset / int64_t{sizeof(float)};
   }
 };
 
@@ -40,7 +41,8 @@ inline void write(Memory& m, const ir::PlanTensor& t, const float* values) {
   each_element(t.layout, t.shape, [&](size_t from, size_t to) { m.at(t)[to] = values[from]; });
 }
 
-inline void run_step(Memory& m, const compiler::Compiled& c, const ir::Step& step, const hwdesc::Target& target) {
+inline void run_step(Memory& m, const compiler::Compiled& c, const ir::Step& step,
+                     const hwdesc::Target& target) {
   const ir::Program& p = c.plan.programs[static_cast<size_t>(step.program)];
   const Result<ir::Kernel> kernel = lower::lower(p, target);
   ASSERT_TRUE(kernel.ok()) << render(kernel.diags());
@@ -52,11 +54,14 @@ inline void run_step(Memory& m, const compiler::Compiled& c, const ir::Step& ste
   }
   const auto ran = codegen::interpret(*kernel, buffers);
   ASSERT_TRUE(ran.ok()) << render(ran.diags());
-  std::copy(buffers.back().begin(), buffers.back().end(), m.at(c.plan.tensors[static_cast<size_t>(step.arguments.back())]));
+  std::copy(buffers.back().begin(), buffers.back().end(),
+            m.at(c.plan.tensors[static_cast<size_t>(step.arguments.back())]));
 }
 
 // Values of the graph's outputs, by its plan.
-inline std::vector<Floats> run_plan(const compiler::Compiled& c, const ir::Graph& g, const hwdesc::Target& target, const std::vector<Floats>& inputs) {
+inline std::vector<Floats> run_plan(const compiler::Compiled& c, const ir::Graph& g,
+                                    const hwdesc::Target& target,
+                                    const std::vector<Floats>& inputs) {
   Memory m{Floats(static_cast<size_t>(c.plan.arena_bytes) / sizeof(float), std::nanf("")),
            Floats(static_cast<size_t>(c.plan.weights_bytes) / sizeof(float), 0)};
   const auto find = [&](int id, ir::TensorKind kind) -> const ir::PlanTensor& {
@@ -67,9 +72,11 @@ inline std::vector<Floats> run_plan(const compiler::Compiled& c, const ir::Graph
   for (size_t t = 0; t < c.plan.tensors.size(); ++t) {
     const ir::PlanTensor& tensor = c.plan.tensors[t];
     if (tensor.zeroed) std::fill_n(m.at(tensor), tensor.bytes / int64_t{sizeof(float)}, 0.0F);
-    if (tensor.kind == ir::TensorKind::constant) write(m, tensor, reinterpret_cast<const float*>(c.constants[t].bytes.data()));
+    if (tensor.kind == ir::TensorKind::constant)
+      write(m, tensor, reinterpret_cast<const float*>(c.constants[t].bytes.data()));
   }
-  for (size_t i = 0; i < g.inputs.size(); ++i) write(m, find(g.inputs[i], ir::TensorKind::input), inputs[i].data());
+  for (size_t i = 0; i < g.inputs.size(); ++i)
+    write(m, find(g.inputs[i], ir::TensorKind::input), inputs[i].data());
   for (const ir::Step& s : c.plan.steps) run_step(m, c, s, target);
   std::vector<Floats> out;
   for (int o : g.outputs) {
@@ -83,7 +90,9 @@ inline std::vector<Floats> run_plan(const compiler::Compiled& c, const ir::Graph
 }
 
 // Compiles, runs and compares with the graph's own values; returns the plan.
-inline ir::Plan check_on(const hwdesc::Target& target, const ir::Graph& g, const std::vector<Floats>& inputs, const std::vector<std::vector<double>>& want) {
+inline ir::Plan check_on(const hwdesc::Target& target, const ir::Graph& g,
+                         const std::vector<Floats>& inputs,
+                         const std::vector<std::vector<double>>& want) {
   const auto c = compiler::compile(g, target, {});
   EXPECT_TRUE(c.ok()) << render(c.diags());
   if (!c.ok()) return {};
@@ -107,7 +116,8 @@ inline ir::Plan check(const ir::Graph& g, std::mt19937& rng, int width = 8) {
   EXPECT_EQ(render(faults), "");
   if (!faults.empty()) return {};
   std::vector<Floats> inputs;
-  for (int t : g.inputs) inputs.push_back(random_floats(rng, ir::elements(g.tensors[static_cast<size_t>(t)])));
+  for (int t : g.inputs)
+    inputs.push_back(random_floats(rng, ir::elements(g.tensors[static_cast<size_t>(t)])));
   const auto want = ir::evaluate(g, inputs);
   EXPECT_TRUE(want.ok()) << render(want.diags());
   hwdesc::Target waves = small_gpu(width);

@@ -1,21 +1,21 @@
-// The device that this process tests, how much of it, and what stands for it in compiling. ctest has a
-// row for each kind of device; ASSAY_TEST_DEVICE names it.
+// The device that this process tests, how much of it, and what stands for it in compiling. ctest
+// has a row for each kind of device; ASSAY_TEST_DEVICE names it.
 #pragma once
 
 #include <memory>
 #include <string>
 
-#include "support/result.h"
 #include "hwdesc/target.h"
 #include "runtime/device.h"
+#include "support/result.h"
 
 namespace assay::test {
 
 // Cases whose kernels and buffers share a module: every run checks the guards of all its buffers.
 inline constexpr size_t kBatch = 128;
 
-// ASSAY_TEST_EVERY=5 tests every fifth case, for devices whose driver builds slowly; without it, all.
-// Throws on what is no count.
+// ASSAY_TEST_EVERY=5 tests every fifth case, for devices whose driver builds slowly; without it,
+// all. Throws on what is no count.
 int tested_every();
 
 // nullptr: this machine has none of its kind, and the reason is in `absence`.

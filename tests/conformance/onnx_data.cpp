@@ -22,7 +22,7 @@ std::string bytes_of(const fs::path& path) {
 
 double half(uint16_t bits) {
   const int exponent = bits >> 10 & 31, fraction = bits & 1023;
-  const double magnitude = exponent == 31   ? (fraction != 0 ? NAN : INFINITY)
+  const double magnitude = exponent == 31  ? (fraction != 0 ? NAN : INFINITY)
                            : exponent == 0 ? std::ldexp(fraction, -24)
                                            : std::ldexp(1024 + fraction, exponent - 25);
   return bits & 0x8000 ? -magnitude : magnitude;
@@ -58,13 +58,34 @@ double number(T v) {
 
 // Operator -> operands whose value is needed to know shapes or which elements are read.
 const std::map<std::string, std::vector<int>>& shape_operands() {
-  static const std::map<std::string, std::vector<int>> table = {
-      {"CenterCropPad", {1}}, {"ConstantOfShape", {0}}, {"CumSum", {1}}, {"Expand", {1}}, {"OneHot", {1}}, {"Pad", {1, 2, 3}},
-      {"Range", {0, 1, 2}}, {"ReduceL1", {1}}, {"ReduceL2", {1}}, {"ReduceLogSum", {1}}, {"ReduceLogSumExp", {1}},
-      {"ReduceMax", {1}}, {"ReduceMean", {1}}, {"ReduceMin", {1}}, {"ReduceProd", {1}}, {"ReduceSum", {1}},
-      {"ReduceSumSquare", {1}}, {"Reshape", {1}}, {"Resize", {1, 2, 3}}, {"Slice", {1, 2, 3, 4}}, {"Split", {1}},
-      {"Squeeze", {1}}, {"Tile", {1}}, {"TopK", {1}}, {"Trilu", {1}}, {"Unsqueeze", {1}}, {"Upsample", {1}},
-      {"Dropout", {1, 2}}};
+  static const std::map<std::string, std::vector<int>> table = {{"CenterCropPad", {1}},
+                                                                {"ConstantOfShape", {0}},
+                                                                {"CumSum", {1}},
+                                                                {"Expand", {1}},
+                                                                {"OneHot", {1}},
+                                                                {"Pad", {1, 2, 3}},
+                                                                {"Range", {0, 1, 2}},
+                                                                {"ReduceL1", {1}},
+                                                                {"ReduceL2", {1}},
+                                                                {"ReduceLogSum", {1}},
+                                                                {"ReduceLogSumExp", {1}},
+                                                                {"ReduceMax", {1}},
+                                                                {"ReduceMean", {1}},
+                                                                {"ReduceMin", {1}},
+                                                                {"ReduceProd", {1}},
+                                                                {"ReduceSum", {1}},
+                                                                {"ReduceSumSquare", {1}},
+                                                                {"Reshape", {1}},
+                                                                {"Resize", {1, 2, 3}},
+                                                                {"Slice", {1, 2, 3, 4}},
+                                                                {"Split", {1}},
+                                                                {"Squeeze", {1}},
+                                                                {"Tile", {1}},
+                                                                {"TopK", {1}},
+                                                                {"Trilu", {1}},
+                                                                {"Unsqueeze", {1}},
+                                                                {"Upsample", {1}},
+                                                                {"Dropout", {1, 2}}};
   return table;
 }
 
@@ -78,11 +99,13 @@ std::vector<OnnxCase> onnx_cases() {
     for (const auto& entry : fs::directory_iterator(root)) {
       OnnxCase c{std::string(group) + "/" + entry.path().filename().string(), entry.path(), {}};
       if (!fs::is_regular_file(c.folder / "model.onnx")) continue;
-      if (!c.model.ParseFromString(bytes_of(c.folder / "model.onnx"))) throw std::runtime_error(c.name + " is no model");
+      if (!c.model.ParseFromString(bytes_of(c.folder / "model.onnx")))
+        throw std::runtime_error(c.name + " is no model");
       cases.push_back(std::move(c));
     }
   }
-  std::sort(cases.begin(), cases.end(), [](const OnnxCase& a, const OnnxCase& b) { return a.name < b.name; });
+  std::sort(cases.begin(), cases.end(),
+            [](const OnnxCase& a, const OnnxCase& b) { return a.name < b.name; });
   return cases;
 }
 
@@ -95,15 +118,18 @@ int onnx_set_count(const OnnxCase& c) {
 std::vector<TensorProto> onnx_tensors(const OnnxCase& c, int set, const std::string& kind) {
   std::vector<TensorProto> tensors;
   for (int i = 0;; ++i) {
-    const fs::path path = c.folder / fmt::format("test_data_set_{}", set) / fmt::format("{}_{}.pb", kind, i);
+    const fs::path path =
+        c.folder / fmt::format("test_data_set_{}", set) / fmt::format("{}_{}.pb", kind, i);
     if (!fs::is_regular_file(path)) return tensors;
     TensorProto t;
-    // Sequences and optional values are other messages; their cases are refused before this is read.
+    // Sequences and optional values are other messages; their cases are refused before this is
+    // read.
     if (!t.ParseFromString(bytes_of(path))) t = {};
     // bfloat16 data is stored as the 16 bits it has.
     const onnx::GraphProto& g = c.model.graph();
     const onnx::ValueInfoProto& declared = kind == "input" ? g.input(i) : g.output(i);
-    if (declared.type().tensor_type().elem_type() == TensorProto::BFLOAT16) t.set_data_type(TensorProto::BFLOAT16);
+    if (declared.type().tensor_type().elem_type() == TensorProto::BFLOAT16)
+      t.set_data_type(TensorProto::BFLOAT16);
     tensors.push_back(std::move(t));
   }
 }
@@ -111,22 +137,44 @@ std::vector<TensorProto> onnx_tensors(const OnnxCase& c, int set, const std::str
 OnnxTensor decode(const TensorProto& t) {
   OnnxTensor out{{t.dims().begin(), t.dims().end()}, {}};
   switch (t.data_type()) {
-    case TensorProto::FLOAT: out.values = elements<float>(t, t.float_data(), number<float>); break;
-    case TensorProto::DOUBLE: out.values = elements<double>(t, t.double_data(), number<double>); break;
-    case TensorProto::INT8: out.values = elements<int8_t>(t, t.int32_data(), number<int8_t>); break;
-    case TensorProto::UINT8: out.values = elements<uint8_t>(t, t.int32_data(), number<uint8_t>); break;
-    case TensorProto::BOOL: out.values = elements<uint8_t>(t, t.int32_data(), number<uint8_t>); break;
-    case TensorProto::INT16: out.values = elements<int16_t>(t, t.int32_data(), number<int16_t>); break;
-    case TensorProto::INT32: out.values = elements<int32_t>(t, t.int32_data(), number<int32_t>); break;
-    case TensorProto::INT64: out.values = elements<int64_t>(t, t.int64_data(), number<int64_t>); break;
-    case TensorProto::FLOAT16: out.values = elements<uint16_t>(t, t.int32_data(), half); break;
-    case TensorProto::BFLOAT16: out.values = elements<uint16_t>(t, t.int32_data(), brain); break;
-    default: throw std::runtime_error(fmt::format("element type {} of {}", t.data_type(), t.name()));
+    case TensorProto::FLOAT:
+      out.values = elements<float>(t, t.float_data(), number<float>);
+      break;
+    case TensorProto::DOUBLE:
+      out.values = elements<double>(t, t.double_data(), number<double>);
+      break;
+    case TensorProto::INT8:
+      out.values = elements<int8_t>(t, t.int32_data(), number<int8_t>);
+      break;
+    case TensorProto::UINT8:
+      out.values = elements<uint8_t>(t, t.int32_data(), number<uint8_t>);
+      break;
+    case TensorProto::BOOL:
+      out.values = elements<uint8_t>(t, t.int32_data(), number<uint8_t>);
+      break;
+    case TensorProto::INT16:
+      out.values = elements<int16_t>(t, t.int32_data(), number<int16_t>);
+      break;
+    case TensorProto::INT32:
+      out.values = elements<int32_t>(t, t.int32_data(), number<int32_t>);
+      break;
+    case TensorProto::INT64:
+      out.values = elements<int64_t>(t, t.int64_data(), number<int64_t>);
+      break;
+    case TensorProto::FLOAT16:
+      out.values = elements<uint16_t>(t, t.int32_data(), half);
+      break;
+    case TensorProto::BFLOAT16:
+      out.values = elements<uint16_t>(t, t.int32_data(), brain);
+      break;
+    default:
+      throw std::runtime_error(fmt::format("element type {} of {}", t.data_type(), t.name()));
   }
   return out;
 }
 
-std::vector<int> fix_shape_operands(onnx::ModelProto& model, const std::vector<TensorProto>& inputs) {
+std::vector<int> fix_shape_operands(onnx::ModelProto& model,
+                                    const std::vector<TensorProto>& inputs) {
   onnx::GraphProto& graph = *model.mutable_graph();
   std::set<std::string> fixed, given;
   for (const onnx::NodeProto& n : graph.node())

@@ -1,5 +1,5 @@
-// The operator test data of ONNX (Debian's libonnx-testdata): a model of one or a few operators, its
-// inputs, and the outputs that ONNX's reference gives.
+// The operator test data of ONNX (Debian's libonnx-testdata): a model of one or a few operators,
+// its inputs, and the outputs that ONNX's reference gives.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "support/result.h"
 #include "compiler/import/proto.h"
+#include "support/result.h"
 
 namespace assay::test {
 
@@ -20,7 +20,7 @@ struct OnnxTensor {
 };
 
 struct OnnxCase {
-  std::string name;                   // folder of the data and of the case: node/test_abs
+  std::string name;  // folder of the data and of the case: node/test_abs
   std::filesystem::path folder;
   onnx::ModelProto model;
 };
@@ -39,6 +39,7 @@ OnnxTensor decode(const onnx::TensorProto& t);
 // Node tests give every operand as an input of the graph, shapes and axes too. Those whose value
 // decides shapes or indices become initialisers, as exporters write them. Returns the positions of
 // the inputs that stay.
-std::vector<int> fix_shape_operands(onnx::ModelProto& model, const std::vector<onnx::TensorProto>& inputs);
+std::vector<int> fix_shape_operands(onnx::ModelProto& model,
+                                    const std::vector<onnx::TensorProto>& inputs);
 
 }  // namespace assay::test

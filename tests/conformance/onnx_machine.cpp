@@ -31,7 +31,8 @@ class Runner {  // invariant: module_ holds the kernels of all cases, in their o
     for (const MachineCase& c : cases) {
       compiled_.emplace_back();
       auto made = compiler::compile(*c.graph, target, {});
-      auto lowered = made.ok() ? toolkit::lower_plan(made->plan, target) : Result<std::vector<ir::Kernel>>(made.diags());
+      auto lowered = made.ok() ? toolkit::lower_plan(made->plan, target)
+                               : Result<std::vector<ir::Kernel>>(made.diags());
       if (!lowered.ok()) {
         faults.push_back(error(c.name + ": " + render(lowered.diags())));
         continue;
@@ -42,8 +43,10 @@ class Runner {  // invariant: module_ holds the kernels of all cases, in their o
     runtime::LoadOptions options;
     options.guarded = true;
     auto module = device.load(kernels, target, options);
-    if (!module.ok()) faults.insert(faults.end(), module.diags().begin(), module.diags().end());
-    else module_ = std::move(*module);
+    if (!module.ok())
+      faults.insert(faults.end(), module.diags().begin(), module.diags().end());
+    else
+      module_ = std::move(*module);
     return faults;
   }
 
@@ -57,9 +60,11 @@ class Runner {  // invariant: module_ holds the kernels of all cases, in their o
     if (!arena.ok() || !weights.ok()) return {error(c.name + ": out of memory")};
     buffers = {*arena, *weights};
     for (size_t t = 0; t < plan.tensors.size(); ++t)
-      if (plan.tensors[t].kind == ir::TensorKind::constant) write(buffers, plan.tensors[t], made.constants[t].bytes);
+      if (plan.tensors[t].kind == ir::TensorKind::constant)
+        write(buffers, plan.tensors[t], made.constants[t].bytes);
     for (MachineRun& run : c.runs)
-      if (Diags faults = run_once(plan, compiled_[i].first_kernel, buffers, *c.graph, run); has_error(faults)) {
+      if (Diags faults = run_once(plan, compiled_[i].first_kernel, buffers, *c.graph, run);
+          has_error(faults)) {
         faults.push_back(error(c.name + ": this case"));
         return faults;
       }
@@ -67,28 +72,33 @@ class Runner {  // invariant: module_ holds the kernels of all cases, in their o
   }
 
  private:
-  static const ir::PlanTensor& tensor_of(const ir::Plan& plan, const ir::Graph& g, int id, ir::TensorKind kind) {
+  static const ir::PlanTensor& tensor_of(const ir::Plan& plan, const ir::Graph& g, int id,
+                                         ir::TensorKind kind) {
     const std::string& name = g.tensors[static_cast<size_t>(id)].name;
-    const auto found = std::find_if(plan.tensors.begin(), plan.tensors.end(),
-                                    [&](const ir::PlanTensor& t) { return t.name == name && t.kind == kind; });
+    const auto found =
+        std::find_if(plan.tensors.begin(), plan.tensors.end(),
+                     [&](const ir::PlanTensor& t) { return t.name == name && t.kind == kind; });
     if (found == plan.tensors.end()) throw std::runtime_error("the plan has no tensor " + name);
     return *found;
   }
 
   void write(const Buffers& b, const ir::PlanTensor& t, std::span<const std::byte> logical) {
     const int buffer = t.kind == ir::TensorKind::constant ? b.weights : b.arena;
-    module_->write({buffer, t.offset}, toolkit::pack(logical, ir::bytes_of(t.dtype), t.shape, t.layout));
+    module_->write({buffer, t.offset},
+                   toolkit::pack(logical, ir::bytes_of(t.dtype), t.shape, t.layout));
   }
 
   void poison(const ir::Plan& plan, const Buffers& b) {
-    const std::vector<float> nans(static_cast<size_t>(plan.arena_bytes) / sizeof(float), std::numeric_limits<float>::quiet_NaN());
+    const std::vector<float> nans(static_cast<size_t>(plan.arena_bytes) / sizeof(float),
+                                  std::numeric_limits<float>::quiet_NaN());
     module_->write({b.arena, 0}, std::as_bytes(std::span(nans)));
     for (const ir::PlanTensor& t : plan.tensors)
       if (t.zeroed && t.kind != ir::TensorKind::constant)
         module_->write({b.arena, t.offset}, std::vector<std::byte>(static_cast<size_t>(t.bytes)));
   }
 
-  Diags run_once(const ir::Plan& plan, int first_kernel, const Buffers& b, const ir::Graph& g, MachineRun& run) {
+  Diags run_once(const ir::Plan& plan, int first_kernel, const Buffers& b, const ir::Graph& g,
+                 MachineRun& run) {
     poison(plan, b);
     for (size_t i = 0; i < g.inputs.size(); ++i)
       if (const auto input = input_of(plan, g, g.inputs[i]); input != nullptr)
@@ -98,7 +108,8 @@ class Runner {  // invariant: module_ holds the kernels of all cases, in their o
       launches.push_back({first_kernel + step.program, {}, {}});
       for (int argument : step.arguments) {
         const ir::PlanTensor& t = plan.tensors[static_cast<size_t>(argument)];
-        launches.back().arguments.push_back({t.kind == ir::TensorKind::constant ? b.weights : b.arena, t.offset});
+        launches.back().arguments.push_back(
+            {t.kind == ir::TensorKind::constant ? b.weights : b.arena, t.offset});
       }
     }
     const auto ran = module_->run(launches, {});
@@ -107,7 +118,8 @@ class Runner {  // invariant: module_ holds the kernels of all cases, in their o
       const ir::PlanTensor& t = tensor_of(plan, g, id, ir::TensorKind::output);
       std::vector<float> physical(static_cast<size_t>(ir::physical_elements(t.layout, t.shape)));
       module_->read({b.arena, t.offset}, std::as_writable_bytes(std::span(physical)));
-      const auto logical = toolkit::unpack(std::as_bytes(std::span(physical)), ir::bytes_of(t.dtype), t.shape, t.layout);
+      const auto logical = toolkit::unpack(std::as_bytes(std::span(physical)),
+                                           ir::bytes_of(t.dtype), t.shape, t.layout);
       const std::vector<float> values = toolkit::floats_from_bytes(t.dtype, logical);
       run.outputs.emplace_back(values.begin(), values.end());
     }
@@ -117,7 +129,8 @@ class Runner {  // invariant: module_ holds the kernels of all cases, in their o
   // Inputs that nothing reads need not be in the plan.
   static const ir::PlanTensor* input_of(const ir::Plan& plan, const ir::Graph& g, int id) {
     for (const ir::PlanTensor& t : plan.tensors)
-      if (t.kind == ir::TensorKind::input && t.name == g.tensors[static_cast<size_t>(id)].name) return &t;
+      if (t.kind == ir::TensorKind::input && t.name == g.tensors[static_cast<size_t>(id)].name)
+        return &t;
     return nullptr;
   }
 
@@ -137,7 +150,8 @@ Diags run_in_machine_code(runtime::Device& device, std::span<MachineCase> cases)
     Diags failed = runner.build(device, *target, batch);
     for (size_t i = 0; i < batch.size() && !has_error(failed); ++i) {
       failed = runner.run(i, batch[i]);
-      if (render(failed).find("a loop ended before its last iteration") != std::string::npos) batch[i].ended_early = render(std::exchange(failed, {}));
+      if (render(failed).find("a loop ended before its last iteration") != std::string::npos)
+        batch[i].ended_early = render(std::exchange(failed, {}));
     }
     faults.insert(faults.end(), failed.begin(), failed.end());
   }

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "support/result.h"
 #include "ir/graph.h"
 #include "runtime/device.h"
+#include "support/result.h"
 
 namespace assay::test {
 
@@ -21,7 +21,8 @@ struct MachineCase {
   std::string name;
   const ir::Graph* graph = nullptr;
   std::vector<MachineRun> runs;
-  std::string ended_early{};  // what the runtime said of a loop that the driver did not run to its end: no outputs then
+  std::string ended_early{};  // what the runtime said of a loop that the driver did not run to its
+                              // end: no outputs then
 };
 
 // Errors: a graph that no program computes (with the case's name), kernels that do not build.

@@ -1,8 +1,9 @@
-// Every case of ONNX's operator test data: imported, evaluated in float64, compiled by the compiler's
-// own first choice and run in machine code, each compared with the outputs of ONNX's reference by its own runner's rule, |y - want| <= 1e-7 + 1e-3 |want|.
+// Every case of ONNX's operator test data: imported, evaluated in float64, compiled by the
+// compiler's own first choice and run in machine code, each compared with the outputs of ONNX's
+// reference by its own runner's rule, |y - want| <= 1e-7 + 1e-3 |want|.
 //
-// What is not supported stands in onnx_unsupported.yaml with its reason and what the importer says; a
-// case that is listed and works fails, as does one that is refused and not listed.
+// What is not supported stands in onnx_unsupported.yaml with its reason and what the importer says;
+// a case that is listed and works fails, as does one that is refused and not listed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,8 +12,8 @@
 #include <iterator>
 #include <set>
 
-#include "support/yaml.h"
 #include "compiler/import/import_onnx.h"
+#include "support/yaml.h"
 #include "tests/conformance/conformance_device.h"
 #include "tests/conformance/onnx_data.h"
 #include "tests/conformance/onnx_machine.h"
@@ -20,9 +21,11 @@
 namespace assay::test {
 namespace {
 
-// A million iterations in a group: what a driver that ends loops early may refuse, with those words.
-const std::set<std::string> kLongLoops = {"pytorch-converted/test_MaxPool1d_stride_padding_dilation",
-                                          "pytorch-converted/test_MaxPool2d_stride_padding_dilation"};
+// A million iterations in a group: what a driver that ends loops early may refuse, with those
+// words.
+const std::set<std::string> kLongLoops = {
+    "pytorch-converted/test_MaxPool1d_stride_padding_dilation",
+    "pytorch-converted/test_MaxPool2d_stride_padding_dilation"};
 constexpr double kRelative = 1e-3, kAbsolute = 1e-7;
 
 struct Refused {
@@ -30,7 +33,8 @@ struct Refused {
 };
 
 std::map<std::string, Refused> unsupported_cases() {
-  const std::string path = std::string(ASSAY_SOURCE_DIR) + "/tests/conformance/onnx_unsupported.yaml";
+  const std::string path =
+      std::string(ASSAY_SOURCE_DIR) + "/tests/conformance/onnx_unsupported.yaml";
   std::ifstream in(path);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   const auto document = yaml::parse(text, path);
@@ -38,7 +42,10 @@ std::map<std::string, Refused> unsupported_cases() {
   std::map<std::string, Refused> refused;
   for (const yaml::Node& entry : document->root.items)
     for (const yaml::Node& name : entry.find("cases")->items)
-      if (!refused.try_emplace(name.scalar, Refused{entry.find("reason")->scalar, entry.find("says")->scalar}).second)
+      if (!refused
+               .try_emplace(name.scalar,
+                            Refused{entry.find("reason")->scalar, entry.find("says")->scalar})
+               .second)
         throw std::runtime_error(name.scalar + " is listed twice");
   return refused;
 }
@@ -49,14 +56,16 @@ bool near(double got, double want) {
 }
 
 // What differs between the outputs found and wanted; empty: nothing.
-std::string difference(const std::vector<std::vector<double>>& found, const std::vector<OnnxTensor>& want) {
+std::string difference(const std::vector<std::vector<double>>& found,
+                       const std::vector<OnnxTensor>& want) {
   if (found.size() < want.size()) return "there are fewer outputs";
   for (size_t o = 0; o < want.size(); ++o) {
-    if (found[o].size() != want[o].values.size()) return "output " + std::to_string(o) + " has another size";
+    if (found[o].size() != want[o].values.size())
+      return "output " + std::to_string(o) + " has another size";
     for (size_t i = 0; i < found[o].size(); ++i)
       if (!near(found[o][i], want[o].values[i]))
-        return "output " + std::to_string(o) + " at " + std::to_string(i) + ": " + std::to_string(found[o][i]) +
-               " instead of " + std::to_string(want[o].values[i]);
+        return "output " + std::to_string(o) + " at " + std::to_string(i) + ": " +
+               std::to_string(found[o][i]) + " instead of " + std::to_string(want[o].values[i]);
   }
   return "";
 }
@@ -67,14 +76,15 @@ std::vector<float> floats_of(const OnnxTensor& t) { return {t.values.begin(), t.
 std::vector<float> input_of(const ir::Graph& g, size_t i, const onnx::TensorProto& data) {
   const int id = g.inputs[i];
   if (!ir::consumers_of(g, id).empty()) return floats_of(decode(data));
-  return std::vector<float>(static_cast<size_t>(ir::elements(g.tensors[static_cast<size_t>(id)])), 0);
+  return std::vector<float>(static_cast<size_t>(ir::elements(g.tensors[static_cast<size_t>(id)])),
+                            0);
 }
 
 // A case that was imported, with the values of each of its sets.
 struct Imported {
   std::string name;
   ir::Graph graph;
-  std::vector<MachineRun> runs;              // per set: inputs
+  std::vector<MachineRun> runs;               // per set: inputs
   std::vector<std::vector<OnnxTensor>> want;  // per set
 };
 
@@ -102,7 +112,8 @@ Outcome import_all() {
         run.inputs.push_back(input_of(imported.graph, i, inputs[static_cast<size_t>(stay[i])]));
       imported.runs.push_back(std::move(run));
       imported.want.emplace_back();
-      for (const onnx::TensorProto& t : onnx_tensors(c, set, "output")) imported.want.back().push_back(decode(t));
+      for (const onnx::TensorProto& t : onnx_tensors(c, set, "output"))
+        imported.want.back().push_back(decode(t));
     }
     outcome.imported.push_back(std::move(imported));
   }
@@ -118,7 +129,8 @@ class OnnxOperators : public testing::Test {
  protected:
   void SetUp() override {
     ASSERT_GT(outcome().imported.size() + outcome().refused.size(), 1000u)
-        << "there is no test data at " << kOnnxData << ": install libonnx-testdata (scripts/bootstrap.sh does)";
+        << "there is no test data at " << kOnnxData
+        << ": install libonnx-testdata (scripts/bootstrap.sh does)";
   }
 };
 
@@ -126,12 +138,17 @@ TEST_F(OnnxOperators, AreRefusedForTheListedReason) {
   const std::map<std::string, Refused> listed = unsupported_cases();
   for (const auto& [name, said] : outcome().refused) {
     const auto row = listed.find(name);
-    if (row == listed.end()) ADD_FAILURE() << name << " is refused and not listed:\n" << said;
-    else EXPECT_NE(said.find(row->second.says), std::string::npos) << name << " is refused for another reason:\n" << said;
+    if (row == listed.end())
+      ADD_FAILURE() << name << " is refused and not listed:\n" << said;
+    else
+      EXPECT_NE(said.find(row->second.says), std::string::npos)
+          << name << " is refused for another reason:\n"
+          << said;
     EXPECT_NE(said.find(name + "/model.onnx: error: "), std::string::npos) << said;
   }
   for (const auto& [name, row] : listed)
-    EXPECT_TRUE(outcome().refused.contains(name)) << name << " is listed (" << row.reason << ") and is not refused";
+    EXPECT_TRUE(outcome().refused.contains(name))
+        << name << " is listed (" << row.reason << ") and is not refused";
 }
 
 TEST_F(OnnxOperators, HaveTheShapesOfTheReference) {
@@ -163,14 +180,17 @@ TEST_F(OnnxOperators, AreRightInMachineCode) {
   const std::vector<Imported>& imported = outcome().imported;
   const auto every = static_cast<size_t>(tested_every());
   std::vector<MachineCase> cases;
-  for (size_t i = 0; i < imported.size(); i += every) cases.push_back({imported[i].name, &imported[i].graph, imported[i].runs});
+  for (size_t i = 0; i < imported.size(); i += every)
+    cases.push_back({imported[i].name, &imported[i].graph, imported[i].runs});
   const Diags faults = run_in_machine_code(*device, cases);
   EXPECT_FALSE(has_error(faults)) << render(faults);
   for (size_t i = 0; i < cases.size(); ++i)
-    if (!cases[i].ended_early.empty()) EXPECT_TRUE(kLongLoops.contains(cases[i].name)) << cases[i].ended_early;
+    if (!cases[i].ended_early.empty())
+      EXPECT_TRUE(kLongLoops.contains(cases[i].name)) << cases[i].ended_early;
     else
       for (size_t set = 0; set < cases[i].runs.size(); ++set)
-        EXPECT_EQ(difference(cases[i].runs[set].outputs, imported[i * every].want[set]), "") << cases[i].name;
+        EXPECT_EQ(difference(cases[i].runs[set].outputs, imported[i * every].want[set]), "")
+            << cases[i].name;
 }
 
 }  // namespace

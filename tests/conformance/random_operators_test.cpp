@@ -1,6 +1,8 @@
 // The whole way to machine code: 600 random operators (extents with primes and ones; matmul,
 // convolution, depthwise, elementwise, reductions; residual and activation epilogues), each by the
-// compiler's own first choice (where lanes are threads every second one by any program of a few waves), built by the device, run on poisoned and guarded buffers, and held to the float64 reference by
+// compiler's own first choice (where lanes are threads every second one by any program of a few
+// waves), built by the device, run on poisoned and guarded buffers, and held to the float64
+// reference by
 //   |y - ref| <= 4 K eps sum |a||b|      (K terms, eps of f32)
 #include <gtest/gtest.h>
 
@@ -8,10 +10,10 @@
 #include <limits>
 #include <span>
 
-#include "tests/lower/problems.h"
 #include "compiler/search/construct.h"
 #include "lower/lower.h"
 #include "tests/conformance/conformance_device.h"
+#include "tests/lower/problems.h"
 
 namespace assay::test {
 namespace {
@@ -25,11 +27,14 @@ struct Case {
 
 std::string describe(const Case& c) { return ir::print_program(c.program); }
 
-std::vector<std::vector<double>> reference(const ir::Graph& g, std::vector<std::vector<float>> inputs, bool magnitudes) {
+std::vector<std::vector<double>> reference(const ir::Graph& g,
+                                           std::vector<std::vector<float>> inputs,
+                                           bool magnitudes) {
   if (magnitudes)
     for (auto& v : inputs)
       for (float& x : v) x = std::abs(x);
-  if (magnitudes && g.nodes[0].op == "squares")  // of a difference, which is rounded as |a| + |b| is
+  if (magnitudes &&
+      g.nodes[0].op == "squares")  // of a difference, which is rounded as |a| + |b| is
     for (float& x : inputs[1]) x = -x;
   auto r = ir::evaluate(g, inputs);
   if (!r.ok()) throw std::runtime_error(render(r.diags()));
@@ -69,7 +74,8 @@ Case make_case(int i, const hwdesc::Target& through) {
   c.program.name = "operator_" + std::to_string(i);
   std::uniform_real_distribution<float> d(-1, 1);
   for (int t : c.program.graph.inputs) {
-    std::vector<float> v(static_cast<size_t>(ir::elements(c.program.graph.tensors[static_cast<size_t>(t)])));
+    std::vector<float> v(
+        static_cast<size_t>(ir::elements(c.program.graph.tensors[static_cast<size_t>(t)])));
     for (float& x : v) x = d(rng);
     c.inputs.push_back(std::move(v));
   }
@@ -86,7 +92,8 @@ std::vector<std::vector<float>> physical(const Case& c) {
                          t == c.program.graph.outputs[0] ? std::nanf("") : 0.0F);
     for (size_t k = 0; k < c.inputs.size(); ++k)
       if (c.program.graph.inputs[k] == t)
-        each_element(c.program.layouts[i], shape, [&](size_t from, size_t to) { b[to] = c.inputs[k][from]; });
+        each_element(c.program.layouts[i], shape,
+                     [&](size_t from, size_t to) { b[to] = c.inputs[k][from]; });
     out.push_back(std::move(b));
   }
   return out;
@@ -94,13 +101,15 @@ std::vector<std::vector<float>> physical(const Case& c) {
 
 void check(const Case& c, const std::vector<float>& got) {
   const auto o = static_cast<size_t>(c.program.graph.outputs[0]);
-  const auto want = reference(c.program.graph, c.inputs, false)[o], magnitude = reference(c.program.graph, c.inputs, true)[o];
+  const auto want = reference(c.program.graph, c.inputs, false)[o],
+             magnitude = reference(c.program.graph, c.inputs, true)[o];
   const double eps = std::numeric_limits<float>::epsilon();
   int wrong = 0;
-  each_element(c.program.layouts[o], c.program.graph.tensors[o].shape, [&](size_t logical, size_t at) {
-    const double error = std::abs(static_cast<double>(got[at]) - want[logical]);
-    if (!(error <= 4 * terms(c.program) * eps * magnitude[logical])) ++wrong;
-  });
+  each_element(c.program.layouts[o], c.program.graph.tensors[o].shape,
+               [&](size_t logical, size_t at) {
+                 const double error = std::abs(static_cast<double>(got[at]) - want[logical]);
+                 if (!(error <= 4 * terms(c.program) * eps * magnitude[logical])) ++wrong;
+               });
   EXPECT_EQ(wrong, 0) << describe(c);
 }
 
@@ -132,13 +141,15 @@ TEST(RandomOperators, AreRightInMachineCode) {
     std::vector<ir::Kernel> kernels;
     for (; i < kOperators && cases.size() < kBatch; i += tested_every()) {
       cases.push_back(make_case(i, *target));
-      auto kernel = lower::lower(cases.back().program, small_target(*target, cases.back().program.vector_width, 1));
+      auto kernel = lower::lower(cases.back().program,
+                                 small_target(*target, cases.back().program.vector_width, 1));
       ASSERT_TRUE(kernel.ok()) << render(kernel.diags());
       kernels.push_back(std::move(*kernel));
     }
     auto module = device->load(kernels, *target, options);
     ASSERT_TRUE(module.ok()) << render(module.diags());
-    for (size_t c = 0; c < cases.size(); ++c) run_and_check(**module, static_cast<int>(c), cases[c]);
+    for (size_t c = 0; c < cases.size(); ++c)
+      run_and_check(**module, static_cast<int>(c), cases[c]);
   }
 }
 

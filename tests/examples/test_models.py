@@ -25,8 +25,14 @@ def installed(*packages):
 
 def enter_venv():
     """Starts again in the virtual environment if this Python lacks what it has."""
-    python = os.path.join(os.environ.get("ASSAY_VENV", os.path.join(ROOT, "build", "venv")), "bin", "python")
-    if not installed("numpy", "onnx", "onnxruntime") and os.path.exists(python) and "ASSAY_IN_VENV" not in os.environ:
+    python = os.path.join(
+        os.environ.get("ASSAY_VENV", os.path.join(ROOT, "build", "venv")), "bin", "python"
+    )
+    if (
+        not installed("numpy", "onnx", "onnxruntime")
+        and os.path.exists(python)
+        and "ASSAY_IN_VENV" not in os.environ
+    ):
         os.environ["ASSAY_IN_VENV"] = "1"
         os.execv(python, [python] + sys.argv)
 
@@ -39,9 +45,12 @@ import counter_rng  # noqa: E402
 import onnx_file  # noqa: E402
 
 needs_numpy = unittest.skipUnless(installed("numpy"), "numpy is not installed")
-needs_onnx = unittest.skipUnless(installed("numpy", "onnx"), "onnx is not installed (scripts/venv.sh)")
+needs_onnx = unittest.skipUnless(
+    installed("numpy", "onnx"), "onnx is not installed (scripts/venv.sh)"
+)
 needs_runtime = unittest.skipUnless(
-    installed("numpy", "onnx", "onnxruntime"), "onnxruntime is not installed (scripts/venv.sh)")
+    installed("numpy", "onnx", "onnxruntime"), "onnxruntime is not installed (scripts/venv.sh)"
+)
 fast = unittest.skipIf(SLOW, "not slow")
 slow = unittest.skipUnless(SLOW, "slow: ASSAY_SLOW=1")
 
@@ -56,7 +65,12 @@ TINY_BERT_SHA256 = "3ac3ceaedc61e584da50adfffca762762d899c09c3ad34e255d0180f297f
 KNOWN = {
     "fnv": 0xAF63F54C86021707,
     "key": 0x2C782AC22891188E,
-    "values": [-0.2831748127937317, 0.8509249091148376, -0.18590980768203735, -0.8674755692481995],  # exact: 24 bits and a sign
+    "values": [
+        -0.2831748127937317,
+        0.8509249091148376,
+        -0.18590980768203735,
+        -0.8674755692481995,
+    ],  # exact: 24 bits and a sign
 }
 
 
@@ -64,7 +78,9 @@ def run(script, *arguments):
     command = [sys.executable, os.path.join(MODELS, script), *arguments]
     result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if result.returncode != 0:
-        raise AssertionError(f"{' '.join(command)}\nstatus {result.returncode}\n{result.stdout[-3000:]}")
+        raise AssertionError(
+            f"{' '.join(command)}\nstatus {result.returncode}\n{result.stdout[-3000:]}"
+        )
     return result.stdout
 
 
@@ -134,17 +150,24 @@ class Generator(unittest.TestCase):
     def test_scalar_formula(self):
         """The text of the header, computed as it is written there."""
         start = counter_rng.key(7, "conv/w")
-        for i, value in enumerate(struct.unpack("<9f", counter_rng.uniform(7, "conv/w", 9, 0.25, 0.3))):
+        for i, value in enumerate(
+            struct.unpack("<9f", counter_rng.uniform(7, "conv/w", 9, 0.25, 0.3))
+        ):
             bits = counter_rng.mix((start + (i + 1) * 0x9E3779B97F4A7C15) % 2**64)
             t = (2 * (bits >> 40) + 1 - 2**24) / 2**24
             self.assertEqual(struct.pack("<f", 0.25 + 0.3 * t), struct.pack("<f", value))
 
     @needs_numpy
     def test_numpy_and_plain_agree(self):
-        for seed, name, count, middle, half in ((0, "a", 1, 0, 1), (3, "b/ü", 1000, 1.0, 0.2),
-                                                (2**63, "c", counter_rng.CHUNK + 5, 0.0, 0.0123)):
-            self.assertEqual(counter_rng.uniform(seed, name, count, middle, half, plain=True),
-                             counter_rng.uniform(seed, name, count, middle, half, plain=False))
+        for seed, name, count, middle, half in (
+            (0, "a", 1, 0, 1),
+            (3, "b/ü", 1000, 1.0, 0.2),
+            (2**63, "c", counter_rng.CHUNK + 5, 0.0, 0.0123),
+        ):
+            self.assertEqual(
+                counter_rng.uniform(seed, name, count, middle, half, plain=True),
+                counter_rng.uniform(seed, name, count, middle, half, plain=False),
+            )
 
     def test_distribution(self):
         count = 100000
@@ -152,7 +175,13 @@ class Generator(unittest.TestCase):
         self.assertLess(abs(sum(values) / count), 0.01)
         self.assertLess(abs(sum(v * v for v in values) / count - 1 / 3), 0.005)
         self.assertLessEqual(max(values), 1.0)
-        self.assertLess(max(abs(a - b) for a, b in zip(sorted(values), (2 * i / count - 1 for i in range(count)))), 0.02)
+        self.assertLess(
+            max(
+                abs(a - b)
+                for a, b in zip(sorted(values), (2 * i / count - 1 for i in range(count)))
+            ),
+            0.02,
+        )
 
     def test_seed_and_name_matter(self):
         start = counter_rng.uniform(0, "a", 8)
@@ -177,8 +206,13 @@ class Writer(unittest.TestCase):
         import onnx
 
         attributes = {"f": 0.5, "fs": [1.5, -2.0], "i": -3, "is": [4, -5], "s": "text"}
-        node = onnx.NodeProto.FromString(onnx_file.node(onnx_file.Node("Op", ["x"], ["y"], attributes, "n")))
-        self.assertEqual((node.op_type, node.name, list(node.input), list(node.output)), ("Op", "n", ["x"], ["y"]))
+        node = onnx.NodeProto.FromString(
+            onnx_file.node(onnx_file.Node("Op", ["x"], ["y"], attributes, "n"))
+        )
+        self.assertEqual(
+            (node.op_type, node.name, list(node.input), list(node.output)),
+            ("Op", "n", ["x"], ["y"]),
+        )
         read = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
         self.assertEqual(read, {**attributes, "s": b"text"})
 
@@ -212,7 +246,10 @@ class ResNet50(Folder):
 
     @needs_runtime
     def test_sound(self):
-        for path in (self.once("built.onnx", "build_resnet50.py"), self.once("made.onnx", "make_weights.py", "resnet50")):
+        for path in (
+            self.once("built.onnx", "build_resnet50.py"),
+            self.once("made.onnx", "make_weights.py", "resnet50"),
+        ):
             output = self.assert_sound(path)["gpu_0/softmax_1"]
             self.assertEqual(output.shape, (1, 1000))
             self.assertAlmostEqual(float(output.sum()), 1.0, places=5)
@@ -225,14 +262,27 @@ class ResNet50(Folder):
 
         built = self.once("built.onnx", "build_resnet50.py")
         folder = self.path("reference")
-        printed = json.loads(run("reference.py", built, "--output-dir", folder, "--time", "2", "--no-spinning",
-                                 "--all-tensors", os.path.join(folder, "all")))
+        printed = json.loads(
+            run(
+                "reference.py",
+                built,
+                "--output-dir",
+                folder,
+                "--time",
+                "2",
+                "--no-spinning",
+                "--all-tensors",
+                os.path.join(folder, "all"),
+            )
+        )
         with open(os.path.join(folder, "reference.json")) as file:
             self.assertEqual(json.load(file), printed)
         self.assertEqual(printed["inputs"][0]["shape"], [1, 3, 224, 224])
         self.assertGreater(printed["time"]["median_ms"], 0)
         with open(os.path.join(folder, "input.bin"), "rb") as file:
-            self.assertEqual(file.read(), counter_rng.uniform(0, "input/gpu_0/data_0", 3 * 224 * 224))
+            self.assertEqual(
+                file.read(), counter_rng.uniform(0, "input/gpu_0/data_0", 3 * 224 * 224)
+            )
         output = numpy.fromfile(os.path.join(folder, "output.bin"), "<f4")
         with open(os.path.join(folder, "all", "index.json")) as file:
             index = json.load(file)
@@ -246,14 +296,20 @@ class ResNet50(Folder):
 class MobileNetV2(Folder):
     def test_deterministic_and_without_numpy(self):
         self.assertEqual(sha256(self.once("m.onnx", "build_mobilenetv2.py")), MOBILENETV2_SHA256)
-        self.assertEqual(sha256(self.once("plain.onnx", "build_mobilenetv2.py", "--plain")), MOBILENETV2_SHA256)
+        self.assertEqual(
+            sha256(self.once("plain.onnx", "build_mobilenetv2.py", "--plain")), MOBILENETV2_SHA256
+        )
 
     @needs_runtime
     def test_sound(self):
         path = self.once("m.onnx", "build_mobilenetv2.py")
         self.assertEqual(self.assert_sound(path)["probabilities"].shape, (1, 1000))
         weights = sum(array.size for array in initializers(path).values() if array.size > 1)
-        running = sum(array.size for name, array in initializers(path).items() if name.endswith((".mean", ".var")))
+        running = sum(
+            array.size
+            for name, array in initializers(path).items()
+            if name.endswith((".mean", ".var"))
+        )
         self.assertEqual(weights - running, 3504872)  # parameters of the published network
 
 
@@ -261,7 +317,9 @@ class MobileNetV2(Folder):
 class TinyBert(Folder):
     def test_deterministic_and_without_numpy(self):
         self.assertEqual(sha256(self.once("b.onnx", "build_bert.py", "--tiny")), TINY_BERT_SHA256)
-        self.assertEqual(sha256(self.once("plain.onnx", "build_bert.py", "--tiny", "--plain")), TINY_BERT_SHA256)
+        self.assertEqual(
+            sha256(self.once("plain.onnx", "build_bert.py", "--tiny", "--plain")), TINY_BERT_SHA256
+        )
 
     def reference(self, path):
         """What ONNX Runtime answers, and the files of its inputs and outputs, each one after the other."""
@@ -290,20 +348,48 @@ class TinyBert(Folder):
         self.assertEqual((hidden.shape, pooled.shape), ((1, 16, 64), (1, 64)))
         self.assertTrue(0.5 < reference.rms(hidden) < 2)
         rows = hidden[0] / numpy.linalg.norm(hidden[0], axis=1, keepdims=True)
-        self.assertLess(numpy.max(rows @ rows.T - numpy.eye(16)), 0.9)  # no two tokens end as the same
+        self.assertLess(
+            numpy.max(rows @ rows.T - numpy.eye(16)), 0.9
+        )  # no two tokens end as the same
 
     @needs_runtime
     @unittest.skipUnless(os.environ.get("ASSAY"), "no assay: $ASSAY names it")
     def test_assay_agrees_with_the_runtime(self):
         """Imported, compiled, run: token ids looked up, attention, GELU, normalisation."""
-        path, assay, bundle = self.once("b.onnx", "build_bert.py", "--tiny"), os.environ["ASSAY"], self.path("bundle")
+        path, assay, bundle = (
+            self.once("b.onnx", "build_bert.py", "--tiny"),
+            os.environ["ASSAY"],
+            self.path("bundle"),
+        )
         files = self.reference(path)
-        subprocess.run([assay, "compile", path, "--profile", "generic/x86-avx512-2core", "-o", bundle], check=True,
-                       capture_output=True)
-        answer = subprocess.run([assay, "run", bundle, "--device", "cpu:0", "--repeat", "1", "--input", files["input"],
-                                 "--reference", files["output"]], capture_output=True, text=True)
+        subprocess.run(
+            [assay, "compile", path, "--profile", "generic/x86-avx512-2core", "-o", bundle],
+            check=True,
+            capture_output=True,
+        )
+        answer = subprocess.run(
+            [
+                assay,
+                "run",
+                bundle,
+                "--device",
+                "cpu:0",
+                "--repeat",
+                "1",
+                "--input",
+                files["input"],
+                "--reference",
+                files["output"],
+            ],
+            capture_output=True,
+            text=True,
+        )
         self.assertEqual(answer.returncode, 0, answer.stdout + answer.stderr)
-        error = float(re.search(r"^verified: 1088 values .* max relative error (\S+)$", answer.stdout, re.M).group(1))
+        error = float(
+            re.search(
+                r"^verified: 1088 values .* max relative error (\S+)$", answer.stdout, re.M
+            ).group(1)
+        )
         self.assertLess(error, 1e-5)
 
 
@@ -312,7 +398,9 @@ class Bert(Folder):
     @needs_onnx
     def test_parameters_of_the_published_network(self):
         arrays = initializers(self.once("bert.onnx", "build_bert.py"))
-        self.assertEqual(sum(a.size for a in arrays.values() if a.size > 1 and a.dtype == "float32"), 109482240)
+        self.assertEqual(
+            sum(a.size for a in arrays.values() if a.size > 1 and a.dtype == "float32"), 109482240
+        )
 
 
 @slow
@@ -326,8 +414,16 @@ class ResNet50Plain(Folder):
 class LightModels(Folder):
     @needs_runtime
     def test_all_are_sound(self):
-        for name in ("vgg19", "squeezenet", "densenet121", "inception_v1", "inception_v2", "shufflenet",
-                     "bvlc_alexnet", "zfnet512"):
+        for name in (
+            "vgg19",
+            "squeezenet",
+            "densenet121",
+            "inception_v1",
+            "inception_v2",
+            "shufflenet",
+            "bvlc_alexnet",
+            "zfnet512",
+        ):
             with self.subTest(name):
                 path = self.once(f"{name}.onnx", "make_weights.py", name)
                 self.assert_sound(path)

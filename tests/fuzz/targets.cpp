@@ -1,11 +1,11 @@
 #include "tests/fuzz/targets.h"
 
+#include "compiler/import/import_onnx.h"
 #include "hwdesc/canonical.h"
 #include "hwdesc/check.h"
 #include "hwdesc/library.h"
 #include "hwdesc/print.h"
 #include "hwdesc/show.h"
-#include "compiler/import/import_onnx.h"
 #include "ir/plan.h"
 #include "ir/program.h"
 
@@ -60,7 +60,8 @@ void onnx(std::string_view bytes) {
   if (answered(g)) ASSAY_CHECK(!has_error(ir::verify(*g)));
 }
 
-constexpr Target kTargets[] = {{"profile", profile}, {"program", program}, {"plan", plan}, {"onnx", onnx}};
+constexpr Target kTargets[] = {
+    {"profile", profile}, {"program", program}, {"plan", plan}, {"onnx", onnx}};
 
 }  // namespace
 

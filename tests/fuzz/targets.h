@@ -1,5 +1,6 @@
-// What is fed with hostile bytes: each function reads the bytes as one kind of file and, where they are
-// one, checks what must then hold. It aborts on a broken promise; complaints about the bytes are fine.
+// What is fed with hostile bytes: each function reads the bytes as one kind of file and, where they
+// are one, checks what must then hold. It aborts on a broken promise; complaints about the bytes
+// are fine.
 #pragma once
 
 #include <span>

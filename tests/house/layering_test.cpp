@@ -16,8 +16,8 @@ namespace fs = std::filesystem;
 
 using Table = std::map<std::string, std::set<std::string>>;
 
-// folder -> folders whose headers it may include (itself always). A row that is not here may include
-// nothing, so a new folder fails until it is given a place.
+// folder -> folders whose headers it may include (itself always). A row that is not here may
+// include nothing, so a new folder fails until it is given a place.
 const Table& allowed() {
   static const Table table = [] {
     const std::set<std::string> hall = {"base", "ir", "hwdesc"};
@@ -44,7 +44,8 @@ const Table& allowed() {
     t["console"] = with(t["probe"], {"probe", "files"});
     t["probe_app"] = {"base", "console"};
     // joined once
-    t["toolkit"] = with(hall, {"import", "lower", "model", "simulator", "compiler", "codegen", "runtime", "probe", "files"});
+    t["toolkit"] = with(hall, {"import", "lower", "model", "simulator", "compiler", "codegen",
+                               "runtime", "probe", "files"});
     t["cli"] = with(t["toolkit"], {"toolkit", "console"});
     return t;
   }();
@@ -67,7 +68,8 @@ std::vector<Include> includes_of(const fs::path& src) {
     std::smatch match;
     for (int n = 1; std::getline(in, line); ++n)
       if (std::regex_match(line, match, line_form))
-        out.push_back({relative.begin()->string(), match[1], relative.string() + ":" + std::to_string(n)});
+        out.push_back(
+            {relative.begin()->string(), match[1], relative.string() + ":" + std::to_string(n)});
   }
   return out;
 }
@@ -80,21 +82,27 @@ TEST(House, IncludesGoDownAndNeverAcrossTheWings) {
   for (const Include& i : found) {
     if (!is_folder_of_house(i.to) || i.from == i.to) continue;
     const auto row = allowed().find(i.from);
-    ASSERT_NE(row, allowed().end()) << i.place << ": folder " << i.from << " has no place in the house";
-    EXPECT_TRUE(row->second.contains(i.to)) << i.place << ": " << i.from << " must not include " << i.to;
+    ASSERT_NE(row, allowed().end())
+        << i.place << ": folder " << i.from << " has no place in the house";
+    EXPECT_TRUE(row->second.contains(i.to))
+        << i.place << ": " << i.from << " must not include " << i.to;
   }
 }
 
 TEST(House, TheTableHasNoCycle) {
   for (const auto& [from, row] : allowed())
-    for (const std::string& to : row) EXPECT_FALSE(allowed().at(to).contains(from)) << from << " <-> " << to;
+    for (const std::string& to : row)
+      EXPECT_FALSE(allowed().at(to).contains(from)) << from << " <-> " << to;
 }
 
-// The probe has rooms: what runs, how it is sampled, what curves tell, how it is shown. What a curve tells needs no device, so that
-// observations are inferred from again without one.
+// The probe has rooms: what runs, how it is sampled, what curves tell, how it is shown. What a
+// curve tells needs no device, so that observations are inferred from again without one.
 TEST(House, TheRoomsOfTheProbeIncludeDownOnly) {
-  const Table rooms = {{"kernels", {}}, {"inference", {"kernels"}}, {"sampling", {"kernels", "inference"}},
-                       {"experiments", {"kernels", "inference", "sampling"}}, {"report", {"inference"}}};
+  const Table rooms = {{"kernels", {}},
+                       {"inference", {"kernels"}},
+                       {"sampling", {"kernels", "inference"}},
+                       {"experiments", {"kernels", "inference", "sampling"}},
+                       {"report", {"inference"}}};
   const std::set<std::string> everywhere = {"observation.h", "text.h"};
   const fs::path probe = fs::path(ASSAY_SOURCE_DIR) / "src/probe";
   const std::regex line_form("^\\s*#\\s*include\\s+\"(probe|runtime)/([^\"/]+)(/.*)?\".*");
@@ -108,10 +116,17 @@ TEST(House, TheRoomsOfTheProbeIncludeDownOnly) {
       for (int n = 1; std::getline(in, line); ++n) {
         if (!std::regex_match(line, m, line_form)) continue;
         ++found;
-        const std::string place = room + "/" + entry.path().filename().string() + ":" + std::to_string(n) + ": " + line, to = m[2];
-        if (m[1] == "runtime") EXPECT_TRUE((room != "inference" && room != "report") || to == "device.h") << place;
-        else if (m[3].length() == 0) EXPECT_TRUE(everywhere.contains(to) || (to == "journal.h" && (room == "sampling" || room == "experiments"))) << place;
-        else EXPECT_TRUE(to == room || row.contains(to)) << place;
+        const std::string place = room + "/" + entry.path().filename().string() + ":" +
+                                  std::to_string(n) + ": " + line,
+                          to = m[2];
+        if (m[1] == "runtime")
+          EXPECT_TRUE((room != "inference" && room != "report") || to == "device.h") << place;
+        else if (m[3].length() == 0)
+          EXPECT_TRUE(everywhere.contains(to) ||
+                      (to == "journal.h" && (room == "sampling" || room == "experiments")))
+              << place;
+        else
+          EXPECT_TRUE(to == room || row.contains(to)) << place;
       }
     }
   }
@@ -120,36 +135,47 @@ TEST(House, TheRoomsOfTheProbeIncludeDownOnly) {
 
 // Rule 1: nothing on the prediction side knows a vendor, chip or API by name.
 TEST(House, ThePredictionSideNamesNoVendorChipOrApi) {
-  const std::regex names("\"[^\"]*\\b(nvidia|amd|intel|arm|mali|adreno|apple|cuda|opencl|vulkan|avx|neon|zen|xeon)\\b[^\"]*\"",
-                         std::regex::icase);
+  const std::regex names(
+      "\"[^\"]*\\b(nvidia|amd|intel|arm|mali|adreno|apple|cuda|opencl|vulkan|avx|neon|zen|xeon)\\b["
+      "^\"]*\"",
+      std::regex::icase);
   for (const char* folder : {"lower", "model", "simulator", "compiler"}) {
-    for (const auto& entry : fs::recursive_directory_iterator(fs::path(ASSAY_SOURCE_DIR) / "src" / folder)) {
+    for (const auto& entry :
+         fs::recursive_directory_iterator(fs::path(ASSAY_SOURCE_DIR) / "src" / folder)) {
       if (entry.path().extension() != ".cpp" && entry.path().extension() != ".h") continue;
       std::ifstream in(entry.path());
       std::string line;
       for (int n = 1; std::getline(in, line); ++n)
-        EXPECT_FALSE(std::regex_search(line, names)) << entry.path().filename() << ":" << n << ": " << line;
+        EXPECT_FALSE(std::regex_search(line, names))
+            << entry.path().filename() << ":" << n << ": " << line;
     }
   }
 }
 
 // Rule 2: the prediction wing opens no file, reads no clock, starts no thread.
 TEST(House, ThePredictionWingTouchesNoFileClockOrThread) {
-  const std::regex forbidden("#include <(fstream|filesystem|thread|chrono|mutex|cstdio|iostream|unistd\\.h|fcntl\\.h|time\\.h|ctime)>");
-  for (const char* folder : {"ir", "hwdesc", "lower", "model", "simulator", "compiler", "codegen"}) {
-    for (const auto& entry : fs::recursive_directory_iterator(fs::path(ASSAY_SOURCE_DIR) / "src" / folder)) {
+  const std::regex forbidden(
+      "#include "
+      "<(fstream|filesystem|thread|chrono|mutex|cstdio|iostream|unistd\\.h|fcntl\\.h|time\\.h|"
+      "ctime)>");
+  for (const char* folder :
+       {"ir", "hwdesc", "lower", "model", "simulator", "compiler", "codegen"}) {
+    for (const auto& entry :
+         fs::recursive_directory_iterator(fs::path(ASSAY_SOURCE_DIR) / "src" / folder)) {
       if (entry.path().extension() != ".cpp" && entry.path().extension() != ".h") continue;
       std::ifstream in(entry.path());
       std::string line;
       for (int n = 1; std::getline(in, line); ++n)
-        EXPECT_FALSE(std::regex_search(line, forbidden)) << entry.path().filename() << ":" << n << ": " << line;
+        EXPECT_FALSE(std::regex_search(line, forbidden))
+            << entry.path().filename() << ":" << n << ": " << line;
     }
   }
 }
 
 TEST(House, EveryFolderHasAShortReadme) {
   for (const auto& [folder, row] : allowed()) {
-    const fs::path readme = fs::path(ASSAY_SOURCE_DIR) / "src" / (folder == "import" ? "import/onnx" : folder) / "README.md";
+    const fs::path readme = fs::path(ASSAY_SOURCE_DIR) / "src" /
+                            (folder == "import" ? "import/onnx" : folder) / "README.md";
     ASSERT_TRUE(fs::exists(readme)) << readme;
     std::ifstream in(readme);
     std::string line;

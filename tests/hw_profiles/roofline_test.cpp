@@ -1,5 +1,6 @@
-// Every profile of the library predicts: a matrix product and an elementwise operator are never faster
-// than the roofline of that very profile, worked out here from its text alone, and not absurdly slower.
+// Every profile of the library predicts: a matrix product and an elementwise operator are never
+// faster than the roofline of that very profile, worked out here from its text alone, and not
+// absurdly slower.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +14,8 @@ namespace {
 
 using hwdesc::Profile;
 
-constexpr double kSlowest = 20;  // times the roofline; a profile that is read wrongly is off by more
+constexpr double kSlowest =
+    20;  // times the roofline; a profile that is read wrongly is off by more
 
 double instances(const Profile& p, const std::string& per) {
   double n = 1;
@@ -39,7 +41,8 @@ double peak(const Profile& p) {
     const double slots = c.slots.known() ? c.slots.value->v : 1;
     for (const hwdesc::Pipe& pipe : p.pipes)
       if (pipe.name == c.pipe)
-        return pipe.rate.value->v * hertz(p, pipe.rate.value->clock) * instances(p, pipe.per) / slots;
+        return pipe.rate.value->v * hertz(p, pipe.rate.value->clock) * instances(p, pipe.per) /
+               slots;
   }
   ADD_FAILURE() << p.name << ": no pipe for fma.f32";
   return 1;
@@ -84,7 +87,8 @@ TEST_P(Roofline, matmul) {
   EXPECT_LE(seconds, kSlowest * floor);
 }
 
-// 128 MiB read and written: more than any cache of the library holds, less than its smallest memory.
+// 128 MiB read and written: more than any cache of the library holds, less than its smallest
+// memory.
 TEST_P(Roofline, relu) {
   const double floor = 2 * 4.0 * (1 << 24) / bandwidth(profile_);
   const double seconds = predicted("relu n=16777216");
@@ -101,7 +105,9 @@ std::vector<std::string> names() {
 
 INSTANTIATE_TEST_SUITE_P(Library, Roofline, testing::ValuesIn(names()), [](const auto& given) {
   std::string name = given.param;
-  std::replace_if(name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); },
+      '_');
   return name;
 });
 

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include "support/yaml.h"
 #include "hwdesc/library.h"
 #include "hwdesc/print.h"
+#include "support/yaml.h"
 #include "tests/hwdesc/small.h"
 
 namespace assay::hwdesc {
@@ -26,8 +26,10 @@ TEST(Canonical, spaces_comments_quotes_and_units_do_not_matter) {
       "  name: l1\n"
       "  capacity:    32768 B   # 32 KiB\n"
       "  latency: {value: 5 cycles@core}\n"
-      "- {bandwidth: {write: {note: not tried, value: unknown}, read: 50000 MB/s}, managed: explicit, per: device,\n"
-      "   latency: {ref: ds, source: measured, n: 30, high: 0.11 us, low: 80 ns, value: 9e1 ns}, name: dram}\n"
+      "- {bandwidth: {write: {note: not tried, value: unknown}, read: 50000 MB/s}, managed: "
+      "explicit, per: device,\n"
+      "   latency: {ref: ds, source: measured, n: 30, high: 0.11 us, low: 80 ns, value: 9e1 ns}, "
+      "name: dram}\n"
       "compute: [{latency: 4 cycles@core, pipe: fma, dtype: f32, op: fma}]\n"
       "pipes: [{rate: 16 /cycle@core, per: unit, name: \"fma\"}]\n"
       "topology:\n\n  - count: 4\n    name: unit\n"
@@ -52,7 +54,8 @@ TEST(Canonical, what_is_said_does_matter) {
 // Entries of maps and of lists found by key may come in any order; memory and topology may not.
 void shuffle(yaml::Node& node, const std::string& key) {
   const auto swap_some = [](auto& list) {
-    for (size_t i = 0; i + 1 < list.size(); ++i) std::swap(list[i], list[*rc::gen::inRange<size_t>(i, list.size())]);
+    for (size_t i = 0; i + 1 < list.size(); ++i)
+      std::swap(list[i], list[*rc::gen::inRange<size_t>(i, list.size())]);
   };
   const bool ordered = key == "memory" || key == "topology" || key == "through" || key == "forms";
   if (!ordered) swap_some(node.items);
@@ -71,7 +74,8 @@ TEST(Canonical, the_order_of_the_file_does_not_matter) {
     EXPECT_TRUE(rc::check(std::string(e.name) + " in any order has the same bytes", [&] {
       yaml::Node root = tree->root;
       shuffle(root, "");
-      const auto again = parse_profile(yaml::print(root, *rc::gen::inRange<size_t>(20, 200)), "p.yaml", no_library);
+      const auto again = parse_profile(yaml::print(root, *rc::gen::inRange<size_t>(20, 200)),
+                                       "p.yaml", no_library);
       RC_ASSERT(again.ok());
       RC_ASSERT(print_profile(*again) == print_profile(*p));
       RC_ASSERT(hash_of(*again) == hash_of(*p));
@@ -80,7 +84,8 @@ TEST(Canonical, the_order_of_the_file_does_not_matter) {
 }
 
 TEST(Canonical, the_order_of_memories_and_levels_stays) {
-  const Profile p = read(varied("topology: [{name: unit, count: 4}]", "topology: [{name: unit, count: 4}, {name: partition, count: 2}]"));
+  const Profile p = read(varied("topology: [{name: unit, count: 4}]",
+                                "topology: [{name: unit, count: 4}, {name: partition, count: 2}]"));
   EXPECT_EQ(p.topology[0].name, "unit");
   EXPECT_EQ(p.memory[0].name, "l1");
   EXPECT_EQ(canonical(canonical(p)), canonical(p));

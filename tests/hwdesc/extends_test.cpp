@@ -19,18 +19,20 @@ Library with(std::map<std::string, std::string> files) {
 }
 
 Profile child(const std::string& body) {
-  const auto p = parse_profile("schema: assay/profile/1\nextends: small\nname: child\n" + body, "c.yaml",
-                               with({{"small", small_profile()}}));
+  const auto p = parse_profile("schema: assay/profile/1\nextends: small\nname: child\n" + body,
+                               "c.yaml", with({{"small", small_profile()}}));
   EXPECT_TRUE(p.ok()) << (p.ok() ? "" : render(p.diags()));
   return p.ok() ? *p : Profile{};
 }
 
 std::string child_complaints(const std::string& body) {
-  return complaints("schema: assay/profile/1\nextends: small\nname: child\n" + body, with({{"small", small_profile()}}));
+  return complaints("schema: assay/profile/1\nextends: small\nname: child\n" + body,
+                    with({{"small", small_profile()}}));
 }
 
 TEST(Extends, entries_meet_by_key) {
-  const Profile p = child("memory:\n  - {name: l1, capacity: 64 KiB}\n  - {name: host, per: host}\n");
+  const Profile p =
+      child("memory:\n  - {name: l1, capacity: 64 KiB}\n  - {name: host, per: host}\n");
   ASSERT_EQ(p.memory.size(), 3u);
   EXPECT_EQ(p.memory[0].capacity.value->v, 65536);
   EXPECT_EQ(p.memory[0].latency.value->v, 5);
@@ -45,7 +47,8 @@ TEST(Extends, remove_deletes_entries_and_values) {
   ASSERT_EQ(p.memory.size(), 1u);
   EXPECT_FALSE(p.memory[0].latency.known());
   EXPECT_TRUE(p.compute.empty());
-  EXPECT_NE(child_complaints("memory: [!remove l9]\n").find("memory: no 'l9' to remove"), std::string::npos);
+  EXPECT_NE(child_complaints("memory: [!remove l9]\n").find("memory: no 'l9' to remove"),
+            std::string::npos);
 }
 
 TEST(Extends, values_keep_the_origin_they_had) {
@@ -58,7 +61,8 @@ TEST(Extends, values_keep_the_origin_they_had) {
 }
 
 TEST(Extends, overrides_in_the_file_come_last) {
-  const Profile p = child("topology: [{name: unit, count: 8}]\noverrides: [topology.unit.count*=2]\n");
+  const Profile p =
+      child("topology: [{name: unit, count: 8}]\noverrides: [topology.unit.count*=2]\n");
   EXPECT_EQ(p.topology[0].count.value->v, 16);
   EXPECT_EQ(p.topology[0].count.source, Origin::derived);
   EXPECT_EQ(child_complaints("overrides:\n  - memory.l1.capcity=1 KiB\n"),
@@ -80,7 +84,8 @@ TEST(Extends, a_cycle_is_an_error) {
                          {"b", "schema: assay/profile/1\nextends: a\nname: b\n"}});
   const std::string text = complaints("schema: assay/profile/1\nextends: a\nname: x\n", lib);
   EXPECT_EQ(text,
-            "b.yaml:2:10: error: extends: a profile can not extend itself: p.yaml -> a.yaml -> b.yaml -> a.yaml\n"
+            "b.yaml:2:10: error: extends: a profile can not extend itself: p.yaml -> a.yaml -> "
+            "b.yaml -> a.yaml\n"
             "  extends: a\n"
             "           ^\n");
 }
@@ -88,12 +93,15 @@ TEST(Extends, a_cycle_is_an_error) {
 TEST(Extends, faults_of_the_parent_name_its_file) {
   const auto lib = with({{"small", varied("32 KiB", "32 XiB")}});
   const std::string text = complaints("schema: assay/profile/1\nextends: small\nname: x\n", lib);
-  EXPECT_EQ(text.find("small.yaml:10:40: error: memory.l1.capacity: unknown unit 'XiB'\n"), 0u) << text;
+  EXPECT_EQ(text.find("small.yaml:10:40: error: memory.l1.capacity: unknown unit 'XiB'\n"), 0u)
+      << text;
 }
 
 TEST(Extends, a_removed_pipe_that_is_still_used_is_found_where_it_is_used) {
   const std::string text = child_complaints("pipes: [!remove fma]\n");
-  EXPECT_EQ(text.find("small.yaml:17:33: error: compute.fma.f32.pipe: 'fma' is not one of pipes\n"), 0u) << text;
+  EXPECT_EQ(text.find("small.yaml:17:33: error: compute.fma.f32.pipe: 'fma' is not one of pipes\n"),
+            0u)
+      << text;
 }
 
 }  // namespace

@@ -29,7 +29,8 @@ TEST(Library, every_profile_checks_clean_and_prints_a_fixed_point) {
 }
 
 TEST(Library, profiles_are_found_by_every_name) {
-  for (const char* name : {"nvidia/a100-sxm4-40gb", "nvidia-a100-sxm4-40gb", "nvidia/a100-sxm4-40gb/profile.yaml"})
+  for (const char* name :
+       {"nvidia/a100-sxm4-40gb", "nvidia-a100-sxm4-40gb", "nvidia/a100-sxm4-40gb/profile.yaml"})
     EXPECT_NE(find_in_library(LibraryKind::profile, name), nullptr) << name;
   const auto wrong = load_from_library("nvidia/a100-sxm4-40b");
   ASSERT_FALSE(wrong.ok());

@@ -27,7 +27,8 @@ Profile profile_of(const std::string& text) {
 Profile small() { return profile_of(small_profile()); }
 
 Profile with_api(const std::string& name) {
-  return profile_of(small_profile() + "apis: {" + name + ": {dialect: " + name + ", launch: {eager: 3 us}}}\n");
+  return profile_of(small_profile() + "apis: {" + name + ": {dialect: " + name +
+                    ", launch: {eager: 3 us}}}\n");
 }
 
 Profile changed(const Profile& p, const std::string& text) {
@@ -56,7 +57,8 @@ TEST(Merge, BringsTheOtherApi) {
 }
 
 TEST(Merge, FillsWhatTheFirstDoesNotKnowAndKeepsWhatItKnows) {
-  Profile second = changed(changed(small(), "memory.dram.bandwidth.write=40 GB/s"), "memory.dram.bandwidth.read=70 GB/s");
+  Profile second = changed(changed(small(), "memory.dram.bandwidth.write=40 GB/s"),
+                           "memory.dram.bandwidth.read=70 GB/s");
   const Merged m = merge(small(), second);
   EXPECT_EQ(m.profile.memory[1].bandwidth.write.value->v, 40e9);
   EXPECT_EQ(m.profile.memory[1].bandwidth.read.value->v, 50e9) << "the first's own stays";
@@ -75,7 +77,8 @@ TEST(Merge, ValuesKeepTheirOrigin) {
   EXPECT_EQ(m.profile.pipes[1].rate.source, Origin::datasheet);
 }
 
-// One key stands for two sources: what is taken still cites its own, and what nothing cites stays away.
+// One key stands for two sources: what is taken still cites its own, and what nothing cites stays
+// away.
 TEST(Merge, ValuesKeepTheirReferences) {
   const auto citing = [](const std::string& text, const std::string& pipe) {
     Profile p = small();
@@ -87,7 +90,9 @@ TEST(Merge, ValuesKeepTheirReferences) {
   const Profile second = citing("sheet of B", "b");
   const Merged m = merge(citing("sheet of A", "a"), second, Prefer::first);
   EXPECT_TRUE(m.conflicts.empty());
-  EXPECT_THAT(m.profile.references, testing::ElementsAre(NamedText{"ds", "sheet of A"}, NamedText{"wp", "sheet of A, whitepaper"}, NamedText{"ds2", "sheet of B"}));
+  EXPECT_THAT(m.profile.references, testing::ElementsAre(NamedText{"ds", "sheet of A"},
+                                                         NamedText{"wp", "sheet of A, whitepaper"},
+                                                         NamedText{"ds2", "sheet of B"}));
   EXPECT_EQ(m.profile.pipes[0].rate.ref, "ds");
   EXPECT_EQ(m.profile.pipes.back().name, "b");
   EXPECT_EQ(m.profile.pipes.back().rate.ref, "ds2");
@@ -137,20 +142,25 @@ TEST(Merge, OneMoreCacheIsAConflict) {
 
 TEST(Merge, APathThroughACacheThatIsNotTakenIsNotTakenEither) {
   std::string text = small_profile() + "paths: [{name: constant, through: [constant_l1]}]\n";
-  text.insert(text.find("  - name: dram"), "  - {name: constant_l1, per: unit, managed: automatic, path: constant, capacity: 2 KiB, latency: 9 cycles@core}\n");
-  const Merged first = merge(small(), profile_of(text), Prefer::first), second = merge(small(), profile_of(text), Prefer::second);
+  text.insert(text.find("  - name: dram"),
+              "  - {name: constant_l1, per: unit, managed: automatic, path: constant, capacity: 2 "
+              "KiB, latency: 9 cycles@core}\n");
+  const Merged first = merge(small(), profile_of(text), Prefer::first),
+               second = merge(small(), profile_of(text), Prefer::second);
   EXPECT_TRUE(first.profile.paths.empty());
   EXPECT_THAT(first.taken, testing::Not(Contains("paths.constant")));
   EXPECT_FALSE(has_error(check(first.profile))) << render(check(first.profile));
   ASSERT_EQ(second.profile.paths.size(), 1U);
   EXPECT_EQ(second.profile.paths[0].through, std::vector<std::string>{"constant_l1"});
   EXPECT_FALSE(has_error(check(second.profile))) << render(check(second.profile));
-  EXPECT_TRUE(merge(profile_of(text), small(), Prefer::second).profile.paths.empty()) << "the first's cache does not stand";
+  EXPECT_TRUE(merge(profile_of(text), small(), Prefer::second).profile.paths.empty())
+      << "the first's cache does not stand";
 }
 
 TEST(Merge, HowABorderWasFoundIsNoConflict) {
   const auto read_by = [](const char* method, const char* gives) {
-    return profile_of(small_profile() + "paths: [{name: texture, border: {gives: " + gives + ", method: " + method + "}}]\n");
+    return profile_of(small_profile() + "paths: [{name: texture, border: {gives: " + gives +
+                      ", method: " + method + "}}]\n");
   };
   const Merged m = merge(read_by("a sampler", "zero"), read_by("none", "zero"));
   EXPECT_THAT(m.conflicts, testing::IsEmpty());
@@ -173,7 +183,8 @@ TEST(Merge, ACacheThatOnlyTheFirstSawIsAConflictToo) {
   first.memory.insert(first.memory.begin() + 1, l2);
   const Merged undecided = merge(first, small());
   ASSERT_EQ(undecided.conflicts.size(), 1U);
-  EXPECT_EQ(undecided.conflicts[0], (Conflict{"memory.l2", "an entry", "-", word_of(first.source), ""}));
+  EXPECT_EQ(undecided.conflicts[0],
+            (Conflict{"memory.l2", "an entry", "-", word_of(first.source), ""}));
   EXPECT_EQ(undecided.profile.memory.size(), 3U);
   EXPECT_EQ(merge(first, small(), Prefer::second).profile.memory.size(), 2U);
   Profile silent = small();
@@ -183,7 +194,8 @@ TEST(Merge, ACacheThatOnlyTheFirstSawIsAConflictToo) {
 
 Profile recorded(const std::string& api) {
   std::stringstream text;
-  text << std::ifstream(std::string(ASSAY_SOURCE_DIR) + "/tests/data/apis/" + api + ".yaml").rdbuf();
+  text
+      << std::ifstream(std::string(ASSAY_SOURCE_DIR) + "/tests/data/apis/" + api + ".yaml").rdbuf();
   return profile_of(text.str());
 }
 
@@ -196,7 +208,8 @@ std::vector<std::string> disputed(const Merged& m) {
 // Probed: a processor itself and through PoCL, whose vectors are the same.
 TEST(Merge, OneMachineThroughTwoApisIsOneMachine) {
   for (const bool turned : {false, true}) {
-    const Merged m = turned ? merge(recorded("opencl"), recorded("cpu")) : merge(recorded("cpu"), recorded("opencl"));
+    const Merged m = turned ? merge(recorded("opencl"), recorded("cpu"))
+                            : merge(recorded("cpu"), recorded("opencl"));
     EXPECT_THAT(disputed(m), testing::IsEmpty());
     EXPECT_EQ(m.profile.apis.size(), 2U);
     EXPECT_FALSE(has_error(check(m.profile))) << render(check(m.profile));
@@ -205,10 +218,13 @@ TEST(Merge, OneMachineThroughTwoApisIsOneMachine) {
 
 // Lavapipe drives the same vectors as threads, and others used the machine.
 TEST(Merge, WhatAnotherApiSeesDifferentlyIsNamed) {
-  const std::vector<std::string> expected = {"topology.unit.count", "execution.lanes.style", "memory.l2.capacity", "memory.l3.capacity",
+  const std::vector<std::string> expected = {"topology.unit.count",  "execution.lanes.style",
+                                             "memory.l2.capacity",   "memory.l3.capacity",
                                              "compute.add.f32.pipe", "compute.max.f32.pipe"};
-  EXPECT_THAT(disputed(merge(recorded("opencl"), recorded("vulkan"))), testing::ElementsAreArray(expected));
-  EXPECT_THAT(disputed(merge(recorded("vulkan"), recorded("opencl"))), testing::UnorderedElementsAreArray(expected));
+  EXPECT_THAT(disputed(merge(recorded("opencl"), recorded("vulkan"))),
+              testing::ElementsAreArray(expected));
+  EXPECT_THAT(disputed(merge(recorded("vulkan"), recorded("opencl"))),
+              testing::UnorderedElementsAreArray(expected));
   const Merged m = merge(recorded("opencl"), recorded("vulkan"), Prefer::first);
   EXPECT_EQ(m.profile.apis.size(), 2U);
   EXPECT_FALSE(has_error(check(m.profile))) << render(check(m.profile));

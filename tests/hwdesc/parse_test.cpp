@@ -13,10 +13,13 @@ namespace {
 
 TEST(Parse, a_border_is_a_word_or_says_how_it_was_found) {
   const auto border_in = [](const std::string& text) {
-    return parse_profile("schema: assay/profile/1\nname: x\npaths: [{name: texture, border: " + text + "}]\n", "p.yaml", no_library);
+    return parse_profile(
+        "schema: assay/profile/1\nname: x\npaths: [{name: texture, border: " + text + "}]\n",
+        "p.yaml", no_library);
   };
   EXPECT_EQ(border_in("clamp")->paths[0].border, (ImageBorder{Border::clamp, "", ""}));
-  EXPECT_EQ(border_in("{gives: zero, method: read, note: of one}")->paths[0].border, (ImageBorder{Border::zero, "read", "of one"}));
+  EXPECT_EQ(border_in("{gives: zero, method: read, note: of one}")->paths[0].border,
+            (ImageBorder{Border::zero, "read", "of one"}));
   EXPECT_NE(print_profile(*border_in("clamp")).find("border: clamp"), std::string::npos);
   EXPECT_NE(render(border_in("transparent").diags()).find("write zero"), std::string::npos);
 }
@@ -100,58 +103,87 @@ TEST(Parse, inconsistent_profiles_are_refused_with_their_place) {
   const Case cases[] = {
       {"32 KiB", "0 B", "p.yaml:10:37: error: memory.l1.capacity: 0 B is no value\n"},
       {"count: 4", "count: -4", "p.yaml:6:32: error: topology.unit.count: -4 is negative\n"},
-      {"16 /cycle@core", "16 /cycle@cor", "p.yaml:8:34: error: pipes.fma.rate: 'cor' is not one of clocks\n"},
-      {"pipe: fma", "pipe: fna", "p.yaml:17:33: error: compute.fma.f32.pipe: 'fna' is not one of pipes\n"},
-      {"ref: ds}", "ref: dx}", "p.yaml:14:14: error: memory.dram.latency: 'dx' is not one of references\n"},
-      {"low: 80 ns", "low: 95 ns", "p.yaml:14:14: error: memory.dram.latency: low 95 ns is above the value 90 ns\n"},
+      {"16 /cycle@core", "16 /cycle@cor",
+       "p.yaml:8:34: error: pipes.fma.rate: 'cor' is not one of clocks\n"},
+      {"pipe: fma", "pipe: fna",
+       "p.yaml:17:33: error: compute.fma.f32.pipe: 'fna' is not one of pipes\n"},
+      {"ref: ds}", "ref: dx}",
+       "p.yaml:14:14: error: memory.dram.latency: 'dx' is not one of references\n"},
+      {"low: 80 ns", "low: 95 ns",
+       "p.yaml:14:14: error: memory.dram.latency: low 95 ns is above the value 90 ns\n"},
       {"high: 110 ns", "high: 9 cycles@core",
-       "p.yaml:14:14: error: memory.dram.latency: value and interval are counted by different clocks\n"},
-      {"{value: 90 ns, low: 80 ns, high: 110 ns, n: 30, source: measured, ref: ds}", "300 cycles@core",
+       "p.yaml:14:14: error: memory.dram.latency: value and interval are counted by different "
+       "clocks\n"},
+      {"{value: 90 ns, low: 80 ns, high: 110 ns, n: 30, source: measured, ref: ds}",
+       "300 cycles@core",
        "p.yaml:14:14: error: memory.dram.latency: far memory does not tick with 'core'\n"},
-      {"name: unit, count: 4", "name: sm, count: 4", "p.yaml:6:11: error: topology: no level is called unit\n"},
-      {"managed: explicit", "backed_by: dran", "p.yaml:13:16: error: memory.dram.backed_by: 'dran' is not one of memory\n"},
+      {"name: unit, count: 4", "name: sm, count: 4",
+       "p.yaml:6:11: error: topology: no level is called unit\n"},
+      {"managed: explicit", "backed_by: dran",
+       "p.yaml:13:16: error: memory.dram.backed_by: 'dran' is not one of memory\n"},
       {"name: l1,", "name: dram,", "p.yaml:11:5: error: memory: duplicate entry 'dram'\n"},
       {"name: l1,", "name: l 1,", "p.yaml:10:5: error: memory.l 1: 'l 1' is not a name\n"},
-      {"source: measured\n", "source: guessed\n", "p.yaml:3:9: error: source: 'guessed' is not expected\n"},
-      {"n: 30", "n: 3.5", "p.yaml:14:58: error: memory.dram.latency.n: '3.5' is not a whole number"},
+      {"source: measured\n", "source: guessed\n",
+       "p.yaml:3:9: error: source: 'guessed' is not expected\n"},
+      {"n: 30", "n: 3.5",
+       "p.yaml:14:58: error: memory.dram.latency.n: '3.5' is not a whole number"},
       {"90 ns", "nan", "p.yaml:14:22: error: memory.dram.latency.value: 'nan' is not a latency\n"},
-      {"90 ns", "1e999 ns", "p.yaml:14:22: error: memory.dram.latency.value: '1e999' is out of range\n"},
+      {"90 ns", "1e999 ns",
+       "p.yaml:14:22: error: memory.dram.latency.value: '1e999' is out of range\n"},
       {"value: 90 ns, ", "", "p.yaml:14:14: error: memory.dram.latency: `value` is missing\n"},
-      {"note: not tried", "nota: not tried", "p.yaml:15:56: error: memory.dram.bandwidth.write: unknown key 'nota'\n"},
-      {"core: 2 GHz", "core: {max: [2 GHz]}", "p.yaml:5:22: error: clocks.core.max: a frequency is expected, not a list\n"},
-      {"dtype: f32, pipe", "dtype: f32, mode: wave64, pipe", "error: compute.fma.f32.wave64.mode: 'wave64' is not one of execution.lanes.modes\n"},
-      {"name: l1, per", "name: l1, path: texture, per", "error: memory.l1.path: 'texture' is not one of paths\n"},
-      {"read: 50 GB/s", "shape: [{units: 0.5, reaches: 1.5}]", "error: memory.dram.bandwidth.shape.0.5: 1.5 is more than the whole\n"},
-      {"read: 50 GB/s", "shape: [{units: 1, reaches: 0.5}, {units: 0.5, reaches: 0.8}]", "error: memory.dram.bandwidth.shape.1: more units reach less\n"},
-      {"capacity: 32 KiB", "streamed: {from: 32 KiB, middle: 24 KiB, to: 64 KiB}", "error: memory.l1.streamed: does not rise"},
-      {"capacity: 32 KiB", "streamed: {from: 32 KiB, to: 24 KiB}", "error: memory.l1.streamed: does not rise"},
-      {"pipes:\n", "execution: {lanes: {modes: [{name: w, registers: {count: 8}}]}}\npipes:\n", "error: execution.lanes.modes.w.registers: `per` is missing\n"},
-      {"managed: explicit", "managed: ", "p.yaml:13:5: error: memory.dram.managed: a word is expected, not nothing\n"},
+      {"note: not tried", "nota: not tried",
+       "p.yaml:15:56: error: memory.dram.bandwidth.write: unknown key 'nota'\n"},
+      {"core: 2 GHz", "core: {max: [2 GHz]}",
+       "p.yaml:5:22: error: clocks.core.max: a frequency is expected, not a list\n"},
+      {"dtype: f32, pipe", "dtype: f32, mode: wave64, pipe",
+       "error: compute.fma.f32.wave64.mode: 'wave64' is not one of execution.lanes.modes\n"},
+      {"name: l1, per", "name: l1, path: texture, per",
+       "error: memory.l1.path: 'texture' is not one of paths\n"},
+      {"read: 50 GB/s", "shape: [{units: 0.5, reaches: 1.5}]",
+       "error: memory.dram.bandwidth.shape.0.5: 1.5 is more than the whole\n"},
+      {"read: 50 GB/s", "shape: [{units: 1, reaches: 0.5}, {units: 0.5, reaches: 0.8}]",
+       "error: memory.dram.bandwidth.shape.1: more units reach less\n"},
+      {"capacity: 32 KiB", "streamed: {from: 32 KiB, middle: 24 KiB, to: 64 KiB}",
+       "error: memory.l1.streamed: does not rise"},
+      {"capacity: 32 KiB", "streamed: {from: 32 KiB, to: 24 KiB}",
+       "error: memory.l1.streamed: does not rise"},
+      {"pipes:\n", "execution: {lanes: {modes: [{name: w, registers: {count: 8}}]}}\npipes:\n",
+       "error: execution.lanes.modes.w.registers: `per` is missing\n"},
+      {"managed: explicit",
+       "managed: ", "p.yaml:13:5: error: memory.dram.managed: a word is expected, not nothing\n"},
       {"managed: explicit", "managed: !!str explicit", "unknown tag"},
       {"managed: explicit", "managed: !x explicit", "p.yaml:13:14: error: unknown tag '!x'\n"},
   };
   for (const Case& c : cases) {
     const std::string text = complaints(varied(c.from, c.to));
     EXPECT_NE(text.find(c.place_and_message), std::string::npos)
-        << c.from << " -> " << c.to << "\nexpected " << c.place_and_message << "\ngot\n" << text;
+        << c.from << " -> " << c.to << "\nexpected " << c.place_and_message << "\ngot\n"
+        << text;
   }
 }
 
 TEST(Parse, implausible_memories_are_warned_of) {
-  const auto p = parse_profile(varied("  - name: dram", "  - {name: l2, per: device, capacity: 16 KiB, latency: 3 cycles@core}\n  - name: dram"),
-                               "p.yaml", no_library);
+  const auto p = parse_profile(
+      varied(
+          "  - name: dram",
+          "  - {name: l2, per: device, capacity: 16 KiB, latency: 3 cycles@core}\n  - name: dram"),
+      "p.yaml", no_library);
   ASSERT_TRUE(p.ok()) << render(p.diags());
   EXPECT_EQ(render(check(*p)),
             "warning: memory.l2.latency: shorter than that of 'l1', which is listed nearer\n"
             "hint: memory is listed near to far\n"
             "warning: memory.l2.capacity: smaller than that of 'l1', which is listed nearer\n"
             "hint: memory is listed near to far\n");
-  const auto line = parse_profile(varied("capacity: 32 KiB", "capacity: 32 KiB, line: 7 B"), "p.yaml", no_library);
+  const auto line = parse_profile(varied("capacity: 32 KiB", "capacity: 32 KiB, line: 7 B"),
+                                  "p.yaml", no_library);
   ASSERT_TRUE(line.ok()) << render(line.diags());
   EXPECT_EQ(render(check(*line)), "warning: memory.l1.line: 7 B is no power of two\n");
-  const auto toaster = parse_profile(varied("name: small", "name: small\nclass: toaster"), "p.yaml", no_library);
+  const auto toaster =
+      parse_profile(varied("name: small", "name: small\nclass: toaster"), "p.yaml", no_library);
   ASSERT_TRUE(toaster.ok()) << render(toaster.diags());
-  EXPECT_EQ(render(check(*toaster)), "warning: class: 'toaster' is no class of chips\nhint: one of: cpu, gpu, mobile_gpu, npu\n");
+  EXPECT_EQ(
+      render(check(*toaster)),
+      "warning: class: 'toaster' is no class of chips\nhint: one of: cpu, gpu, mobile_gpu, npu\n");
 }
 
 TEST(Parse, what_predicting_needs_is_a_separate_question) {
@@ -162,9 +194,11 @@ TEST(Parse, what_predicting_needs_is_a_separate_question) {
 
 TEST(Parse, hostile_text_is_refused_quickly) {
   EXPECT_NE(complaints(""), "");
-  EXPECT_NE(complaints("- 1\n").find("a profile: a map is expected, not a list"), std::string::npos);
+  EXPECT_NE(complaints("- 1\n").find("a profile: a map is expected, not a list"),
+            std::string::npos);
   EXPECT_NE(complaints(std::string(100000, '{')), "");
-  EXPECT_NE(complaints(std::string(kMaxProfileBytes + 1, '#')).find("a profile is at most 4 MiB"), std::string::npos);
+  EXPECT_NE(complaints(std::string(kMaxProfileBytes + 1, '#')).find("a profile is at most 4 MiB"),
+            std::string::npos);
   std::string keys = small_profile();
   for (int i = 0; i < 20000; ++i) keys += "k" + std::to_string(i) + ": 1\n";
   EXPECT_NE(complaints(keys).find("too many errors"), std::string::npos);

@@ -14,40 +14,47 @@ namespace {
 TEST(Print, a_small_profile) {
   const auto p = parse_profile(small_profile(), "p.yaml", no_library);
   ASSERT_TRUE(p.ok());
-  EXPECT_EQ(print_profile(*p),
-            "schema: assay/profile/1\n"
-            "name: small\n"
-            "source: measured\n"
-            "references:\n"
-            "  ds: a datasheet\n"
-            "clocks:\n"
-            "  core: 2 GHz\n"
-            "topology:\n"
-            "  - {name: unit, count: 4}\n"
-            "pipes:\n"
-            "  - {name: fma, per: unit, rate: 16 /cycle@core}\n"
-            "memory:\n"
-            "  - {name: l1, per: unit, managed: automatic, capacity: 32 KiB, latency: 5 cycles@core}\n"
-            "  - name: dram\n"
-            "    per: device\n"
-            "    managed: explicit\n"
-            "    latency: {value: 90 ns, low: 80 ns, high: 110 ns, n: 30, source: measured, ref: ds}\n"
-            "    bandwidth: {read: 50 GB/s, write: {value: unknown, note: not tried}}\n"
-            "compute:\n"
-            "  - {op: fma, dtype: f32, pipe: fma, latency: 4 cycles@core}\n");
+  EXPECT_EQ(
+      print_profile(*p),
+      "schema: assay/profile/1\n"
+      "name: small\n"
+      "source: measured\n"
+      "references:\n"
+      "  ds: a datasheet\n"
+      "clocks:\n"
+      "  core: 2 GHz\n"
+      "topology:\n"
+      "  - {name: unit, count: 4}\n"
+      "pipes:\n"
+      "  - {name: fma, per: unit, rate: 16 /cycle@core}\n"
+      "memory:\n"
+      "  - {name: l1, per: unit, managed: automatic, capacity: 32 KiB, latency: 5 cycles@core}\n"
+      "  - name: dram\n"
+      "    per: device\n"
+      "    managed: explicit\n"
+      "    latency: {value: 90 ns, low: 80 ns, high: 110 ns, n: 30, source: measured, ref: ds}\n"
+      "    bandwidth: {read: 50 GB/s, write: {value: unknown, note: not tried}}\n"
+      "compute:\n"
+      "  - {op: fma, dtype: f32, pipe: fma, latency: 4 cycles@core}\n");
 }
 
 // Fills every field of a profile with something random; not a sensible chip.
 class Fill {  // visitor
  public:
   template <class M>
-  void operator()(const char*, M& member, const char*, Need) { fill(member); }
+  void operator()(const char*, M& member, const char*, Need) {
+    fill(member);
+  }
   template <class F>
-  void group(const char*, const char*, F&& inner) { inner(*this); }
+  void group(const char*, const char*, F&& inner) {
+    inner(*this);
+  }
 
  private:
   static bool often() { return *rc::gen::inRange(0, 3) > 0; }
-  static std::string text() { return *rc::gen::container<std::string>(rc::gen::inRange<char>(32, 126)); }
+  static std::string text() {
+    return *rc::gen::container<std::string>(rc::gen::inRange<char>(32, 126));
+  }
 
   template <class Q>
   Q quantity() {
@@ -71,11 +78,16 @@ class Fill {  // visitor
 
   template <class M>
   void fill(M& member) {
-    if constexpr (AWord<M>) member = text();
-    else if constexpr (ANumber<M>) member = *rc::gen::inRange(0, 1000);
-    else if constexpr (AChoice<M>) member = static_cast<M>(*rc::gen::inRange(0, 2));
-    else if constexpr (APart<M>) fields(*this, member);
-    else fill_list(member);
+    if constexpr (AWord<M>)
+      member = text();
+    else if constexpr (ANumber<M>)
+      member = *rc::gen::inRange(0, 1000);
+    else if constexpr (AChoice<M>)
+      member = static_cast<M>(*rc::gen::inRange(0, 2));
+    else if constexpr (APart<M>)
+      fields(*this, member);
+    else
+      fill_list(member);
   }
 
   template <class M>
@@ -84,7 +96,8 @@ class Fill {  // visitor
     for (int i = 0; i < n; ++i) {
       list.emplace_back();
       const std::string key = "k" + std::to_string(i);
-      if constexpr (WordList<M>) list.back() = text();
+      if constexpr (WordList<M>)
+        list.back() = text();
       else if constexpr (requires { list.back().first; }) {
         list.back().first = key;
         fill(list.back().second);
@@ -98,13 +111,20 @@ class Fill {  // visitor
   template <class T>
   static void name(T& entry, int i) {
     const std::string key = "k" + std::to_string(i);
-    if constexpr (requires { entry.name; }) entry.name = key;
-    else if constexpr (requires { entry.use; }) entry.use = key;
-    else if constexpr (requires { entry.depth; }) entry.depth = i;
-    else if constexpr (requires { entry.reaches; }) entry.units.value = Ratio{0.25 * (i + 1)};
-    else if constexpr (requires { entry.groups; }) entry.groups.value = Count{4.0 * (i + 1)};
-    else if constexpr (requires { entry.threads; }) entry.threads.value = Count{32.0 * (i + 1)};
-    else entry.op = key;
+    if constexpr (requires { entry.name; })
+      entry.name = key;
+    else if constexpr (requires { entry.use; })
+      entry.use = key;
+    else if constexpr (requires { entry.depth; })
+      entry.depth = i;
+    else if constexpr (requires { entry.reaches; })
+      entry.units.value = Ratio{0.25 * (i + 1)};
+    else if constexpr (requires { entry.groups; })
+      entry.groups.value = Count{4.0 * (i + 1)};
+    else if constexpr (requires { entry.threads; })
+      entry.threads.value = Count{32.0 * (i + 1)};
+    else
+      entry.op = key;
   }
 };
 

@@ -37,8 +37,10 @@ class Given {  // visitor: the fields that are not at their default, without the
   void operator()(const char* key, M& member, const char*, Need) {
     const std::string outer = path_;
     path_ += (path_.empty() ? "" : ".") + std::string(key);
-    if (member != M{} || std::string_view(key) == "style" || std::string_view(key) == "managed") out_.insert(path_);
-    if constexpr (APart<M>) fields(*this, member);
+    if (member != M{} || std::string_view(key) == "style" || std::string_view(key) == "managed")
+      out_.insert(path_);
+    if constexpr (APart<M>)
+      fields(*this, member);
     else if constexpr (EntryList<M>)
       for (auto& entry : member) fields(*this, entry);
     path_ = outer;
@@ -58,7 +60,8 @@ class Given {  // visitor: the fields that are not at their default, without the
   std::string path_;
 };
 
-void flatten(const std::vector<FieldNode>& tree, const std::string& path, std::set<std::string>& out) {
+void flatten(const std::vector<FieldNode>& tree, const std::string& path,
+             std::set<std::string>& out) {
   for (const FieldNode& f : tree) {
     const std::string here = path.empty() ? f.key : path + "." + f.key;
     out.insert(here);
@@ -73,7 +76,8 @@ TEST(Reference, the_example_gives_every_field) {
   Given visitor(given);
   fields(visitor, p);
   flatten(field_tree(), "", all);
-  for (const std::string& path : all) EXPECT_TRUE(given.contains(path)) << path << " has no example in " << kReferenceExample;
+  for (const std::string& path : all)
+    EXPECT_TRUE(given.contains(path)) << path << " has no example in " << kReferenceExample;
   EXPECT_EQ(given, all);
 }
 

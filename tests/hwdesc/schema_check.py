@@ -3,6 +3,7 @@
 Prints {file: complaints, one a line, empty for none}. YAML is read as editors read it (the core schema of
 YAML 1.2): `yes` and dates are text.
 """
+
 import json
 import pathlib
 import re

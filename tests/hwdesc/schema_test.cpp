@@ -26,14 +26,17 @@ class SchemaTest : public testing::Test {
   }
   void TearDown() override { fs::remove_all(dir_); }
 
-  void add(const std::string& name, const std::string& text) { std::ofstream(dir_ / (name + ".yaml")) << text; }
+  void add(const std::string& name, const std::string& text) {
+    std::ofstream(dir_ / (name + ".yaml")) << text;
+  }
 
   // By file: the first complaint of the validator, empty for none.
   nlohmann::json verdicts() {
     const std::string out = (dir_ / "verdicts.json").string();
-    const std::string command = "/usr/bin/python3 " + std::string(ASSAY_SOURCE_DIR) + "/tests/hwdesc/schema_check.py " +
-                                dir_.string() + " > " + out;
-    EXPECT_EQ(std::system(command.c_str()), 0) << "python3-jsonschema and python3-yaml are needed: scripts/bootstrap.sh";
+    const std::string command = "/usr/bin/python3 " + std::string(ASSAY_SOURCE_DIR) +
+                                "/tests/hwdesc/schema_check.py " + dir_.string() + " > " + out;
+    EXPECT_EQ(std::system(command.c_str()), 0)
+        << "python3-jsonschema and python3-yaml are needed: scripts/bootstrap.sh";
     return nlohmann::json::parse(std::ifstream(out), nullptr, false);
   }
 
@@ -94,7 +97,8 @@ TEST_F(SchemaTest, broken_profiles_are_refused) {
   n = 100;
   for (const Case& c : cases) {
     const std::string complaint = said.value("p" + std::to_string(n++) + ".yaml", "");
-    EXPECT_NE(complaint.find(c.complaint), std::string::npos) << c.from << " -> " << c.to << ": '" << complaint << "'";
+    EXPECT_NE(complaint.find(c.complaint), std::string::npos)
+        << c.from << " -> " << c.to << ": '" << complaint << "'";
   }
 }
 

@@ -26,37 +26,54 @@ struct Case {
 
 TEST(Spellings, foreign_keys_and_words_are_refused_with_the_right_one) {
   const Case cases[] = {
-      {"name: small\n", "name: small\nwarp_size: 32\n", "unknown key 'warp_size'", "execution: {lanes: {modes: [{width: 32}]}}"},
-      {"name: small\n", "name: small\nsm_count: 108\n", "unknown key 'sm_count'", "topology: [{name: unit, count: 108}]"},
-      {"name: small\n", "name: small\nl1_size: 32 KiB\n", "unknown key 'l1_size'", "an entry of memory"},
-      {"name: small\n", "name: small\nsharedMemPerSM: 48 KiB\n", "unknown key 'sharedMemPerSM'", "managed: explicit"},
+      {"name: small\n", "name: small\nwarp_size: 32\n", "unknown key 'warp_size'",
+       "execution: {lanes: {modes: [{width: 32}]}}"},
+      {"name: small\n", "name: small\nsm_count: 108\n", "unknown key 'sm_count'",
+       "topology: [{name: unit, count: 108}]"},
+      {"name: small\n", "name: small\nl1_size: 32 KiB\n", "unknown key 'l1_size'",
+       "an entry of memory"},
+      {"name: small\n", "name: small\nsharedMemPerSM: 48 KiB\n", "unknown key 'sharedMemPerSM'",
+       "managed: explicit"},
       {"name: small\n", "name: small\nfreq: 2 GHz\n", "unknown key 'freq'", "clocks: {core: {max:"},
-      {"name: small\n", "name: small\nmem_bw: 2 GB/s\n", "unknown key 'mem_bw'", "bandwidth: {read:"},
-      {"name: small\n", "name: small\ntflops: 19.5\n", "unknown key 'tflops'", "pipes: [{name: fma"},
-      {"name: small\n", "name: small\nversion: 1\n", "unknown key 'version'", "schema: assay/profile/1"},
+      {"name: small\n", "name: small\nmem_bw: 2 GB/s\n", "unknown key 'mem_bw'",
+       "bandwidth: {read:"},
+      {"name: small\n", "name: small\ntflops: 19.5\n", "unknown key 'tflops'",
+       "pipes: [{name: fma"},
+      {"name: small\n", "name: small\nversion: 1\n", "unknown key 'version'",
+       "schema: assay/profile/1"},
       {"core: 2 GHz", "core: {boost: 2 GHz}", "clocks.core: unknown key 'boost'", "write max\n"},
       {"unit, count: 4", "unit, number: 4", "topology.unit: unknown key 'number'", "write count\n"},
-      {"rate: 16 /cycle@core", "throughput: 16 /cycle@core", "pipes.fma: unknown key 'throughput'", "write rate"},
-      {"capacity: 32 KiB", "associativity: 8", "memory.l1: unknown key 'associativity'", "write ways\n"},
+      {"rate: 16 /cycle@core", "throughput: 16 /cycle@core", "pipes.fma: unknown key 'throughput'",
+       "write rate"},
+      {"capacity: 32 KiB", "associativity: 8", "memory.l1: unknown key 'associativity'",
+       "write ways\n"},
       {"capacity: 32 KiB", "lineSize: 64 B", "memory.l1: unknown key 'lineSize'", "write line\n"},
-      {"read: 50 GB/s", "load: 50 GB/s", "memory.dram.bandwidth: unknown key 'load'", "write read\n"},
+      {"read: 50 GB/s", "load: 50 GB/s", "memory.dram.bandwidth: unknown key 'load'",
+       "write read\n"},
       {"low: 80 ns", "min: 80 ns", "memory.dram.latency: unknown key 'min'", "write low\n"},
       {"n: 30", "samples: 30", "memory.dram.latency: unknown key 'samples'", "write n\n"},
       {"ref: ds", "reference: ds", "memory.dram.latency: unknown key 'reference'", "write ref"},
-      {"capacity: 32 KiB", "streamed: {half: 32 KiB}", "memory.l1.streamed: unknown key 'half'", "write middle\n"},
+      {"capacity: 32 KiB", "streamed: {half: 32 KiB}", "memory.l1.streamed: unknown key 'half'",
+       "write middle\n"},
       {"dtype: f32", "type: f32", "compute.fma: unknown key 'type'", "write dtype\n"},
-      {"dtype: f32", "dtype: fp32", "compute.fma.fp32.dtype: 'fp32' has another name here", "write f32\n"},
+      {"dtype: f32", "dtype: fp32", "compute.fma.fp32.dtype: 'fp32' has another name here",
+       "write f32\n"},
       {"op: fma", "op: ffma", "compute.ffma.f32.op: 'ffma' has another name here", "write fma\n"},
-      {"managed: explicit", "managed: scratchpad", "memory.dram.managed: 'scratchpad' is not expected", "write explicit\n"},
-      {"source: measured\n", "source: spec\n", "source: 'spec' is not expected", "write datasheet\n"},
-      {"capacity: 32 KiB", "write: writeback", "memory.l1.write: 'writeback' is not expected", "write allocate\n"},
+      {"managed: explicit", "managed: scratchpad",
+       "memory.dram.managed: 'scratchpad' is not expected", "write explicit\n"},
+      {"source: measured\n", "source: spec\n", "source: 'spec' is not expected",
+       "write datasheet\n"},
+      {"capacity: 32 KiB", "write: writeback", "memory.l1.write: 'writeback' is not expected",
+       "write allocate\n"},
   };
   for (const Case& c : cases) {
     const std::string text = complaints(varied(c.from, c.to));
     EXPECT_NE(text.find(c.message), std::string::npos) << c.to << "\n" << text;
     const size_t hint = text.find("hint: ", text.find(c.message));
     ASSERT_NE(hint, std::string::npos) << c.to << "\n" << text;
-    EXPECT_NE(text.substr(hint, text.find('\n', hint) + 1 - hint).find(c.hint), std::string::npos) << c.to << "\n" << text;
+    EXPECT_NE(text.substr(hint, text.find('\n', hint) + 1 - hint).find(c.hint), std::string::npos)
+        << c.to << "\n"
+        << text;
   }
 }
 
@@ -82,7 +99,8 @@ TEST(Spellings, foreign_units) {
 }
 
 TEST(Spellings, a_decimal_cache_is_warned_of) {
-  const auto p = parse_profile(varied("source: measured\n", "source: datasheet\n"), "p.yaml", no_library);
+  const auto p =
+      parse_profile(varied("source: measured\n", "source: datasheet\n"), "p.yaml", no_library);
   ASSERT_TRUE(p.ok());
   Profile decimal = *p;
   decimal.memory[0].capacity.value = Bytes{64e6};
@@ -98,8 +116,10 @@ TEST(Spellings, a_decimal_cache_is_warned_of) {
 
 // No row may shadow a field of the format: a correct key is never called foreign.
 TEST(Spellings, correct_words_are_not_foreign) {
-  for (const char* word : {"f16", "f32", "f64", "bf16", "i8", "i32"}) EXPECT_EQ(spelling_of_word("dtype", word), "") << word;
-  for (const char* word : {"fma", "add", "mul", "div", "load", "store"}) EXPECT_EQ(spelling_of_word("op", word), "") << word;
+  for (const char* word : {"f16", "f32", "f64", "bf16", "i8", "i32"})
+    EXPECT_EQ(spelling_of_word("dtype", word), "") << word;
+  for (const char* word : {"fma", "add", "mul", "div", "load", "store"})
+    EXPECT_EQ(spelling_of_word("op", word), "") << word;
 }
 
 }  // namespace

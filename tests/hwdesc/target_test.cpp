@@ -56,7 +56,9 @@ TEST(Target, without_a_dialect_it_is_predicted_only) {
 TEST(Target, lanes_that_a_dialect_does_not_print_for_are_predicted_only) {
   const bool simd = with_apis().execution.lanes.style == LaneStyle::simd;
   const auto capable = [](const char* lanes) {
-    return std::string("schema: assay/dialect/1\nname: toy\ncapabilities: {vector_widths: [1], lanes: [") + lanes + "]}\n";
+    return std::string(
+               "schema: assay/dialect/1\nname: toy\ncapabilities: {vector_widths: [1], lanes: [") +
+           lanes + "]}\n";
   };
   EXPECT_TRUE(select_target(with_apis(), "toy", capable(simd ? "simd" : "simt"))->dialect.known);
   const auto other = select_target(with_apis(), "toy", capable(simd ? "simt" : "simd"));
@@ -65,19 +67,23 @@ TEST(Target, lanes_that_a_dialect_does_not_print_for_are_predicted_only) {
 }
 
 TEST(Target, complaints) {
-  EXPECT_EQ(complaints_of("tyo", kDialect), "error: profile 'small' has no api 'tyo'\nhint: did you mean 'toy'?\n");
+  EXPECT_EQ(complaints_of("tyo", kDialect),
+            "error: profile 'small' has no api 'tyo'\nhint: did you mean 'toy'?\n");
   EXPECT_EQ(complaints_of("other", kDialect),
             "dialects/other.yaml:2:7: error: name: 'toy' is not the dialect 'other'\n"
             "  name: toy\n"
             "        ^\n");
-  EXPECT_EQ(complaints_of("toy", "schema: assay/dialect/1\nname: toy\ncapabilities: {group_barier: true, math: exp}\n"),
-            "dialects/toy.yaml:3:16: error: capabilities: unknown key 'group_barier'\n"
-            "  capabilities: {group_barier: true, math: exp}\n"
-            "                 ^\n"
-            "hint: did you mean 'group_barrier'?\n"
-            "dialects/toy.yaml:3:42: error: capabilities.math: a list is expected, not 'exp'\n"
-            "  capabilities: {group_barier: true, math: exp}\n"
-            "                                           ^\n");
+  EXPECT_EQ(
+      complaints_of(
+          "toy",
+          "schema: assay/dialect/1\nname: toy\ncapabilities: {group_barier: true, math: exp}\n"),
+      "dialects/toy.yaml:3:16: error: capabilities: unknown key 'group_barier'\n"
+      "  capabilities: {group_barier: true, math: exp}\n"
+      "                 ^\n"
+      "hint: did you mean 'group_barrier'?\n"
+      "dialects/toy.yaml:3:42: error: capabilities.math: a list is expected, not 'exp'\n"
+      "  capabilities: {group_barier: true, math: exp}\n"
+      "                                           ^\n");
 }
 
 }  // namespace

@@ -12,7 +12,8 @@ namespace {
 
 using Values = std::vector<std::vector<double>>;
 
-double scalar_at(const Graph& g, const Node& n, const Scalar& s, const std::vector<int64_t>& at, const Values& v) {
+double scalar_at(const Graph& g, const Node& n, const Scalar& s, const std::vector<int64_t>& at,
+                 const Values& v) {
   const auto arg = [&](size_t i) { return scalar_at(g, n, s.args[i], at, v); };
   switch (s.op) {
     case ScalarOp::read: {
@@ -32,23 +33,35 @@ double scalar_at(const Graph& g, const Node& n, const Scalar& s, const std::vect
       }
       return v[static_cast<size_t>(r.tensor)][flat];
     }
-    case ScalarOp::constant: return s.value;
-    case ScalarOp::axis: return static_cast<double>(at[static_cast<size_t>(s.operand)]);
-    case ScalarOp::add: return arg(0) + arg(1);
-    case ScalarOp::sub: return arg(0) - arg(1);
-    case ScalarOp::mul: return arg(0) * arg(1);
-    case ScalarOp::max: return std::max(arg(0), arg(1));
-    case ScalarOp::exp: return std::exp(arg(0));
-    case ScalarOp::less: return arg(0) < arg(1);
-    case ScalarOp::select: return arg(0) != 0 ? arg(1) : arg(2);
-    default: ADD_FAILURE() << "operation not in the naive interpreter"; return 0;
+    case ScalarOp::constant:
+      return s.value;
+    case ScalarOp::axis:
+      return static_cast<double>(at[static_cast<size_t>(s.operand)]);
+    case ScalarOp::add:
+      return arg(0) + arg(1);
+    case ScalarOp::sub:
+      return arg(0) - arg(1);
+    case ScalarOp::mul:
+      return arg(0) * arg(1);
+    case ScalarOp::max:
+      return std::max(arg(0), arg(1));
+    case ScalarOp::exp:
+      return std::exp(arg(0));
+    case ScalarOp::less:
+      return arg(0) < arg(1);
+    case ScalarOp::select:
+      return arg(0) != 0 ? arg(1) : arg(2);
+    default:
+      ADD_FAILURE() << "operation not in the naive interpreter";
+      return 0;
   }
 }
 
 // Every node point by point, by the definition at the top of graph.h.
 Values naive(const Graph& g, const std::vector<std::vector<float>>& inputs) {
   Values v(g.tensors.size());
-  for (size_t i = 0; i < inputs.size(); ++i) v[static_cast<size_t>(g.inputs[i])].assign(inputs[i].begin(), inputs[i].end());
+  for (size_t i = 0; i < inputs.size(); ++i)
+    v[static_cast<size_t>(g.inputs[i])].assign(inputs[i].begin(), inputs[i].end());
   for (const Node& n : g.nodes) {
     const Tensor& t = g.tensors[static_cast<size_t>(n.output)];
     auto& out = v[static_cast<size_t>(n.output)];
@@ -79,27 +92,35 @@ void expect_like_naive(const Graph& g) {
   const Values want = naive(g, inputs);
   for (size_t t = 0; t < want.size(); ++t) {
     ASSERT_EQ(got.value()[t].size(), want[t].size());
-    for (size_t i = 0; i < want[t].size(); ++i) ASSERT_NEAR(got.value()[t][i], want[t][i], 1e-11) << g.name << " " << i;
+    for (size_t i = 0; i < want[t].size(); ++i)
+      ASSERT_NEAR(got.value()[t][i], want[t][i], 1e-11) << g.name << " " << i;
   }
 }
 
 TEST(Evaluate, MatmulsOfOddShapes) {
-  for (auto [m, n, k] : {std::array<int64_t, 3>{1, 1, 1}, {7, 5, 3}, {1, 17, 300}, {31, 1, 2}, {2, 300, 7}})
+  for (auto [m, n, k] :
+       {std::array<int64_t, 3>{1, 1, 1}, {7, 5, 3}, {1, 17, 300}, {31, 1, 2}, {2, 300, 7}})
     expect_like_naive(samples::matmul(m, n, k));
 }
 
 TEST(Evaluate, ConvolutionsWithGuards) {
-  for (samples::ConvShape c : {samples::ConvShape{3, 5, 11, 7, 2, 3}, {1, 1, 1, 3, 1, 1}, {4, 2, 9, 3, 1, 1},
-                               {2, 3, 5, 1, 2, 0}, {2, 3, 2, 5, 1, 4}})
+  for (samples::ConvShape c : {samples::ConvShape{3, 5, 11, 7, 2, 3},
+                               {1, 1, 1, 3, 1, 1},
+                               {4, 2, 9, 3, 1, 1},
+                               {2, 3, 5, 1, 2, 0},
+                               {2, 3, 2, 5, 1, 4}})
     expect_like_naive(samples::conv(c));
 }
 
 // y[i, j] = table[ids[i], j] - table[j, ids[i]]
 TEST(Evaluate, LookupsCountFromTheEndAndMiss) {
   Graph g;
-  const int table = samples::add_tensor(g, "table", {4, 3}), ids = samples::add_tensor(g, "ids", {9}), y = samples::add_tensor(g, "y", {9, 3});
+  const int table = samples::add_tensor(g, "table", {4, 3}),
+            ids = samples::add_tensor(g, "ids", {9}), y = samples::add_tensor(g, "y", {9, 3});
   Node n{"n", "gather", {{"i", 9}, {"j", 3}}, y, {}, {}, Combiner::none};
-  n.reads = {{table, {constant(0), variable(1)}, false, 0.5}, {ids, {variable(0)}, false, 0}, {table, {variable(1), constant(0)}, false, 0}};
+  n.reads = {{table, {constant(0), variable(1)}, false, 0.5},
+             {ids, {variable(0)}, false, 0},
+             {table, {variable(1), constant(0)}, false, 0}};
   n.reads[0].lookup = Lookup{0, 1};
   n.reads[2].index[1] = constant(0);
   n.reads[2].lookup = Lookup{1, 1};
@@ -108,7 +129,8 @@ TEST(Evaluate, LookupsCountFromTheEndAndMiss) {
   g.inputs = {table, ids};
   g.outputs = {y};
   ASSERT_EQ(render(verify(g)), "");
-  const std::vector<std::vector<float>> inputs = {{0, 1, 2, 10, 11, 12, 20, 21, 22, 30, 31, 32}, {0, 2, -1, -4, 4, -5, NAN, INFINITY, 1}};
+  const std::vector<std::vector<float>> inputs = {{0, 1, 2, 10, 11, 12, 20, 21, 22, 30, 31, 32},
+                                                  {0, 2, -1, -4, 4, -5, NAN, INFINITY, 1}};
   const auto got = evaluate(g, inputs);
   ASSERT_TRUE(got.ok());
   const Values want = naive(g, inputs);
@@ -128,9 +150,10 @@ TEST(Evaluate, ReadsThatDivideFlipAndMiss) {
   n.reads = {{x, {Index{{half}, 0}, variable(2)}, false, 0},
              {x, {variable(0, -2) + 5, variable(1, -1) + variable(2) + 1}, true, 0.25},
              {x, {variable(0) + 9, variable(1)}, true, -3}};
-  n.body = apply(ScalarOp::select, {apply(ScalarOp::less, {read(0), read(1)}),
-                                    apply(ScalarOp::add, {apply(ScalarOp::exp, {read(1)}), read(2)}),
-                                    apply(ScalarOp::axis, {})});
+  n.body =
+      apply(ScalarOp::select, {apply(ScalarOp::less, {read(0), read(1)}),
+                               apply(ScalarOp::add, {apply(ScalarOp::exp, {read(1)}), read(2)}),
+                               apply(ScalarOp::axis, {})});
   n.body.args[2].operand = 2;
   g.nodes = {n};
   g.inputs = {x};
@@ -151,8 +174,15 @@ TEST(Evaluate, ReadsThatAreAffineAlongRuns) {
 
 TEST(Evaluate, AScalarOutputIsOnePoint) {
   Graph g;
-  const int x = samples::add_tensor(g, "x", {}), y = samples::add_tensor(g, "y", {}), s = samples::add_tensor(g, "s", {});
-  g.nodes = {{"twice", "add", {}, y, {{x, {}, false, 0}}, apply(ScalarOp::add, {read(0), read(0)}), Combiner::none},
+  const int x = samples::add_tensor(g, "x", {}), y = samples::add_tensor(g, "y", {}),
+            s = samples::add_tensor(g, "s", {});
+  g.nodes = {{"twice",
+              "add",
+              {},
+              y,
+              {{x, {}, false, 0}},
+              apply(ScalarOp::add, {read(0), read(0)}),
+              Combiner::none},
              {"sum", "sum", {{"k", 700}}, s, {{y, {}, false, 0}}, read(0), Combiner::sum}};
   g.inputs = {x};
   g.outputs = {s};
@@ -173,7 +203,8 @@ void report_speed(const Graph& g) {
   const auto inputs = samples::inputs_for(g);
   const auto start = std::chrono::steady_clock::now();
   ASSERT_TRUE(evaluate(g, inputs).ok());
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   std::printf("  %s: %.0f M points/s\n", g.name.c_str(), points_of(g.nodes[0]) / seconds * 1e-6);
 }
 
@@ -181,10 +212,13 @@ void report_speed(const Graph& g) {
 TEST(Evaluate, PrintsItsSpeed) {
   Graph g = samples::matmul(256, 256, 256);
   report_speed(g);
-  for (samples::ConvShape c : {samples::ConvShape{64, 64, 56, 3, 1, 1}, {512, 512, 7, 3, 1, 1}, {512, 256, 7, 1, 1, 0},
+  for (samples::ConvShape c : {samples::ConvShape{64, 64, 56, 3, 1, 1},
+                               {512, 512, 7, 3, 1, 1},
+                               {512, 256, 7, 1, 1, 0},
                                {3, 64, 224, 7, 2, 3}}) {
     g = samples::conv(c);
-    g.name = "conv " + std::to_string(c.channels) + "x" + std::to_string(c.size) + " kernel " + std::to_string(c.kernel);
+    g.name = "conv " + std::to_string(c.channels) + "x" + std::to_string(c.size) + " kernel " +
+             std::to_string(c.kernel);
     report_speed(g);
   }
 }

@@ -17,9 +17,11 @@ inline int add_tensor(Graph& g, std::string name, std::vector<int64_t> shape) {
 inline Graph matmul(int64_t m, int64_t n, int64_t k) {
   Graph g;
   g.name = "matmul";
-  const int a = add_tensor(g, "a", {m, k}), b = add_tensor(g, "b", {k, n}), c = add_tensor(g, "c", {m, n});
+  const int a = add_tensor(g, "a", {m, k}), b = add_tensor(g, "b", {k, n}),
+            c = add_tensor(g, "c", {m, n});
   Node node{"mm", "matmul", {{"m", m}, {"n", n}, {"k", k}}, c, {}, {}, Combiner::sum};
-  node.reads = {{a, {variable(0), variable(2)}, false, 0}, {b, {variable(2), variable(1)}, false, 0}};
+  node.reads = {{a, {variable(0), variable(2)}, false, 0},
+                {b, {variable(2), variable(1)}, false, 0}};
   node.body = apply(ScalarOp::mul, {read(0), read(1)});
   g.nodes = {node};
   g.inputs = {a, b};
@@ -39,7 +41,8 @@ inline Graph conv(ConvShape c) {
   const int x = add_tensor(g, "x", {1, c.channels, c.size, c.size});
   const int w = add_tensor(g, "w", {c.filters, c.channels, c.kernel, c.kernel});
   const int y = add_tensor(g, "y", {1, c.filters, out, out});
-  Node n{"conv1", "conv", {{"n", 1}, {"o", c.filters}, {"y", out}, {"x", out}}, y, {}, {}, Combiner::sum};
+  Node n{"conv1", "conv",       {{"n", 1}, {"o", c.filters}, {"y", out}, {"x", out}}, y, {},
+         {},      Combiner::sum};
   for (auto [name, extent] : {std::pair{"c", c.channels}, {"r", c.kernel}, {"s", c.kernel}})
     n.axes.push_back({name, extent});
   n.reads = {{x,
@@ -69,7 +72,8 @@ inline std::vector<float> values(int64_t count, uint64_t seed) {
 inline std::vector<std::vector<float>> inputs_for(const Graph& g) {
   std::vector<std::vector<float>> inputs;
   for (int id : g.inputs)
-    inputs.push_back(values(elements(g.tensors[static_cast<size_t>(id)]), static_cast<uint64_t>(id) + 1));
+    inputs.push_back(
+        values(elements(g.tensors[static_cast<size_t>(id)]), static_cast<uint64_t>(id) + 1));
   return inputs;
 }
 

@@ -1,11 +1,11 @@
 // Which values an index takes on.
+#include "ir/index.h"
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <random>
 #include <set>
-
-#include "ir/index.h"
 
 namespace assay::ir {
 namespace {
@@ -29,7 +29,9 @@ TEST(Reach, PositionsThatAStrideLeavesOut) {
   EXPECT_EQ(reach_of(window, ranges), (Reach{19, 10, 2}));
   EXPECT_EQ(reach_of(window, std::vector<Range>{{0, 9}, {0, 2}}), (Reach{21, 21, 1}));
   EXPECT_EQ(reach_of(window, std::vector<Range>{{0, 0}, {0, 2}}), (Reach{3, 3, 1}));
-  EXPECT_EQ(reach_of(variable(0, 16) + variable(1), std::vector<Range>{{0, 3}, {0, 3}}), (Reach{52, 16, 1})) << "blocks apart";
+  EXPECT_EQ(reach_of(variable(0, 16) + variable(1), std::vector<Range>{{0, 3}, {0, 3}}),
+            (Reach{52, 16, 1}))
+      << "blocks apart";
   EXPECT_EQ(reach_of(constant(7), {}), (Reach{1, 1, 1}));
 }
 
@@ -61,10 +63,13 @@ TEST(Reach, CountsWhatWindowsTouch) {
     for (int64_t dilation = 1; dilation <= 3; ++dilation)
       for (int64_t n = 1; n <= 5; ++n)
         for (int64_t r = 1; r <= 4; ++r) {
-          if (stride % dilation != 0 && dilation % stride != 0 && stride <= (r - 1) * dilation) continue;
+          if (stride % dilation != 0 && dilation % stride != 0 && stride <= (r - 1) * dilation)
+            continue;
           const std::vector<Range> ranges = {{0, n - 1}, {0, r - 1}};
           const Index index = variable(0, stride) + variable(1, dilation);
-          ASSERT_EQ(reach_of(index, ranges).count, static_cast<int64_t>(all_of(index, ranges).size())) << stride << " " << dilation << " " << n << " " << r;
+          ASSERT_EQ(reach_of(index, ranges).count,
+                    static_cast<int64_t>(all_of(index, ranges).size()))
+              << stride << " " << dilation << " " << n << " " << r;
         }
 }
 

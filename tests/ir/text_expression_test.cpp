@@ -42,8 +42,10 @@ Index random_index(Random& r, int depth);
 Term random_term(Random& r, int depth) {
   Term t;
   t.coeff = std::array<int64_t, 6>{1, 1, -1, 2, -7, 0}[static_cast<size_t>(r.below(6))];
-  if (depth > 0 && r.below(3) == 0) t.of.push_back(random_index(r, depth - 1));
-  else t.var = static_cast<int>(r.below(static_cast<int64_t>(kAxes.size())));
+  if (depth > 0 && r.below(3) == 0)
+    t.of.push_back(random_index(r, depth - 1));
+  else
+    t.var = static_cast<int>(r.below(static_cast<int64_t>(kAxes.size())));
   if (r.below(3) == 0) t.div = 1 + r.below(4);
   if (r.below(4) == 0) t.mod = 1 + r.below(5);
   return t;
@@ -64,7 +66,8 @@ TEST(TextIndex, ReadsAsOneWrites) {
   EXPECT_EQ(index_text(index_of("2*(x/3)")), "2*(x/3)");
   EXPECT_EQ(index_text(index_of("-x/2")), "(-x)/2");
   EXPECT_EQ(index_text(index_of("-(x/2)")), "-(x/2)");
-  EXPECT_EQ(index_text(index_of("'long name' - 'inf' + 'it\\'s'")), "'long name' - 'inf' + 'it\\'s'");
+  EXPECT_EQ(index_text(index_of("'long name' - 'inf' + 'it\\'s'")),
+            "'long name' - 'inf' + 'it\\'s'");
 }
 
 TEST(TextIndex, MeansWhatItSays) {
@@ -95,7 +98,8 @@ TEST(TextIndex, FaultsSayWhere) {
   EXPECT_EQ(index_fault("(x"), "2: found the end, expected ')'");
   EXPECT_EQ(index_fault("x y"), "2: found 'y', expected the end of the expression");
   EXPECT_EQ(index_fault("99999999999999999999"), "0: this number is too large");
-  EXPECT_EQ(index_fault("9223372036854775807*x*9 - 1").substr(2), ": the numbers of this index are too large");
+  EXPECT_EQ(index_fault("9223372036854775807*x*9 - 1").substr(2),
+            ": the numbers of this index are too large");
   EXPECT_NE(index_fault(std::string(100000, '(')), "none");
   std::string deep = "x";
   for (int i = 0; i < 100000; ++i) deep += "%3/2";
@@ -104,7 +108,10 @@ TEST(TextIndex, FaultsSayWhere) {
 
 Scalar random_body(Random& r, int depth) {
   if (depth == 0 || r.below(5) == 0) {
-    if (r.below(3) == 0) return number(std::array<double, 6>{0, -3, 0.1, 1e-30, 1.0 / 3, -std::numeric_limits<double>::infinity()}[static_cast<size_t>(r.below(6))]);
+    if (r.below(3) == 0)
+      return number(std::array<double, 6>{
+          0, -3, 0.1, 1e-30, 1.0 / 3,
+          -std::numeric_limits<double>::infinity()}[static_cast<size_t>(r.below(6))]);
     if (r.below(3) == 0) {
       Scalar axis = apply(ScalarOp::axis, {});
       axis.operand = static_cast<int>(r.below(6));
@@ -112,10 +119,13 @@ Scalar random_body(Random& r, int depth) {
     }
     return read(static_cast<int>(r.below(3)));
   }
-  static constexpr ScalarOp kOps[] = {ScalarOp::add, ScalarOp::sub, ScalarOp::mul, ScalarOp::div,   ScalarOp::max,
-                                      ScalarOp::pow, ScalarOp::neg, ScalarOp::exp, ScalarOp::floor, ScalarOp::select};
+  static constexpr ScalarOp kOps[] = {
+      ScalarOp::add, ScalarOp::sub, ScalarOp::mul, ScalarOp::div,   ScalarOp::max,
+      ScalarOp::pow, ScalarOp::neg, ScalarOp::exp, ScalarOp::floor, ScalarOp::select};
   const ScalarOp op = kOps[r.below(10)];
-  const int arity = op == ScalarOp::select ? 3 : op == ScalarOp::neg || op == ScalarOp::exp || op == ScalarOp::floor ? 1 : 2;
+  const int arity = op == ScalarOp::select                                                ? 3
+                    : op == ScalarOp::neg || op == ScalarOp::exp || op == ScalarOp::floor ? 1
+                                                                                          : 2;
   std::vector<Scalar> args;
   for (int i = 0; i < arity; ++i) args.push_back(random_body(r, depth - 1));
   return apply(op, std::move(args));
@@ -124,7 +134,11 @@ Scalar random_body(Random& r, int depth) {
 TEST(TextBody, EveryTreeComesBack) {
   Random r;
   std::vector<Read> reads(3);
-  for (Read& read : reads) read = {static_cast<int>(r.below(4)), {random_index(r, 1), random_index(r, 1)}, r.below(2) == 0, -0.5};
+  for (Read& read : reads)
+    read = {static_cast<int>(r.below(4)),
+            {random_index(r, 1), random_index(r, 1)},
+            r.below(2) == 0,
+            -0.5};
   for (int i = 0; i < 5000; ++i) {
     const Scalar body = random_body(r, 5);
     const std::string text = spell_body(body, kAxes, [](int k) { return "$" + std::to_string(k); });
@@ -137,18 +151,24 @@ TEST(TextBody, EveryTreeComesBack) {
 }
 
 TEST(TextBody, ReadsAreCollectedInOrder) {
-  const std::string text = "'/conv/Conv_output_0'[2*y + r - 3, x : guard -inf] * w[] + max(w[], -b.out[0])";
+  const std::string text =
+      "'/conv/Conv_output_0'[2*y + r - 3, x : guard -inf] * w[] + max(w[], -b.out[0])";
   Scanner s(text);
   std::vector<Read> reads;
   const Scalar body = parse_body(s, {kAxes, kTensors}, reads);
   ASSERT_EQ(reads.size(), 3u);
   EXPECT_EQ(reads[0].fill, -std::numeric_limits<double>::infinity());
   EXPECT_TRUE(reads[0].guarded);
-  EXPECT_EQ(spell_body(body, kAxes, [&](int i) { return spell_read(reads[static_cast<size_t>(i)], {kAxes, kTensors}); }), text);
+  EXPECT_EQ(spell_body(body, kAxes,
+                       [&](int i) {
+                         return spell_read(reads[static_cast<size_t>(i)], {kAxes, kTensors});
+                       }),
+            text);
 }
 
 TEST(TextLayout, ComesBack) {
-  std::vector<Layout> layouts = {row_major(0), row_major(4), blocked(4, 1, 16), {{{1, 16, 4}, {0, 1, 0}}, {}}};
+  std::vector<Layout> layouts = {
+      row_major(0), row_major(4), blocked(4, 1, 16), {{{1, 16, 4}, {0, 1, 0}}, {}}};
   layouts.push_back({row_major(4).dims, {{}, {}, {1, 1}, {0, 3}}});
   layouts.push_back({row_major(2).dims, {{}, {}}});
   for (const Layout& l : layouts) {

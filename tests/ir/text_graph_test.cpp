@@ -4,9 +4,9 @@
 #include <limits>
 #include <random>
 
-#include "tests/ir/graph_samples.h"
 #include "ir/element.h"
 #include "ir/program.h"
+#include "tests/ir/graph_samples.h"
 
 namespace assay::ir {
 namespace {
@@ -103,15 +103,24 @@ TEST(TextGraph, FaultsHavePlaceCaretAndHint) {
                                                                               ^
 hint: known here: m, n, k
 )");
-  EXPECT_NE(faults_of(with(kMatmul, "body:", "bodi:")).find("did you mean body?"), std::string::npos);
-  EXPECT_NE(faults_of(with(kMatmul, "k: 64", "k: 99999999999999")).find("expected 1 to"), std::string::npos);
-  EXPECT_NE(faults_of(with(kMatmul, "k: 64", "k: many")).find("found many, expected a whole number"), std::string::npos);
-  EXPECT_NE(faults_of(with(kMatmul, "a[m, k]", "a[m]")).find("reads a with 1 indices, it has 2"), std::string::npos);
-  EXPECT_NE(faults_of(with(kMatmul, "k: 64", "k: 65")).find("is read at 0 to 64, it has 0 to 63"), std::string::npos);
-  EXPECT_NE(faults_of(with(kMatmul, "128x64", "128x0")).find("expected an extent from 1"), std::string::npos);
-  EXPECT_NE(faults_of(with(kMatmul, "f32 128", "f31 128")).find("unknown dtype"), std::string::npos);
+  EXPECT_NE(faults_of(with(kMatmul, "body:", "bodi:")).find("did you mean body?"),
+            std::string::npos);
+  EXPECT_NE(faults_of(with(kMatmul, "k: 64", "k: 99999999999999")).find("expected 1 to"),
+            std::string::npos);
+  EXPECT_NE(
+      faults_of(with(kMatmul, "k: 64", "k: many")).find("found many, expected a whole number"),
+      std::string::npos);
+  EXPECT_NE(faults_of(with(kMatmul, "a[m, k]", "a[m]")).find("reads a with 1 indices, it has 2"),
+            std::string::npos);
+  EXPECT_NE(faults_of(with(kMatmul, "k: 64", "k: 65")).find("is read at 0 to 64, it has 0 to 63"),
+            std::string::npos);
+  EXPECT_NE(faults_of(with(kMatmul, "128x64", "128x0")).find("expected an extent from 1"),
+            std::string::npos);
+  EXPECT_NE(faults_of(with(kMatmul, "f32 128", "f31 128")).find("unknown dtype"),
+            std::string::npos);
   EXPECT_NE(faults_of(with(kMatmul, "[c]", "[d]")).find("there is no tensor d"), std::string::npos);
-  EXPECT_NE(faults_of(with(kMatmul, "graph/1", "graph/2")).find("expected schema: assay/graph/1"), std::string::npos);
+  EXPECT_NE(faults_of(with(kMatmul, "graph/1", "graph/2")).find("expected schema: assay/graph/1"),
+            std::string::npos);
 }
 
 constexpr const char* kLookup = R"(schema: assay/graph/1
@@ -140,12 +149,20 @@ TEST(TextGraph, LookupsComeBackNestedAndByNumber) {
 }
 
 TEST(TextGraph, LookupsThatCanNotBe) {
-  const auto faults = [](const std::string& from, const std::string& to) { return faults_of(with(kLookup, from, to)); };
-  EXPECT_NE(faults("table[ids[b, t], j]", "table[ids[more[t], t], j]").find("can not look something up itself"), std::string::npos);
-  EXPECT_NE(faults("table[ids[b, t], j]", "table[ids[b, t], more[t]]").find("only one dimension"), std::string::npos);
-  EXPECT_NE(faults("table[ids[b, t], j]", "table[$7, j]").find("looks up read 7, the node has"), std::string::npos);
-  EXPECT_NE(faults("table[ids[b, t], j]", "table[ids[b], j]").find("reads ids with 1 indices"), std::string::npos);
-  EXPECT_NE(faults("ids[b, t], j]", "words[b, t], j]").find("there is no tensor words"), std::string::npos);
+  const auto faults = [](const std::string& from, const std::string& to) {
+    return faults_of(with(kLookup, from, to));
+  };
+  EXPECT_NE(faults("table[ids[b, t], j]", "table[ids[more[t], t], j]")
+                .find("can not look something up itself"),
+            std::string::npos);
+  EXPECT_NE(faults("table[ids[b, t], j]", "table[ids[b, t], more[t]]").find("only one dimension"),
+            std::string::npos);
+  EXPECT_NE(faults("table[ids[b, t], j]", "table[$7, j]").find("looks up read 7, the node has"),
+            std::string::npos);
+  EXPECT_NE(faults("table[ids[b, t], j]", "table[ids[b], j]").find("reads ids with 1 indices"),
+            std::string::npos);
+  EXPECT_NE(faults("ids[b, t], j]", "words[b, t], j]").find("there is no tensor words"),
+            std::string::npos);
   std::string deep = "table[";
   for (int i = 0; i < 100000; ++i) deep += "ids[";
   EXPECT_NE(faults("table[ids[b, t], j]", deep), "");
@@ -160,7 +177,8 @@ TEST(TextGraph, AllFaultsAtOnce) {
 
 TEST(TextGraph, DamagedTextNeverCrashes) {
   std::mt19937 random(3);
-  const std::string whole = print_graph(samples::conv({3, 5, 11, 7, 2, 3})) + print_graph(samples::matmul(3, 4, 5)).substr(30) +
+  const std::string whole = print_graph(samples::conv({3, 5, 11, 7, 2, 3})) +
+                            print_graph(samples::matmul(3, 4, 5)).substr(30) +
                             std::string(kLookup).substr(60);
   const std::string alphabet = "{}[]:,\"'-+*/%()$0123456789xyncors \n#&!.\\";
   for (int i = 0; i < 3000; ++i) {
@@ -203,8 +221,13 @@ TEST(TextProgram, ComesBack) {
 TEST(TextProgram, AnEpilogueComesBack) {
   Program p = tiled_matmul();
   const int d = samples::add_tensor(p.graph, "d", {64, 64});
-  p.graph.nodes.push_back({"relu", "relu", {{"i", 64}, {"j", 64}}, d, {{2, {variable(0), variable(1)}, false, 0}},
-                           apply(ScalarOp::max, {read(0), number(0)}), Combiner::none});
+  p.graph.nodes.push_back({"relu",
+                           "relu",
+                           {{"i", 64}, {"j", 64}},
+                           d,
+                           {{2, {variable(0), variable(1)}, false, 0}},
+                           apply(ScalarOp::max, {read(0), number(0)}),
+                           Combiner::none});
   p.graph.outputs = {d};
   p.layouts.push_back(row_major(2));
   p.edges = {{0, 1, "registers"}};
@@ -226,7 +249,8 @@ TEST(TextProgram, DamagedTextNeverCrashes) {
   const std::string alphabet = "{}[]:,\"-+*/%()0123456789mnkabc ";
   for (int i = 0; i < 3000; ++i) {
     std::string text = whole;
-    for (int k = 0; k < 3; ++k) text[30 + random() % (text.size() - 30)] = alphabet[random() % alphabet.size()];
+    for (int k = 0; k < 3; ++k)
+      text[30 + random() % (text.size() - 30)] = alphabet[random() % alphabet.size()];
     (void)parse_program(text, "p.yaml");
   }
 }

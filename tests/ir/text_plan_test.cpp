@@ -2,8 +2,8 @@
 
 #include <random>
 
-#include "tests/ir/graph_samples.h"
 #include "ir/plan.h"
+#include "tests/ir/graph_samples.h"
 
 namespace assay::ir {
 namespace {
@@ -43,7 +43,8 @@ TEST(TextPlan, ComesBack) {
 
 TEST(TextPlan, LayoutsFitTheirTensors) {
   const std::string whole = print_plan(small_plan());
-  for (const char* layout : {"[0, 1, 2]", "[0]", "[0, 1] pad 2:1,1", "[0, 1, 1, 1, 1] pad 1:0,1099511627776"}) {
+  for (const char* layout :
+       {"[0, 1, 2]", "[0]", "[0, 1] pad 2:1,1", "[0, 1, 1, 1, 1] pad 1:0,1099511627776"}) {
     std::string text = whole;
     text.replace(text.find("[0, 1]\", offset"), 6, layout);
     const Result<Plan> plan = parse_plan(text, "plan.yaml");
@@ -58,7 +59,8 @@ TEST(TextPlan, DamagedTextNeverCrashes) {
   const std::string alphabet = "{}[]:,\"-+*/%()0123456789mnkabc ";
   for (int i = 0; i < 2000; ++i) {
     std::string text = whole;
-    for (int k = 0; k < 3; ++k) text[30 + random() % (text.size() - 30)] = alphabet[random() % alphabet.size()];
+    for (int k = 0; k < 3; ++k)
+      text[30 + random() % (text.size() - 30)] = alphabet[random() % alphabet.size()];
     (void)parse_plan(text, "plan.yaml");
   }
 }

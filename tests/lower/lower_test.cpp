@@ -1,10 +1,11 @@
 // Lowering against the float64 reference, and counts against closed forms, on random programs.
+#include "lower/lower.h"
+
 #include <gtest/gtest.h>
 
 #include "lower/build.h"
 #include "lower/count.h"
 #include "lower/legal.h"
-#include "lower/lower.h"
 #include "lower/nest.h"
 #include "model/closed_form.h"
 #include "tests/lower/problems.h"
@@ -33,7 +34,9 @@ struct Seen {
     int waves = 1;
     bool past = false;
     for (const int w : p.workers) waves *= w;
-    for (int a = 0; a < static_cast<int>(p.workers.size()); ++a) past = past || lower::computed_extent(p, a) > p.graph.nodes[0].axes[static_cast<size_t>(a)].extent;
+    for (int a = 0; a < static_cast<int>(p.workers.size()); ++a)
+      past = past ||
+             lower::computed_extent(p, a) > p.graph.nodes[0].axes[static_cast<size_t>(a)].extent;
     of_waves += waves > 1;
     shared += waves > 1 && !p.staging.empty();
     past_the_end += waves > 1 && past;
@@ -65,12 +68,14 @@ lower::Counts comparable(lower::Counts c) {
 }
 
 std::string text(const lower::Counts& c) {
-  std::string out = "fma " + std::to_string(c.fma) + " simple " + std::to_string(c.simple) + " divide " +
-                    std::to_string(c.divide) + " math " + std::to_string(c.math) + " barriers " + std::to_string(c.barriers) + "\n";
+  std::string out = "fma " + std::to_string(c.fma) + " simple " + std::to_string(c.simple) +
+                    " divide " + std::to_string(c.divide) + " math " + std::to_string(c.math) +
+                    " barriers " + std::to_string(c.barriers) + "\n";
   for (const lower::AccessCount& a : c.buffers)
-    out += "  vector loads " + std::to_string(a.vector_loads) + " splats " + std::to_string(a.splats) + " gathered " +
-           std::to_string(a.gathered_lanes) + " stores " + std::to_string(a.vector_stores) + " scattered " +
-           std::to_string(a.scattered_lanes) + "\n";
+    out += "  vector loads " + std::to_string(a.vector_loads) + " splats " +
+           std::to_string(a.splats) + " gathered " + std::to_string(a.gathered_lanes) + " stores " +
+           std::to_string(a.vector_stores) + " scattered " + std::to_string(a.scattered_lanes) +
+           "\n";
   return out;
 }
 
@@ -83,7 +88,8 @@ TEST(Lower, ClosedFormEqualsCountOnRandomPrograms) {
     const Result<ir::Kernel> kernel = lower::lower(p, target);
     ASSERT_TRUE(kernel.ok()) << render(kernel.diags());
     ASSERT_EQ(text(comparable(lower::count(*kernel))), text(comparable(model::closed_form(p))))
-        << "program " << i << "\n" << ir::print_program(p) << ir::print_kernel(*kernel);
+        << "program " << i << "\n"
+        << ir::print_program(p) << ir::print_kernel(*kernel);
   }
 }
 
@@ -97,7 +103,8 @@ TEST(Lower, ClosedFormEqualsCountOnRandomProgramsOfWaves) {
     const Result<ir::Kernel> kernel = lower::lower(p, target);
     ASSERT_TRUE(kernel.ok()) << render(kernel.diags());
     ASSERT_EQ(text(comparable(lower::count(*kernel))), text(comparable(model::closed_form(p))))
-        << "program " << i << "\n" << ir::print_program(p) << ir::print_kernel(*kernel);
+        << "program " << i << "\n"
+        << ir::print_program(p) << ir::print_kernel(*kernel);
     seen.add(p);
   }
   EXPECT_GT(seen.shared, kPrograms / 8);
@@ -107,8 +114,10 @@ TEST(Lower, ClosedFormEqualsCountOnRandomProgramsOfWaves) {
 int64_t longest_loop(const ir::Block& block) {
   int64_t most = 0;
   for (const ir::Stmt& s : block)
-    if (const auto* f = std::get_if<ir::For>(&s.node)) most = std::max({most, f->limit, longest_loop(f->body)});
-    else if (const auto* i = std::get_if<ir::If>(&s.node)) most = std::max({most, longest_loop(i->then_body), longest_loop(i->else_body)});
+    if (const auto* f = std::get_if<ir::For>(&s.node))
+      most = std::max({most, f->limit, longest_loop(f->body)});
+    else if (const auto* i = std::get_if<ir::If>(&s.node))
+      most = std::max({most, longest_loop(i->then_body), longest_loop(i->else_body)});
   return most;
 }
 
@@ -123,10 +132,14 @@ TEST(Lower, NoLoopIsLongerThanADriverLetsItBe) {
     const int64_t most = longest_loop(kernel->body);
     if (most == 0) continue;
     ++looping;
-    target.api.limits.iterations.value = hwdesc::Count{static_cast<double>(most + 1)};  // a partial tile may count as one more
-    EXPECT_TRUE(lower::legal(p, target).empty()) << render(lower::legal(p, target)) << ir::print_kernel(*kernel);
+    target.api.limits.iterations.value =
+        hwdesc::Count{static_cast<double>(most + 1)};  // a partial tile may count as one more
+    EXPECT_TRUE(lower::legal(p, target).empty())
+        << render(lower::legal(p, target)) << ir::print_kernel(*kernel);
     target.api.limits.iterations.value = hwdesc::Count{static_cast<double>(most - 1)};
-    EXPECT_NE(render(lower::legal(p, target)).find("where the driver ends loops after"), std::string::npos) << ir::print_kernel(*kernel);
+    EXPECT_NE(render(lower::legal(p, target)).find("where the driver ends loops after"),
+              std::string::npos)
+        << ir::print_kernel(*kernel);
   }
   EXPECT_GT(looping, 200);
 }
@@ -135,15 +148,16 @@ TEST(Lower, RandomProgramsAreVerified) {
   std::mt19937 rng(3);
   for (int i = 0; i < 200; ++i) {
     const hwdesc::Target target = small_cpu(8, 2);
-    const Result<ir::Kernel> kernel = lower::lower(random_program(random_problem(rng, 8), target, rng), target);
+    const Result<ir::Kernel> kernel =
+        lower::lower(random_program(random_problem(rng, 8), target, rng), target);
     ASSERT_TRUE(kernel.ok());
     const Diags diags = ir::verify(*kernel);
     ASSERT_TRUE(diags.empty()) << render(diags);
   }
 }
 
-// A bias per column is the same for all rows: where rows are walked innermost it stays in registers all
-// through the reductions.
+// A bias per column is the same for all rows: where rows are walked innermost it stays in registers
+// all through the reductions.
 TEST(Lower, EpilogueOperandsThatStayTheSameTakeRegisters) {
   const Result<ir::Graph> g = ir::parse_graph(R"(schema: assay/graph/1
 name: biased
@@ -152,12 +166,14 @@ nodes:
   - {op: matmul, out: "c[m, n]", axes: {m: 64, n: 64, k: 32}, body: "a[m, k] * b[k, n]"}
   - {op: bias, out: "y[m, n]", axes: {m: 64, n: 64}, body: "c[m, n] + bias[n]"}
 outputs: [y]
-)", "biased.yaml");
+)",
+                                              "biased.yaml");
   ASSERT_TRUE(g.ok()) << render(g.diags());
   ir::Program p;
   p.name = "biased";
   p.graph = *g;
-  for (const ir::Tensor& t : g->tensors) p.layouts.push_back(ir::row_major(static_cast<int>(t.shape.size())));
+  for (const ir::Tensor& t : g->tensors)
+    p.layouts.push_back(ir::row_major(static_cast<int>(t.shape.size())));
   p.edges = {{0, 1, "registers"}};
   p.tiles = {{"l1", {64, 64, 32}, {0, 1}}, {"registers", {4, 32, 1}, {0, 1, 2}}};
   p.vector_axis = 1;
@@ -173,12 +189,14 @@ outputs: [y]
 }
 
 ir::Program plain(const std::string& graph, std::vector<ir::TileLevel> tiles) {
-  const Result<ir::Graph> g = ir::parse_graph("schema: assay/graph/1\nname: plain\n" + graph, "plain.yaml");
+  const Result<ir::Graph> g =
+      ir::parse_graph("schema: assay/graph/1\nname: plain\n" + graph, "plain.yaml");
   EXPECT_TRUE(g.ok()) << render(g.diags());
   ir::Program p;
   p.name = "plain";
   p.graph = *g;
-  for (const ir::Tensor& t : g->tensors) p.layouts.push_back(ir::row_major(static_cast<int>(t.shape.size())));
+  for (const ir::Tensor& t : g->tensors)
+    p.layouts.push_back(ir::row_major(static_cast<int>(t.shape.size())));
   p.tiles = std::move(tiles);
   EXPECT_EQ(render(ir::verify(p)), "");
   return p;
@@ -186,21 +204,30 @@ ir::Program plain(const std::string& graph, std::vector<ir::TileLevel> tiles) {
 
 TEST(Lower, GroupsOfWavesKeepToTheLimits) {
   const auto product = [](const std::string& m) {
-    ir::Program p = plain("inputs: {a: f32 " + m + "x32, b: f32 32x64}\nnodes:\n  - {op: matmul, out: \"c[m, n]\", axes: {m: " + m +
-                              ", n: 64, k: 32}, body: \"a[m, k] * b[k, n]\"}\noutputs: [c]\n",
-                          {{"l1", {32, 16, 32}, {0, 1}}, {"shared", {32, 16, 8}, {2, 0, 1}}, {"registers", {8, 8, 1}, {0, 1, 2}}});
+    ir::Program p =
+        plain("inputs: {a: f32 " + m +
+                  "x32, b: f32 32x64}\nnodes:\n  - {op: matmul, out: \"c[m, n]\", axes: {m: " + m +
+                  ", n: 64, k: 32}, body: \"a[m, k] * b[k, n]\"}\noutputs: [c]\n",
+              {{"l1", {32, 16, 32}, {0, 1}},
+               {"shared", {32, 16, 8}, {2, 0, 1}},
+               {"registers", {8, 8, 1}, {0, 1, 2}}});
     p.vector_axis = 1;
     p.vector_width = 8;
     p.staging = {{0, 1, ir::row_major(2)}, {1, 1, ir::row_major(2)}};
     p.workers = {4, 2, 1};
     return p;
   };
-  const auto faults = [](const ir::Program& p, const hwdesc::Target& t) { return render(lower::legal(p, t)); };
-  const auto has = [](const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; };
+  const auto faults = [](const ir::Program& p, const hwdesc::Target& t) {
+    return render(lower::legal(p, t));
+  };
+  const auto has = [](const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  };
   const ir::Program p = product("64");
   hwdesc::Target gpu = small_gpu(8);
   EXPECT_EQ(faults(p, gpu), "");
-  EXPECT_TRUE(has(faults(p, small_cpu(8, 2)), "groups of several waves are for chips whose lanes are threads"));
+  EXPECT_TRUE(has(faults(p, small_cpu(8, 2)),
+                  "groups of several waves are for chips whose lanes are threads"));
   gpu.profile.execution.threads_per_group_max.value = hwdesc::Count{63};
   EXPECT_TRUE(has(faults(p, gpu), "64 threads in a group, of 63 at most"));
   gpu.api.limits.threads_per_group.value = hwdesc::Count{64};
@@ -222,12 +249,17 @@ TEST(Lower, GroupsOfWavesKeepToTheLimits) {
   EXPECT_TRUE(has(faults(other, small_gpu(8)), "an operand is staged inside of a wave's tile"));
 }
 
-// Panels of eight columns, and a tensor in blocks of eight: no place in either is found by dividing, also where the tensor ends inside of a copy.
+// Panels of eight columns, and a tensor in blocks of eight: no place in either is found by
+// dividing, also where the tensor ends inside of a copy.
 TEST(Lower, CopiesGoBlockByBlock) {
   const ir::Layout blocks{{{1, 8, 0}, {0, 1, 0}, {1, 1, 8}}, {}};
   for (const bool source : {false, true}) {
-    ir::Program p = plain("inputs: {a: f32 16x32, b: f32 32x60}\nnodes:\n  - {op: matmul, out: \"c[m, n]\", axes: {m: 16, n: 60, k: 32}, body: \"a[m, k] * b[k, n]\"}\noutputs: [c]\n",
-                          {{"l1", {16, 40, 32}, {0, 1}}, {"l1", {16, 40, 8}, {2, 0, 1}}, {"registers", {4, 8, 1}, {0, 1, 2}}});
+    ir::Program p = plain(
+        "inputs: {a: f32 16x32, b: f32 32x60}\nnodes:\n  - {op: matmul, out: \"c[m, n]\", axes: "
+        "{m: 16, n: 60, k: 32}, body: \"a[m, k] * b[k, n]\"}\noutputs: [c]\n",
+        {{"l1", {16, 40, 32}, {0, 1}},
+         {"l1", {16, 40, 8}, {2, 0, 1}},
+         {"registers", {4, 8, 1}, {0, 1, 2}}});
     p.vector_axis = 1;
     p.vector_width = 4;
     p.staging = {{1, 1, source ? ir::row_major(2) : blocks}};
@@ -243,8 +275,10 @@ TEST(Lower, CopiesGoBlockByBlock) {
     EXPECT_EQ(c.fault, "");
     EXPECT_LT(c.difference, 1e-5);
   }
-  ir::Program odd = plain("inputs: {a: f32 16x32, b: f32 32x60}\nnodes:\n  - {op: matmul, out: \"c[m, n]\", axes: {m: 16, n: 60, k: 32}, body: \"a[m, k] * b[k, n]\"}\noutputs: [c]\n",
-                          {{"l1", {16, 20, 32}, {0, 1}}, {"registers", {4, 4, 1}, {0, 1, 2}}});
+  ir::Program odd = plain(
+      "inputs: {a: f32 16x32, b: f32 32x60}\nnodes:\n  - {op: matmul, out: \"c[m, n]\", axes: {m: "
+      "16, n: 60, k: 32}, body: \"a[m, k] * b[k, n]\"}\noutputs: [c]\n",
+      {{"l1", {16, 20, 32}, {0, 1}}, {"registers", {4, 4, 1}, {0, 1, 2}}});
   odd.layouts[1] = blocks;
   odd.staging = {{1, 0, ir::row_major(2)}};
   EXPECT_EQ(lower::copy_block(odd, odd.staging[0], 1), 0) << "regions begin inside of blocks";
@@ -257,7 +291,8 @@ double loads_of(const ir::Program& p, size_t buffer) {
   return a.vector_loads + a.splats + a.gathered_lanes;
 }
 
-// Neighbouring outputs of a filter read the same elements: a tile that holds all of both reads each once.
+// Neighbouring outputs of a filter read the same elements: a tile that holds all of both reads each
+// once.
 TEST(Lower, OverlappingReadsAreLoadedOncePerTile) {
   const std::string filter = R"(
 inputs: {x: f32 12, w: f32 3}
@@ -291,11 +326,14 @@ outputs: [y]
   EXPECT_EQ(loads_of(plain(shifted, {all, {"registers", {2, 5}, {1, 0}}}), 1), 6 * 4);
 }
 
-// A product in tiles of `rows` rows and 32 columns in vectors of `width`, on chips whose lanes are vectors or threads.
+// A product in tiles of `rows` rows and 32 columns in vectors of `width`, on chips whose lanes are
+// vectors or threads.
 ir::Kernel product_of(int width, int rows, const hwdesc::Target& target) {
-  ir::Program p = plain("inputs: {a: f32 16x32, b: f32 32x32}\nnodes:\n  - {op: matmul, out: \"c[m, n]\", axes: {m: 16, n: 32, k: 32}, "
-                        "body: \"a[m, k] * b[k, n]\"}\noutputs: [c]\n",
-                        {{"l1", {16, 32, 32}, {0, 1}}, {"registers", {rows, 32, 1}, {0, 1, 2}}});
+  ir::Program p = plain(
+      "inputs: {a: f32 16x32, b: f32 32x32}\nnodes:\n  - {op: matmul, out: \"c[m, n]\", axes: {m: "
+      "16, n: 32, k: 32}, "
+      "body: \"a[m, k] * b[k, n]\"}\noutputs: [c]\n",
+      {{"l1", {16, 32, 32}, {0, 1}}, {"registers", {rows, 32, 1}, {0, 1, 2}}});
   p.vector_axis = 1;
   p.vector_width = width;
   p.prefetch = 8;
@@ -316,7 +354,8 @@ void innermost_of(const ir::Block& block, std::vector<const ir::For*>& out) {
 
 TEST(Lower, PrefetchesALineOnce) {
   for (const int width : {4, 8, 16})
-    EXPECT_EQ(lower::count(product_of(width, 1, small_cpu(width, 1))).prefetches, 16 * 32 * 2) << "vectors of " << width;
+    EXPECT_EQ(lower::count(product_of(width, 1, small_cpu(width, 1))).prefetches, 16 * 32 * 2)
+        << "vectors of " << width;
 }
 
 TEST(Lower, ShortStepsOfAReductionAreUnrolled) {
@@ -326,7 +365,8 @@ TEST(Lower, ShortStepsOfAReductionAreUnrolled) {
     return loops.empty() ? -1 : loops.front()->unroll;
   };
   EXPECT_EQ(unrolled(product_of(16, 2, small_cpu(16, 1))), 2);
-  EXPECT_EQ(unrolled(product_of(16, 4, small_cpu(16, 1))), 0) << "eight sums, two operands and a factor";
+  EXPECT_EQ(unrolled(product_of(16, 4, small_cpu(16, 1))), 0)
+      << "eight sums, two operands and a factor";
   EXPECT_EQ(unrolled(product_of(8, 1, small_gpu(8))), 0) << "a thread's compiler knows better";
 }
 

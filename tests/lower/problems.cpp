@@ -5,12 +5,12 @@
 #include <functional>
 #include <stdexcept>
 
-#include "support/diag.h"
 #include "codegen/interpret.h"
 #include "compiler/compile.h"
 #include "compiler/passes/layout.h"
 #include "lower/legal.h"
 #include "lower/lower.h"
+#include "support/diag.h"
 
 namespace assay::test {
 
@@ -22,7 +22,8 @@ hwdesc::Value<hwdesc::Count> count(double v) {
   return out;
 }
 
-hwdesc::MemoryLevel level(const std::string& name, const std::string& per, double bytes, double bandwidth) {
+hwdesc::MemoryLevel level(const std::string& name, const std::string& per, double bytes,
+                          double bandwidth) {
   hwdesc::MemoryLevel l;
   l.name = name;
   l.per = per;
@@ -43,22 +44,34 @@ ir::Graph of(const std::string& text) {
   return *g;
 }
 
-std::string number(const char* name, int64_t v) { return std::string(" ") + name + "=" + std::to_string(v); }
+std::string number(const char* name, int64_t v) {
+  return std::string(" ") + name + "=" + std::to_string(v);
+}
 
 // y[b, j] = table[ids[b], j], scaled by a second table's row; or the sum of k such rows.
 ir::Graph random_lookup(std::mt19937& rng, int64_t rows, int64_t columns, int64_t n, int64_t k) {
   ir::Graph g;
   g.name = "lookup";
   const bool sums = pick(rng, {0, 1}) == 1;
-  g.tensors = {{"table", ir::DType::f32, {rows, columns}, -1}, {"ids", ir::DType::f32, {n, k}, -1},
-               {"scale", ir::DType::f32, {columns, rows}, -1}, {"y", ir::DType::f32, {n, columns}, -1}};
-  ir::Node node{"gather", "gather", {{"b", n}, {"j", columns}}, 3, {}, {}, sums ? ir::Combiner::sum : ir::Combiner::none};
+  g.tensors = {{"table", ir::DType::f32, {rows, columns}, -1},
+               {"ids", ir::DType::f32, {n, k}, -1},
+               {"scale", ir::DType::f32, {columns, rows}, -1},
+               {"y", ir::DType::f32, {n, columns}, -1}};
+  ir::Node node{"gather",
+                "gather",
+                {{"b", n}, {"j", columns}},
+                3,
+                {},
+                {},
+                sums ? ir::Combiner::sum : ir::Combiner::none};
   if (sums) node.axes.push_back({"k", k});
   node.reads = {{1, {ir::variable(0), sums ? ir::variable(2) : ir::constant(0)}, false, 0},
-                {0, {ir::constant(0), ir::variable(1)}, false, -0.5}, {2, {ir::variable(1), ir::constant(0)}, false, 0}};
+                {0, {ir::constant(0), ir::variable(1)}, false, -0.5},
+                {2, {ir::variable(1), ir::constant(0)}, false, 0}};
   node.reads[1].lookup = ir::Lookup{0, 0};
   node.reads[2].lookup = ir::Lookup{1, 0};
-  node.body = pick(rng, {0, 1}) == 1 ? ir::read(1) : ir::apply(ir::ScalarOp::mul, {ir::read(1), ir::read(2)});
+  node.body = pick(rng, {0, 1}) == 1 ? ir::read(1)
+                                     : ir::apply(ir::ScalarOp::mul, {ir::read(1), ir::read(2)});
   if (node.body.op == ir::ScalarOp::read) node.reads.pop_back();
   g.inputs = {0, 1, 2};
   g.outputs = {3};
@@ -69,9 +82,12 @@ ir::Graph random_lookup(std::mt19937& rng, int64_t rows, int64_t columns, int64_
 // Squares of what lies around a mean per row: one operand moves with both axes, one with the outer.
 ir::Graph around_means(int64_t rows, int64_t columns) {
   const std::string i = std::to_string(rows), j = std::to_string(columns);
-  Result<ir::Graph> g = ir::parse_graph("schema: assay/graph/1\nname: squares\ninputs: {x: f32 " + i + "x" + j + ", mean: f32 " + i + "}\nnodes:\n" +
-                                        "  - {op: squares, out: \"y[i]\", axes: {i: " + i + ", j: " + j + "}, combine: sum, body: \"(x[i, j] - mean[i]) * (x[i, j] - mean[i])\"}\n" +
-                                        "outputs: [y]\n", "squares.yaml");
+  Result<ir::Graph> g = ir::parse_graph(
+      "schema: assay/graph/1\nname: squares\ninputs: {x: f32 " + i + "x" + j + ", mean: f32 " + i +
+          "}\nnodes:\n" + "  - {op: squares, out: \"y[i]\", axes: {i: " + i + ", j: " + j +
+          "}, combine: sum, body: \"(x[i, j] - mean[i]) * (x[i, j] - mean[i])\"}\n" +
+          "outputs: [y]\n",
+      "squares.yaml");
   if (!g.ok()) throw std::runtime_error(render(g.diags()));
   return *g;
 }
@@ -83,21 +99,29 @@ ir::Graph random_operator(std::mt19937& rng) {
       const int64_t rows = extent();
       return around_means(rows, extent());
     }
-    case 6: return of("bias_add" + number("rows", extent()) + number("columns", extent()));
+    case 6:
+      return of("bias_add" + number("rows", extent()) + number("columns", extent()));
     case 5: {
       const int64_t rows = extent(), columns = extent(), n = extent();
       return random_lookup(rng, rows, columns, n, extent());
     }
     case 0:
-      return of("matmul" + number("m", extent()) + number("n", extent()) + number("k", extent()) + number("b", pick(rng, {1, 1, 3})));
+      return of("matmul" + number("m", extent()) + number("n", extent()) + number("k", extent()) +
+                number("b", pick(rng, {1, 1, 3})));
     case 1: {
       const int64_t r = pick(rng, {1, 3, 3, 5}), size = r + extent() % 12;
-      return of("conv" + number("n", pick(rng, {1, 2})) + number("c", extent()) + number("o", extent()) + number("h", size) +
-                number("w", size + 1) + number("r", r) + number("s", r) + number("stride", pick(rng, {1, 2})) + number("pad", pick(rng, {0, r / 2})));
+      return of("conv" + number("n", pick(rng, {1, 2})) + number("c", extent()) +
+                number("o", extent()) + number("h", size) + number("w", size + 1) + number("r", r) +
+                number("s", r) + number("stride", pick(rng, {1, 2})) +
+                number("pad", pick(rng, {0, r / 2})));
     }
-    case 2: return of("depthwise" + number("c", extent()) + number("h", 3 + extent() % 11) + number("w", 3 + extent() % 11) + number("stride", pick(rng, {1, 2})));
-    case 3: return of("relu" + number("n", extent() * extent()));
-    default: return of("reduce_sum" + number("rows", extent()) + number("columns", extent()));
+    case 2:
+      return of("depthwise" + number("c", extent()) + number("h", 3 + extent() % 11) +
+                number("w", 3 + extent() % 11) + number("stride", pick(rng, {1, 2})));
+    case 3:
+      return of("relu" + number("n", extent() * extent()));
+    default:
+      return of("reduce_sum" + number("rows", extent()) + number("columns", extent()));
   }
 }
 
@@ -154,9 +178,11 @@ ir::Program shaken(ir::Program p, std::mt19937& rng) {
       const int64_t enclosing = l == 0 ? whole : p.tiles[l - 1].extent[a];
       const int64_t extent = inner * pick(rng, {1, 2, 3});
       const bool divides = enclosing == whole || enclosing % extent == 0;
-      if (extent <= enclosing && divides && (inner < whole) && pick(rng, {0, 1, 1}) == 1) p.tiles[l].extent[a] = extent;
+      if (extent <= enclosing && divides && (inner < whole) && pick(rng, {0, 1, 1}) == 1)
+        p.tiles[l].extent[a] = extent;
       auto& order = p.tiles[l].order;
-      if (std::find(order.begin(), order.end(), static_cast<int>(a)) == order.end()) order.push_back(static_cast<int>(a));
+      if (std::find(order.begin(), order.end(), static_cast<int>(a)) == order.end())
+        order.push_back(static_cast<int>(a));
     }
   }
   return p;
@@ -204,8 +230,8 @@ hwdesc::Target small_cpu(int width, int units) {
   fma.rate.value = load.rate.value = hwdesc::Rate{2.0 * width, "core"};
   store.rate.value = hwdesc::Rate{1.0 * width, "core"};
   p.pipes = {fma, load, store};
-  p.memory = {level("l1", "unit", 1024, 128), level("l2", "unit", 4096, 64), level("l3", "device", 65536, 32),
-              level("dram", "device", 1e9, 8)};
+  p.memory = {level("l1", "unit", 1024, 128), level("l2", "unit", 4096, 64),
+              level("l3", "device", 65536, 32), level("dram", "device", 1e9, 8)};
   t.api.name = "cpp";
   t.api.dialect = "cpp";
   return t;
@@ -237,17 +263,20 @@ compiler::Problem random_problem(std::mt19937& rng, int width) {
     p.graph.tensors[t].constant = -1;
     p.graph.tensors[t].name = "t" + std::to_string(t);
     if (p.packable[t]) p.graph.inputs.push_back(static_cast<int>(t));
-    p.layouts.push_back(free_io ? laid.layouts[t] : ir::row_major(static_cast<int>(p.graph.tensors[t].shape.size())));
+    p.layouts.push_back(free_io ? laid.layouts[t]
+                                : ir::row_major(static_cast<int>(p.graph.tensors[t].shape.size())));
   }
   p.graph.constants.clear();
   return p;
 }
 
-ir::Program random_program(const compiler::Problem& problem, const hwdesc::Target& target, std::mt19937& rng) {
+ir::Program random_program(const compiler::Problem& problem, const hwdesc::Target& target,
+                           std::mt19937& rng) {
   const Result<model::Machine> m = model::prepare(target);
   if (!m.ok()) throw std::runtime_error(render(m.diags()));
   const compiler::Space space(problem, *m);
-  std::vector<compiler::Choice> choices = space.dense ? compiler::dense_choices(space) : compiler::plain_choices(space);
+  std::vector<compiler::Choice> choices =
+      space.dense ? compiler::dense_choices(space) : compiler::plain_choices(space);
   choices.push_back(compiler::scalar_choice(space));
   for (;;) {
     const auto i = std::uniform_int_distribution<size_t>(0, choices.size() - 1)(rng);
@@ -261,7 +290,8 @@ ir::Program random_program(const compiler::Problem& problem, const hwdesc::Targe
   }
 }
 
-ir::Program random_wave_program(const compiler::Problem& problem, const hwdesc::Target& target, std::mt19937& rng) {
+ir::Program random_wave_program(const compiler::Problem& problem, const hwdesc::Target& target,
+                                std::mt19937& rng) {
   const Result<model::Machine> m = model::prepare(target);
   if (!m.ok()) throw std::runtime_error(render(m.diags()));
   const compiler::Space space(problem, *m);
@@ -270,20 +300,28 @@ ir::Program random_wave_program(const compiler::Problem& problem, const hwdesc::
   const auto share_out = [](ir::Program p) {
     for (size_t a = 0; a < p.workers.size(); ++a) {
       const int64_t inner = p.tiles.back().extent[a];
-      p.workers[a] = ir::is_reduce(p.graph, p.graph.nodes[0], static_cast<int>(a)) ? 1 : static_cast<int>((p.tiles[0].extent[a] + inner - 1) / inner);
+      p.workers[a] = ir::is_reduce(p.graph, p.graph.nodes[0], static_cast<int>(a))
+                         ? 1
+                         : static_cast<int>((p.tiles[0].extent[a] + inner - 1) / inner);
     }
     return p;
   };
   for (;;) {
     // Half of the time one whose waves share what they stage, if there is any: these are few.
-    const auto shares = [](const compiler::Choice& c) { return c.wave_groups && !c.staged.empty(); };
-    const auto few = std::stable_partition(choices.begin(), choices.end(), shares) - choices.begin();
+    const auto shares = [](const compiler::Choice& c) {
+      return c.wave_groups && !c.staged.empty();
+    };
+    const auto few =
+        std::stable_partition(choices.begin(), choices.end(), shares) - choices.begin();
     const bool shared = few > 0 && pick(rng, {0, 1}) == 1;
-    const auto i = std::uniform_int_distribution<size_t>(0, (shared ? static_cast<size_t>(few) : choices.size()) - 1)(rng);
+    const auto i = std::uniform_int_distribution<size_t>(
+        0, (shared ? static_cast<size_t>(few) : choices.size()) - 1)(rng);
     ir::Program p = compiler::build(space, choices[i]);
     if (p.workers.empty()) p.workers.assign(space.anchor.axes.size(), 1);
     ir::Program other = pick(rng, {0, 1}) == 1 ? shaken(p, rng) : p;
-    if (pick(rng, {0, 1, 1, 1}) == 0 && !other.staging.empty()) other.staging.erase(other.staging.begin() + pick(rng, {0, 1}) % static_cast<int64_t>(other.staging.size()));
+    if (pick(rng, {0, 1, 1, 1}) == 0 && !other.staging.empty())
+      other.staging.erase(other.staging.begin() +
+                          pick(rng, {0, 1}) % static_cast<int64_t>(other.staging.size()));
     other = share_out(std::move(other));
     if (lower::legal(other, target).empty()) return other;
     if (lower::legal(p, target).empty()) return p;
@@ -296,7 +334,8 @@ Comparison compare(const ir::Program& p, const hwdesc::Target& target, std::mt19
   if (!kernel.ok()) return {0, render(kernel.diags())};
   std::vector<std::vector<float>> inputs, buffers;
   for (int t : p.graph.inputs) {
-    std::vector<float> v(static_cast<size_t>(ir::elements(p.graph.tensors[static_cast<size_t>(t)])));
+    std::vector<float> v(
+        static_cast<size_t>(ir::elements(p.graph.tensors[static_cast<size_t>(t)])));
     for (float& x : v) x = uniform(rng);
     // Positions in tables of up to 37: most inside, some counted from the end, some outside.
     for (const ir::Read& r : p.graph.nodes[0].reads)
@@ -308,9 +347,11 @@ Comparison compare(const ir::Program& p, const hwdesc::Target& target, std::mt19
     const auto i = static_cast<size_t>(t);
     const auto& shape = p.graph.tensors[i].shape;
     const bool output = t == p.graph.outputs[0];
-    std::vector<float> b(static_cast<size_t>(ir::physical_elements(p.layouts[i], shape)), output ? std::nanf("") : 0.0F);
+    std::vector<float> b(static_cast<size_t>(ir::physical_elements(p.layouts[i], shape)),
+                         output ? std::nanf("") : 0.0F);
     for (size_t k = 0; k < p.graph.inputs.size(); ++k)
-      if (p.graph.inputs[k] == t) each_element(p.layouts[i], shape, [&](size_t from, size_t to) { b[to] = inputs[k][from]; });
+      if (p.graph.inputs[k] == t)
+        each_element(p.layouts[i], shape, [&](size_t from, size_t to) { b[to] = inputs[k][from]; });
     buffers.push_back(std::move(b));
   }
   const Result<codegen::ExecutedCounts> ran = codegen::interpret(*kernel, buffers);

@@ -16,17 +16,21 @@ namespace assay::test {
 // A made-up CPU: `width` lanes, `units` units, 32 registers, three caches.
 hwdesc::Target small_cpu(int width, int units);
 
-// A made-up GPU: waves of `width` lanes that are threads, 4 units with a memory of their groups' own.
+// A made-up GPU: waves of `width` lanes that are threads, 4 units with a memory of their groups'
+// own.
 hwdesc::Target small_gpu(int width);
 
 // A random problem of a random kind; its name says which.
 compiler::Problem random_problem(std::mt19937& rng, int width);
 
 // A random program for the problem: one of the choices of construction, or a random legal one.
-ir::Program random_program(const compiler::Problem& problem, const hwdesc::Target& target, std::mt19937& rng);
+ir::Program random_program(const compiler::Problem& problem, const hwdesc::Target& target,
+                           std::mt19937& rng);
 
-// The same for groups of waves: choices of construction, some with other tiles, some with fewer operands staged.
-ir::Program random_wave_program(const compiler::Problem& problem, const hwdesc::Target& target, std::mt19937& rng);
+// The same for groups of waves: choices of construction, some with other tiles, some with fewer
+// operands staged.
+ir::Program random_wave_program(const compiler::Problem& problem, const hwdesc::Target& target,
+                                std::mt19937& rng);
 
 // Calls f(logical row-major position, physical offset) for every element of a tensor.
 void each_element(const ir::Layout& layout, const std::vector<int64_t>& shape,
@@ -36,7 +40,7 @@ void each_element(const ir::Layout& layout, const std::vector<int64_t>& shape,
 // same inputs. `difference`: the largest |kernel - reference| / (|reference| + 1) over the output.
 struct Comparison {
   double difference = 0;
-  std::string fault;   // non-empty: the kernel could not be made or run
+  std::string fault;  // non-empty: the kernel could not be made or run
 };
 Comparison compare(const ir::Program& p, const hwdesc::Target& target, std::mt19937& rng);
 

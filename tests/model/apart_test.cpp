@@ -8,8 +8,8 @@
 namespace assay::test {
 namespace {
 
-constexpr int64_t kRow = 4096;                       // elements: 16 KiB, longer than prefetchers take to catch up
-constexpr double kBytes = 64.0 * kRow * 4;           // of an operand
+constexpr int64_t kRow = 4096;  // elements: 16 KiB, longer than prefetchers take to catch up
+constexpr double kBytes = 64.0 * kRow * 4;  // of an operand
 
 hwdesc::Target large_l2(const std::string& more = "name=large") {
   return with(with(small_cpu(8, 1), "memory.l2.capacity=16 MiB"), more);
@@ -28,10 +28,18 @@ std::pair<double, double> parts_apart(const ir::Program& p) {
 
 const auto kNone = std::pair(0.0, 0.0), kAll = std::pair(1.0, 1.0);
 
-TEST(Apart, RowAfterRowIsNot) { EXPECT_EQ(parts_apart(walk(kRow, 1, 16, "j", "i, j", "i, j")), kNone); }
-TEST(Apart, LongRowsSideBySideAreNot) { EXPECT_EQ(parts_apart(walk(kRow, 8, 4, "j", "i, j", "i, j")), kNone); }
-TEST(Apart, TooManyRowsSideBySideAre) { EXPECT_EQ(parts_apart(walk(kRow, 32, 4, "j", "i, j", "i, j")), kAll); }
-TEST(Apart, APieceOfEachRowIs) { EXPECT_EQ(parts_apart(walk(kRow, 1, 16, "j", "i, j", "j, i")), kAll); }
+TEST(Apart, RowAfterRowIsNot) {
+  EXPECT_EQ(parts_apart(walk(kRow, 1, 16, "j", "i, j", "i, j")), kNone);
+}
+TEST(Apart, LongRowsSideBySideAreNot) {
+  EXPECT_EQ(parts_apart(walk(kRow, 8, 4, "j", "i, j", "i, j")), kNone);
+}
+TEST(Apart, TooManyRowsSideBySideAre) {
+  EXPECT_EQ(parts_apart(walk(kRow, 32, 4, "j", "i, j", "i, j")), kAll);
+}
+TEST(Apart, APieceOfEachRowIs) {
+  EXPECT_EQ(parts_apart(walk(kRow, 1, 16, "j", "i, j", "j, i")), kAll);
+}
 
 TEST(Apart, ShortRowsAreSideBySideOnly) {
   const auto short_rows = [](int64_t rows) {
@@ -58,17 +66,22 @@ double warm(const ir::Program& p, const hwdesc::Target& t) {
 }
 
 TEST(Apart, CostsWhatTheProfileSays) {
-  const hwdesc::Target plain = large_l2("memory.l2.bandwidth.write=64 B/cycle@core");  // of 3 GHz, as reading
-  const hwdesc::Target reads = with(plain, "memory.l2.bandwidth.apart_read=16 B/cycle@core"), writes = with(plain, "memory.l2.bandwidth.apart_write=32 B/cycle@core");
-  const ir::Program apart = walk(kRow, 1, 16, "j", "i, j", "j, i"), whole = walk(kRow, 1, 16, "j", "i, j", "i, j");
+  const hwdesc::Target plain =
+      large_l2("memory.l2.bandwidth.write=64 B/cycle@core");  // of 3 GHz, as reading
+  const hwdesc::Target reads = with(plain, "memory.l2.bandwidth.apart_read=16 B/cycle@core"),
+                       writes = with(plain, "memory.l2.bandwidth.apart_write=32 B/cycle@core");
+  const ir::Program apart = walk(kRow, 1, 16, "j", "i, j", "j, i"),
+                    whole = walk(kRow, 1, 16, "j", "i, j", "i, j");
   const double quick = kBytes / 64 / 3e9;
   EXPECT_NEAR(warm(apart, reads) - warm(apart, plain), 3 * quick, 0.01 * quick);
   EXPECT_NEAR(warm(apart, writes) - warm(apart, plain), quick, 0.01 * quick);
-  for (const hwdesc::Target& t : {reads, writes}) EXPECT_DOUBLE_EQ(warm(whole, t), warm(whole, plain));
+  for (const hwdesc::Target& t : {reads, writes})
+    EXPECT_DOUBLE_EQ(warm(whole, t), warm(whole, plain));
 }
 
 TEST(Apart, IsNeverFaster) {
-  EXPECT_EQ(machine(large_l2("memory.l2.bandwidth.apart_read=640 B/cycle@core")).levels[1].apart_read, 1);
+  EXPECT_EQ(
+      machine(large_l2("memory.l2.bandwidth.apart_read=640 B/cycle@core")).levels[1].apart_read, 1);
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
 // Copies of staged operands are passes of their own.
+#include "model/copies.h"
+
 #include <gtest/gtest.h>
 
 #include "ir/text_layout.h"
 #include "model/closed_form.h"
-#include "model/copies.h"
 #include "model/traffic.h"
 #include "tests/model/programs.h"
 
@@ -19,7 +20,8 @@ TEST(Copies, HideBehindNoArithmetic) {
   const hwdesc::Target quick = small_cpu(8, 1), slow = with(quick, "pipes.store.rate*=0.25");
   ASSERT_DOUBLE_EQ(store_rate(slow), 0.25 * store_rate(quick));
   const auto slower = [&](const ir::Program& p) { return seconds(p, slow) - seconds(p, quick); };
-  const ir::Program plain = product(64, 64, 128, 64), copied = product(64, 64, 128, 64, 8, kInOrder);
+  const ir::Program plain = product(64, 64, 128, 64),
+                    copied = product(64, 64, 128, 64, 8, kInOrder);
   const double copies = 1024 * (1 / store_rate(slow) - 1 / store_rate(quick));
   EXPECT_GT(slower(copied) - slower(plain), 0.5 * copies);
 }
@@ -31,18 +33,25 @@ TEST(Copies, TakeTheirSlotsBeforeTheArithmetic) {
   quick.profile.execution.issue.rate.value = hwdesc::Rate{100, "core"};
   slow.profile.execution.issue.rate.value = hwdesc::Rate{4, "core"};
   for (hwdesc::Target* t : {&quick, &slow}) {
-    t->profile.pipes[0].rate.value = hwdesc::Rate{0.5, "core"};  // multiply-adds are slower than all slots
+    t->profile.pipes[0].rate.value =
+        hwdesc::Rate{0.5, "core"};  // multiply-adds are slower than all slots
     t->profile.pipes[1].rate.value = t->profile.pipes[2].rate.value = hwdesc::Rate{1000, "core"};
   }
   const auto later = [&](const ir::Program& p) { return seconds(p, slow) - seconds(p, quick); };
-  const ir::Program plain = product(64, 64, 128, 64), copied = product(64, 64, 128, 64, 8, kInOrder);
-  const double slots = model::copy_slots(model::copies_of(copied, model::closed_form(copied)).parts) / machine(slow).issue_rate.value;
+  const ir::Program plain = product(64, 64, 128, 64),
+                    copied = product(64, 64, 128, 64, 8, kInOrder);
+  const double slots =
+      model::copy_slots(model::copies_of(copied, model::closed_form(copied)).parts) /
+      machine(slow).issue_rate.value;
   EXPECT_GT(later(copied) - later(plain), 0.6 * slots);
 }
 
 TEST(Copies, OfLanesThatLieApartTakeMoreSlots) {
-  EXPECT_GT(model::copy_slots({.scattered = 1}), model::copy_slots({.stores = 1})) << "it is taken out of its vector first";
-  EXPECT_DOUBLE_EQ(model::copy_slots({.loads = 1, .stores = 2, .gathered = 3}), model::copy_slots({.loads = 1}) + model::copy_slots({.stores = 2}) + model::copy_slots({.gathered = 3}));
+  EXPECT_GT(model::copy_slots({.scattered = 1}), model::copy_slots({.stores = 1}))
+      << "it is taken out of its vector first";
+  EXPECT_DOUBLE_EQ(model::copy_slots({.loads = 1, .stores = 2, .gathered = 3}),
+                   model::copy_slots({.loads = 1}) + model::copy_slots({.stores = 2}) +
+                       model::copy_slots({.gathered = 3}));
 }
 
 // What a core has in its window at once goes on beside the arithmetic.
@@ -50,7 +59,9 @@ TEST(Copies, FewVectorsDo) {
   const hwdesc::Target quick = small_cpu(8, 1), slow = with(quick, "pipes.store.rate*=0.25");
   const ir::Program plain = product(64, 16, 16, 16), copied = product(64, 16, 16, 16, 8, kInOrder);
   const double all = 32 * (1 / store_rate(slow) - 1 / store_rate(quick));
-  EXPECT_LT((seconds(copied, slow) - seconds(copied, quick)) - (seconds(plain, slow) - seconds(plain, quick)), 0.5 * all);
+  EXPECT_LT((seconds(copied, slow) - seconds(copied, quick)) -
+                (seconds(plain, slow) - seconds(plain, quick)),
+            0.5 * all);
 }
 
 // Nobody joins what is copied one by one.
@@ -66,7 +77,8 @@ TEST(Copies, OfNarrowProgramsAreAsNarrow) {
   EXPECT_DOUBLE_EQ(turned.parts.scattered + turned.parts.gathered, 64 * 128);
 }
 
-// Tiles of 20 columns begin at no multiple of the vectors: their elements are copied one by one, and stored as fast as single elements are.
+// Tiles of 20 columns begin at no multiple of the vectors: their elements are copied one by one,
+// and stored as fast as single elements are.
 TEST(Copies, ByElementsAreNoVectors) {
   ir::Program p = product(64, 80, 128, 80, 8, "[0, 1]");
   EXPECT_EQ(model::copies_of(p, model::closed_form(p)).single, 0);
@@ -78,13 +90,17 @@ TEST(Copies, ByElementsAreNoVectors) {
   model::Machine quick = whole;
   quick.narrow_stores = {{1, 4 * whole.store_rate.value}};
   quick.narrow_loads = {{1, 4 * whole.load_rate.value}};
-  const auto saved = [&](const char* what) { return term(simulator::estimate(p, whole, {}, {}), what) - term(simulator::estimate(p, quick, {}, {}), what); };
+  const auto saved = [&](const char* what) {
+    return term(simulator::estimate(p, whole, {}, {}), what) -
+           term(simulator::estimate(p, quick, {}, {}), what);
+  };
   EXPECT_NEAR(saved("store"), 0.75 * copies.all / whole.store_rate.value, 1e-12);
   EXPECT_NEAR(saved("load"), 0.75 * copies.all / whole.load_rate.value, 1e-12);
 }
 
-// 512 columns in 32 blocks of 16. A row of each of 128 is written to 32 lines 8 KiB apart, which fall into one of 64 sets, one of 129 to lines in as many
-// sets. Further on along them while so few are under way the next lines lie in the next set.
+// 512 columns in 32 blocks of 16. A row of each of 128 is written to 32 lines 8 KiB apart, which
+// fall into one of 64 sets, one of 129 to lines in as many sets. Further on along them while so few
+// are under way the next lines lie in the next set.
 TEST(Copies, ChangeTheLinesOfASetOneAfterTheOther) {
   const auto moved = [](int64_t deep, const char* layout) {
     const ir::Program p = product(64, 512, deep, 512, 8, layout);
@@ -109,8 +125,12 @@ TEST(Copies, ChangeTheLinesOfASetOneAfterTheOther) {
     m.set_turn_changed.value = changed;
     return simulator::estimate(product(64, 512, deep, 512, 8, kInOrder), m, {}, {});
   };
-  const auto longer = [&](int64_t deep) { return estimated(deep, 100e-9).seconds - estimated(deep, 1e-12).seconds; };
-  EXPECT_GT(longer(128), 0.5 * (term(estimated(128, 100e-9), "sets") - term(estimated(128, 1e-12), "sets"))) << "no arithmetic hides it";
+  const auto longer = [&](int64_t deep) {
+    return estimated(deep, 100e-9).seconds - estimated(deep, 1e-12).seconds;
+  };
+  EXPECT_GT(longer(128),
+            0.5 * (term(estimated(128, 100e-9), "sets") - term(estimated(128, 1e-12), "sets")))
+      << "no arithmetic hides it";
   EXPECT_GT(longer(128), 0.3 * 100e-9 * crowded.copied_in_turn);
   EXPECT_LT(longer(129), 0.1 * longer(128));
 }
@@ -120,7 +140,8 @@ TEST(Copies, WalkTheLastDimensionThatHasPlaces) {
   ir::Program p = product(64, 64, 1, 64);
   p.staging = {ir::Staging{0, 0, *ir::parse_layout(std::string_view("[0, 1]"))}};
   const model::Streams s = model::streams_of(p);
-  const auto copy = std::ranges::find_if(s.streams, [](const model::Stream& one) { return one.staging >= 0; });
+  const auto copy =
+      std::ranges::find_if(s.streams, [](const model::Stream& one) { return one.staging >= 0; });
   ASSERT_NE(copy, s.streams.end());
   EXPECT_EQ(model::written_side_by_side(p, *copy, 64).run, 64 * 4);
 }

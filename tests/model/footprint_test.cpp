@@ -1,4 +1,5 @@
-// Footprints: the lines that a walk touches, the sets that they fall into, and what room they take there.
+// Footprints: the lines that a walk touches, the sets that they fall into, and what room they take
+// there.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,7 +42,8 @@ TEST(Footprint, SetsThatItsRowsFallInto) {
   EXPECT_EQ(touched(8192), 2);
 }
 
-// Four rows of 24 bytes in each of 12 matrices of 32 KiB: the matrices' rows meet, 12 of them in each of four sets.
+// Four rows of 24 bytes in each of 12 matrices of 32 KiB: the matrices' rows meet, 12 of them in
+// each of four sets.
 TEST(Footprint, RowsInRowsMeetInSets) {
   model::Footprint f;
   f.rows = 48;
@@ -80,11 +82,13 @@ TEST(Footprint, SetsFollowFromCapacityAndWays) {
   EXPECT_EQ(sets(49152, 49152, 0), 64) << "of 8 ways or more";
 }
 
-// A convolution of one position each with a stride of two, over channels in blocks of 16: each position is a line of its own, and three of four are left out.
-// Rows of single channels have several positions in a line, which comes whole.
+// A convolution of one position each with a stride of two, over channels in blocks of 16: each
+// position is a line of its own, and three of four are left out. Rows of single channels have
+// several positions in a line, which comes whole.
 TEST(Footprint, StridesLeaveLinesOut) {
   const auto convolution = [](const char* layout, bool staged) {
-    return parsed(fmt::format(R"yaml(schema: assay/program/1
+    return parsed(fmt::format(
+        R"yaml(schema: assay/program/1
 name: conv
 graph:
   name: conv
@@ -97,14 +101,17 @@ layouts: {{t0: "{}", t1: "[0, 1]", t2: "[0, 1, 2, 3]"}}
 tiles:
   - {{memory: l2, extent: {{n: 1, o: 16, y: 4, x: 16, c: 16}}, order: [y]}}
   - {{memory: registers, extent: {{n: 1, o: 1, y: 1, x: 1, c: 1}}, order: [y, x, o, c]}}
-{})yaml", layout, staged ? "staging: [{read: 0, level: 0, layout: \"[0, 1, 2, 3]\"}]\n" : ""));
+{})yaml",
+        layout, staged ? "staging: [{read: 0, level: 0, layout: \"[0, 1, 2, 3]\"}]\n" : ""));
   };
   const auto read = [](const ir::Program& p) {
     const model::Streams s = model::streams_of(p);
-    const auto at = std::ranges::find_if(s.streams, [](const model::Stream& st) { return st.tensor == 0 && st.staging < 0; });
+    const auto at = std::ranges::find_if(
+        s.streams, [](const model::Stream& st) { return st.tensor == 0 && st.staging < 0; });
     return model::footprints(p, s, *at, 64);
   };
-  const std::vector<model::Footprint> blocks = read(convolution("[0, 1/16, 2, 3, 1%16]", false)), rows = read(convolution("[0, 1, 2, 3]", false));
+  const std::vector<model::Footprint> blocks = read(convolution("[0, 1/16, 2, 3, 1%16]", false)),
+                                      rows = read(convolution("[0, 1, 2, 3]", false));
   EXPECT_EQ(blocks.front().bytes(64), 16 * 16 * 64) << "of 32 rows of 32 positions";
   EXPECT_EQ(blocks[1].bytes(64), 4 * 16 * 64) << "four rows of the output";
   EXPECT_EQ(blocks[1].stride, 128);
@@ -127,7 +134,8 @@ TEST(Footprint, RowsCloserThanALineShareIt) {
 }
 
 TEST(Footprint, RowsInRowsFillNoMoreThanTheyLieIn) {
-  model::Footprint f{16 * 8, 64, 8, 256, 16 * 8 * 256 - 192};  // 8 rows of 64 bytes in each of 16 planes of 2 KiB
+  model::Footprint f{16 * 8, 64, 8, 256,
+                     16 * 8 * 256 - 192};  // 8 rows of 64 bytes in each of 16 planes of 2 KiB
   EXPECT_DOUBLE_EQ(f.bytes(64), 16 * 8 * 64);
   EXPECT_DOUBLE_EQ(f.bytes(4096), 8 * 4096) << "two planes in each page";
 }
@@ -137,7 +145,8 @@ TEST(Footprint, AUnitsPartOfTheColumnsCrowdsItsCache) {
   ir::Program p = walk(256, 1, 16, "j");
   p.tiles[0].extent = {64, 128};
   const model::Streams s = model::streams_of(p);
-  const model::Footprint all = model::part_of_unit(p, s, s.streams[0], 1, 64), part = model::part_of_unit(p, s, s.streams[0], 2, 64);
+  const model::Footprint all = model::part_of_unit(p, s, s.streams[0], 1, 64),
+                         part = model::part_of_unit(p, s, s.streams[0], 2, 64);
   EXPECT_EQ(part.bytes(64), all.bytes(64) / 2);
   EXPECT_EQ(all.occupied(64, 64), all.bytes(64));
   EXPECT_GT(part.occupied(64, 64), 1.5 * part.bytes(64));

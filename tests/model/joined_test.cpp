@@ -1,8 +1,9 @@
 // Scalar operations on neighbours that a compiler joins.
+#include "model/joined.h"
+
 #include <gtest/gtest.h>
 
 #include "model/closed_form.h"
-#include "model/joined.h"
 #include "tests/model/programs.h"
 
 namespace assay::test {
@@ -27,7 +28,9 @@ TEST(Joined, AreAsManyAsATileHoldsSideBySide) {
   EXPECT_EQ(model::joined_lanes(walk(64, 1, 16, "j"), 16), 1) << "vectors are the program's own";
 }
 
-TEST(Joined, NotWhereAnOperandsElementsLieApart) { EXPECT_EQ(model::joined_lanes(scalar(1, 16, "j, i"), 16), 1); }
+TEST(Joined, NotWhereAnOperandsElementsLieApart) {
+  EXPECT_EQ(model::joined_lanes(scalar(1, 16, "j, i"), 16), 1);
+}
 
 TEST(Joined, AreFewerOperations) {
   const ir::Program p = scalar(1, 16);
@@ -53,7 +56,8 @@ TEST(Joined, AsTheProfileSays) {
   hwdesc::Target t = small_cpu(8, 1);
   const double alone = term(simulator::estimate(scalar(1, 16), machine(t), {}, {}), "vector");
   t.api.joined_lanes.value = hwdesc::Count{8};
-  EXPECT_DOUBLE_EQ(term(simulator::estimate(scalar(1, 16), machine(t), {}, {}), "vector"), alone / 8);
+  EXPECT_DOUBLE_EQ(term(simulator::estimate(scalar(1, 16), machine(t), {}, {}), "vector"),
+                   alone / 8);
 }
 
 }  // namespace

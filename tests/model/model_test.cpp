@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "model/bandwidth.h"
 #include "model/alignment.h"
+#include "model/bandwidth.h"
 #include "model/control.h"
 #include "model/residual.h"
 #include "tests/model/programs.h"
@@ -21,7 +21,8 @@ TEST(Bandwidth, OneUserGetsAboutItsOwnAndManyReachTheLimit) {
 TEST(Bandwidth, MoreUsersNeverGetLessTogether) {
   for (double p : {1.0, 2.0, 4.0, 16.0})
     for (double n = 1; n < 300; ++n)
-      EXPECT_LE(model::shared_bandwidth(n, 12, 500, p), model::shared_bandwidth(n + 1, 12, 500, p) * (1 + 1e-12));
+      EXPECT_LE(model::shared_bandwidth(n, 12, 500, p),
+                model::shared_bandwidth(n + 1, 12, 500, p) * (1 + 1e-12));
 }
 
 TEST(Bandwidth, LittlesLaw) {
@@ -30,11 +31,14 @@ TEST(Bandwidth, LittlesLaw) {
 }
 
 TEST(Control, WavesLoseHalfAnIssueGroupWithEachJump) {
-  const auto slots = [](double iterations, double branches, double group) { return model::wave_slots({.iterations = iterations, .branches = branches}, false, group); };
+  const auto slots = [](double iterations, double branches, double group) {
+    return model::wave_slots({.iterations = iterations, .branches = branches}, false, group);
+  };
   EXPECT_DOUBLE_EQ(slots(0, 0, 4), 0);
   EXPECT_DOUBLE_EQ(slots(10, 0, 8) - slots(10, 0, 4), 10 * 2);
   EXPECT_DOUBLE_EQ(slots(0, 1, 4), slots(1, 0, 4)) << "a condition compares and jumps too";
-  EXPECT_GT(model::wave_slots({.operations = 10}, true, 4), model::wave_slots({.operations = 10}, false, 4));
+  EXPECT_GT(model::wave_slots({.operations = 10}, true, 4),
+            model::wave_slots({.operations = 10}, false, 4));
   for (double group : {1.0, 2.0, 4.0, 8.0})  // in cycles, a wider group is never slower
     EXPECT_LE(slots(3, 5, 2 * group) / (2 * group), slots(3, 5, group) / group);
 }
@@ -46,10 +50,13 @@ TEST(Control, CoresLoadAnOperandWithTheOperationThatNeedsIt) {
   const double first = model::core_slots({.operations = 100, .loads = 100});
   EXPECT_GT(first, alone) << "to a register first";
   EXPECT_LE(first, 2 * alone);
-  EXPECT_DOUBLE_EQ(model::core_slots({.operations = 100, .loads = 200, .operands = 200}), first) << "one operand comes with an operation";
-  EXPECT_DOUBLE_EQ(model::core_slots({.loads = 100, .operands = 100}), first - alone) << "no operation takes them";
+  EXPECT_DOUBLE_EQ(model::core_slots({.operations = 100, .loads = 200, .operands = 200}), first)
+      << "one operand comes with an operation";
+  EXPECT_DOUBLE_EQ(model::core_slots({.loads = 100, .operands = 100}), first - alone)
+      << "no operation takes them";
   EXPECT_GE(model::core_slots({.stores = 1}), 1);
-  EXPECT_GT(model::core_slots({.scattered = 1}), model::core_slots({.stores = 1})) << "it is taken out of its vector first";
+  EXPECT_GT(model::core_slots({.scattered = 1}), model::core_slots({.stores = 1}))
+      << "it is taken out of its vector first";
   EXPECT_GT(model::core_slots({.functions = 1}), 10) << "a polynomial";
 }
 
@@ -57,7 +64,8 @@ TEST(Latency, IsHiddenAsFarAsTheWindowReaches) {
   EXPECT_EQ(model::hidden_part(0), 1);
   EXPECT_EQ(model::hidden_part(model::kHiddenCycles), 1);
   EXPECT_DOUBLE_EQ(model::hidden_part(10 * model::kHiddenCycles), 0.1);
-  for (double c = 1; c < 1000; c *= 1.5) EXPECT_GE(model::hidden_part(c), model::hidden_part(1.5 * c));
+  for (double c = 1; c < 1000; c *= 1.5)
+    EXPECT_GE(model::hidden_part(c), model::hidden_part(1.5 * c));
 }
 
 // Columns in blocks of 16, of which register tiles cover 16 or 4.
@@ -95,14 +103,22 @@ TEST(Residual, WidensWithWhatTheModelIsLessSureOf) {
     EXPECT_LT(width(near), with(near, [](auto& c) { c.halvings = 1; })) << "narrow vectors";
     EXPECT_LT(width(near), with(near, [](auto& c) { c.near += 0.3; })) << "own caches";
     EXPECT_LT(width(far), with(far, [](auto& c) { c.far += 0.3; })) << "shared memory";
-    EXPECT_LT(width(near), with(near, [](auto& c) { c.sets += 0.3; })) << "lines wait for their set";
-    EXPECT_LT(width(near), with(near, [](auto& c) { c.contended += 0.3; })) << "units keep lines from each other";
+    EXPECT_LT(width(near), with(near, [](auto& c) { c.sets += 0.3; }))
+        << "lines wait for their set";
+    EXPECT_LT(width(near), with(near, [](auto& c) { c.contended += 0.3; }))
+        << "units keep lines from each other";
     EXPECT_LT(width(near), with(near, [](auto& c) { c.blocks = true; })) << "positions in blocks";
-    EXPECT_LT(width(waiting), with(waiting, [](auto& c) { c.vector -= 0.3; })) << "vector pipes wait for something";
-    EXPECT_LT(width(slots), with(slots, [](auto& c) { c.issue += 0.15; })) << "slots are what it may wait for";
+    EXPECT_LT(width(waiting), with(waiting, [](auto& c) { c.vector -= 0.3; }))
+        << "vector pipes wait for something";
+    EXPECT_LT(width(slots), with(slots, [](auto& c) { c.issue += 0.15; }))
+        << "slots are what it may wait for";
   }
-  EXPECT_DOUBLE_EQ(with(sure, [](auto& c) { c.near = c.far = c.issue = 1; }), with(sure, [](auto& c) { c.near = c.far = c.issue = 9; })) << "parts of a whole";
-  EXPECT_DOUBLE_EQ(with(sure, [](auto& c) { c.efficiency = 0; }), with(sure, [](auto& c) { c.efficiency = 1e-9; })) << "bad is bad";
+  EXPECT_DOUBLE_EQ(with(sure, [](auto& c) { c.near = c.far = c.issue = 1; }),
+                   with(sure, [](auto& c) { c.near = c.far = c.issue = 9; }))
+      << "parts of a whole";
+  EXPECT_DOUBLE_EQ(with(sure, [](auto& c) { c.efficiency = 0; }),
+                   with(sure, [](auto& c) { c.efficiency = 1e-9; }))
+      << "bad is bad";
 }
 
 TEST(Machine, AProfileWithoutUnitsOrMemoryIsRefusedWithAHint) {
@@ -124,7 +140,9 @@ TEST(Machine, AClockIsNeededOnlyWhereTicksAreCounted) {
   t.profile.clocks.clear();
   const Result<model::Machine> none = model::prepare(t);
   ASSERT_FALSE(none.ok());
-  EXPECT_NE(render(none.diags()).find("counts ticks of `core`, which is no clock of it"), std::string::npos) << render(none.diags());
+  EXPECT_NE(render(none.diags()).find("counts ticks of `core`, which is no clock of it"),
+            std::string::npos)
+      << render(none.diags());
   const auto in_seconds = [&](auto& v) {
     if (v.known() && v.value->clock == "core") v.value = {v.value->v * hz, ""};
   };
@@ -132,24 +150,28 @@ TEST(Machine, AClockIsNeededOnlyWhereTicksAreCounted) {
   for (hwdesc::MemoryLevel& l : t.profile.memory) {
     in_seconds(l.bandwidth.read);
     in_seconds(l.bandwidth.write);
-    if (l.latency.known() && !l.latency.value->clock.empty()) l.latency.value = {l.latency.value->v / hz, ""};
+    if (l.latency.known() && !l.latency.value->clock.empty())
+      l.latency.value = {l.latency.value->v / hz, ""};
   }
   const Result<model::Machine> seconds = model::prepare(t);
   ASSERT_TRUE(seconds.ok()) << render(seconds.diags());
   EXPECT_DOUBLE_EQ(seconds->fma_rate.value, known.fma_rate.value);
   EXPECT_DOUBLE_EQ(seconds->levels[0].read.value, known.levels[0].read.value);
-  EXPECT_NE(std::find_if(seconds->assumptions.begin(), seconds->assumptions.end(), [](const std::string& a) { return a.starts_with("clocks.core"); }),
+  EXPECT_NE(std::find_if(seconds->assumptions.begin(), seconds->assumptions.end(),
+                         [](const std::string& a) { return a.starts_with("clocks.core"); }),
             seconds->assumptions.end());
 }
 
-// What a device's one unit gets of its memory is what a unit alone reaches, not what all of several would.
+// What a device's one unit gets of its memory is what a unit alone reaches, not what all of several
+// would.
 TEST(Machine, TranslationsCostWhatLoadsThatPassByPayWhereThatIsKnown) {
   hwdesc::Target t = small_cpu(8, 2);
   hwdesc::TlbLevel first;
   first.entries.value = hwdesc::Count{64};
   first.miss.value = hwdesc::Latency{7e-9, ""};
   t.profile.tlb = {first};
-  EXPECT_DOUBLE_EQ(machine(t).translation.value, 7e-9) << "loads that wait for each other, for want of better";
+  EXPECT_DOUBLE_EQ(machine(t).translation.value, 7e-9)
+      << "loads that wait for each other, for want of better";
   t.profile.tlb[0].passing.value = hwdesc::Latency{1e-9, ""};
   EXPECT_DOUBLE_EQ(machine(t).translation.value, 1e-9);
 }
@@ -157,11 +179,13 @@ TEST(Machine, TranslationsCostWhatLoadsThatPassByPayWhereThatIsKnown) {
 TEST(Machine, TheDevicesMemoryIsSharedThoughOnlyOneUnitWorks) {
   for (const int units : {1, 2}) {
     hwdesc::Target t = small_cpu(8, units);
-    const auto far = std::find_if(t.profile.memory.begin(), t.profile.memory.end(), [](const auto& l) { return l.per == "device"; });
+    const auto far = std::find_if(t.profile.memory.begin(), t.profile.memory.end(),
+                                  [](const auto& l) { return l.per == "device"; });
     ASSERT_NE(far, t.profile.memory.end());
     far->bandwidth.per_unit.value = hwdesc::Bandwidth{10e9, ""};
     const model::Machine m = machine(t);
-    const auto level = std::find_if(m.levels.begin(), m.levels.end(), [&](const model::Level& l) { return l.name == far->name; });
+    const auto level = std::find_if(m.levels.begin(), m.levels.end(),
+                                    [&](const model::Level& l) { return l.name == far->name; });
     ASSERT_NE(level, m.levels.end());
     EXPECT_TRUE(level->shared) << units;
     EXPECT_DOUBLE_EQ(level->per_unit_read.value, 10e9) << units;
@@ -169,7 +193,8 @@ TEST(Machine, TheDevicesMemoryIsSharedThoughOnlyOneUnitWorks) {
   }
 }
 
-// Group memory that is a part of dram is as near as the caches make it; tiles that together are a memory count.
+// Group memory that is a part of dram is as near as the caches make it; tiles that together are a
+// memory count.
 TEST(Machine, AMemoryThatLiesInAFartherOneIsNoLevel) {
   hwdesc::Target t = small_cpu(8, 2);
   const size_t levels = machine(t).levels.size();

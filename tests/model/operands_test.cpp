@@ -1,10 +1,11 @@
 // Loads that come with the operation that needs them.
+#include "model/operands.h"
+
 #include <gtest/gtest.h>
 
 #include "model/closed_form.h"
 #include "model/control.h"
 #include "model/joined.h"
-#include "model/operands.h"
 #include "tests/model/programs.h"
 
 namespace assay::test {
@@ -20,7 +21,9 @@ ir::Program tiles_of(int64_t m, int64_t rows, const std::string& copy = "") {
 }
 
 TEST(Operands, AreWhatOneOperationNeeds) {
-  const ir::Program row = tiles_of(8, 1);  // each vector of the right is needed by one row, each number of the left by two vectors
+  const ir::Program row = tiles_of(
+      8,
+      1);  // each vector of the right is needed by one row, each number of the left by two vectors
   const lower::Counts counts = model::closed_form(row);
   EXPECT_DOUBLE_EQ(model::operands_in_memory(row, counts, 1), loads(counts.buffers[1]));
   EXPECT_DOUBLE_EQ(loads(counts.buffers[1]), 8 * 8 * 32);
@@ -39,7 +42,8 @@ TEST(Operands, OfElementsForAllLanesAreSome) {
 TEST(Operands, AreNotWhatStaysInRegisters) {
   for (const int64_t rows : {2, 4, 8}) {
     const ir::Program p = tiles_of(8, rows);
-    EXPECT_DOUBLE_EQ(model::operands_in_memory(p, model::closed_form(p), 1), 0) << rows << " rows need each vector";
+    EXPECT_DOUBLE_EQ(model::operands_in_memory(p, model::closed_form(p), 1), 0)
+        << rows << " rows need each vector";
   }
 }
 
@@ -48,7 +52,8 @@ TEST(Operands, OfTheRowThatIsLeftOverAreSome) {
   EXPECT_DOUBLE_EQ(model::operands_in_memory(p, model::closed_form(p), 1), 8 * 32);
 }
 
-// A scalar tile of a row and 16 columns of which a compiler joins eight each: what lies side by side is a vector then.
+// A scalar tile of a row and 16 columns of which a compiler joins eight each: what lies side by
+// side is a vector then.
 TEST(Operands, OfJoinedOperationsAreAsOfVectors) {
   ir::Program p = tiles_of(8, 1);
   p.vector_axis = -1;
@@ -61,10 +66,17 @@ TEST(Operands, OfJoinedOperationsAreAsOfVectors) {
 
 TEST(Operands, AreNotWhatOneOperationTakesTwice) {
   const auto sum_of = [](const std::string& body) {
-    return parsed("schema: assay/program/1\nname: sum\ngraph:\n  name: sum\n  tensors: {t0: \"f32 16x32\", t1: \"f32 32\"}\n  inputs: [t0]\n  outputs: [t1]\n"
-                  "  nodes:\n    - {name: sum, op: sum, out: \"t1[n]\", axes: {n: 32, k: 16}, combine: sum, body: \"" + body + "\"}\n"
-                  "layouts: {t0: \"[0, 1]\", t1: \"[0]\"}\ntiles:\n  - {memory: l1, extent: {n: 32, k: 16}, order: [n]}\n"
-                  "  - {memory: registers, extent: {n: 8, k: 1}, order: [n, k]}\nvector: {axis: n, width: 8}\n");
+    return parsed(
+        "schema: assay/program/1\nname: sum\ngraph:\n  name: sum\n  tensors: {t0: \"f32 16x32\", "
+        "t1: \"f32 32\"}\n  inputs: [t0]\n  outputs: [t1]\n"
+        "  nodes:\n    - {name: sum, op: sum, out: \"t1[n]\", axes: {n: 32, k: 16}, combine: sum, "
+        "body: \"" +
+        body +
+        "\"}\n"
+        "layouts: {t0: \"[0, 1]\", t1: \"[0]\"}\ntiles:\n  - {memory: l1, extent: {n: 32, k: 16}, "
+        "order: [n]}\n"
+        "  - {memory: registers, extent: {n: 8, k: 1}, order: [n, k]}\nvector: {axis: n, width: "
+        "8}\n");
   };
   const ir::Program once = sum_of("t0[k, n]"), twice = sum_of("t0[k, n] * t0[k, n]");
   EXPECT_DOUBLE_EQ(model::operands_in_memory(once, model::closed_form(once), 1), 4 * 16);
@@ -81,10 +93,13 @@ TEST(Operands, AreReadFromCopiesAndNotForThem) {
 // Four to one: what goes to a register first is an instruction more.
 TEST(Operands, TakeNoSlotsOfTheirOwn) {
   const hwdesc::Target t = small_cpu(8, 1);
-  const auto slots = [&](const ir::Program& p) { return term(simulator::estimate(p, machine(t), {}, {}), "issue"); };
+  const auto slots = [&](const ir::Program& p) {
+    return term(simulator::estimate(p, machine(t), {}, {}), "issue");
+  };
   lower::Counts counts = model::closed_form(tiles_of(8, 2));
   const model::Instructions reused{.operations = counts.fma, .loads = counts.loads()};
-  const model::Instructions single{.operations = counts.fma, .loads = counts.loads(), .operands = counts.loads()};
+  const model::Instructions single{
+      .operations = counts.fma, .loads = counts.loads(), .operands = counts.loads()};
   EXPECT_DOUBLE_EQ(model::core_slots(single), model::core_slots({.operations = counts.fma}));
   EXPECT_GT(model::core_slots(reused), model::core_slots(single));
   EXPECT_GT(slots(tiles_of(8, 2)), slots(tiles_of(8, 4))) << "more rows in registers, fewer loads";

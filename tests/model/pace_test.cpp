@@ -19,7 +19,8 @@ TEST(Pace, PairsOfBytesGoAtOnceTheRestAlone) {
   EXPECT_DOUBLE_EQ(slower.seconds(3, 3), 3 * 2.5 * 4 / 3) << "as much slower as both together";
 }
 
-// What lies in the second cache and is copied takes what copies there took, loads and stores included.
+// What lies in the second cache and is copied takes what copies there took, loads and stores
+// included.
 TEST(Pace, ACopyTakesWhatCopiesTook) {
   hwdesc::Target target = small_cpu(4, 1);
   target.profile.memory[1].capacity.value = hwdesc::Bytes{4 << 20};

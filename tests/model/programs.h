@@ -1,16 +1,16 @@
 // Programs and machines that the tests of the physics share.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <random>
 #include <stdexcept>
 #include <string>
 
-#include <fmt/format.h>
-
-#include "tests/lower/problems.h"
 #include "hwdesc/override.h"
 #include "model/machine.h"
 #include "simulator/estimate.h"
+#include "tests/lower/problems.h"
 
 namespace assay::test {
 
@@ -40,9 +40,12 @@ inline ir::Program parsed(const std::string& text) {
 }
 
 // A matrix product whose columns are walked in tiles of `tile`, two rows of 16 columns at a time.
-// `copy`: the layout of a copy of the right operand that is made first; none: it is read where it lies.
-inline ir::Program product(int64_t m, int64_t n, int64_t k, int64_t tile, int width = 8, const std::string& copy = "") {
-  const std::string staging = copy.empty() ? "" : fmt::format("staging: [{{read: 1, level: 0, layout: \"{}\"}}]\n", copy);
+// `copy`: the layout of a copy of the right operand that is made first; none: it is read where it
+// lies.
+inline ir::Program product(int64_t m, int64_t n, int64_t k, int64_t tile, int width = 8,
+                           const std::string& copy = "") {
+  const std::string staging =
+      copy.empty() ? "" : fmt::format("staging: [{{read: 1, level: 0, layout: \"{}\"}}]\n", copy);
   return parsed(fmt::format(R"yaml(schema: assay/program/1
 name: product
 graph:
@@ -57,13 +60,15 @@ tiles:
   - {{memory: l2, extent: {{m: {0}, n: {3}, k: {2}}}, order: [n]}}
   - {{memory: registers, extent: {{m: 2, n: 16, k: 1}}, order: [m, n, k]}}
 vector: {{axis: n, width: {4}}}
-{5})yaml", m, n, k, tile, width, staging));
+{5})yaml",
+                            m, n, k, tile, width, staging));
 }
 
-// t1[i, j] = max(t0[.., ..], 0): rows of `columns`, in register tiles of `rows` by `across`, lanes of 4 along
-// `lanes`; `read`: the index of t0, of the same shape; `order`: of the loops over register tiles.
-inline ir::Program walk(int64_t columns, int64_t rows, int64_t across, const char* lanes, const char* read = "i, j",
-                 const char* order = "j, i") {
+// t1[i, j] = max(t0[.., ..], 0): rows of `columns`, in register tiles of `rows` by `across`, lanes
+// of 4 along `lanes`; `read`: the index of t0, of the same shape; `order`: of the loops over
+// register tiles.
+inline ir::Program walk(int64_t columns, int64_t rows, int64_t across, const char* lanes,
+                        const char* read = "i, j", const char* order = "j, i") {
   return parsed(fmt::format(R"yaml(schema: assay/program/1
 name: walk
 graph:
@@ -78,7 +83,8 @@ tiles:
   - {{memory: l1, extent: {{i: 64, j: {0}}}, order: [i, j]}}
   - {{memory: registers, extent: {{i: {1}, j: {2}}}, order: [{5}]}}
 vector: {{axis: {3}, width: 4}}
-)yaml", columns, rows, across, lanes, read, order));
+)yaml",
+                            columns, rows, across, lanes, read, order));
 }
 
 inline double term(const model::Estimate& e, const std::string& name) {
@@ -87,7 +93,9 @@ inline double term(const model::Estimate& e, const std::string& name) {
   throw std::runtime_error("no term " + name);
 }
 
-inline double seconds(const ir::Program& p, const hwdesc::Target& t) { return simulator::estimate(p, machine(t), {}, {}).seconds; }
+inline double seconds(const ir::Program& p, const hwdesc::Target& t) {
+  return simulator::estimate(p, machine(t), {}, {}).seconds;
+}
 
 inline hwdesc::Target with(hwdesc::Target t, const std::string& change) {
   Result<hwdesc::Profile> p = hwdesc::apply_override(t.profile, change);

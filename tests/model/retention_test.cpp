@@ -1,8 +1,8 @@
-// How much of what is streamed through again and again a cache still holds, and where that is known from.
+// How much of what is streamed through again and again a cache still holds, and where that is known
+// from.
 #include "model/retention.h"
 
 #include <gtest/gtest.h>
-
 
 #include "tests/model/programs.h"
 
@@ -41,16 +41,20 @@ TEST(Retention, IsWhatTheSweepSaysWhereThereIsOne) {
   EXPECT_EQ(part_held(t, 2048), 0);
 }
 
-// What a walk keeps of itself stays behind what the walk misses; less stays behind as much that others bring in.
+// What a walk keeps of itself stays behind what the walk misses; less stays behind as much that
+// others bring in.
 TEST(Retention, OfWhatIsLeftBehindGoesByWhatOthersMiss) {
   const model::Machine m = machine(with_streamed({kib(128), kib(256), kib(768)}));
   const model::Level& l3 = m.levels[2];
   for (const double walk : {140.0, 200.0, 256.0, 400.0, 700.0}) {
     const double kept = model::held(l3, walk * kKiB, l3.end);
-    EXPECT_NEAR(model::left_behind(l3, (1 - kept) * walk * kKiB, walk * kKiB, 0, l3.end), kept, 1e-6) << walk;
+    EXPECT_NEAR(model::left_behind(l3, (1 - kept) * walk * kKiB, walk * kKiB, 0, l3.end), kept,
+                1e-6)
+        << walk;
     EXPECT_LT(model::left_behind(l3, walk * kKiB, 4096 * kKiB, 0, l3.end), kept) << walk;
   }
-  EXPECT_NEAR(model::left_behind(l3, 0, 4096 * kKiB, 0, l3.end), 1, 1e-9) << "what is found drives out nothing";
+  EXPECT_NEAR(model::left_behind(l3, 0, 4096 * kKiB, 0, l3.end), 1, 1e-9)
+      << "what is found drives out nothing";
   EXPECT_EQ(model::left_behind(l3, 64 * kKiB, 64 * kKiB, 0, l3.end), 1) << "nor does what fits";
   EXPECT_EQ(model::left_behind(l3, 2048 * kKiB, 2048 * kKiB, 0, l3.end), 0);
 }
@@ -62,15 +66,19 @@ TEST(Retention, OfWhatLiesUntouchedGoesByWhatOthersBringIn) {
   EXPECT_EQ(model::left_behind(l3, 0, 32 * kKiB, 64 * kKiB, l3.end), 1) << "there is room for both";
   EXPECT_NEAR(model::left_behind(l3, 0, 32 * kKiB, 224 * kKiB, l3.end), 0.5, 1e-9);
   EXPECT_LT(model::left_behind(l3, 0, 64 * kKiB, 224 * kKiB, l3.end), 0.5);
-  EXPECT_LT(model::left_behind(l3, 100 * kKiB, 600 * kKiB, 224 * kKiB, l3.end), model::left_behind(l3, 100 * kKiB, 600 * kKiB, 0, l3.end));
+  EXPECT_LT(model::left_behind(l3, 100 * kKiB, 600 * kKiB, 224 * kKiB, l3.end),
+            model::left_behind(l3, 100 * kKiB, 600 * kKiB, 0, l3.end));
 }
 
-// What programs wrote goes by what came in since, where the profile says how; of what they only read more is kept.
+// What programs wrote goes by what came in since, where the profile says how; of what they only
+// read more is kept.
 TEST(Retention, OfWhatWasMadeGoesByWhatCameInSince) {
   hwdesc::Target t = with_streamed({kib(128), kib(256), kib(768)});
   t.profile.memory[2].passed = {kib(16), kib(64), kib(160)};
   const model::Machine m = machine(t);
-  for (const auto& [kibibytes, part] : {std::pair{16.0, 0.9}, {64.0, 0.5}, {160.0, 0.1}, {1024.0, 0.0}}) EXPECT_NEAR(model::held(m.levels[2].passed, kibibytes * kKiB), part, 1e-9);
+  for (const auto& [kibibytes, part] :
+       {std::pair{16.0, 0.9}, {64.0, 0.5}, {160.0, 0.1}, {1024.0, 0.0}})
+    EXPECT_NEAR(model::held(m.levels[2].passed, kibibytes * kKiB), part, 1e-9);
   const ir::Program p = product(8, 64, 128, 32);
   const std::vector<simulator::Range> where = simulator::ranges_apart(p);
   const auto far = [&](bool made, double missed) {
@@ -78,7 +86,8 @@ TEST(Retention, OfWhatWasMadeGoesByWhatCameInSince) {
     for (simulator::CacheState::Entry& e : state.recent) e.made = made;
     const auto bytes = static_cast<int64_t>(40 * kKiB);
     const simulator::Dealt whole{-bytes, bytes, 1};
-    state.recent.insert(state.recent.begin(), {{-bytes, 0}, 40 * kKiB, whole, whole, false, false, missed});
+    state.recent.insert(state.recent.begin(),
+                        {{-bytes, 0}, 40 * kKiB, whole, whole, false, false, missed});
     state.recent.front().run = ++state.runs;
     for (const model::Term& term : simulator::estimate(p, m, state, where).terms)
       if (term.name == "l3<-dram") return term.seconds;
@@ -103,7 +112,8 @@ TEST(Retention, OfWhatWasMadeIsPartlyAsOfWhatWasUsedBefore) {
     for (simulator::CacheState::Entry& e : state.recent) e.again = again;
     const auto bytes = static_cast<int64_t>(64 * kKiB);
     const simulator::Dealt whole{-bytes, bytes, 1};
-    state.recent.insert(state.recent.begin(), {{-bytes, 0}, 64 * kKiB, whole, whole, false, false, 64 * kKiB});
+    state.recent.insert(state.recent.begin(),
+                        {{-bytes, 0}, 64 * kKiB, whole, whole, false, false, 64 * kKiB});
     state.recent.front().run = ++state.runs;
     for (const model::Term& term : simulator::estimate(p, m, state, where).terms)
       if (term.name == "l3<-dram") return term.seconds;
@@ -120,8 +130,8 @@ TEST(Retention, OfWhatWasMadeIsPartlyAsOfWhatWasUsedBefore) {
   EXPECT_EQ(made, 1) << "the product";
 }
 
-// Two halves of the columns one after the other, each for four pairs of rows: the right operand's are done with at the end of their half, the
-// output's at the end of their rows in it.
+// Two halves of the columns one after the other, each for four pairs of rows: the right operand's
+// are done with at the end of their half, the output's at the end of their rows in it.
 TEST(Retention, KnowsWhenAWalkCameToAPlaceForTheLastTime) {
   const model::Machine m = machine(small_cpu(4, 1));
   const ir::Program p = product(8, 64, 128, 32);
@@ -129,30 +139,36 @@ TEST(Retention, KnowsWhenAWalkCameToAPlaceForTheLastTime) {
   int seen = 0;
   for (const simulator::CacheState::Entry& e : simulator::after(p, m, {}, where).recent) {
     if (e.range == where[1]) {
-      for (const size_t i : {size_t{0}, size_t{1}}) EXPECT_TRUE(e.last[i] >= 0.375 && e.last[i] <= 0.5) << e.last[i];
-      for (const size_t i : {size_t{2}, size_t{3}}) EXPECT_TRUE(e.last[i] >= 0.875 && e.last[i] <= 1) << e.last[i];
+      for (const size_t i : {size_t{0}, size_t{1}})
+        EXPECT_TRUE(e.last[i] >= 0.375 && e.last[i] <= 0.5) << e.last[i];
+      for (const size_t i : {size_t{2}, size_t{3}})
+        EXPECT_TRUE(e.last[i] >= 0.875 && e.last[i] <= 1) << e.last[i];
       ++seen;
     }
     if (e.range == where[2]) {
-      for (size_t i = 0; i < e.last.size(); ++i) EXPECT_NEAR(e.last[i], (static_cast<double>(i) + 0.5) / 4, 0.13);
+      for (size_t i = 0; i < e.last.size(); ++i)
+        EXPECT_NEAR(e.last[i], (static_cast<double>(i) + 0.5) / 4, 0.13);
       ++seen;
     }
   }
   EXPECT_EQ(seen, 2);
 }
 
-// A step finds in the last cache what those before it have not driven out: what they found there themselves drives out nothing.
+// A step finds in the last cache what those before it have not driven out: what they found there
+// themselves drives out nothing.
 TEST(Retention, OfAPlansDataGoesByWhatItsOtherStepsMiss) {
   const model::Machine m = machine(with_streamed({kib(128), kib(256), kib(768)}));
   const ir::Program p = product(8, 64, 128, 32);
   const std::vector<simulator::Range> where = simulator::ranges_apart(p);
   const simulator::CacheState own = simulator::after(p, m, {}, where);
-  for (const simulator::CacheState::Entry& e : own.recent) EXPECT_EQ(e.missed, 0) << "it fits, and finds itself";
+  for (const simulator::CacheState::Entry& e : own.recent)
+    EXPECT_EQ(e.missed, 0) << "it fits, and finds itself";
   const auto far = [&](double missed) {
     simulator::CacheState state = own;
     const auto bytes = static_cast<int64_t>(400 * kKiB);
     const simulator::Dealt whole{-bytes, bytes, 1};
-    state.recent.insert(state.recent.begin(), {{-bytes, 0}, 400 * kKiB, whole, whole, false, false, missed});
+    state.recent.insert(state.recent.begin(),
+                        {{-bytes, 0}, 400 * kKiB, whole, whole, false, false, missed});
     for (const model::Term& t : simulator::estimate(p, m, state, where).terms)
       if (t.name == "l3<-dram") return t.seconds;
     return -1.0;
@@ -163,7 +179,8 @@ TEST(Retention, OfAPlansDataGoesByWhatItsOtherStepsMiss) {
   simulator::CacheState others;
   others.recent.push_back({{-1024, 0}, 1024, {-1024, 1024, 1}, {-1024, 1024, 1}, false, false, 0});
   double missed = 0, all = 0;
-  for (const simulator::CacheState::Entry& e : simulator::after(p, m, others, where).recent) missed += e.missed;
+  for (const simulator::CacheState::Entry& e : simulator::after(p, m, others, where).recent)
+    missed += e.missed;
   for (const simulator::Range& r : where) all += static_cast<double>(simulator::size_of(r));
   EXPECT_NEAR(missed, all, 1) << "none of it was there";
 }
@@ -179,17 +196,23 @@ TEST(Retention, IsTheChasesKneeElsewhere) {
 }
 
 TEST(Retention, WhatTheSweepDidNotReachIsAssumedAndSaid) {
-  const hwdesc::Target half = with_streamed({kib(128), kib(256), {}}), first = with_streamed({kib(128), {}, {}});
+  const hwdesc::Target half = with_streamed({kib(128), kib(256), {}}),
+                       first = with_streamed({kib(128), {}, {}});
   EXPECT_NEAR(part_held(half, 512), 0.1, 1e-9) << "as far beyond the middle";
   EXPECT_NEAR(part_held(first, 128), 0.9, 1e-9);
   for (const hwdesc::Target& t : {half, first}) {
     const std::vector<std::string> said = machine(t).assumptions;
-    EXPECT_TRUE(std::any_of(said.begin(), said.end(), [](const std::string& a) { return a.starts_with("memory.l3.streamed.to: "); }));
+    EXPECT_TRUE(std::any_of(said.begin(), said.end(), [](const std::string& a) {
+      return a.starts_with("memory.l3.streamed.to: ");
+    }));
   }
 }
 
 TEST(Retention, FallsAsTheFootprintGrows) {
-  for (const hwdesc::Streamed& s : {hwdesc::Streamed{}, {kib(128), kib(256), kib(768)}, {kib(128), kib(128), kib(128)}, {kib(128), {}, kib(768)}}) {
+  for (const hwdesc::Streamed& s : {hwdesc::Streamed{},
+                                    {kib(128), kib(256), kib(768)},
+                                    {kib(128), kib(128), kib(128)},
+                                    {kib(128), {}, kib(768)}}) {
     const hwdesc::Target t = with_streamed(s);
     double last = 1;
     for (double k = 4; k < 4096; k *= 1.05) {
@@ -218,7 +241,8 @@ tiles:
   - {memory: l1, extent: {i: 64, j: 256}, order: [i, j]}
   - {memory: registers, extent: {i: 1, j: 4}, order: [i, j]}
 vector: {axis: j, width: 4}
-)yaml", "test");
+)yaml",
+                                            "test");
   if (!p.ok()) throw std::runtime_error(render(p.diags()));
   return *p;
 }
@@ -238,14 +262,15 @@ TEST(Retention, WhatLiesBetweenTheKneeAndTheStreamedEdgeStays) {
   EXPECT_EQ(far_bytes(with_streamed({kib(256), kib(320), kib(400)})), 0);
 }
 
-// Of an operand that is walked again and again a cache holds the whole at the end, of one that streams by beside it the end: as much as
-// there is room for.
+// Of an operand that is walked again and again a cache holds the whole at the end, of one that
+// streams by beside it the end: as much as there is room for.
 TEST(Retention, WhatAProgramWalkedLastStays) {
   hwdesc::Target t = small_cpu(8, 1);
   t.profile.memory[1].capacity.value = hwdesc::Bytes{16 * kKiB};
   t.profile.memory[2].capacity.value = hwdesc::Bytes{4096 * kKiB};
   const model::Machine m = machine(t);
-  const ir::Program p = product(8, 512, 128, 32);  // 4 KiB of rows, walked beside each 16 KiB of 256 KiB of columns
+  const ir::Program p =
+      product(8, 512, 128, 32);  // 4 KiB of rows, walked beside each 16 KiB of 256 KiB of columns
   const std::vector<simulator::Range> where = simulator::ranges_apart(p);
   const simulator::CacheState left = simulator::after(p, m, {}, where);
   const auto beside = [&](size_t tensor) {

@@ -1,4 +1,6 @@
 // What moves between the levels of a hierarchy.
+#include "model/traffic.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,14 +9,15 @@
 #include "lower/lower.h"
 #include "model/closed_form.h"
 #include "model/streams.h"
-#include "model/traffic.h"
 #include "tests/model/programs.h"
 
 namespace assay::test {
 namespace {
 
-// Of a tensor of three axes at `read`, on vectors of four; shapes, axes and tiles as a program says them.
-ir::Program relu_of(const char* in, const char* out, const char* indices, const char* axes, const char* read, const char* tiles) {
+// Of a tensor of three axes at `read`, on vectors of four; shapes, axes and tiles as a program says
+// them.
+ir::Program relu_of(const char* in, const char* out, const char* indices, const char* axes,
+                    const char* read, const char* tiles) {
   return parsed(fmt::format(R"yaml(schema: assay/program/1
 name: relu
 graph:
@@ -26,24 +29,29 @@ graph:
     - {{name: relu, op: relu, out: "t1[{}]", axes: {{{}}}, body: "max(t0[{}], 0)"}}
 layouts: {{t0: "[0, 1, 2]", t1: "[0, 1, 2]"}}
 tiles:
-{})yaml", in, out, indices, axes, read, tiles));
+{})yaml",
+                            in, out, indices, axes, read, tiles));
 }
 
 // Prefetchers follow positions that lie a stride apart as they do those that lie side by side.
 TEST(Traffic, StridesAreForeseen) {
-  const ir::Program p = relu_of("32x32x16", "16x16x16", "y, x, c", "y: 16, x: 16, c: 16", "2*y, 2*x, c", R"yaml(
+  const ir::Program p =
+      relu_of("32x32x16", "16x16x16", "y, x, c", "y: 16, x: 16, c: 16", "2*y, 2*x, c", R"yaml(
   - {memory: l2, extent: {y: 16, x: 16, c: 16}, order: [y]}
   - {memory: registers, extent: {y: 1, x: 1, c: 16}, order: [y, x]}
 vector: {axis: c, width: 4}
 )yaml");
-  const model::LevelTraffic t = model::traffic(p, model::streams_of(p), machine(small_cpu(4, 1)), {})[0];
+  const model::LevelTraffic t =
+      model::traffic(p, model::streams_of(p), machine(small_cpu(4, 1)), {})[0];
   EXPECT_EQ(t.streams[0].read, 16 * 16 * 64);
   EXPECT_LT(t.unforeseen, 0.2 * t.streams[0].read / 64);
 }
 
-// Four rows in each of 12 matrices 32 KiB apart, side by side: 48 lines in four of 64 sets, which each take 12 one after the other.
+// Four rows in each of 12 matrices 32 KiB apart, side by side: 48 lines in four of 64 sets, which
+// each take 12 one after the other.
 TEST(Traffic, LinesOfRowsInRowsComeOneAfterTheOther) {
-  const ir::Program p = relu_of("12x128x64", "12x128x64", "b, i, j", "b: 12, i: 128, j: 64", "b, i, j", R"yaml(
+  const ir::Program p =
+      relu_of("12x128x64", "12x128x64", "b, i, j", "b: 12, i: 128, j: 64", "b, i, j", R"yaml(
   - {memory: l2, extent: {b: 12, i: 128, j: 64}, order: [b]}
   - {memory: registers, extent: {b: 12, i: 4, j: 4}, order: [i, j]}
 vector: {axis: j, width: 4}
@@ -55,7 +63,9 @@ vector: {axis: j, width: 4}
 }
 
 double output_bytes(const ir::Program& p) {
-  return static_cast<double>(ir::elements(p.graph.tensors[static_cast<size_t>(p.graph.outputs[0])])) * 4;
+  return static_cast<double>(
+             ir::elements(p.graph.tensors[static_cast<size_t>(p.graph.outputs[0])])) *
+         4;
 }
 
 model::Machine with_first_cache(model::Machine m, double capacity) {
@@ -72,7 +82,8 @@ TEST(Traffic, FallsOrStaysAsACacheGrows) {
     const model::Streams s = model::streams_of(d.program);
     double last = 1e300;
     for (double capacity : {2048.0, 4096.0, 16384.0, 65536.0, 1e6}) {
-      const auto t = model::traffic(d.program, s, with_first_cache(machine(d.target), capacity), {});
+      const auto t =
+          model::traffic(d.program, s, with_first_cache(machine(d.target), capacity), {});
       const double bytes = t[0].read + t[0].written;
       EXPECT_LE(bytes, last * (1 + 1e-9)) << "program " << i << " capacity " << capacity;
       last = bytes;
@@ -82,7 +93,8 @@ TEST(Traffic, FallsOrStaysAsACacheGrows) {
 }
 
 double read_through_a_small_cache(const Drawn& d, const std::vector<double>& most) {
-  const auto t = model::traffic(d.program, model::streams_of(d.program), with_first_cache(machine(d.target), 256), {}, most);
+  const auto t = model::traffic(d.program, model::streams_of(d.program),
+                                with_first_cache(machine(d.target), 256), {}, most);
   return t[0].read + t[0].written;
 }
 
@@ -92,31 +104,40 @@ TEST(Traffic, IsNeverMoreThanTheLinesItsAccessesTouch) {
   for (int i = 0; i < 200; ++i) {
     const Drawn d = draw(rng, i);
     const model::Streams s = model::streams_of(d.program);
-    const std::vector<double> most = model::accessed_bytes(d.program, s, model::closed_form(d.program), 64);
+    const std::vector<double> most =
+        model::accessed_bytes(d.program, s, model::closed_form(d.program), 64);
     ASSERT_EQ(most.size(), s.streams.size());
-    const double free = read_through_a_small_cache(d, {}), capped = read_through_a_small_cache(d, most);
+    const double free = read_through_a_small_cache(d, {}),
+                 capped = read_through_a_small_cache(d, most);
     EXPECT_LE(capped, free * (1 + 1e-9)) << i;
     bounded += capped < 0.99 * free ? 1 : 0;
   }
   EXPECT_GT(bounded, 10) << "rows of a tile that share lines are counted apart without it";
 }
 
-// 64 rows read and written a column of vectors at a time, in a cache of two sets that holds none of them. Rows 1 KiB apart fall into one of its
-// sets, rows 1 KiB and a line apart into both.
+// 64 rows read and written a column of vectors at a time, in a cache of two sets that holds none of
+// them. Rows 1 KiB apart fall into one of its sets, rows 1 KiB and a line apart into both.
 TEST(Traffic, LinesOfRowsThatShareASetComeOneAfterTheOther) {
   const model::Machine m = machine(small_cpu(4, 1));
   const auto turns = [&](int64_t columns, int64_t rows, const char* order = "j, i") {
     const ir::Program p = walk(columns, rows, 4, "j", "i, j", order);
     const model::Streams s = model::streams_of(p);
-    const model::LevelTraffic t = model::traffic(p, s, m, {}, model::accessed_bytes(p, s, model::closed_form(p), 64))[0];
+    const model::LevelTraffic t =
+        model::traffic(p, s, m, {}, model::accessed_bytes(p, s, model::closed_form(p), 64))[0];
     return t.in_turn + 2 * t.changed_in_turn;
   };
-  // Each vector brings its line to be read, another to be written, unless it is there for the first time, and that one leaves.
-  const auto changed = [](int64_t columns) { return 2.0 * 64 * static_cast<double>(columns) / 4 - 64 * static_cast<double>(columns) / 16; };
-  const auto lines = [&](int64_t columns) { return 64 * static_cast<double>(columns) / 4 + changed(columns); };
+  // Each vector brings its line to be read, another to be written, unless it is there for the first
+  // time, and that one leaves.
+  const auto changed = [](int64_t columns) {
+    return 2.0 * 64 * static_cast<double>(columns) / 4 - 64 * static_cast<double>(columns) / 16;
+  };
+  const auto lines = [&](int64_t columns) {
+    return 64 * static_cast<double>(columns) / 4 + changed(columns);
+  };
   EXPECT_DOUBLE_EQ(turns(256, 8), lines(256));
   EXPECT_DOUBLE_EQ(turns(256 + 16, 8), lines(256 + 16) / 2) << "two at a time";
-  EXPECT_DOUBLE_EQ(turns(256, 4, "i, j"), 2.0 * 64 * 256 / 16 / 2) << "once each, and while a column of four rows comes so does the next one, in the other set";
+  EXPECT_DOUBLE_EQ(turns(256, 4, "i, j"), 2.0 * 64 * 256 / 16 / 2)
+      << "once each, and while a column of four rows comes so does the next one, in the other set";
   EXPECT_EQ(turns(256, 1, "i, j"), 0) << "along rows";
 
   const ir::Program p = walk(256, 8, 4, "j");
@@ -124,8 +145,10 @@ TEST(Traffic, LinesOfRowsThatShareASetComeOneAfterTheOther) {
   told.profile.memory[0].set_turn.value = hwdesc::Latency{5e-9, ""};
   told.profile.memory[0].set_turn_changed.value = hwdesc::Latency{30e-9, ""};
   untold.profile.memory[1].latency.value = hwdesc::Latency{5e-9, ""};
-  EXPECT_NEAR(term(simulator::estimate(p, machine(told), {}, {}), "sets"), 5e-9 * (lines(256) - changed(256)) + 15e-9 * changed(256), 1e-15);
-  const double near = term(simulator::estimate(p, machine(told), {}, {}), "sets"), read = 5e-9 * (lines(256) - changed(256));
+  EXPECT_NEAR(term(simulator::estimate(p, machine(told), {}, {}), "sets"),
+              5e-9 * (lines(256) - changed(256)) + 15e-9 * changed(256), 1e-15);
+  const double near = term(simulator::estimate(p, machine(told), {}, {}), "sets"),
+               read = 5e-9 * (lines(256) - changed(256));
   told.profile.memory[1].latency.value = hwdesc::Latency{4e-9, ""};
   told.profile.memory[2].latency.value = hwdesc::Latency{4e-9, ""};
   EXPECT_DOUBLE_EQ(term(simulator::estimate(p, machine(told), {}, {}), "sets"), near);
@@ -138,14 +161,17 @@ TEST(Traffic, LinesOfRowsThatShareASetComeOneAfterTheOther) {
     const ir::Program walked = walk(columns, 8, 4, "j");
     hwdesc::Target close = told;
     close.profile.memory[2].latency.value = hwdesc::Latency{4e-9, ""};
-    const auto sets = [&](const hwdesc::Target& t) { return term(simulator::estimate(walked, machine(t), {}, {}), "sets"); };
+    const auto sets = [&](const hwdesc::Target& t) {
+      return term(simulator::estimate(walked, machine(t), {}, {}), "sets");
+    };
     return (sets(told) - sets(close)) / static_cast<double>(columns);
   };
   EXPECT_NEAR(waited(256 + 16), waited(256), 0.05 * waited(256));
   const model::Estimate assumed = simulator::estimate(p, machine(untold), {}, {});
   EXPECT_GT(term(assumed, "sets"), 0.3 * 5e-9 * lines(256));
   EXPECT_LT(term(assumed, "sets"), 5e-9 * lines(256));
-  for (const char* path : {"memory.l1.set_turn", "memory.l1.set_turn_changed"}) EXPECT_NE(std::ranges::find(assumed.assumed, path), assumed.assumed.end()) << path;
+  for (const char* path : {"memory.l1.set_turn", "memory.l1.set_turn_changed"})
+    EXPECT_NE(std::ranges::find(assumed.assumed, path), assumed.assumed.end()) << path;
 }
 
 // As many sets as lines a page apart say that there are, where no ways are told.
@@ -161,7 +187,8 @@ TEST(Traffic, LinesAPageApartSayHowRowsCrowd) {
   EXPECT_EQ(machine(t).levels[1].sets, 256);
 }
 
-// Sums of `rows` rows, a line of each at a time, which are in memory while the reduction goes on: `columns` of 4 bytes apart.
+// Sums of `rows` rows, a line of each at a time, which are in memory while the reduction goes on:
+// `columns` of 4 bytes apart.
 TEST(Traffic, UpdatesOfRowsThatCrowdASetComeOneAfterTheOther) {
   const model::Machine m = machine(small_cpu(4, 1));
   const auto of = [&](int64_t columns, int64_t rows, const char* order = "n, k, m") {
@@ -179,7 +206,8 @@ tiles:
   - {{memory: l2, extent: {{m: {0}, n: {1}, k: 4}}, order: [m, n, k]}}
   - {{memory: registers, extent: {{m: 1, n: 16, k: 1}}, order: [{2}]}}
 vector: {{axis: n, width: 4}}
-)yaml", rows, columns, order));
+)yaml",
+                                             rows, columns, order));
     const model::Streams s = model::streams_of(p);
     return model::traffic(p, s, m, {}, model::accessed_bytes(p, s, model::closed_form(p), 64))[0];
   };
@@ -189,27 +217,33 @@ vector: {{axis: n, width: 4}}
   EXPECT_GT(sums.read, 0.75 * lines * 64) << "in one of two sets, but what is still there";
   EXPECT_LE(sums.read, lines * 64);
   const double turns = model::kUpdatedTurns * (sums.read + sums.written) / 64 / 2 / 2;
-  EXPECT_DOUBLE_EQ(one_set.changed_in_turn, turns) << "a line comes and leaves; the next columns' lie in the other set";
+  EXPECT_DOUBLE_EQ(one_set.changed_in_turn, turns)
+      << "a line comes and leaves; the next columns' lie in the other set";
   EXPECT_LE(one_set.in_turn, 0.1 * 2 * turns) << "the four rows of an operand";
-  EXPECT_GT(one_set.changed_in_turn, 2 * both.changed_in_turn) << "they fall into both sets, and stay";
+  EXPECT_GT(one_set.changed_in_turn, 2 * both.changed_in_turn)
+      << "they fall into both sets, and stay";
   EXPECT_GT(one_set.changed_in_turn, 2 * of(256, 4).changed_in_turn) << "few rows fit";
-  EXPECT_GT(one_set.changed_in_turn, 2 * of(256, 12, "n, m, k").changed_in_turn) << "sums stay in registers";
+  EXPECT_GT(one_set.changed_in_turn, 2 * of(256, 12, "n, m, k").changed_in_turn)
+      << "sums stay in registers";
 }
 
-// Rows in one of two sets of eight lines each: arrays that are walked side by side begin at different places of their pages, but what all rows read
-// passes through the set.
+// Rows in one of two sets of eight lines each: arrays that are walked side by side begin at
+// different places of their pages, but what all rows read passes through the set.
 TEST(Traffic, WhatPassesThroughACrowdedSetTakesAWay) {
   const model::Machine m = machine(small_cpu(4, 1));
   const auto written = [&](const char* read, int64_t rows) {
     const ir::Program p = walk(256, rows, 4, "j", read, "i, j");
     const model::Streams s = model::streams_of(p);
-    return model::traffic(p, s, m, {}, model::accessed_bytes(p, s, model::closed_form(p), 64))[0].streams.back().written;
+    return model::traffic(p, s, m, {}, model::accessed_bytes(p, s, model::closed_form(p), 64))[0]
+        .streams.back()
+        .written;
   };
   const double once = 64 * 256 * 4;
   EXPECT_DOUBLE_EQ(written("0, j", 6), once);
   EXPECT_GT(written("0, j", 8), once);
   EXPECT_LT(written("0, j", 8), written("0, j", 12));
-  EXPECT_DOUBLE_EQ(written("i, j", 4), once) << "eight rows, four of each array, and something passes";
+  EXPECT_DOUBLE_EQ(written("i, j", 4), once)
+      << "eight rows, four of each array, and something passes";
 }
 
 TEST(Traffic, ALineThatIsWrittenAgainLaterIsReadAgain) {
@@ -218,13 +252,17 @@ TEST(Traffic, ALineThatIsWrittenAgainLaterIsReadAgain) {
   const auto read = [&](hwdesc::WritePolicy policy) {
     target.profile.memory[0].write = policy;
     const model::Streams s = model::streams_of(p);
-    return model::traffic(p, s, machine(target), {}, model::accessed_bytes(p, s, model::closed_form(p), 64))[0].streams[1].read;
+    return model::traffic(p, s, machine(target), {},
+                          model::accessed_bytes(p, s, model::closed_form(p), 64))[0]
+        .streams[1]
+        .read;
   };
   EXPECT_DOUBLE_EQ(read(hwdesc::WritePolicy::allocate), 64 * 64 * 64 - output_bytes(p));
   EXPECT_EQ(read(hwdesc::WritePolicy::around), 0);
 }
 
-// Twelve rows ahead, 1 KiB apart, fall into one of the two sets of this cache: they push each other out.
+// Twelve rows ahead, 1 KiB apart, fall into one of the two sets of this cache: they push each other
+// out.
 TEST(Traffic, PrefetchingRowsThatCrowdASetIsInVain) {
   const auto read = [](int64_t columns, int prefetch) {
     ir::Program p = product(64, columns, 64, columns);
@@ -259,8 +297,8 @@ TEST(Traffic, OnlyTheStartOfARunIsNotForeseen) {
   EXPECT_DOUBLE_EQ(starts(64, 16), 64 * 256 / 16) << "a column of lines: each jumps";
 }
 
-// Rows a page apart, walked side by side, a whole line of each: what prefetchers bring of the next lines has gone where more
-// rows meet in a set than it has ways.
+// Rows a page apart, walked side by side, a whole line of each: what prefetchers bring of the next
+// lines has gone where more rows meet in a set than it has ways.
 TEST(Traffic, WhatIsPrefetchedOfRowsThatCrowdASetComesTwice) {
   model::Machine m = machine(small_cpu(4, 1));
   m.levels[0].capacity.value = m.levels[0].end = 32768;
@@ -271,7 +309,8 @@ TEST(Traffic, WhatIsPrefetchedOfRowsThatCrowdASetComesTwice) {
   };
   const double all = 64 * 1024 * 4;
   EXPECT_DOUBLE_EQ(read(2, "i, j"), all);
-  EXPECT_DOUBLE_EQ(read(8, "i, j"), all) << "as many as ways; the rows that are written lie elsewhere";
+  EXPECT_DOUBLE_EQ(read(8, "i, j"), all)
+      << "as many as ways; the rows that are written lie elsewhere";
   EXPECT_GT(read(12, "i, j"), 1.2 * all) << "which do not hold those beside";
   EXPECT_NEAR(read(16, "i, j"), 2 * all, 0.1 * all) << "nearly all of them";
   EXPECT_DOUBLE_EQ(read(16, "j, i"), all) << "down a column: nobody walks on along the rows";
@@ -280,24 +319,31 @@ TEST(Traffic, WhatIsPrefetchedOfRowsThatCrowdASetComesTwice) {
 TEST(Sharing, EndsWhereUnitsShareTheColumnsOut) {
   const auto ends = [](const char* group) {
     ir::Program p = walk(256, 1, 16, "j");
-    p.tiles[0].extent = group[0] == 'i' ? std::vector<int64_t>{16, 256} : std::vector<int64_t>{64, 64};
+    p.tiles[0].extent =
+        group[0] == 'i' ? std::vector<int64_t>{16, 256} : std::vector<int64_t>{64, 64};
     return model::shared_ends(p, model::streams_of(p), 2).count;
   };
   EXPECT_EQ(ends("i"), 0) << "16 of 64 rows are one run";
   EXPECT_EQ(ends("j"), 64) << "each row is shared";
-  EXPECT_EQ(model::shared_ends(walk(256, 1, 16, "j"), model::streams_of(walk(256, 1, 16, "j")), 2).count, 0) << "one group";
+  EXPECT_EQ(
+      model::shared_ends(walk(256, 1, 16, "j"), model::streams_of(walk(256, 1, 16, "j")), 2).count,
+      0)
+      << "one group";
 }
 
 // Walks of 64 rows, a page each: again and again over all rows, or row by row.
 TEST(Traffic, PagesAreMissedWhereMoreAreWalkedThanTheirTranslationsFit) {
   const ir::Program columns = walk(1024, 1, 4, "j"), rows = walk(1024, 1, 4, "j", "i, j", "i, j");
   model::Machine m = machine(small_cpu(4, 1));
-  const auto missed = [&](const ir::Program& p) { return model::pages_missed(p, model::streams_of(p), m); };
+  const auto missed = [&](const ir::Program& p) {
+    return model::pages_missed(p, model::streams_of(p), m);
+  };
   EXPECT_EQ(missed(columns), 0) << "unknown";
   m.translations = 1000;
   EXPECT_EQ(missed(columns), 0) << "all fit";
   m.translations = 16;
-  EXPECT_GT(missed(columns), 64 * 100) << "each of 256 steps along the rows comes to each page anew";
+  EXPECT_GT(missed(columns), 64 * 100)
+      << "each of 256 steps along the rows comes to each page anew";
   EXPECT_LE(missed(rows), 2 * 64 + 2);
   m.translation.value = 1e-6;
   EXPECT_GT(simulator::estimate(columns, m, {}, {}).seconds, missed(columns) * 0.9e-6);
@@ -313,7 +359,8 @@ TEST(Traffic, PagesAreWalkedWhereTheyCrowdTheSecondBuffer) {
     m.walked.middle = 120 * 4096;
     m.walked.end = 240 * 4096;
     const ir::Program p = walk(columns, 1, 4, "j");
-    return model::pages_walked(p, model::streams_of(p), m) / static_cast<double>(columns / 4);  // per step along the rows
+    return model::pages_walked(p, model::streams_of(p), m) /
+           static_cast<double>(columns / 4);  // per step along the rows
   };
   model::Machine unknown = machine(small_cpu(4, 1));
   const ir::Program p = walk(4096, 1, 4, "j");
@@ -332,14 +379,19 @@ TEST(Traffic, PagesAreWalkedWhereTheyCrowdTheSecondBuffer) {
   EXPECT_GT(slow.seconds, waits);
 }
 
-// 80 columns are tiles of 48 and 32, five register tiles and not six: for operand t1, which moves with
-// the columns, and for t0, which is read anew for each tile.
+// 80 columns are tiles of 48 and 32, five register tiles and not six: for operand t1, which moves
+// with the columns, and for t0, which is read anew for each tile.
 TEST(Traffic, APartialTileTouchesWhatIsInIt) {
   const auto lines_read = [](int64_t n, int64_t tile, int stream) {
     const ir::Program p = product(64, n, 64, tile);
-    return model::traffic(p, model::streams_of(p), with_first_cache(machine(small_cpu(8, 1)), 256), {})[0].streams[static_cast<size_t>(stream)].read / 64;
+    return model::traffic(p, model::streams_of(p), with_first_cache(machine(small_cpu(8, 1)), 256),
+                          {})[0]
+               .streams[static_cast<size_t>(stream)]
+               .read /
+           64;
   };
-  for (int stream : {0, 1}) EXPECT_NEAR(lines_read(80, 48, stream) / lines_read(96, 48, stream), 5.0 / 6, 1e-9) << stream;
+  for (int stream : {0, 1})
+    EXPECT_NEAR(lines_read(80, 48, stream) / lines_read(96, 48, stream), 5.0 / 6, 1e-9) << stream;
 }
 
 TEST(Traffic, AnOutputIsWrittenBackWhereItDoesNotFitAndStaysWhereItDoes) {
@@ -348,7 +400,8 @@ TEST(Traffic, AnOutputIsWrittenBackWhereItDoesNotFitAndStaysWhereItDoes) {
   for (int i = 0; i < 200; ++i) {
     const Drawn d = draw(rng, i);
     const model::Streams s = model::streams_of(d.program);
-    const double units = std::min(machine(d.target).units, static_cast<double>(ir::group_count(d.program)));
+    const double units =
+        std::min(machine(d.target).units, static_cast<double>(ir::group_count(d.program)));
     const double once = output_bytes(d.program);
     if (once / units > 2 * 1.5 * 256) {
       const auto small = model::traffic(d.program, s, with_first_cache(machine(d.target), 256), {});
@@ -366,14 +419,19 @@ TEST(Traffic, ACopyStaysUntilTheNextIsMadeWhereAllThatOneTurnTouchesFits) {
   const auto of_copies = [](double capacity) {
     const ir::Program p = product(8, 96, 64, 48, 8, "[0, 1]");
     const model::Streams s = model::streams_of(p);
-    const auto at = static_cast<size_t>(std::find_if(s.streams.begin(), s.streams.end(), [](const model::Stream& x) { return x.staging >= 0; }) - s.streams.begin());
+    const auto at =
+        static_cast<size_t>(std::find_if(s.streams.begin(), s.streams.end(),
+                                         [](const model::Stream& x) { return x.staging >= 0; }) -
+                            s.streams.begin());
     model::Machine m = with_first_cache(machine(small_cpu(8, 1)), capacity);
     m.units = 1;
     return model::traffic(p, s, m, {})[0].streams.at(at);
   };
   EXPECT_DOUBLE_EQ(of_copies(256).written, copies * region);
   EXPECT_GE(of_copies(256).read, copies * region) << "each has left before it is read";
-  constexpr double others = 8 * 64 * 4 + 8 * 48 * 4, fits = 2 * region + others;  // the source of one turn, its copy, and what goes with them
+  constexpr double others = 8 * 64 * 4 + 8 * 48 * 4,
+                   fits = 2 * region +
+                          others;  // the source of one turn, its copy, and what goes with them
   EXPECT_EQ(of_copies(fits).written, 0);
   EXPECT_EQ(of_copies(fits).read, 0);
 }
@@ -384,9 +442,12 @@ TEST(Traffic, WhatIsResidentIsNotReadAgain) {
     const Drawn d = draw(rng, i);
     const model::Machine m = machine(d.target);
     const model::Streams s = model::streams_of(d.program);
-    const model::Residency warm(d.program.graph.tensors.size(), std::vector<double>(m.levels.size(), 1));
-    const auto cold_bytes = model::traffic(d.program, s, m, {}), warm_bytes = model::traffic(d.program, s, m, warm);
-    for (size_t l = 0; l < cold_bytes.size(); ++l) EXPECT_LE(warm_bytes[l].read, cold_bytes[l].read * (1 + 1e-9));
+    const model::Residency warm(d.program.graph.tensors.size(),
+                                std::vector<double>(m.levels.size(), 1));
+    const auto cold_bytes = model::traffic(d.program, s, m, {}),
+               warm_bytes = model::traffic(d.program, s, m, warm);
+    for (size_t l = 0; l < cold_bytes.size(); ++l)
+      EXPECT_LE(warm_bytes[l].read, cold_bytes[l].read * (1 + 1e-9));
   }
 }
 

@@ -1,11 +1,13 @@
-// What made-up observations say of how memory is accessed; what they do not tell is unknown, or an interval.
+// What made-up observations say of how memory is accessed; what they do not tell is unknown, or an
+// interval.
+#include "probe/inference/access.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
-#include "probe/inference/access.h"
 #include "probe/inference/host_memory.h"
 #include "probe/inference/rewrite.h"
 #include "probe/inference/scratch.h"
@@ -24,7 +26,8 @@ constexpr double kNear = 2e-9, kNext = 8e-9, kFar = 90e-9;
 // 32 KiB, 512 KiB, far memory.
 Known two_caches() {
   Known k;
-  k.levels.plateaus = {{8 << 10, 30 << 10, kNear}, {40 << 10, 480 << 10, kNext}, {800 << 10, 64 << 20, kFar}};
+  k.levels.plateaus = {
+      {8 << 10, 30 << 10, kNear}, {40 << 10, 480 << 10, kNext}, {800 << 10, 64 << 20, kFar}};
   k.levels.knees = {{32 << 10, 34 << 10, 33 << 10}, {512 << 10, 540 << 10, 520 << 10}};
   return k;
 }
@@ -32,7 +35,9 @@ Known two_caches() {
 Observations chases(double most, double per_hop_at_least) {
   Observations o;
   for (const int chains : kChases)
-    o.points.push_back(block("outstanding", "chases", {{"level", 2}, {"groups", 1}, {"chains", chains}}, std::max(kFar / std::min<double>(chains, most), per_hop_at_least)));
+    o.points.push_back(block("outstanding", "chases",
+                             {{"level", 2}, {"groups", 1}, {"chains", chains}},
+                             std::max(kFar / std::min<double>(chains, most), per_hop_at_least)));
   return o;
 }
 
@@ -57,8 +62,10 @@ TEST(Access, what_bandwidth_ends_may_be_more) {
 
 TEST(Access, what_a_unit_reads_of_another_ones_cache) {
   Observations o;
-  o.points = {block("handed", "handed own", {{"level", 1}, {"bytes", 1 << 18}}, 1 / 200e9), block("handed", "handed", {{"level", 1}, {"bytes", 1 << 18}}, 1 / 20e9),
-              block("handed", "reclaimed own", {{"level", 1}, {"bytes", 1 << 18}}, 1 / 100e9), block("handed", "reclaimed", {{"level", 1}, {"bytes", 1 << 18}}, 1 / 7e9)};
+  o.points = {block("handed", "handed own", {{"level", 1}, {"bytes", 1 << 18}}, 1 / 200e9),
+              block("handed", "handed", {{"level", 1}, {"bytes", 1 << 18}}, 1 / 20e9),
+              block("handed", "reclaimed own", {{"level", 1}, {"bytes", 1 << 18}}, 1 / 100e9),
+              block("handed", "reclaimed", {{"level", 1}, {"bytes", 1 << 18}}, 1 / 7e9)};
   hwdesc::MemoryLevel l, nearer;
   add_handed(o, 1, l);
   add_handed(o, 0, nearer);
@@ -75,8 +82,10 @@ TEST(Access, what_a_unit_reads_of_another_ones_cache) {
 // A host that ran the units apart for a third of the time.
 TEST(Access, WhatIsHandedOverIsWhatItIsMostOfTheTime) {
   Observations o;
-  o.points = {block("handed", "handed own", {{"level", 1}}, 1 / 200e9), block("handed", "handed", {{"level", 1}}, 1 / 40e9),
-              block("handed", "handed", {{"level", 1}}, 1 / 40e9), block("handed", "handed", {{"level", 1}}, 1 / 10e9)};
+  o.points = {block("handed", "handed own", {{"level", 1}}, 1 / 200e9),
+              block("handed", "handed", {{"level", 1}}, 1 / 40e9),
+              block("handed", "handed", {{"level", 1}}, 1 / 40e9),
+              block("handed", "handed", {{"level", 1}}, 1 / 10e9)};
   hwdesc::MemoryLevel l;
   add_handed(o, 1, l);
   ASSERT_TRUE(l.bandwidth.handed.known() && l.bandwidth.handed.low);
@@ -89,22 +98,26 @@ TEST(Access, WhatIsHandedOverIsWhatItIsMostOfTheTime) {
   EXPECT_GT(l.bandwidth.handed.high->v, 39e9);
 }
 
-// Empty steps count as they are while units are near each other: transfers of a host that ran them apart most of the time do not go with those.
+// Empty steps count as they are while units are near each other: transfers of a host that ran them
+// apart most of the time do not go with those.
 TEST(Access, WhatIsHandedOverIsOfUnitsNearEachOtherWhereEnoughBlocksShowThem) {
   Observations o;
   o.points = {block("handed", "taken own", {{"level", 1}}, 1 / 200e9)};
-  for (int i = 0; i < 8; ++i) o.points.push_back(block("handed", "taken", {{"level", 1}}, i < 3 ? 1 / 40e9 : 1 / 10e9));
+  for (int i = 0; i < 8; ++i)
+    o.points.push_back(block("handed", "taken", {{"level", 1}}, i < 3 ? 1 / 40e9 : 1 / 10e9));
   hwdesc::MemoryLevel l;
   add_handed(o, 1, l);
   ASSERT_TRUE(l.bandwidth.taken.known() && l.bandwidth.taken.low);
   EXPECT_NEAR(l.bandwidth.taken.value->v, 40e9, 1e9);
   EXPECT_LT(l.bandwidth.taken.low->v, 11e9);
-  EXPECT_NE(l.bandwidth.taken.note.find("3 of 8 blocks"), std::string::npos) << l.bandwidth.taken.note;
+  EXPECT_NE(l.bandwidth.taken.note.find("3 of 8 blocks"), std::string::npos)
+      << l.bandwidth.taken.note;
 }
 
 TEST(Access, WhatAnEndInFrontOfAnotherUnitsRunCosts) {
   Observations o;
-  o.points = {block("ends", "own", {{"level", 1}}, 16e-9), block("ends", "between", {{"level", 1}}, 316e-9)};
+  o.points = {block("ends", "own", {{"level", 1}}, 16e-9),
+              block("ends", "between", {{"level", 1}}, 316e-9)};
   hwdesc::MemoryLevel l, nearer, none;
   add_false_sharing(o, 1, l);
   add_false_sharing(o, 0, nearer);
@@ -125,9 +138,11 @@ Observations lines(double sets, double ways, bool hash) {
     for (const double odd : {1.0, 3.0, 5.0})
       for (double n = 2; n <= 40; ++n) {
         const auto apart = static_cast<int64_t>(stride * odd / 64);
-        const double sets_met = std::max(1.0, sets / static_cast<double>(std::gcd(apart, static_cast<int64_t>(sets))));
+        const double sets_met =
+            std::max(1.0, sets / static_cast<double>(std::gcd(apart, static_cast<int64_t>(sets))));
         const bool fits = hash || n <= ways * std::min(sets_met, sets);
-        o.points.push_back(block("ways", "lines", {{"stride", stride * odd}, {"lines", n}}, fits ? kNear : kNext));
+        o.points.push_back(
+            block("ways", "lines", {{"stride", stride * odd}, {"lines", n}}, fits ? kNear : kNext));
       }
   return o;
 }
@@ -135,7 +150,8 @@ Observations lines(double sets, double ways, bool hash) {
 TEST(Access, ways_are_told_where_distances_agree) {
   EXPECT_EQ(ways_of(lines(64, 8, false), two_caches(), 0).value->v, 8);
   EXPECT_FALSE(ways_of(lines(64, 8, true), two_caches(), 0).known());
-  // 40 sets of 13 ways: at powers of two they look like 5 times as many ways, at 5 times one they do not.
+  // 40 sets of 13 ways: at powers of two they look like 5 times as many ways, at 5 times one they
+  // do not.
   EXPECT_FALSE(ways_of(lines(40, 13, false), two_caches(), 0).known());
 }
 
@@ -147,7 +163,8 @@ TEST(Access, LinesAPageApartThatTheSecondCacheHolds) {
     Observations o;
     for (double n = 32; n <= most; n *= 2) {
       const double missing = std::clamp(std::log2(n / held) + 0.5, 0.0, 1.0);
-      o.points.push_back(block("ways", "pages", {{"stride", 4096}, {"lines", n}}, here + (n == disturbed ? 1 : missing) * (next - here)));
+      o.points.push_back(block("ways", "pages", {{"stride", 4096}, {"lines", n}},
+                               here + (n == disturbed ? 1 : missing) * (next - here)));
     }
     return page_lines_of(o, known, 1);
   };
@@ -171,13 +188,18 @@ TEST(Access, PartsOfLinesAreStoredByVectorsOfHalfOneAtMost) {
   EXPECT_EQ(row_lanes("sets_write", wide), 16) << "there are no others";
 }
 
-// Lines that meet in a set of the nearest cache, 32 KiB in 8 ways or in 2, and as many side by side; a clock of 2 GHz.
+// Lines that meet in a set of the nearest cache, 32 KiB in 8 ways or in 2, and as many side by
+// side; a clock of 2 GHz.
 TEST(Access, HowFastASetTakesLines) {
   const auto told_both = [](double meeting, double beside, double changed, double ways) {
     const Known known = two_caches();
     Observations o;
     for (const Turns& t : turns_of(known)) {
-      o.points.push_back(block("ways", t.what(), {{"stride", double(t.apart)}, {"lines", double(t.lines)}}, t.changed ? changed : t.in_one_set ? meeting : beside));
+      o.points.push_back(block("ways", t.what(),
+                               {{"stride", double(t.apart)}, {"lines", double(t.lines)}},
+                               t.changed      ? changed
+                               : t.in_one_set ? meeting
+                                              : beside));
       o.points.back().clock_hz = 2e9;
     }
     hwdesc::MemoryLevel l;
@@ -186,16 +208,21 @@ TEST(Access, HowFastASetTakesLines) {
     add_set_turns(o, known, l);
     return l;
   };
-  const auto told = [&](double meeting, double beside, double ways) { return told_both(meeting, beside, 1e-8, ways).set_turn; };
+  const auto told = [&](double meeting, double beside, double ways) {
+    return told_both(meeting, beside, 1e-8, ways).set_turn;
+  };
   ASSERT_TRUE(told(5e-9, 1e-9, 8).known());
   EXPECT_NEAR(told(5e-9, 1e-9, 8).value->v, 10, 1e-6) << "ticks";
   EXPECT_EQ(told(5e-9, 1e-9, 8).value->clock, "core");
   EXPECT_NEAR(told(5e-9, 1e-9, 2).value->v, 40, 1e-6) << "four pages begin in four sets";
-  const auto changed = [&](double seconds, double ways) { return told_both(5e-9, 1e-9, seconds, ways).set_turn_changed; };
+  const auto changed = [&](double seconds, double ways) {
+    return told_both(5e-9, 1e-9, seconds, ways).set_turn_changed;
+  };
   ASSERT_TRUE(changed(15e-9, 8).known());
   EXPECT_NEAR(changed(15e-9, 8).value->v, 30, 1e-6);
   EXPECT_NEAR(changed(15e-9, 2).value->v, 120, 1e-6);
-  for (const auto& none : {told(1.2e-9, 1e-9, 8), told(5e-9, 1e-9, 0), changed(1.2e-9, 8), changed(15e-9, 0)}) {
+  for (const auto& none :
+       {told(1.2e-9, 1e-9, 8), told(5e-9, 1e-9, 0), changed(1.2e-9, 8), changed(15e-9, 0)}) {
     EXPECT_FALSE(none.known());
     EXPECT_NE(none.note, "");
   }
@@ -211,16 +238,19 @@ Observations transfers(double unit) {
   for (const double level : {1, 2})
     for (const double d : {16, 32, 64, 128, 192}) {
       const double here = level == 1 ? kNext : kFar;
-      o.points.push_back(block("transfer", "pair", {{"level", level}, {"distance", d}}, d < unit ? (here + kNear) / 2 : here));
+      o.points.push_back(block("transfer", "pair", {{"level", level}, {"distance", d}},
+                               d < unit ? (here + kNear) / 2 : here));
     }
-  for (const double s : {64, 128, 256, 512}) o.points.push_back(block("transfer", "span", {{"stride", s}}, s <= 128 ? kNext : kNear));
+  for (const double s : {64, 128, 256, 512})
+    o.points.push_back(block("transfer", "span", {{"stride", s}}, s <= 128 ? kNext : kNear));
   return o;
 }
 
 TEST(Access, units_of_transfer_and_lines) {
   EXPECT_EQ(transaction_of(transfers(32), two_caches(), 0).value->v, 32);
   EXPECT_EQ(transaction_of(transfers(64), two_caches(), 2).value->v, 64);
-  const auto pairs = transaction_of(transfers(128), two_caches(), 2);  // lines of 64 B that come in pairs
+  const auto pairs =
+      transaction_of(transfers(128), two_caches(), 2);  // lines of 64 B that come in pairs
   EXPECT_EQ(pairs.value->v, 64);
   EXPECT_FALSE(pairs.note.empty());
   EXPECT_FALSE(transaction_of(transfers(1000), two_caches(), 2).known());
@@ -231,18 +261,23 @@ TEST(Access, units_of_transfer_and_lines) {
 // Nodes a stride apart in each cache: the farther one keeps twice as much together.
 TEST(Access, each_cache_has_lines_of_its_own) {
   Observations o = transfers(32);
-  for (const double s : {64, 128, 256, 512}) o.points.push_back(block("transfer", "span", {{"level", 1}, {"stride", s}}, s <= 256 ? kFar : kNext));
+  for (const double s : {64, 128, 256, 512})
+    o.points.push_back(
+        block("transfer", "span", {{"level", 1}, {"stride", s}}, s <= 256 ? kFar : kNext));
   EXPECT_EQ(line_of(o, two_caches(), 0).value->v, 128);
   EXPECT_EQ(line_of(o, two_caches(), 1).value->v, 256);
 }
 
-// Hops through a group's own memory, as they are and after a sweep that takes six times as long as they do.
+// Hops through a group's own memory, as they are and after a sweep that takes six times as long as
+// they do.
 TEST(Access, own_memory_lies_behind_caches_where_hops_take_more_than_noise_longer) {
   const auto slowed = [](double after, double sweep, double next = 0) {
     Observations o;
     for (const double bytes : {0.0, 1e5})
       for (const double hops : {0.0, 256.0})
-        o.points.push_back(block("scratch", "after", {{"bytes", bytes}, {"hops", hops}}, (bytes > 0 ? sweep : 1e-9) + (hops > 0 ? (bytes > 0 ? after : 4e-6) : 0)));
+        o.points.push_back(
+            block("scratch", "after", {{"bytes", bytes}, {"hops", hops}},
+                  (bytes > 0 ? sweep : 1e-9) + (hops > 0 ? (bytes > 0 ? after : 4e-6) : 0)));
     Levels levels;  // hops of 16 ns are the first one's
     levels.plateaus = {{1e3, 1e4, 10e-9}, {1e5, 1e6, next}, {1e7, 1e8, 10 * next}};
     return slowed_by_sweep(o, next > 0 ? levels : Levels{});
@@ -256,17 +291,21 @@ TEST(Access, own_memory_lies_behind_caches_where_hops_take_more_than_noise_longe
   EXPECT_TRUE(slowed(8e-6, 24e-6, 30e-9));
 }
 
-// A machine that takes twice as long in two rounds of five, other ones for each kernel: the quickest launches of all rounds
-// belong to no one state of it.
+// A machine that takes twice as long in two rounds of five, other ones for each kernel: the
+// quickest launches of all rounds belong to no one state of it.
 TEST(Access, own_memory_is_told_though_the_machine_is_slow_for_some_rounds) {
   Observations o;
   for (int round = 0; round < 8; ++round) {
     const double slow = round % 4 == 0 ? 1 : 2;
     for (const double bytes : {0.0, 1e5})
       for (const double hops : {0.0, 256.0}) {
-        const bool quick = round == 4 && bytes > 0 && hops > 0;  // the machine recovers in the middle of one
-        const double seconds = (bytes > 0 ? 24e-6 : 1e-9) + (hops > 0 ? (bytes > 0 ? 8e-6 : 4e-6) : 0);
-        o.points.push_back(block("scratch", "after", {{"bytes", bytes}, {"hops", hops}}, seconds * (round == 0 && bytes > 0 && hops == 0 ? 1.2 : slow) * (quick ? 0.9 : 1)));
+        const bool quick =
+            round == 4 && bytes > 0 && hops > 0;  // the machine recovers in the middle of one
+        const double seconds =
+            (bytes > 0 ? 24e-6 : 1e-9) + (hops > 0 ? (bytes > 0 ? 8e-6 : 4e-6) : 0);
+        o.points.push_back(block(
+            "scratch", "after", {{"bytes", bytes}, {"hops", hops}},
+            seconds * (round == 0 && bytes > 0 && hops == 0 ? 1.2 : slow) * (quick ? 0.9 : 1)));
       }
   }
   EXPECT_NEAR(slowed_by_sweep(o).value_or(0), 2, 0.05);
@@ -286,7 +325,9 @@ TEST(Access, the_level_that_answers_is_the_farthest_that_hops_are_not_faster_tha
 TEST(Access, banks) {
   const auto conflicts = [](double banks, double words) {
     Observations o;
-    for (const int64_t s : kStrides) o.points.push_back(block("scratch", "stride", {{"stride", double(s)}}, 1e-9 * std::clamp(double(s) / words, 1.0, banks / words)));
+    for (const int64_t s : kStrides)
+      o.points.push_back(block("scratch", "stride", {{"stride", double(s)}},
+                               1e-9 * std::clamp(double(s) / words, 1.0, banks / words)));
     hwdesc::MemoryLevel l;
     add_banks(o, l);
     return l.banks;
@@ -299,8 +340,11 @@ TEST(Access, banks) {
 
 hwdesc::WritePolicy policy(double written, double updated) {
   Observations o;
-  const auto add = [&](const char* what, double seconds) { o.points.push_back(block("rewrite", what, {{"level", 0}}, seconds)); };
-  add("others", 10e-6), add("cold", 14e-6), add("warm", 15e-6), add("write", 11e-6), add("written", 11e-6 + written);
+  const auto add = [&](const char* what, double seconds) {
+    o.points.push_back(block("rewrite", what, {{"level", 0}}, seconds));
+  };
+  add("others", 10e-6), add("cold", 14e-6), add("warm", 15e-6), add("write", 11e-6),
+      add("written", 11e-6 + written);
   add("update", 15e-6), add("updated", 15e-6 + updated);
   return write_policy_of(o, 0);
 }
@@ -327,7 +371,8 @@ TEST(Access, a_cache_takes_stores_as_fast_as_what_lies_behind_it) {
     EXPECT_EQ(memory[1].bandwidth.write.value->v, 640e9);
     return memory[0].bandwidth.write;
   };
-  for (const auto policy : {hwdesc::WritePolicy::through, hwdesc::WritePolicy::around, hwdesc::WritePolicy::unknown}) {
+  for (const auto policy :
+       {hwdesc::WritePolicy::through, hwdesc::WritePolicy::around, hwdesc::WritePolicy::unknown}) {
     const auto write = first(policy, 70);
     EXPECT_EQ(*write.value, (hwdesc::Bandwidth{80, "core"}));
     EXPECT_EQ(*write.low, (hwdesc::Bandwidth{75, "core"}));
@@ -341,7 +386,9 @@ TEST(Access, the_hosts_memory) {
   EXPECT_FALSE(host_memory({}));
   Observations o;
   for (const char* way : {"to_device", "from_device"})
-    for (const double bytes : {4096.0, 1048576.0 * 64}) o.points.push_back(block("host", way, {{"bytes", bytes}}, 10e-6 + bytes / (way[0] == 't' ? 10e9 : 5e9)));
+    for (const double bytes : {4096.0, 1048576.0 * 64})
+      o.points.push_back(
+          block("host", way, {{"bytes", bytes}}, 10e-6 + bytes / (way[0] == 't' ? 10e9 : 5e9)));
   const auto l = host_memory(o);
   ASSERT_TRUE(l);
   EXPECT_NEAR(l->bandwidth.read.value->v, 10e9, 0.1e9);

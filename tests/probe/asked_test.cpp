@@ -45,7 +45,8 @@ TEST(Asked, ATopicWithAllThatItsExperimentsNeed) {
 }
 
 TEST(Asked, EveryExperimentButTheChecksHasATopic) {
-  for (const Experiment& e : experiments()) EXPECT_EQ(*e.topic == 0, std::string(e.name) == "checks") << e.name;
+  for (const Experiment& e : experiments())
+    EXPECT_EQ(*e.topic == 0, std::string(e.name) == "checks") << e.name;
 }
 
 TEST(Asked, WhatItNeedsStandsBeforeIt) {
@@ -60,7 +61,8 @@ TEST(Asked, ANameThatIsNoneIsAnErrorWithAHint) {
   const auto asked = experiments_asked({"memroy", "clock", "x"});
   ASSERT_FALSE(asked.ok());
   ASSERT_EQ(asked.diags().size(), 2u);
-  EXPECT_THAT(asked.diags()[0].message, HasSubstr("there is no experiment 'memroy'; there are: checks, clock"));
+  EXPECT_THAT(asked.diags()[0].message,
+              HasSubstr("there is no experiment 'memroy'; there are: checks, clock"));
   EXPECT_THAT(asked.diags()[0].message, HasSubstr("or all of a topic: compute, memory, control"));
   EXPECT_THAT(render(asked.diags()), HasSubstr("did you mean 'memory'?"));
 }

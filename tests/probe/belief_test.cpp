@@ -17,8 +17,10 @@ TEST(Belief, ADeviceIsNotBusyLongerThanItsRun) {
 
 TEST(Belief, ALongRunThatWasHardlyBusyIsDoubtful) {
   EXPECT_EQ(belief_in({100e-3 / 16, 100e-3, 1}), Belief::doubtful);
-  EXPECT_EQ(belief_in({1e-3 / 16, 1e-3, 1}), Belief::good) << "too short to tell from what launching costs";
-  EXPECT_EQ(belief_in({1e-6, 200 * 100e-6, 200}), Belief::good) << "empty steps cost what launching does";
+  EXPECT_EQ(belief_in({1e-3 / 16, 1e-3, 1}), Belief::good)
+      << "too short to tell from what launching costs";
+  EXPECT_EQ(belief_in({1e-6, 200 * 100e-6, 200}), Belief::good)
+      << "empty steps cost what launching does";
 }
 
 TEST(Belief, ASimulatedOneHasNoHostToWaitFor) {
@@ -31,11 +33,17 @@ TEST(Doubts, AreSaidWithTheirNumbers) {
   Observations all;
   EXPECT_EQ(doubts_of(all), "");
   all.facts = {{"doubted.clock", "1 of 40"}};
-  EXPECT_THAT(doubts_of(all), testing::StartsWith("1 sample was taken again beside 40 that count: "));
+  EXPECT_THAT(doubts_of(all),
+              testing::StartsWith("1 sample was taken again beside 40 that count: "));
   all.facts = {{"simulated", "yes"}, {"doubted.clock", "2 of 40"}, {"doubted.chase", "1 of 60"}};
-  EXPECT_EQ(doubts_of(all), "3 samples were taken again beside 100 that count: the device's own times and a clock from outside disagreed");
-  all.endings.push_back({"fma", Outcome::failed, 1, std::string("error: ") + kNoTrust + ": the device says 1 us of what took 16 us"});
-  EXPECT_THAT(doubts_of(all), testing::EndsWith("; the device's times could not be trusted in: fma"));
+  EXPECT_EQ(doubts_of(all),
+            "3 samples were taken again beside 100 that count: the device's own times and a clock "
+            "from outside disagreed");
+  all.endings.push_back(
+      {"fma", Outcome::failed, 1,
+       std::string("error: ") + kNoTrust + ": the device says 1 us of what took 16 us"});
+  EXPECT_THAT(doubts_of(all),
+              testing::EndsWith("; the device's times could not be trusted in: fma"));
 }
 
 }  // namespace

@@ -1,17 +1,19 @@
-// How long samples are made: by a made device whose launches cost something and which others hold at first.
+// How long samples are made: by a made device whose launches cost something and which others hold
+// at first.
 #include "probe/sampling/bench.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "tests/probe/made_module.h"
 #include "probe/kernels/kernels.h"
+#include "tests/probe/made_module.h"
 
 namespace assay::probe {
 namespace {
 
-constexpr double kTick = 0.3e-9, kLaunch = 1e-6, kHeld = 0.5e-3;  // s: of an addition, of a launch, of a run that others hold
+constexpr double kTick = 0.3e-9, kLaunch = 1e-6,
+                 kHeld = 0.5e-3;  // s: of an addition, of a launch, of a run that others hold
 
 class HeldModule final : public test::MadeModule {
  public:
@@ -19,7 +21,9 @@ class HeldModule final : public test::MadeModule {
 
  private:
   void start_run() override { more_ = held_-- > 0 ? kHeld : 0; }
-  double seconds_of(const runtime::Launch& l) override { return kLaunch + more_ + asked(l)[0] * kSentinelSteps * kTick; }
+  double seconds_of(const runtime::Launch& l) override {
+    return kLaunch + more_ + asked(l)[0] * kSentinelSteps * kTick;
+  }
 
   int held_;
   double more_ = 0;
@@ -34,7 +38,8 @@ Observation sentinel_of(int runs_held) {
   return bench.measure("clock", "sentinel", {}, bench.sentinel_job(1, 50e-6));
 }
 
-// While others hold the processor the shortest work seems long enough. Then its launch is most of what it takes.
+// While others hold the processor the shortest work seems long enough. Then its launch is most of
+// what it takes.
 TEST(Bench, AmountsFoundWhileOthersHeldTheProcessorAreFoundAgain) {
   for (const int held : {0, 2, 4}) {
     const Observation o = sentinel_of(held);

@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "tests/probe/made_machine.h"
 #include "probe/inference/known.h"
 #include "probe/inference/ticks.h"
+#include "tests/probe/made_machine.h"
 
 namespace assay::probe {
 namespace {
@@ -17,7 +17,8 @@ using test::inferred;
 using test::kClock;
 using test::made_machine;
 
-// Ticks are counted by the additions beside each block: without the experiment they are the same ticks.
+// Ticks are counted by the additions beside each block: without the experiment they are the same
+// ticks.
 TEST(Clock, RatesAreInTicksAlsoWhereTheClockExperimentIsMissing) {
   Observations o = made_machine();
   std::erase_if(o.points, [](const Observation& p) { return p.experiment == "clock"; });
@@ -42,13 +43,15 @@ TEST(Clock, AdditionsTakeWholeTicksOfAClockNoHigherThanTheDriverSays) {
   EXPECT_DOUBLE_EQ(clock(1200e6 / 3.9), 1200e6) << "of operands that come sooner now and then";
 }
 
-// A core that slows down, and one whose neighbour takes its share of the issue slots: additions beside multiply-adds take
-// as long in both. Two vectors of multiply-adds a tick tell which.
+// A core that slows down, and one whose neighbour takes its share of the issue slots: additions
+// beside multiply-adds take as long in both. Two vectors of multiply-adds a tick tell which.
 TEST(Clock, MultiplyAddsTellASlowerClockFromANeighbour) {
   const auto rate = [](double hz) {
     Observations o;
-    o.points = {block("clock", "sentinel", {}, 1 / kClock), block("clock", "fma", {{"lanes", 8}}, 1.15 / kClock),
-                block("fma", "fma", {{"lanes", 8}, {"chains", 1}}, 4 / hz), block("fma", "fma", {{"lanes", 8}, {"chains", 12}}, 0.5 / hz)};
+    o.points = {block("clock", "sentinel", {}, 1 / kClock),
+                block("clock", "fma", {{"lanes", 8}}, 1.15 / kClock),
+                block("fma", "fma", {{"lanes", 8}, {"chains", 1}}, 4 / hz),
+                block("fma", "fma", {{"lanes", 8}, {"chains", 12}}, 0.5 / hz)};
     for (Observation& b : o.points) b.clock_hz = kClock;
     const hwdesc::Profile p = inferred(o);
     return std::pair(p.pipes.at(0).rate.value->v, p.compute.at(0).latency.value->v);
@@ -59,12 +62,15 @@ TEST(Clock, MultiplyAddsTellASlowerClockFromANeighbour) {
   }
 }
 
-// A neighbour that takes half of both leaves two vectors a tick of either clock. No vector is ready in half a tick.
+// A neighbour that takes half of both leaves two vectors a tick of either clock. No vector is ready
+// in half a tick.
 TEST(Clock, AVectorReadyInATickTellsASlowerClockFromANeighbour) {
   const auto latency = [](double hz) {
     Observations o;
-    o.points = {block("clock", "sentinel", {}, 1 / kClock), block("clock", "fma", {{"lanes", 8}}, 2 / kClock),
-                block("fma", "fma", {{"lanes", 8}, {"chains", 1}}, 4 / hz), block("fma", "fma", {{"lanes", 8}, {"chains", 12}}, 1 / kClock),
+    o.points = {block("clock", "sentinel", {}, 1 / kClock),
+                block("clock", "fma", {{"lanes", 8}}, 2 / kClock),
+                block("fma", "fma", {{"lanes", 8}, {"chains", 1}}, 4 / hz),
+                block("fma", "fma", {{"lanes", 8}, {"chains", 12}}, 1 / kClock),
                 block("operations", "max", {{"lanes", 8}, {"chains", 1}}, 1 / hz)};
     for (Observation& b : o.points) b.clock_hz = kClock;
     return inferred(o).compute.at(0).latency.value->v;
@@ -73,16 +79,19 @@ TEST(Clock, AVectorReadyInATickTellsASlowerClockFromANeighbour) {
   EXPECT_NEAR(latency(kClock / 2), 4, 0.05);
 }
 
-// Additions alone that somebody held up while those beside multiply-adds ran freely are no lower clock.
+// Additions alone that somebody held up while those beside multiply-adds ran freely are no lower
+// clock.
 TEST(Clock, AdditionsAloneThatWereHeldUpAreNoSlowerClock) {
   Observations o;
-  o.points = {block("clock", "fma", {{"lanes", 8}}, 1 / kClock), block("fma", "fma", {{"lanes", 8}, {"chains", 12}}, 0.5 / kClock)};
+  o.points = {block("clock", "fma", {{"lanes", 8}}, 1 / kClock),
+              block("fma", "fma", {{"lanes", 8}, {"chains", 12}}, 0.5 / kClock)};
   o.points[0].clock_hz = 0.4 * kClock;
   o.points[1].clock_hz = kClock;
   EXPECT_NEAR(clock_under(o, "fma", 8, kClock), kClock, 0.01 * kClock);
 }
 
-// A host that changes the clock from block to block: each block's additions count by the sentinel beside them.
+// A host that changes the clock from block to block: each block's additions count by the sentinel
+// beside them.
 TEST(Clock, BlocksAtAHigherClockDoNotRaiseThatOfOthers) {
   for (const double ticks : {1.0, 1.15}) {
     Observations o;
@@ -95,11 +104,13 @@ TEST(Clock, BlocksAtAHigherClockDoNotRaiseThatOfOthers) {
   }
 }
 
-// A clock experiment that others held up throughout does not say the clock: what came after it ran faster.
+// A clock experiment that others held up throughout does not say the clock: what came after it ran
+// faster.
 TEST(Clock, AClockBelowWhatLaterExperimentsSawIsNotTheClock) {
   const auto clock = [](double seen) {
     Observations o;
-    o.points = {block("clock", "sentinel", {}, 1 / (seen * kClock)), block("chase", "chase", {{"bytes", 16384}}, 4 / kClock),
+    o.points = {block("clock", "sentinel", {}, 1 / (seen * kClock)),
+                block("chase", "chase", {{"bytes", 16384}}, 4 / kClock),
                 block("sustained", "fma", {{"lanes", 8}}, 1 / kClock)};
     for (Observation& b : o.points) b.clock_hz = kClock;
     o.points[0].clock_hz = seen * kClock;
@@ -108,10 +119,15 @@ TEST(Clock, AClockBelowWhatLaterExperimentsSawIsNotTheClock) {
   };
   EXPECT_NEAR(clock(0.7).value->v, kClock, 0.01 * kClock);
   EXPECT_NE(clock(0.7).note.find("the clock experiment saw"), std::string::npos);
-  EXPECT_NEAR(clock(0.96).value->v, kClock, 0.005 * kClock) << "the same clock, a little higher in most of the run";
+  EXPECT_NEAR(clock(0.96).value->v, kClock, 0.005 * kClock)
+      << "the same clock, a little higher in most of the run";
   EXPECT_LE(clock(0.96).low->v, 0.97 * kClock);
-  EXPECT_NE(clock(0.96).note.find("of additions beside other experiments: the clock experiment saw 2.88 GHz"), std::string::npos) << clock(0.96).note;
-  EXPECT_NEAR(clock(1.04).value->v, 1.04 * kClock, 0.01 * kClock) << "the free clock is the highest";
+  EXPECT_NE(clock(0.96).note.find(
+                "of additions beside other experiments: the clock experiment saw 2.88 GHz"),
+            std::string::npos)
+      << clock(0.96).note;
+  EXPECT_NEAR(clock(1.04).value->v, 1.04 * kClock, 0.01 * kClock)
+      << "the free clock is the highest";
   EXPECT_TRUE(clock(1.04).note.empty());
 }
 

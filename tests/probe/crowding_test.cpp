@@ -1,7 +1,8 @@
 // One cache of all units or one of each, where the knee is sharp and where it is wide.
+#include "probe/inference/crowding.h"
+
 #include <gtest/gtest.h>
 
-#include "probe/inference/crowding.h"
 #include "probe/inference/known.h"
 #include "probe/inference/sharing.h"
 #include "tests/probe/synthetic.h"
@@ -13,9 +14,12 @@ using test::MadeLevel;
 constexpr double kKiB = 1024, kMiB = 1024 * kKiB;
 constexpr int kUnits = 2;
 
-std::vector<MadeLevel> made(double smear) { return {{32 * kKiB, 2e-9, 0}, {1 * kMiB, 10e-9, smear}, {0, 90e-9, 0}}; }
+std::vector<MadeLevel> made(double smear) {
+  return {{32 * kKiB, 2e-9, 0}, {1 * kMiB, 10e-9, smear}, {0, 90e-9, 0}};
+}
 
-// The chase of one unit, and of two in what `crowding` asks for; `shared`: they are as slow as one in twice as much.
+// The chase of one unit, and of two in what `crowding` asks for; `shared`: they are as slow as one
+// in twice as much.
 Observations observed(double smear, bool shared, bool little = false) {
   Observations all;
   all.points = test::chase_observations(made(smear), 0.02, 1);
@@ -24,8 +28,12 @@ Observations observed(double smear, bool shared, bool little = false) {
   const double bytes = little ? 0.4 * knee.from : crowding(knee, curve, kUnits);
   for (const int units : {1, kUnits})
     for (int block = 0; block < 4; ++block) {
-      Observation o{"sharing", "chase", {{"level", 1}, {"units", units}, {"first", 0}, {"bytes", bytes}}, "s", {}, {0, 0, 0}, 0, 3e9};
-      for (int i = 0; i < 3; ++i) o.samples.push_back(test::latency_at(made(smear), shared ? bytes * units : bytes));
+      Observation o{
+          "sharing", "chase", {{"level", 1}, {"units", units}, {"first", 0}, {"bytes", bytes}},
+          "s",       {},      {0, 0, 0},
+          0,         3e9};
+      for (int i = 0; i < 3; ++i)
+        o.samples.push_back(test::latency_at(made(smear), shared ? bytes * units : bytes));
       all.points.push_back(std::move(o));
     }
   return all;
@@ -58,7 +66,8 @@ TEST(Crowding, a_sharp_knee_is_crowded_by_more_than_one_cache_holds) {
 // A knee that is thought to begin long before it does, as where chases had not settled.
 TEST(Crowding, a_wide_knee_is_crowded_where_the_curve_rises) {
   const KneePoint wide{0.4 * kMiB, 2.6 * kMiB, 1.3 * kMiB};
-  const std::vector<CurvePoint> curve = curve_of(test::chase_observations(made(1.2), 0.02, 1), Estimator::latency);
+  const std::vector<CurvePoint> curve =
+      curve_of(test::chase_observations(made(1.2), 0.02, 1), Estimator::latency);
   const double bytes = crowding(wide, curve, kUnits);
   EXPECT_LT(told_apart(curve, 0.7 * wide.from, kUnits), kTold);
   EXPECT_GT(told_apart(curve, bytes, kUnits), 1.9);

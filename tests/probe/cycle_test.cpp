@@ -8,7 +8,8 @@
 namespace assay::probe {
 namespace {
 
-// Whatever the line is found to be: one node per page, over all sets, and none behind the last page.
+// Whatever the line is found to be: one node per page, over all sets, and none behind the last
+// page.
 TEST(Cycle, SpreadNodesStayInPagesOfTheirOwn) {
   for (const int64_t line : {32, 64, 96, 128, 256}) {
     Cycle c;

@@ -16,19 +16,23 @@ TEST(Footprint, GroupsOfAUnitReadWindowsOfTheirOwn) {
       for (const int64_t windows : {2 * each, 2 * each + 1, int64_t{64}})
         for (int unit = 0; unit < units; ++unit) {
           std::set<int64_t> of_unit;
-          for (int64_t k = 0; k < each; ++k) of_unit.insert(window_of_group(unit + k * units, units, windows));
-          EXPECT_EQ(of_unit.size(), each) << units << " units, unit " << unit << ", " << windows << " windows";
+          for (int64_t k = 0; k < each; ++k)
+            of_unit.insert(window_of_group(unit + k * units, units, windows));
+          EXPECT_EQ(of_unit.size(), each)
+              << units << " units, unit " << unit << ", " << windows << " windows";
           EXPECT_LT(*of_unit.rbegin(), windows);
         }
 }
 
-// Some caches read faster where more than half of them is walked through: of one whose pages begin to crowd it early that is seen, too. Of one that
-// units share each has its part, and what is left of it is not known so well.
+// Some caches read faster where more than half of them is walked through: of one whose pages begin
+// to crowd it early that is seen, too. Of one that units share each has its part, and what is left
+// of it is not known so well.
 TEST(Footprint, OfAUnitsOwnCacheOneIsPastItsHalf) {
   constexpr double kKiB = 1024;
   Levels levels;
   levels.knees = {{44 * kKiB, 52 * kKiB, 48 * kKiB}, {600 * kKiB, 1400 * kKiB, 1024 * kKiB}};
-  const std::vector<int64_t> own = footprints_within(levels, 1, 1), part = footprints_within(levels, 1, 2);
+  const std::vector<int64_t> own = footprints_within(levels, 1, 1),
+                             part = footprints_within(levels, 1, 2);
   ASSERT_EQ(own.size(), 2u);
   EXPECT_LT(own[0], 512 * kKiB);
   EXPECT_GT(own[1], 1.1 * 512 * kKiB);
@@ -48,12 +52,16 @@ TEST(Footprint, WhatPassesByLiesBesideWhatIsReadAgain) {
         constexpr int64_t kPart = 100;
         const std::vector<int64_t> blocks = passing_blocks(known, units, kPart, room);
         for (size_t i = 0; i < blocks.size(); ++i) {
-          EXPECT_LE(units * (kPart + blocks[i]), room) << units << " units, " << cached << " B held";
+          EXPECT_LE(units * (kPart + blocks[i]), room)
+              << units << " units, " << cached << " B held";
           EXPECT_GT(blocks[i], i == 0 ? 0 : blocks[i - 1]);
         }
-        const double most = blocks.empty() ? 0 : static_cast<double>(units * blocks.back() * kBlockBytes);
+        const double most =
+            blocks.empty() ? 0 : static_cast<double>(units * blocks.back() * kBlockBytes);
         EXPECT_LT(most, 3 * cached);
-        if (static_cast<double>(room * kBlockBytes) > 4 * cached) { EXPECT_GT(most, cached / 2) << units; }
+        if (static_cast<double>(room * kBlockBytes) > 4 * cached) {
+          EXPECT_GT(most, cached / 2) << units;
+        }
       }
 }
 

@@ -4,10 +4,10 @@
 #include <utility>
 #include <vector>
 
-#include "tests/probe/made_machine.h"
 #include "probe/inference/footprint.h"
 #include "probe/inference/infer.h"
 #include "probe/inference/known.h"
+#include "tests/probe/made_machine.h"
 
 namespace assay::probe {
 namespace {
@@ -38,20 +38,28 @@ TEST(Infer, GivesTheMemoryBack) {
 TEST(Infer, ACacheIsPrivateOnlyIfAllUnitsTogetherNeedMoreThanOneHolds) {
   const auto with = [](double bytes) {
     Observations o = made_machine();
-    o.facts.insert(o.facts.end(), {{"class", "cpu"}, {"declared.l3", "16384K, shared by CPUs 0-3, line 64"}});
-    std::erase_if(o.points, [](const Observation& p) { return p.experiment == "sharing" && p.at.at("level") == 2; });
-    for (const double n : {1, 4}) o.points.push_back(block("sharing", "chase", {{"level", 2}, {"units", n}, {"bytes", bytes}}, 1e-8));
+    o.facts.insert(o.facts.end(),
+                   {{"class", "cpu"}, {"declared.l3", "16384K, shared by CPUs 0-3, line 64"}});
+    std::erase_if(o.points, [](const Observation& p) {
+      return p.experiment == "sharing" && p.at.at("level") == 2;
+    });
+    for (const double n : {1, 4})
+      o.points.push_back(
+          block("sharing", "chase", {{"level", 2}, {"units", n}, {"bytes", bytes}}, 1e-8));
     return inferred(o).memory.at(2).per;
   };
   EXPECT_EQ(with(3 * kMiB), "device") << "as declared";
   EXPECT_EQ(with(11 * kMiB), "unit") << "44 MiB in a cache of 16";
 }
 
-// What one unit reaches, all of them reach together at least; more is certain only where they are known to share nothing.
+// What one unit reaches, all of them reach together at least; more is certain only where they are
+// known to share nothing.
 TEST(Infer, ABandwidthIsAsWideAsItsSharingIsUnknown) {
   const auto low = [](const char* without) {
     Observations o = made_machine();
-    o.points.push_back(block("bandwidth", "read", {{"level", 1}, {"units", 1}, {"lanes", 16}, {"bytes", 2e5}}, 1 / (64 * kClock)));
+    o.points.push_back(block("bandwidth", "read",
+                             {{"level", 1}, {"units", 1}, {"lanes", 16}, {"bytes", 2e5}},
+                             1 / (64 * kClock)));
     o.points.back().clock_hz = kClock;
     std::erase_if(o.points, [&](const Observation& p) { return p.experiment == without; });
     for (Observation& p : o.points)
@@ -68,7 +76,9 @@ TEST(Infer, ABandwidthIsAsWideAsItsSharingIsUnknown) {
 TEST(Infer, OfSeveralFootprintsTheFastestCounts) {
   Observations o = made_machine();
   const auto add = [&](double bytes, double per_tick) {
-    o.points.push_back(block("bandwidth", "read", {{"level", 1}, {"units", 1}, {"lanes", 16}, {"bytes", bytes}}, 1 / (per_tick * kClock)));
+    o.points.push_back(block("bandwidth", "read",
+                             {{"level", 1}, {"units", 1}, {"lanes", 16}, {"bytes", bytes}},
+                             1 / (per_tick * kClock)));
     o.points.back().clock_hz = kClock;
   };
   add(176 * kKiB, 32);
@@ -78,10 +88,15 @@ TEST(Infer, OfSeveralFootprintsTheFastestCounts) {
   EXPECT_NE(read.method.find("600 KiB"), std::string::npos) << read.method;
 }
 
-// One that cores share is as fast as pages happen to lie in it: for one footprint better than for another, and for programs so or so.
+// One that cores share is as fast as pages happen to lie in it: for one footprint better than for
+// another, and for programs so or so.
 TEST(Infer, OfSeveralFootprintsInASharedCacheTheMiddleCounts) {
   Observations o = made_machine();
-  const auto add = [&](double bytes, double rate) { o.points.push_back(block("bandwidth", "copy", {{"level", 2}, {"units", 4}, {"lanes", 16}, {"bytes", bytes}}, 1 / rate)); };
+  const auto add = [&](double bytes, double rate) {
+    o.points.push_back(block("bandwidth", "copy",
+                             {{"level", 2}, {"units", 4}, {"lanes", 16}, {"bytes", bytes}},
+                             1 / rate));
+  };
   add(3 * kMiB, 160e9);
   add(3.2 * kMiB, 250e9);
   const auto copy = inferred(o).memory.at(2).bandwidth.copy;
@@ -104,7 +119,8 @@ TEST(Infer, OthersDoNotMakeACacheShared) {
   EXPECT_NE(p.memory[2].capacity.note.find("as the system declares"), std::string::npos);
 }
 
-// Nor does a neighbour at the other thread of each core, whom the system does not know: a unit alone is mostly as slow.
+// Nor does a neighbour at the other thread of each core, whom the system does not know: a unit
+// alone is mostly as slow.
 TEST(Infer, UnitsThatAreMostlyAsSlowAloneShareNothing) {
   const auto per_of = [](double alone) {
     Observations o = made_machine();
@@ -112,14 +128,16 @@ TEST(Infer, UnitsThatAreMostlyAsSlowAloneShareNothing) {
     o.facts.emplace_back("declared.l3", "16384K, shared by CPUs 0, line 64 B");
     for (Observation& p : o.points)
       if (p.experiment == "sharing" && p.at.at("level") == 2)
-        p.samples = p.at.at("units") == 1 ? std::vector<double>{1e-8, alone, alone, alone, alone} : std::vector<double>(5, 1.7e-8);
+        p.samples = p.at.at("units") == 1 ? std::vector<double>{1e-8, alone, alone, alone, alone}
+                                          : std::vector<double>(5, 1.7e-8);
     return inferred(o).memory.at(2).per;
   };
   EXPECT_EQ(per_of(1.6e-8), "unit") << "as declared";
   EXPECT_EQ(per_of(1.1e-8), "device") << "measured, against what is declared";
 }
 
-// Nor do units that a host runs on the two threads of one core, but for a moment: multiply-adds are as slow beside others, too.
+// Nor do units that a host runs on the two threads of one core, but for a moment: multiply-adds are
+// as slow beside others, too.
 TEST(Infer, UnitsThatAreMostlyOnOneCoreShareNothing) {
   const auto per_of = [](double beside) {
     Observations o = made_machine();
@@ -134,7 +152,8 @@ TEST(Infer, UnitsThatAreMostlyOnOneCoreShareNothing) {
   EXPECT_EQ(per_of(1e-9), "device") << "measured, against what is declared";
 }
 
-// A knee that others crowd is smaller than the cache: both footprints fit in what the system declares, and prove nothing.
+// A knee that others crowd is smaller than the cache: both footprints fit in what the system
+// declares, and prove nothing.
 TEST(Infer, UnitsWhoseFootprintsFitInTheDeclaredCacheTogetherMayShareIt) {
   const auto l3_of = [](const std::string& declared) {
     Observations o = made_machine();
@@ -148,7 +167,8 @@ TEST(Infer, UnitsWhoseFootprintsFitInTheDeclaredCacheTogetherMayShareIt) {
     return inferred(o).memory.at(2);
   };
   EXPECT_EQ(l3_of("1048576K").per, "device") << "4 of 64 MiB in 1 GiB";
-  EXPECT_NE(l3_of("1048576K").capacity.note.find("may fit together: as the system declares"), std::string::npos);
+  EXPECT_NE(l3_of("1048576K").capacity.note.find("may fit together: as the system declares"),
+            std::string::npos);
   EXPECT_EQ(l3_of("131072K").per, "unit") << "measured, against what is declared";
 }
 
@@ -158,7 +178,9 @@ TEST(Infer, ACacheWhoseDataAnotherUnitDoesNotFindIsNotShared) {
     Observations o = made_machine();
     o.facts.emplace_back("class", "cpu");
     o.facts.emplace_back("declared.l3", "16384K, shared by CPUs 0-3, line 64 B");
-    std::erase_if(o.points, [](const Observation& p) { return p.experiment == "sharing" && p.at.at("level") == 2; });
+    std::erase_if(o.points, [](const Observation& p) {
+      return p.experiment == "sharing" && p.at.at("level") == 2;
+    });
     o.points.push_back(block("found", "own", {{"level", 2}}, 1e-11));
     o.points.push_back(block("found", "other", {{"level", 2}}, other));
     o.points.back().foreign = foreign;
@@ -167,18 +189,23 @@ TEST(Infer, ACacheWhoseDataAnotherUnitDoesNotFindIsNotShared) {
   };
   EXPECT_EQ(l3_of(1.2e-11).per, "device") << "as declared";
   EXPECT_EQ(l3_of(4e-11).per, "unit");
-  EXPECT_NE(l3_of(4e-11).capacity.note.find("takes 4.0 times as long as its own, whatever the system declares"), std::string::npos);
+  EXPECT_NE(l3_of(4e-11).capacity.note.find(
+                "takes 4.0 times as long as its own, whatever the system declares"),
+            std::string::npos);
   EXPECT_EQ(l3_of(4e-11, 0.5).per, "device") << "others used the machine";
   EXPECT_EQ(l3_of(4e-11, 0, 0.3).per, "device") << "it was kept waiting";
 }
 
-// While the host runs the units on two dies, experiments look at what is theirs on one die, too: they come by when it has put them together again.
+// While the host runs the units on two dies, experiments look at what is theirs on one die, too:
+// they come by when it has put them together again.
 TEST(Infer, ACacheDeclaredAsOneIsAUnitsOwnInNoExperiment) {
   const auto known = [](const std::string& cpus) {
     Observations o = made_machine();
     o.facts.emplace_back("class", "cpu");
     o.facts.emplace_back("declared.l3", "16384K, shared by CPUs " + cpus + ", line 64 B");
-    std::erase_if(o.points, [](const Observation& p) { return p.experiment == "sharing" && p.at.at("level") == 2; });
+    std::erase_if(o.points, [](const Observation& p) {
+      return p.experiment == "sharing" && p.at.at("level") == 2;
+    });
     o.points.push_back(block("found", "own", {{"level", 2}}, 1e-11));
     o.points.push_back(block("found", "other", {{"level", 2}}, 4e-11));
     return known_from(o);
@@ -191,7 +218,8 @@ TEST(Infer, ACacheDeclaredAsOneIsAUnitsOwnInNoExperiment) {
   EXPECT_TRUE(alone.sharing[2].own_always());
   const auto past = footprint_past_private(apart, 1);
   ASSERT_TRUE(past.has_value());
-  EXPECT_NEAR(static_cast<double>(*past), 2.5 * apart.levels.knees[1].capacity, 1e5) << "past the second cache, not the third";
+  EXPECT_NEAR(static_cast<double>(*past), 2.5 * apart.levels.knees[1].capacity, 1e5)
+      << "past the second cache, not the third";
 }
 
 // Passed on by the third cache for as long as it was two.
@@ -200,8 +228,12 @@ TEST(Infer, WhatUnitsHandOverIsOfTheirOwnCaches) {
     Observations o = made_machine();
     o.facts.emplace_back("class", "cpu");
     o.facts.emplace_back("declared.l3", "16384K, shared by CPUs 0-3, line 64 B");
-    std::erase_if(o.points, [](const Observation& p) { return p.experiment == "sharing" && p.at.at("level") == 2; });
-    const auto add = [&](const char* experiment, const char* what, double seconds) { o.points.push_back(block(experiment, what, {{"level", 2}}, seconds)); };
+    std::erase_if(o.points, [](const Observation& p) {
+      return p.experiment == "sharing" && p.at.at("level") == 2;
+    });
+    const auto add = [&](const char* experiment, const char* what, double seconds) {
+      o.points.push_back(block(experiment, what, {{"level", 2}}, seconds));
+    };
     add("found", "own", 1e-11), add("found", "other", other);
     add("handed", "handed own", 1e-11), add("handed", "handed", 2e-11);
     add("ends", "own", 1e-9), add("ends", "between", 9e-9);
@@ -213,12 +245,15 @@ TEST(Infer, WhatUnitsHandOverIsOfTheirOwnCaches) {
   EXPECT_FALSE(l3_of(1.2e-11).false_sharing.known());
 }
 
-// Six waves on a unit of four parts leave two of them with twice as many as the others: four are faster.
+// Six waves on a unit of four parts leave two of them with twice as many as the others: four are
+// faster.
 TEST(Infer, OfCachesTheGroupsThatAreFastestCount) {
   Observations o = made_machine();
   o.facts.insert(o.facts.end(), {{"lanes", "threads"}, {"widths", "8"}});
-  for (const auto& [groups, rate] : {std::pair{24.0, 75e9}, std::pair{16.0, 100e9}, std::pair{4.0, 30e9}})
-    o.points.push_back(block("bandwidth", "copy", {{"level", 2}, {"units", groups}, {"bytes", 4096}}, 1 / rate));
+  for (const auto& [groups, rate] :
+       {std::pair{24.0, 75e9}, std::pair{16.0, 100e9}, std::pair{4.0, 30e9}})
+    o.points.push_back(
+        block("bandwidth", "copy", {{"level", 2}, {"units", groups}, {"bytes", 4096}}, 1 / rate));
   EXPECT_NEAR(inferred(o).memory.at(2).bandwidth.copy.value->v, 100e9, 1e9);
 }
 
@@ -226,8 +261,10 @@ TEST(Infer, OfFarMemoryNearlyAsManyGroupsCountAsTheMost) {
   Observations o = made_machine();
   o.facts.insert(o.facts.end(), {{"lanes", "threads"}, {"widths", "8"}});
   const double far = static_cast<double>(inferred(o).memory.size() - 1);
-  for (const auto& [groups, rate] : {std::pair{400.0, 90e9}, std::pair{390.0, 100e9}, std::pair{380.0, 110e9}, std::pair{200.0, 300e9}}) {
-    o.points.push_back(block("far", "copy", {{"level", far}, {"units", groups}, {"bytes", 4 << 20}}, 1 / rate));
+  for (const auto& [groups, rate] : {std::pair{400.0, 90e9}, std::pair{390.0, 100e9},
+                                     std::pair{380.0, 110e9}, std::pair{200.0, 300e9}}) {
+    o.points.push_back(
+        block("far", "copy", {{"level", far}, {"units", groups}, {"bytes", 4 << 20}}, 1 / rate));
     o.points.back().foreign = kNobody;
   }
   EXPECT_NEAR(inferred(o).memory.back().bandwidth.copy.value->v, 100e9, 1e9);
@@ -239,11 +276,17 @@ TEST(Infer, WhatACacheTakesIsNoRateOfWritingToFarMemory) {
     Observations o = made_machine();
     if (threads) o.facts.insert(o.facts.end(), {{"lanes", "threads"}, {"widths", "8"}});
     const double far = static_cast<double>(inferred(o).memory.size() - 1);
-    for (const char* what : {"read", "write"}) o.points.push_back(block("far", what, {{"level", far}, {"units", 400}, {"bytes", bytes}}, 1e-11));
+    for (const char* what : {"read", "write"})
+      o.points.push_back(
+          block("far", what, {{"level", far}, {"units", 400}, {"bytes", bytes}}, 1e-11));
     return inferred(o).memory.back().bandwidth;
   };
   EXPECT_FALSE(bandwidth(256 << 10, true).write.known());
-  EXPECT_NE(bandwidth(256 << 10, true).write.note.find("a sample writes 64 MiB at most, of which the cache before takes up to 1"), std::string::npos) << bandwidth(256 << 10, true).write.note;
+  EXPECT_NE(bandwidth(256 << 10, true)
+                .write.note.find(
+                    "a sample writes 64 MiB at most, of which the cache before takes up to 1"),
+            std::string::npos)
+      << bandwidth(256 << 10, true).write.note;
   EXPECT_TRUE(bandwidth(256 << 10, true).read.known());
   EXPECT_TRUE(bandwidth(4 << 20, true).write.known());
   EXPECT_TRUE(bandwidth(256 << 10, false).write.known());
@@ -273,13 +316,16 @@ TEST(Infer, TheSystemSaysTheLineWhereNoDistanceDoes) {
     Observations o;
     o.facts = {{"class", "cpu"}, {"declared.l1", said}};
     const double distances[] = {16, 32, 48, 64, 96, 128};
-    for (size_t i = 0; i < times.size(); ++i) o.points.push_back(block("line", "pair", {{"distance", distances[i]}}, times[i] * 1e-9));
+    for (size_t i = 0; i < times.size(); ++i)
+      o.points.push_back(block("line", "pair", {{"distance", distances[i]}}, times[i] * 1e-9));
     return line_told_by_pairs(o);
   };
-  const std::vector<double> sharp = {3, 3, 3.1, 4.2, 4.2, 4.3}, smeared = {4.8, 5.0, 5.2, 5.8, 6.1, 7.2};
+  const std::vector<double> sharp = {3, 3, 3.1, 4.2, 4.2, 4.3},
+                            smeared = {4.8, 5.0, 5.2, 5.8, 6.1, 7.2};
   EXPECT_EQ(line(sharp, "32K, shared by CPUs 0, line 64 B").bytes, 64);
   EXPECT_FALSE(line(sharp, "32K, shared by CPUs 0, line 64 B").declared);
-  EXPECT_EQ(line(sharp, "32K, shared by CPUs 0, line 128 B").bytes, 64) << "what is measured clearly stands";
+  EXPECT_EQ(line(sharp, "32K, shared by CPUs 0, line 128 B").bytes, 64)
+      << "what is measured clearly stands";
   EXPECT_EQ(line(smeared, "32K, shared by CPUs 0, line 64 B").bytes, 64);
   EXPECT_TRUE(line(smeared, "32K, shared by CPUs 0, line 64 B").declared);
   EXPECT_NE(line(smeared, "32K, shared by CPUs 0").bytes, 64) << "nobody says";

@@ -1,6 +1,5 @@
 // A made-up machine's observations give its numbers back; what is missing becomes unknown.
 #include "probe/inference/infer.h"
-#include "probe/inference/known.h"
 
 #include <gtest/gtest.h>
 
@@ -9,11 +8,12 @@
 
 #include "hwdesc/check.h"
 #include "hwdesc/print.h"
-#include "tests/probe/made_machine.h"
+#include "probe/inference/known.h"
 #include "probe/inference/ticks.h"
 #include "probe/kernels/code.h"
 #include "probe/kernels/kernels.h"
 #include "probe/kernels/straight.h"
+#include "tests/probe/made_machine.h"
 
 namespace assay::probe {
 namespace {
@@ -26,9 +26,12 @@ using test::made_machine;
 // A frame of 8 bytes becomes one of 32 when a vector of 32 bytes joins it.
 TEST(Infer, AVectorOnTheStackIsOneWhateverStoodThereBefore) {
   Observations o = made_machine();
-  std::erase_if(o.points, [](const Observation& b) { return b.at.contains("lanes") && b.value_at("lanes") == 16; });
+  std::erase_if(o.points, [](const Observation& b) {
+    return b.at.contains("lanes") && b.value_at("lanes") == 16;
+  });
   for (Observation& b : o.points)
-    if (b.what == "stack") b.samples = {b.value_at("lanes") == 8 && b.value_at("chains") >= 30 ? 32.0 : 8.0};
+    if (b.what == "stack")
+      b.samples = {b.value_at("lanes") == 8 && b.value_at("chains") >= 30 ? 32.0 : 8.0};
   const hwdesc::Profile p = inferred(o);
   EXPECT_EQ(p.execution.registers.width.value->v, 32);
   ASSERT_TRUE(p.execution.registers.count.known());
@@ -40,7 +43,8 @@ Observations of_two_halves() {
   Observations o = made_machine();
   for (Observation& b : o.points)
     if (b.what == "fma" && b.experiment == "fma" && b.value_at("lanes") == 16)
-      b.samples = block("fma", "fma", {}, std::max(1.0, 4.0 / b.value_at("chains")) / kClock).samples;
+      b.samples =
+          block("fma", "fma", {}, std::max(1.0, 4.0 / b.value_at("chains")) / kClock).samples;
     else if (b.experiment == "clock")
       b.samples = block("clock", "fma", {}, 1 / kClock).samples;
   return o;
@@ -52,7 +56,8 @@ TEST(Infer, WholeRegistersPayThoughTheyAreNoFaster) {
   ASSERT_EQ(modes.size(), 3u);
   EXPECT_EQ(modes[2].width.value->v, 16);
   EXPECT_EQ(p.execution.registers.width.value->v, 64);
-  const auto fma = std::find_if(modes[1].pipes.begin(), modes[1].pipes.end(), [](const hwdesc::Pipe& x) { return x.name == "fma"; });
+  const auto fma = std::find_if(modes[1].pipes.begin(), modes[1].pipes.end(),
+                                [](const hwdesc::Pipe& x) { return x.name == "fma"; });
   ASSERT_NE(fma, modes[1].pipes.end());  // twice as many instructions of halves
   EXPECT_NEAR(fma->rate.value->v, 16, 0.5);
 }
@@ -60,7 +65,8 @@ TEST(Infer, WholeRegistersPayThoughTheyAreNoFaster) {
 TEST(Infer, VectorsThatAreSplitOverflowTheRegisters) {
   Observations o = of_two_halves();
   for (Observation& b : o.points)
-    if (b.what == "fma" && b.experiment == "fma" && b.value_at("lanes") == 16 && b.value_at("chains") >= 16)
+    if (b.what == "fma" && b.experiment == "fma" && b.value_at("lanes") == 16 &&
+        b.value_at("chains") >= 16)
       for (double& s : b.samples) s *= 1.5;
   EXPECT_EQ(inferred(o).execution.lanes.modes.size(), 2u);
 }
@@ -71,7 +77,8 @@ TEST(Infer, WhatTheFirstRoundsDecidedOfTheWidthStays) {
   EXPECT_EQ(inferred(o).execution.lanes.modes.size(), 2u) << "though whole registers pay";
   o.facts.emplace_back(kVectorLanes, "16");
   for (Observation& b : o.points)
-    if (b.what == "fma" && b.experiment == "fma" && b.value_at("lanes") == 16 && b.value_at("chains") >= 16)
+    if (b.what == "fma" && b.experiment == "fma" && b.value_at("lanes") == 16 &&
+        b.value_at("chains") >= 16)
       for (double& s : b.samples) s *= 1.5;
   EXPECT_EQ(inferred(o).execution.lanes.modes.size(), 3u) << "though neighbours held them up later";
 }
@@ -86,7 +93,8 @@ TEST(Infer, UpdatesInMemoryHaveALatency) {
   Observations o = made_machine();
   const auto update = [&] {
     const hwdesc::Profile p = inferred(o);
-    const auto c = std::find_if(p.compute.begin(), p.compute.end(), [](const hwdesc::ComputeOp& x) { return x.op == "update"; });
+    const auto c = std::find_if(p.compute.begin(), p.compute.end(),
+                                [](const hwdesc::ComputeOp& x) { return x.op == "update"; });
     return c == p.compute.end() ? 0 : c->latency.value->v;
   };
   EXPECT_EQ(update(), 0);
@@ -117,7 +125,7 @@ TEST(Infer, GivesTheMachineBack) {
   EXPECT_EQ(p.topology.at(0).count.value->v, 4);
   ASSERT_EQ(p.execution.lanes.modes.size(), 3u);
   EXPECT_EQ(p.execution.registers.count.value->v, 32);
-  EXPECT_NEAR(p.pipes.at(0).rate.value->v, 32, 0.2);      // by the clock under that load
+  EXPECT_NEAR(p.pipes.at(0).rate.value->v, 32, 0.2);  // by the clock under that load
   EXPECT_NEAR(p.pipes.at(1).rate.value->v, 32, 0.2);
   EXPECT_NEAR(p.compute.at(0).latency.value->v, 4, 0.02);
   EXPECT_NEAR(p.compute.at(1).latency.value->v, 17, 0.1);
@@ -126,16 +134,22 @@ TEST(Infer, GivesTheMachineBack) {
 
 // Seconds per operation: two a tick alone, `together` a tick in pairs.
 void add_pairs(Observations& o, double together) {
-  const Conditions alone = {{"lanes", 16}, {"chains", kOpChains.back()}}, paired = {{"lanes", 16}, {"chains", kPairChains}};
-  for (const char* op : {"add", "mul", "max"}) o.points.push_back(block("operations", op, alone, 0.5 / 2.5e9));
-  for (const std::string pair : {"fma+mul", "add+max"}) o.points.push_back(block("operations", pair, paired, 0.5 / 2.5e9));
-  for (const std::string pair : {"fma+add", "fma+max"}) o.points.push_back(block("operations", pair, paired, 1 / together / 2.5e9));
+  const Conditions alone = {{"lanes", 16}, {"chains", kOpChains.back()}},
+                   paired = {{"lanes", 16}, {"chains", kPairChains}};
+  for (const char* op : {"add", "mul", "max"})
+    o.points.push_back(block("operations", op, alone, 0.5 / 2.5e9));
+  for (const std::string pair : {"fma+mul", "add+max"})
+    o.points.push_back(block("operations", pair, paired, 0.5 / 2.5e9));
+  for (const std::string pair : {"fma+add", "fma+max"})
+    o.points.push_back(block("operations", pair, paired, 1 / together / 2.5e9));
 }
 
 // Ticks of an exponential, and of a step of it that takes turns with divisions of 16 ticks.
 void add_exponentials(Observations& o, double alone, double with_divisions) {
-  o.points.push_back(block("operations", "exp", {{"lanes", 16}, {"chains", kOpChains.back()}}, alone / 2.5e9));
-  o.points.push_back(block("operations", "exp+div", {{"lanes", 16}, {"chains", kPairChains}}, with_divisions / 2.5e9));
+  o.points.push_back(
+      block("operations", "exp", {{"lanes", 16}, {"chains", kOpChains.back()}}, alone / 2.5e9));
+  o.points.push_back(block("operations", "exp+div", {{"lanes", 16}, {"chains", kPairChains}},
+                           with_divisions / 2.5e9));
 }
 
 std::string pipe_of(const hwdesc::Profile& p, const std::string& op) {
@@ -159,7 +173,7 @@ TEST(Infer, OperationsThatRunTogetherHavePipesOfTheirOwn) {
 
 TEST(Infer, DivisionsThatRunBesideExponentialsHaveAPipeOfTheirOwn) {
   Observations apart = made_machine(), shared = made_machine();
-  add_exponentials(apart, 14, 8.2);   // 16.4 ticks for both
+  add_exponentials(apart, 14, 8.2);    // 16.4 ticks for both
   add_exponentials(shared, 14, 14.6);  // 29.2
   const hwdesc::Profile two = inferred(apart), one = inferred(shared);
   EXPECT_EQ(pipe_of(two, "div"), "div");
@@ -182,7 +196,8 @@ TEST(Infer, NarrowStoresAndLanesApartHaveTheirRates) {
   }
   const hwdesc::Profile p = inferred(o);
   ASSERT_EQ(p.execution.lanes.modes.size(), 3u);
-  ASSERT_EQ(p.execution.lanes.modes[0].pipes.size(), 1u) << "of 4 lanes: loads are as many as whole ones";
+  ASSERT_EQ(p.execution.lanes.modes[0].pipes.size(), 1u)
+      << "of 4 lanes: loads are as many as whole ones";
   EXPECT_EQ(p.execution.lanes.modes[0].pipes[0].name, "store");
   EXPECT_NEAR(p.execution.lanes.modes[0].pipes[0].rate.value->v, 8, 0.1);
   EXPECT_TRUE(p.execution.lanes.modes[2].pipes.empty());
@@ -190,7 +205,7 @@ TEST(Infer, NarrowStoresAndLanesApartHaveTheirRates) {
   for (const hwdesc::ComputeOp& c : p.compute)
     if (c.op == "gather" || c.op == "scatter") slots[c.op + " " + c.mode] = c.slots.value->v;
   ASSERT_EQ(slots.size(), 3u) << "a width as fast as the widest has no entry of its own";
-  EXPECT_NEAR(slots.at("gather "), 16, 0.2);        // 32 lanes a tick whole, 2 apart
+  EXPECT_NEAR(slots.at("gather "), 16, 0.2);  // 32 lanes a tick whole, 2 apart
   EXPECT_NEAR(slots.at("scatter "), 16, 0.2);
   EXPECT_NEAR(slots.at("scatter v128"), 8, 0.1);
   EXPECT_TRUE(hwdesc::check(p).empty());
@@ -200,7 +215,9 @@ TEST(Infer, ElementsForAllLanesAreLoadsOfTheirOwnWhereTheyAreFaster) {
   const auto splats_of = [](double per_tick, double of_four) {
     Observations o = made_machine();
     for (const int lanes : {4, 8, 16}) {
-      o.points.push_back(block("access", "splat", {{"lanes", lanes}}, static_cast<double>(kSplatsPerBlock) / kBlockBytes / ((lanes == 4 ? of_four : per_tick) * kClock)));
+      o.points.push_back(block("access", "splat", {{"lanes", lanes}},
+                               static_cast<double>(kSplatsPerBlock) / kBlockBytes /
+                                   ((lanes == 4 ? of_four : per_tick) * kClock)));
       o.points.back().clock_hz = kClock;
     }
     std::map<std::string, double> slots;
@@ -239,7 +256,8 @@ TEST(Infer, AGroupsOwnMemoryLiesWhereTheDriverSays) {
 TEST(Infer, AStepInOneKernelIsABarrierAndALaunchAStep) {
   Observations o = made_machine();
   o.points.push_back(block("launch", "step", {{"units", 4}}, 3e-6));
-  EXPECT_FALSE(inferred(o).apis.at(0).device_barrier.known()) << "of a driver every step is a launch";
+  EXPECT_FALSE(inferred(o).apis.at(0).device_barrier.known())
+      << "of a driver every step is a launch";
   o.points.push_back(block("launch", "barrier", {{"units", 4}}, 2e-7));
   const hwdesc::Api api = inferred(o).apis.at(0);
   EXPECT_NEAR(api.launch.stream.value->v, 3e-6, 1e-8);
@@ -250,7 +268,8 @@ TEST(Infer, AStepInOneKernelIsABarrierAndALaunchAStep) {
 TEST(Infer, StepsAreOfUnitsNearEachOtherWhereEnoughBlocksShowThem) {
   const auto step = [](int near) {
     Observations o = made_machine();
-    for (int i = 0; i < near + 10; ++i) o.points.push_back(block("launch", "step", {{"units", 4}}, i < near ? 80e-9 : 400e-9));
+    for (int i = 0; i < near + 10; ++i)
+      o.points.push_back(block("launch", "step", {{"units", 4}}, i < near ? 80e-9 : 400e-9));
     return inferred(o).apis.at(0).launch.stream.value->v;
   };
   EXPECT_NEAR(step(0), 400e-9, 1e-9);
@@ -272,7 +291,8 @@ TEST(Infer, CodeThatIsNotAtHandCostsWhatItTakesLongerAndNothingWhereTheTimesMeet
   ASSERT_TRUE(cold().low && cold().high);
   EXPECT_LT(cold().low->v, 3e-7);
   EXPECT_GT(cold().high->v, 3e-7);
-  EXPECT_EQ(inferred(o).apis.at(0).launch.uncached.note, "code that other memory has driven out did not run");
+  EXPECT_EQ(inferred(o).apis.at(0).launch.uncached.note,
+            "code that other memory has driven out did not run");
   o.points.push_back(block("cold", "uncached", {{"steps", 512}}, 1e-10 * 512 + 3e-6));
   EXPECT_NEAR(inferred(o).apis.at(0).launch.uncached.value->v, 3e-6, 5e-8);
   EXPECT_NEAR(cold().value->v, 3e-7, 5e-9) << "the other is not meant";
@@ -291,8 +311,12 @@ TEST(Infer, CodeThatIsNotAtHandIsComparedWithCodeOfTheSameVisit) {
   for (const double slower : {1.0, 3.0})
     for (const char* what : {"warm", "cold", "between"})
       for (const double steps : {256.0, 512.0, 1024.0}) {
-        if (what == std::string("between")) o.points.push_back(block("far", "other", {}, 1e-9));
-        else o.points.push_back(block("cold", what, {{"steps", steps}}, slower * 1e-9 * steps + (what == std::string("cold") ? 1e-7 : 0)));
+        if (what == std::string("between"))
+          o.points.push_back(block("far", "other", {}, 1e-9));
+        else
+          o.points.push_back(
+              block("cold", what, {{"steps", steps}},
+                    slower * 1e-9 * steps + (what == std::string("cold") ? 1e-7 : 0)));
       }
   const auto cold = inferred(o).apis.at(0).launch.cold;
   ASSERT_TRUE(cold.known()) << cold.note;
@@ -319,10 +343,12 @@ TEST(Infer, ABarrierInsideAKernelIsToldByHowManyGroupsMeet) {
   EXPECT_TRUE(api.coresident_barrier[0].time.low && api.coresident_barrier[0].time.high);
   EXPECT_NEAR(api.coresident_barrier[1].time.value->v, 3e-6, 1e-8);
   EXPECT_FALSE(api.coresident_barrier[2].time.known());
-  EXPECT_EQ(api.coresident_barrier[2].time.note, "not all groups had come when one had looked 4096 times");
+  EXPECT_EQ(api.coresident_barrier[2].time.note,
+            "not all groups had come when one had looked 4096 times");
   EXPECT_FALSE(api.device_barrier.known()) << "every step of a plan is a launch";
   o.points.back() = block("barrier", "device", {{"groups", 64}}, -1e-6);
-  EXPECT_FALSE(inferred(o).apis.at(0).coresident_barrier[2].time.known()) << "launches that differ by more than barriers take";
+  EXPECT_FALSE(inferred(o).apis.at(0).coresident_barrier[2].time.known())
+      << "launches that differ by more than barriers take";
 }
 
 TEST(Infer, PassesTheCheckAndIsTheSameEveryTime) {
@@ -331,11 +357,13 @@ TEST(Infer, PassesTheCheckAndIsTheSameEveryTime) {
   EXPECT_EQ(hwdesc::print_profile(p), hwdesc::print_profile(inferred(made_machine())));
 }
 
-// Where threads are driven on a processor, others hold its units: what the last group waits for is not told.
+// Where threads are driven on a processor, others hold its units: what the last group waits for is
+// not told.
 TEST(Infer, UnitsThatOthersHoldAreNotCounted) {
   Observations o = made_machine();
   o.facts.insert(o.facts.end(), {{"lanes", "threads"}, {"widths", "8"}, {"class", "cpu"}});
-  for (const double groups : {1, 2, 3, 4}) o.points.push_back(block("units", "alone", {{"groups", groups}}, groups > 2 ? 2e-3 : 1e-3));
+  for (const double groups : {1, 2, 3, 4})
+    o.points.push_back(block("units", "alone", {{"groups", groups}}, groups > 2 ? 2e-3 : 1e-3));
   EXPECT_EQ(inferred(o).topology.at(0).count.value->v, 2);
   o.points.back().foreign = 0.5;
   EXPECT_FALSE(inferred(o).topology.at(0).count.known());
@@ -344,8 +372,10 @@ TEST(Infer, UnitsThatOthersHoldAreNotCounted) {
 
 TEST(Infer, GroupsOfWhichSeveralFitOnAUnitAreAMultipleOfTheUnits) {
   Observations o = made_machine();
-  o.facts.insert(o.facts.end(), {{"lanes", "threads"}, {"widths", "8"}, {"class", "gpu"}, {"compute_units", "3"}});
-  for (const double groups : {1, 3, 5, 6, 7}) o.points.push_back(block("units", "alone", {{"groups", groups}}, groups > 6 ? 2e-3 : 1e-3));
+  o.facts.insert(o.facts.end(),
+                 {{"lanes", "threads"}, {"widths", "8"}, {"class", "gpu"}, {"compute_units", "3"}});
+  for (const double groups : {1, 3, 5, 6, 7})
+    o.points.push_back(block("units", "alone", {{"groups", groups}}, groups > 6 ? 2e-3 : 1e-3));
   EXPECT_EQ(inferred(o).topology.at(0).count.value->v, 3);
   o.facts.back().second = "4";
   EXPECT_EQ(inferred(o).topology.at(0).count.value->v, 6) << "no multiple: what was measured";

@@ -16,7 +16,8 @@ Known gpu() {
   k.threads = true;
   k.units = 108;
   k.groups = 16 * 108;
-  k.levels.plateaus = {{1024, 100e3, 30e-9}, {300e3, 19 * kMiB, kHere}, {24 * kMiB, 512 * kMiB, kBeyond}};
+  k.levels.plateaus = {
+      {1024, 100e3, 30e-9}, {300e3, 19 * kMiB, kHere}, {24 * kMiB, 512 * kMiB, kBeyond}};
   k.levels.knees = {{128e3, 200e3, 160e3}, {19 * kMiB, 22 * kMiB, 20 * kMiB}};
   k.sharing = {{false, ""}, {true, ""}};
   return k;
@@ -27,7 +28,9 @@ Observations crowds(double held, double beyond = kBeyond) {
   Observations o;
   for (double times = kHeldByTwo; times < 8; times *= 2) {
     const bool fits = times < held;
-    o.points.push_back(block("instances", "chase", {{"level", 1}, {"times", times}, {"groups", 54}, {"bytes", 1 << 20}}, fits ? kHere : beyond));
+    o.points.push_back(block("instances", "chase",
+                             {{"level", 1}, {"times", times}, {"groups", 54}, {"bytes", 1 << 20}},
+                             fits ? kHere : beyond));
     if (!fits) break;
   }
   return o;
@@ -57,8 +60,10 @@ TEST(Instances, what_many_units_hold_together_says_how_many_caches_there_are) {
   EXPECT_EQ(instances_of(crowds(1), gpu(), 1), 1);
   EXPECT_EQ(instances_of(crowds(2), gpu(), 1), 2);
   EXPECT_EQ(instances_of(crowds(4), gpu(), 1), 4);
-  EXPECT_FALSE(instances_of(crowds(100), gpu(), 1)) << "all of it was held: perhaps each unit has its own";
-  EXPECT_FALSE(instances_of(crowds(1, (kHere + kBeyond) / 2), gpu(), 1)) << "half of it was held: lines go at random";
+  EXPECT_FALSE(instances_of(crowds(100), gpu(), 1))
+      << "all of it was held: perhaps each unit has its own";
+  EXPECT_FALSE(instances_of(crowds(1, (kHere + kBeyond) / 2), gpu(), 1))
+      << "half of it was held: lines go at random";
   EXPECT_FALSE(instances_of({}, gpu(), 1));
 }
 
@@ -83,7 +88,8 @@ TEST(Instances, one_cache_and_units_that_do_not_divide_stay_as_they_are) {
   EXPECT_EQ(odd, odd_before);
 }
 
-// As many groups per unit as leave each of its parts with the same number: a divisor of those that keep it busy.
+// As many groups per unit as leave each of its parts with the same number: a divisor of those that
+// keep it busy.
 TEST(Instances, groups_that_keep_the_parts_of_units_evenly_busy) {
   const Known k = gpu();
   EXPECT_EQ(k.level(6 * 108), 4 * 108);

@@ -1,7 +1,8 @@
 // What made-up times of neighbours say of a compiler that joins them.
+#include "probe/inference/joined.h"
+
 #include <gtest/gtest.h>
 
-#include "probe/inference/joined.h"
 #include "probe/kernels/joined.h"
 #include "tests/probe/synthetic.h"
 
@@ -11,7 +12,9 @@ namespace {
 // Seconds per element where up to `lanes` are one operation.
 Observations runs(double lanes, double rest = 0) {
   Observations o;
-  for (const int run : kNeighbourRuns) o.points.push_back(test::block("joined", "neighbours", {{"run", run}}, 1e-9 / std::min<double>(run, lanes) + rest));
+  for (const int run : kNeighbourRuns)
+    o.points.push_back(test::block("joined", "neighbours", {{"run", run}},
+                                   1e-9 / std::min<double>(run, lanes) + rest));
   return o;
 }
 
@@ -28,7 +31,8 @@ TEST(Joined, lanes_are_the_longest_run_that_gains) {
 TEST(Joined, a_step_that_gains_nothing_does_not_end_it) {
   Observations o;
   const double times[] = {1e-9, 0.5e-9, 0.48e-9, 0.2e-9, 0.2e-9};
-  for (size_t i = 0; i < kNeighbourRuns.size(); ++i) o.points.push_back(test::block("joined", "neighbours", {{"run", kNeighbourRuns[i]}}, times[i]));
+  for (size_t i = 0; i < kNeighbourRuns.size(); ++i)
+    o.points.push_back(test::block("joined", "neighbours", {{"run", kNeighbourRuns[i]}}, times[i]));
   EXPECT_EQ(joined_lanes(o, 16).value->v, 8);
 }
 
@@ -36,7 +40,8 @@ TEST(Joined, a_step_that_gains_nothing_does_not_end_it) {
 TEST(Joined, words_are_joined_that_take_a_part_of_the_time) {
   const auto loads = [](double part) {
     Observations o;
-    o.points = {test::block("joined", "words", {{"step", kWordSteps[0]}}, part * 1e-9), test::block("joined", "words", {{"step", kWordSteps[1]}}, 1e-9)};
+    o.points = {test::block("joined", "words", {{"step", kWordSteps[0]}}, part * 1e-9),
+                test::block("joined", "words", {{"step", kWordSteps[1]}}, 1e-9)};
     return joined_loads(o);
   };
   EXPECT_EQ(loads(0.3).value->v, 4);

@@ -7,7 +7,8 @@ namespace {
 
 Observations some() {
   Observations o;
-  o.points.push_back({"chase", "chase", {{"bytes", 4096}}, "s", {1.25e-9, 1.3e-9}, {0, 0.5}, 0.125, 3.5e9});
+  o.points.push_back(
+      {"chase", "chase", {{"bytes", 4096}}, "s", {1.25e-9, 1.3e-9}, {0, 0.5}, 0.125, 3.5e9});
   o.points.push_back({"fma", "stack", {{"chains", 8}, {"lanes", 16}}, "B", {8}, {}, 0, {}});
   o.facts.emplace_back("cpu", "A \"quoted\" name\\with tabs\t");
   o.endings.push_back({"chase", Outcome::done, 3.5, ""});
@@ -40,7 +41,8 @@ TEST(Journal, DropsATruncatedLastLine) {
 }
 
 TEST(Journal, NamesTheWrongLine) {
-  const auto read = parse_journal("{\"kind\":\"fact\",\"name\":\"a\",\"text\":\"b\"}\nnonsense\n{\"kind\":\"song\"}\n", "j");
+  const auto read = parse_journal(
+      "{\"kind\":\"fact\",\"name\":\"a\",\"text\":\"b\"}\nnonsense\n{\"kind\":\"song\"}\n", "j");
   ASSERT_FALSE(read.ok());
   ASSERT_EQ(read.diags().size(), 2u);
   EXPECT_EQ(read.diags()[0].line, 2);

@@ -35,13 +35,16 @@ TEST(Segment, IsotonicNeverFallsAndKeepsTheMean) {
   for (size_t i = 0; i < y.size(); ++i) {
     sum_y += y[i];
     sum_z += z[i];
-    if (i > 0) { EXPECT_LE(z[i - 1], z[i]); }
+    if (i > 0) {
+      EXPECT_LE(z[i - 1], z[i]);
+    }
   }
   EXPECT_NEAR(sum_y, sum_z, 1e-12);
 }
 
 TEST(Knee, SharpKneesAreFoundUnderNoise) {
-  const std::vector<MadeLevel> made = {{48 * kKiB, 1.4e-9, 0}, {1 * kMiB, 4.5e-9, 0}, {16 * kMiB, 20e-9, 0}, {0, 100e-9, 0}};
+  const std::vector<MadeLevel> made = {
+      {48 * kKiB, 1.4e-9, 0}, {1 * kMiB, 4.5e-9, 0}, {16 * kMiB, 20e-9, 0}, {0, 100e-9, 0}};
   for (unsigned seed = 1; seed <= 10; ++seed) {
     const Levels l = levels_of(made, 0.02, seed);
     ASSERT_EQ(l.knees.size(), 3u) << seed;
@@ -50,12 +53,14 @@ TEST(Knee, SharpKneesAreFoundUnderNoise) {
       EXPECT_GE(l.knees[i].to, made[i].capacity) << seed;
       EXPECT_NEAR(std::log2(l.knees[i].capacity / made[i].capacity), 0, 0.25) << seed;
     }
-    for (size_t i = 0; i < 4; ++i) EXPECT_NEAR(l.plateaus[i].seconds / made[i].seconds, 1, 0.03) << seed;
+    for (size_t i = 0; i < 4; ++i)
+      EXPECT_NEAR(l.plateaus[i].seconds / made[i].seconds, 1, 0.03) << seed;
   }
 }
 
 TEST(Knee, ASmearedKneeHasAWideInterval) {
-  const std::vector<MadeLevel> made = {{48 * kKiB, 1.4e-9, 0}, {1.3 * kMiB, 4.5e-9, 1.2}, {0, 45e-9, 0}};
+  const std::vector<MadeLevel> made = {
+      {48 * kKiB, 1.4e-9, 0}, {1.3 * kMiB, 4.5e-9, 1.2}, {0, 45e-9, 0}};
   for (unsigned seed = 1; seed <= 10; ++seed) {
     const Levels l = levels_of(made, 0.03, seed);
     ASSERT_EQ(l.knees.size(), 2u) << seed;
@@ -76,23 +81,27 @@ TEST(Knee, ThereIsNoneWhereThereIsNone) {
 
 TEST(Knee, ASlowRiseIsNotALevel) {
   std::vector<CurvePoint> curve;
-  for (const double b : test::footprints(8192, 64 * kMiB, 4)) curve.push_back({b, 5e-9 * std::pow(b / 8192, 0.015)});
+  for (const double b : test::footprints(8192, 64 * kMiB, 4))
+    curve.push_back({b, 5e-9 * std::pow(b / 8192, 0.015)});
   EXPECT_TRUE(find_levels(curve).knees.empty());
 }
 
-// Least latency per footprint in ns, on a cloud machine with 48 KiB, 2 MiB and a third level of which
-// 8 to 12 MiB were effective; others used it at the same time.
+// Least latency per footprint in ns, on a cloud machine with 48 KiB, 2 MiB and a third level of
+// which 8 to 12 MiB were effective; others used it at the same time.
 TEST(Knee, RecordedCurve) {
   const std::vector<CurvePoint> curve = {
-      {32768, 1.392}, {38912, 1.395}, {46336, 1.519}, {55104, 4.569}, {65472, 4.764}, {77888, 4.698},
-      {92672, 4.687}, {110208, 4.640}, {131008, 4.703}, {155840, 4.759}, {185344, 4.451}, {220416, 4.703},
-      {262080, 4.454}, {311680, 4.453}, {370688, 4.453}, {440832, 4.745}, {524224, 4.843}, {623424, 4.480},
-      {741440, 4.889}, {881728, 4.894}, {1048512, 4.870}, {1246912, 4.484}, {1482880, 5.379}, {1763456, 10.019},
-      {2097088, 19.550}, {2493888, 34.120}, {2965760, 36.797}, {3526912, 39.840}, {4194240, 43.508}, {4987840, 44.789},
-      {5931584, 43.651}, {7053888, 43.926}, {8388544, 39.024}, {9975744, 64.374}, {11863232, 57.515}, {14107840, 113.620},
-      {16777152, 118.444}, {23726464, 110.616}, {33554304, 107.006}, {47452928, 119.198}, {67108608, 106.178},
-      {94905920, 103.941}, {134217216, 112.210}, {189811840, 105.339}, {268434496, 101.161}, {379623680, 110.914},
-      {536868992, 105.320}};
+      {32768, 1.392},       {38912, 1.395},       {46336, 1.519},       {55104, 4.569},
+      {65472, 4.764},       {77888, 4.698},       {92672, 4.687},       {110208, 4.640},
+      {131008, 4.703},      {155840, 4.759},      {185344, 4.451},      {220416, 4.703},
+      {262080, 4.454},      {311680, 4.453},      {370688, 4.453},      {440832, 4.745},
+      {524224, 4.843},      {623424, 4.480},      {741440, 4.889},      {881728, 4.894},
+      {1048512, 4.870},     {1246912, 4.484},     {1482880, 5.379},     {1763456, 10.019},
+      {2097088, 19.550},    {2493888, 34.120},    {2965760, 36.797},    {3526912, 39.840},
+      {4194240, 43.508},    {4987840, 44.789},    {5931584, 43.651},    {7053888, 43.926},
+      {8388544, 39.024},    {9975744, 64.374},    {11863232, 57.515},   {14107840, 113.620},
+      {16777152, 118.444},  {23726464, 110.616},  {33554304, 107.006},  {47452928, 119.198},
+      {67108608, 106.178},  {94905920, 103.941},  {134217216, 112.210}, {189811840, 105.339},
+      {268434496, 101.161}, {379623680, 110.914}, {536868992, 105.320}};
   const Levels l = find_levels(curve);
   ASSERT_EQ(l.knees.size(), 3u);
   EXPECT_GE(l.knees[0].from, 46336 - 1);
@@ -122,14 +131,16 @@ TEST(PowerMean, RecoversWhatItWasMadeOf) {
 TEST(PowerMean, DoesNotClaimALimitItNeverSaw) {
   EXPECT_FALSE(fit_power_mean(std::vector<UnitsPoint>{{1, 10e9}}));
   EXPECT_FALSE(fit_power_mean(std::vector<UnitsPoint>{{1, 10e9}, {2, 19e9}})->identified);
-  EXPECT_FALSE(fit_power_mean(std::vector<UnitsPoint>{{1, 10e9}, {2, 20e9}, {4, 40e9}, {8, 80e9}})->identified);
+  EXPECT_FALSE(fit_power_mean(std::vector<UnitsPoint>{{1, 10e9}, {2, 20e9}, {4, 40e9}, {8, 80e9}})
+                   ->identified);
 }
 
 // A last cache that others use too: it slants over half an octave, between ramps of as much.
 std::vector<CurvePoint> slanting() {
   std::vector<CurvePoint> out;
   for (double o = 14; o < 28; o += 0.25) {
-    const double up = std::clamp((o - 19.5) / 1.0, 0.0, 1.0), far = std::clamp((o - 21.1) / 1.2, 0.0, 1.0);
+    const double up = std::clamp((o - 19.5) / 1.0, 0.0, 1.0),
+                 far = std::clamp((o - 21.1) / 1.2, 0.0, 1.0);
     const double slant = std::clamp(o - 20.5, 0.0, 0.6) * 0.2;
     out.push_back({std::exp2(o), 4e-9 * std::pow(3, up) * std::exp(slant) * std::pow(11, far)});
   }
@@ -148,22 +159,27 @@ TEST(Knee, APlateauThatIsKnownToBeThereMayBeShortAndSlant) {
 }
 
 TEST(Knee, BurstsOfOthersMakeNoLevel) {
-  const std::vector<MadeLevel> made = {{48 * kKiB, 1e-9, 0.3}, {1 * kMiB, 4e-9, 0.5}, {32 * kMiB, 12e-9, 0.5}, {0, 120e-9, 0}};
-  std::vector<CurvePoint> curve = curve_of(test::chase_observations(made, 0.02, 7), Estimator::latency);
+  const std::vector<MadeLevel> made = {
+      {48 * kKiB, 1e-9, 0.3}, {1 * kMiB, 4e-9, 0.5}, {32 * kMiB, 12e-9, 0.5}, {0, 120e-9, 0}};
+  std::vector<CurvePoint> curve =
+      curve_of(test::chase_observations(made, 0.02, 7), Estimator::latency);
   const Levels quiet = find_levels(curve);
   for (CurvePoint& p : curve)
     if (p.bytes > 200 * kKiB && p.bytes < 600 * kKiB) p.seconds *= 9;
   const Levels disturbed = find_levels(curve);
   ASSERT_EQ(quiet.plateaus.size(), 4u);
   ASSERT_EQ(disturbed.plateaus.size(), 4u);
-  for (size_t i = 0; i < quiet.knees.size(); ++i) EXPECT_NEAR(disturbed.knees[i].capacity / quiet.knees[i].capacity, 1, 0.05) << i;
+  for (size_t i = 0; i < quiet.knees.size(); ++i)
+    EXPECT_NEAR(disturbed.knees[i].capacity / quiet.knees[i].capacity, 1, 0.05) << i;
 }
 
 // Of five levels that the curve shows by itself, the four that caches of these sizes leave.
 Levels four_of(const std::vector<MadeLevel>& made, const std::vector<double>& sizes) {
-  const std::vector<CurvePoint> curve = curve_of(test::chase_observations(made, 0.01, 3), Estimator::latency);
+  const std::vector<CurvePoint> curve =
+      curve_of(test::chase_observations(made, 0.01, 3), Estimator::latency);
   EXPECT_EQ(find_levels(curve).plateaus.size(), 5u);
-  EXPECT_EQ(find_levels(curve, 0, std::span(sizes).first(1)).plateaus.size(), 5u) << "a system that declares the first cache alone says nothing of the others";
+  EXPECT_EQ(find_levels(curve, 0, std::span(sizes).first(1)).plateaus.size(), 5u)
+      << "a system that declares the first cache alone says nothing of the others";
   Levels four = find_levels(curve, 0, sizes);
   EXPECT_EQ(four.plateaus.size(), 4u);
   EXPECT_EQ(four.shown, 5u);
@@ -171,24 +187,39 @@ Levels four_of(const std::vector<MadeLevel>& made, const std::vector<double>& si
 }
 
 TEST(Knee, OfMoreLevelsThanThereAreThoseStayWhoseKneesAreAsDeclared) {
-  const Levels four = four_of({{48 * kKiB, 1e-9, 0}, {1 * kMiB, 4e-9, 0}, {8 * kMiB, 12e-9, 0}, {17 * kMiB, 60e-9, 0}, {0, 120e-9, 0}}, {48 * kKiB, 1 * kMiB, 16 * kMiB});
+  const Levels four = four_of({{48 * kKiB, 1e-9, 0},
+                               {1 * kMiB, 4e-9, 0},
+                               {8 * kMiB, 12e-9, 0},
+                               {17 * kMiB, 60e-9, 0},
+                               {0, 120e-9, 0}},
+                              {48 * kKiB, 1 * kMiB, 16 * kMiB});
   EXPECT_NEAR(four.plateaus.at(2).seconds, 12e-9, 1e-9);
   EXPECT_GT(four.knees.at(2).to, 16 * kMiB) << "where the one that went was is a part of the ramp";
 }
 
 // Far memory in two steps, since others came while it was measured, and little of the last cache.
 TEST(Knee, AStepOfFarMemoryIsNoLevelWhereTheCachesAreDeclared) {
-  const Levels four = four_of({{32 * kKiB, 1e-9, 0}, {1 * kMiB, 4e-9, 0}, {4 * kMiB, 12e-9, 0}, {78 * kMiB, 90e-9, 0}, {0, 130e-9, 0}}, {32 * kKiB, 1 * kMiB, 32 * kMiB});
+  const Levels four = four_of({{32 * kKiB, 1e-9, 0},
+                               {1 * kMiB, 4e-9, 0},
+                               {4 * kMiB, 12e-9, 0},
+                               {78 * kMiB, 90e-9, 0},
+                               {0, 130e-9, 0}},
+                              {32 * kKiB, 1 * kMiB, 32 * kMiB});
   EXPECT_NEAR(four.plateaus.at(2).seconds, 12e-9, 1e-9);
   EXPECT_LT(four.knees.at(2).from, 8 * kMiB);
   EXPECT_NEAR(four.plateaus.at(3).seconds, 130e-9, 10e-9);
 }
 
-// Threads on a processor, whose loads take long in any cache: the second is 1.27 times as late as the first, and in the ramp behind the third lies a
-// flat piece.
+// Threads on a processor, whose loads take long in any cache: the second is 1.27 times as late as
+// the first, and in the ramp behind the third lies a flat piece.
 TEST(Knee, ASmallStepIsALevelWhereTheCachesAreDeclared) {
-  const std::vector<MadeLevel> made = {{48 * kKiB, 8.7e-9, 0}, {1 * kMiB, 11e-9, 0.3}, {7 * kMiB, 20e-9, 0}, {14 * kMiB, 70e-9, 0}, {0, 145e-9, 0}};
-  const std::vector<CurvePoint> curve = curve_of(test::chase_observations(made, 0.02, 5), Estimator::latency);
+  const std::vector<MadeLevel> made = {{48 * kKiB, 8.7e-9, 0},
+                                       {1 * kMiB, 11e-9, 0.3},
+                                       {7 * kMiB, 20e-9, 0},
+                                       {14 * kMiB, 70e-9, 0},
+                                       {0, 145e-9, 0}};
+  const std::vector<CurvePoint> curve =
+      curve_of(test::chase_observations(made, 0.02, 5), Estimator::latency);
   const std::vector<double> sizes = {48 * kKiB, 1 * kMiB, 32 * kMiB};
   EXPECT_NEAR(find_levels(curve).plateaus.at(1).seconds, 20e-9, 2e-9) << "too near the first";
   const Levels l = find_levels(curve, 4, sizes);
@@ -201,7 +232,8 @@ TEST(Knee, ASmallStepIsALevelWhereTheCachesAreDeclared) {
 
 TEST(Knee, WhatIsNowhereFlatIsNotFoundHoweverExpected) {
   std::vector<CurvePoint> ramp;
-  for (double o = 14; o < 28; o += 0.25) ramp.push_back({std::exp2(o), 4e-9 * std::pow(30, std::clamp((o - 18) / 6, 0.0, 1.0))});
+  for (double o = 14; o < 28; o += 0.25)
+    ramp.push_back({std::exp2(o), 4e-9 * std::pow(30, std::clamp((o - 18) / 6, 0.0, 1.0))});
   EXPECT_EQ(find_levels(ramp, 5).plateaus.size(), find_levels(ramp).plateaus.size());
 }
 

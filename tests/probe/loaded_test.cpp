@@ -1,4 +1,5 @@
-// Latency beside streams, on made-up launches: a memory of which the latency against the bandwidth in use is known.
+// Latency beside streams, on made-up launches: a memory of which the latency against the bandwidth
+// in use is known.
 #include "probe/inference/loaded.h"
 
 #include <gtest/gtest.h>
@@ -11,26 +12,33 @@ namespace {
 constexpr double kAlone = 100e-9, kPeak = 40e9;
 
 // Of a queue: it rises as the bandwidth in use comes near the peak.
-double latency_of(double bandwidth) { return kAlone * (1 + 0.4 * bandwidth / (1.02 * kPeak - bandwidth)); }
+double latency_of(double bandwidth) {
+  return kAlone * (1 + 0.4 * bandwidth / (1.02 * kPeak - bandwidth));
+}
 
 // What the three launches take, the chase `longer` times as long as the streams.
 LoadedTimes launches(double bandwidth, double bytes, double longer) {
-  const double streams = bytes / bandwidth, latency = latency_of(bandwidth), hops = std::round(longer * streams / latency);
+  const double streams = bytes / bandwidth, latency = latency_of(bandwidth),
+               hops = std::round(longer * streams / latency);
   const double left = std::max(0.0, hops - streams / latency);
-  return {hops * kAlone, streams, std::max(streams, hops * latency) > streams ? streams + left * kAlone : streams, hops};
+  return {hops * kAlone, streams,
+          std::max(streams, hops * latency) > streams ? streams + left * kAlone : streams, hops};
 }
 
-void add(Observations& o, double level, double slower, double bandwidth, double longer, double noise = 0) {
+void add(Observations& o, double level, double slower, double bandwidth, double longer,
+         double noise = 0) {
   constexpr double kBytes = 16e6;
   const LoadedTimes b = launches(bandwidth, kBytes, longer);
-  const Conditions at = {{"level", level}, {"others", 3}, {"slower", slower}, {"hops", b.hops}, {"bytes", kBytes}};
+  const Conditions at = {
+      {"level", level}, {"others", 3}, {"slower", slower}, {"hops", b.hops}, {"bytes", kBytes}};
   const auto block = [&](const char* what, double seconds) {
     Observation x{"loaded", what, at, "s", {}, {}, 0, {}};
     for (int i = -2; i <= 2; ++i) x.samples.push_back(seconds * (1 + noise * i));
     x.disturbed.assign(x.samples.size(), 0);
     return x;
   };
-  for (auto&& x : {block("alone", b.alone), block("streams", b.streams), block("both", b.both)}) o.points.push_back(x);
+  for (auto&& x : {block("alone", b.alone), block("streams", b.streams), block("both", b.both)})
+    o.points.push_back(x);
 }
 
 Observations curve() {
@@ -58,7 +66,8 @@ TEST(Loaded, hops_behind_the_streams_go_as_fast_as_alone) {
 TEST(Loaded, a_chase_that_ended_first_tells_nothing) {
   EXPECT_FALSE(latency_beside({1e-3, 2e-3, 1.9e-3, 100}));
   EXPECT_FALSE(latency_beside({1e-3, 0, 1e-3, 100}));
-  EXPECT_FALSE(latency_beside({1e-3, 1e-3, 3e-3, 100}));  // as if it had only begun when the streams were through
+  EXPECT_FALSE(latency_beside(
+      {1e-3, 1e-3, 3e-3, 100}));  // as if it had only begun when the streams were through
 }
 
 TEST(Loaded, the_curve_begins_at_nothing_and_never_falls) {
@@ -80,7 +89,8 @@ TEST(Loaded, half_and_nine_tenths_of_what_is_read) {
   ASSERT_TRUE(l.loaded.half.known() && l.loaded.nine_tenths.known());
   const double added = latency_of(0.5 * kPeak) - kAlone, more = latency_of(0.9 * kPeak) - kAlone;
   EXPECT_NEAR(l.loaded.half.value->v, 90e-9 + added, 0.1 * added);
-  EXPECT_NEAR(l.loaded.nine_tenths.value->v, 90e-9 + more, 0.25 * more);  // between points of a steep curve
+  EXPECT_NEAR(l.loaded.nine_tenths.value->v, 90e-9 + more,
+              0.25 * more);  // between points of a steep curve
   EXPECT_GT(l.loaded.nine_tenths.value->v, l.loaded.half.value->v);
 }
 
@@ -110,7 +120,8 @@ TEST(Loaded, samples_whose_threads_waited_do_not_count) {
       x.samples.push_back(x.samples[0] * (x.what == "both" ? 1.9 : 1));
       x.disturbed.push_back(0.5);
     }
-  EXPECT_EQ(loaded_at(loaded_curve(o, 1), 0.5 * kPeak)->latency, loaded_at(loaded_curve(curve(), 1), 0.5 * kPeak)->latency);
+  EXPECT_EQ(loaded_at(loaded_curve(o, 1), 0.5 * kPeak)->latency,
+            loaded_at(loaded_curve(curve(), 1), 0.5 * kPeak)->latency);
 }
 
 TEST(Loaded, a_device_that_can_not_tell_says_why) {

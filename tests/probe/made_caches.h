@@ -16,7 +16,8 @@ constexpr double kKiB = 1024, kMiB = 1024 * 1024;
 constexpr double kUnits = 2;
 constexpr double kFarBandwidth = 40e9;
 
-// A cache from which the part held falls from all to nothing between two footprints, with the logarithm.
+// A cache from which the part held falls from all to nothing between two footprints, with the
+// logarithm.
 struct MadeCache {
   double all = 0, none = 0;  // bytes of one unit's part
   double bandwidth = 0;      // of all units, in it
@@ -27,7 +28,9 @@ inline double held_by(const MadeCache& c, double bytes) {
 }
 
 // Bytes of one part of which `part` is held.
-inline double footprint_of(const MadeCache& c, double part) { return c.all * std::pow(c.none / c.all, 1 - part); }
+inline double footprint_of(const MadeCache& c, double part) {
+  return c.all * std::pow(c.none / c.all, 1 - part);
+}
 
 inline hwdesc::MemoryLevel cache(const std::string& name, const std::string& per, double bytes) {
   hwdesc::MemoryLevel l;
@@ -40,7 +43,9 @@ inline hwdesc::MemoryLevel cache(const std::string& name, const std::string& per
 
 // As a chase sees them: the last one looks far smaller than it is.
 inline std::vector<hwdesc::MemoryLevel> levels() {
-  std::vector<hwdesc::MemoryLevel> m = {cache("l1", "unit", 50 * kKiB), cache("l2", "unit", 870 * kKiB), cache("l3", "device", 7 * kMiB)};
+  std::vector<hwdesc::MemoryLevel> m = {cache("l1", "unit", 50 * kKiB),
+                                        cache("l2", "unit", 870 * kKiB),
+                                        cache("l3", "device", 7 * kMiB)};
   m.push_back(cache("dram", "device", 8192 * kMiB));
   m.back().managed = hwdesc::Managed::explicit_;
   return m;

@@ -25,7 +25,8 @@ class MadeModule : public runtime::Module {
   }
   void write_words(int, std::span<const runtime::Word>) override {}
   void read(runtime::BufferRange, std::span<std::byte>) const override {}
-  Result<runtime::RunTimes> run(std::span<const runtime::Launch> launches, const runtime::RunOptions&) override {
+  Result<runtime::RunTimes> run(std::span<const runtime::Launch> launches,
+                                const runtime::RunOptions&) override {
     runtime::RunTimes out;
     out.busy.emplace_back();
     out.total = {0};
@@ -47,7 +48,9 @@ class MadeModule : public runtime::Module {
   virtual double seconds_of(const runtime::Launch& l) = 0;
   virtual int64_t executed() const { return 0; }
   // The floats a launch was asked for, by its last argument.
-  const std::vector<float>& asked(const runtime::Launch& l) const { return written_.at({l.arguments.back().buffer, l.arguments.back().offset}); }
+  const std::vector<float>& asked(const runtime::Launch& l) const {
+    return written_.at({l.arguments.back().buffer, l.arguments.back().offset});
+  }
 
  private:
   int buffers_ = 0;

@@ -1,4 +1,5 @@
-// Data that was used once is given up where the made-up cache gives it up; what others bring in is told by pauses.
+// Data that was used once is given up where the made-up cache gives it up; what others bring in is
+// told by pauses.
 #include "probe/inference/passed.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +13,8 @@ namespace {
 using namespace hwdesc;
 using namespace test;
 
-// What is read once behind so many other bytes of all, of a cache that gives it up earlier than what is used again.
+// What is read once behind so many other bytes of all, of a cache that gives it up earlier than
+// what is used again.
 const MadeCache kOnce = {1 * kMiB, 24 * kMiB, 150e9};
 
 double once_behind(double bytes) {
@@ -26,10 +28,15 @@ const std::vector<double> kPauses = {0.03e-3, 0.3e-3, 1e-3, 3e-3, 10e-3, 30e-3};
 // Others bring in `foreign` bytes a second.
 Observations used_once(double foreign, const std::vector<double>& pauses = kPauses) {
   Observations out;
-  for (const double pause : pauses) out.points.push_back(test::block("untouched", "pause", {{"units", kUnits}, {"idle", pause}}, once_behind(foreign * pause)));
-  for (double bytes = kMiB; bytes <= 64 * kMiB; bytes *= 2) out.points.push_back(test::block("untouched", "passed", {{"units", kUnits}, {"bytes", bytes}}, once_behind(bytes)));
+  for (const double pause : pauses)
+    out.points.push_back(test::block("untouched", "pause", {{"units", kUnits}, {"idle", pause}},
+                                     once_behind(foreign * pause)));
   for (double bytes = kMiB; bytes <= 64 * kMiB; bytes *= 2)
-    out.points.push_back(test::block("untouched", "kept", {{"units", kUnits}, {"bytes", bytes}}, once_behind(bytes / kKeptLonger)));
+    out.points.push_back(test::block("untouched", "passed", {{"units", kUnits}, {"bytes", bytes}},
+                                     once_behind(bytes)));
+  for (double bytes = kMiB; bytes <= 64 * kMiB; bytes *= 2)
+    out.points.push_back(test::block("untouched", "kept", {{"units", kUnits}, {"bytes", bytes}},
+                                     once_behind(bytes / kKeptLonger)));
   return out;
 }
 
@@ -52,11 +59,15 @@ TEST(Passed, IsWhereDataThatWasUsedOnceIsGivenUp) {
   EXPECT_LT(octaves_apart(l.kept.from, kKeptLonger * footprint_of(kOnce, 0.9)), 0.3);
   EXPECT_LT(octaves_apart(l.kept.middle, kKeptLonger * footprint_of(kOnce, 0.5)), 0.1);
   EXPECT_LT(octaves_apart(l.kept.to, kKeptLonger * footprint_of(kOnce, 0.1)), 0.1);
-  EXPECT_LT(octaves_apart(last_cache(used_once(0), "unit").passed.middle, footprint_of(kOnce, 0.5) / kUnits), 0.1) << "each unit's own";
+  EXPECT_LT(octaves_apart(last_cache(used_once(0), "unit").passed.middle,
+                          footprint_of(kOnce, 0.5) / kUnits),
+            0.1)
+      << "each unit's own";
   EXPECT_FALSE(last_cache({}).passed.middle.known());
 }
 
-// Far memory is read twice as fast in one of two visits, and the cache keeps four times as much: together, what is far in one would be half held in the other.
+// Far memory is read twice as fast in one of two visits, and the cache keeps four times as much:
+// together, what is far in one would be half held in the other.
 TEST(Passed, OfSeveralVisitsTheMiddleCounts) {
   Observations all;
   const auto visit = [&](double times, double faster) {
@@ -89,7 +100,8 @@ TEST(Passed, IsWhatMostSamplesTell) {
   EXPECT_LT(octaves_apart(last_cache(all).passed.middle, footprint_of(kOnce, 0.5)), 0.1);
 }
 
-// Somebody held up the shortest pause: longer ones, behind which nothing takes longer, say what is at hand.
+// Somebody held up the shortest pause: longer ones, behind which nothing takes longer, say what is
+// at hand.
 TEST(Passed, OneSlowPauseIsNotWhatDataAtHandTakes) {
   Observations all = used_once(0);
   for (Observation& o : all.points)

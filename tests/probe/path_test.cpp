@@ -1,14 +1,14 @@
 // What constants and images are inferred to be, from made-up curves.
-#include "probe/inference/border.h"
 #include "probe/inference/path.h"
 
-#include <gmock/gmock.h>
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <utility>
 
+#include "probe/inference/border.h"
 #include "tests/probe/synthetic.h"
 
 namespace assay::probe {
@@ -17,11 +17,14 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-void add_curve(Observations& o, const char* experiment, const char* what, const std::vector<test::MadeLevel>& levels, double from, double to, double noise = 0.01) {
+void add_curve(Observations& o, const char* experiment, const char* what,
+               const std::vector<test::MadeLevel>& levels, double from, double to,
+               double noise = 0.01) {
   std::mt19937_64 random(3);
   for (const double bytes : test::footprints(from, to, 2)) {
     Observation x{experiment, what, {{"bytes", bytes}}, "s", {}, {0, 0, 0}, 0, {}};
-    for (int i = 0; i < 3; ++i) x.samples.push_back(test::noisy(test::latency_at(levels, bytes), noise, random));
+    for (int i = 0; i < 3; ++i)
+      x.samples.push_back(test::noisy(test::latency_at(levels, bytes), noise, random));
     o.points.push_back(std::move(x));
   }
 }
@@ -30,7 +33,10 @@ const std::vector<test::MadeLevel> kPlain = {{16 << 10, 30e-9}, {512 << 10, 200e
 
 Known known() {
   Known k;
-  k.levels = {{{1 << 10, 16 << 10, 30e-9}, {32 << 10, 512 << 10, 200e-9}, {1 << 20, 64 << 20, 400e-9}}, {{16 << 10, 20 << 10, 17 << 10}, {512 << 10, 600 << 10, 540 << 10}}, 3};
+  k.levels = {
+      {{1 << 10, 16 << 10, 30e-9}, {32 << 10, 512 << 10, 200e-9}, {1 << 20, 64 << 20, 400e-9}},
+      {{16 << 10, 20 << 10, 17 << 10}, {512 << 10, 600 << 10, 540 << 10}},
+      3};
   return k;
 }
 
@@ -40,7 +46,8 @@ hwdesc::Profile plain_memory() {
     hwdesc::MemoryLevel l;
     l.name = name;
     l.per = std::string(name) == "l1" ? "unit" : "device";
-    l.managed = std::string(name) == "dram" ? hwdesc::Managed::explicit_ : hwdesc::Managed::automatic;
+    l.managed =
+        std::string(name) == "dram" ? hwdesc::Managed::explicit_ : hwdesc::Managed::automatic;
     p.memory.push_back(l);
   }
   return p;
@@ -49,9 +56,18 @@ hwdesc::Profile plain_memory() {
 TEST(Paths, constants_with_two_caches_of_their_own) {
   Observations o;
   o.facts = {{"constant_memory", "65536"}};
-  add_curve(o, "constant", "chase", {{2 << 10, 10e-9}, {24 << 10, 60e-9}, {0, 210e-9}}, 256, 64 << 10);
+  add_curve(o, "constant", "chase", {{2 << 10, 10e-9}, {24 << 10, 60e-9}, {0, 210e-9}}, 256,
+            64 << 10);
   add_curve(o, "constant", "plain", kPlain, 256, 64 << 10);
-  for (const double apart : {0.0, 1.0}) o.points.push_back({"constant", "lanes", {{"bytes", 2048}, {"apart", apart}}, "s", {10e-9 * (1 + 15 * apart)}, {0}, 0, {}});
+  for (const double apart : {0.0, 1.0})
+    o.points.push_back({"constant",
+                        "lanes",
+                        {{"bytes", 2048}, {"apart", apart}},
+                        "s",
+                        {10e-9 * (1 + 15 * apart)},
+                        {0},
+                        0,
+                        {}});
   hwdesc::Profile p = plain_memory();
   infer_paths(o, known(), p);
   ASSERT_EQ(p.paths.size(), 1u);
@@ -94,26 +110,35 @@ TEST(Paths, constants_that_all_lie_in_one_cache) {
   EXPECT_THAT(p.memory[0].capacity.note, HasSubstr("that were chased through lie in it"));
 }
 
-// A processor's driver locates a texel and loads it: the same caches, and finding it takes so much longer that the steps
-// between them are small.
+// A processor's driver locates a texel and loads it: the same caches, and finding it takes so much
+// longer that the steps between them are small.
 TEST(Paths, images_that_go_through_the_caches_of_plain_memory) {
   for (const double longer : {2e-9, 6e-9, 20e-9})
-    for (const auto& [noise, of_first, crowded] : {std::tuple(0.01, 1.0, 1.0), {0.04, 1.0, 1.0}, {0.01, 0.4, 1.0}, {0.01, 1.0, 1.6}}) {
-      const std::vector<test::MadeLevel> plain = {{48 << 10, 1.5e-9}, {1 << 20, 4e-9, 0.4}, {32 << 20, 20e-9, 1}, {0, 110e-9}};
+    for (const auto& [noise, of_first, crowded] :
+         {std::tuple(0.01, 1.0, 1.0), {0.04, 1.0, 1.0}, {0.01, 0.4, 1.0}, {0.01, 1.0, 1.6}}) {
+      const std::vector<test::MadeLevel> plain = {
+          {48 << 10, 1.5e-9}, {1 << 20, 4e-9, 0.4}, {32 << 20, 20e-9, 1}, {0, 110e-9}};
       std::vector<test::MadeLevel> path = plain;
       for (test::MadeLevel& l : path) l.seconds += longer;
       path[0].capacity *= of_first;  // rows of an image crowd few of its sets
-      path[1].capacity *= 0.6;  // others use that cache, more while this was measured,
-      path[1].seconds *= crowded;  // and its ways to it
+      path[1].capacity *= 0.6;       // others use that cache, more while this was measured,
+      path[1].seconds *= crowded;    // and its ways to it
       Observations o;
       o.facts = {{"image_width", "16384"}};
       add_curve(o, "image", "chase", path, 256, 64 << 20, noise);
       for (size_t i = 2; i < o.points.size(); i += 4)  // somebody else, for a while each time
-        for (double& seconds : o.points[i].samples) seconds *= o.points[i].value_at("bytes") > 100e3 ? 5 : 1;
+        for (double& seconds : o.points[i].samples)
+          seconds *= o.points[i].value_at("bytes") > 100e3 ? 5 : 1;
       add_curve(o, "image", "plain", plain, 256, 64 << 20, noise);
       Known k;
-      k.levels = {{{1 << 10, 40 << 10, 1.5e-9}, {80 << 10, 700 << 10, 4e-9}, {3 << 20, 20 << 20, 20e-9}, {100 << 20, 400 << 20, 110e-9}},
-                  {{40 << 10, 80 << 10, 50 << 10}, {700 << 10, 3 << 20, 1 << 20}, {20 << 20, 100 << 20, 32 << 20}}, 4};
+      k.levels = {{{1 << 10, 40 << 10, 1.5e-9},
+                   {80 << 10, 700 << 10, 4e-9},
+                   {3 << 20, 20 << 20, 20e-9},
+                   {100 << 20, 400 << 20, 110e-9}},
+                  {{40 << 10, 80 << 10, 50 << 10},
+                   {700 << 10, 3 << 20, 1 << 20},
+                   {20 << 20, 100 << 20, 32 << 20}},
+                  4};
       hwdesc::Profile p = plain_memory();
       hwdesc::MemoryLevel l3 = p.memory[1];
       l3.name = "l3";
@@ -127,32 +152,47 @@ TEST(Paths, images_that_go_through_the_caches_of_plain_memory) {
     }
 }
 
-// Somebody else had most of the last cache while plain memory was looked at beside the image, and less of it in between.
+// Somebody else had most of the last cache while plain memory was looked at beside the image, and
+// less of it in between.
 TEST(Paths, images_in_plain_caches_that_others_take) {
-  const Levels plain = {{{1 << 10, 40 << 10, 1.5e-9}, {80 << 10, 700 << 10, 4e-9}, {3 << 20, 20 << 20, 20e-9}, {100 << 20, 400 << 20, 110e-9}},
-                        {{40 << 10, 80 << 10, 50 << 10}, {700 << 10, 3 << 20, 1 << 20}, {20 << 20, 100 << 20, 32 << 20}}, 4};
+  const Levels plain = {{{1 << 10, 40 << 10, 1.5e-9},
+                         {80 << 10, 700 << 10, 4e-9},
+                         {3 << 20, 20 << 20, 20e-9},
+                         {100 << 20, 400 << 20, 110e-9}},
+                        {{40 << 10, 80 << 10, 50 << 10},
+                         {700 << 10, 3 << 20, 1 << 20},
+                         {20 << 20, 100 << 20, 32 << 20}},
+                        4};
   for (const double taken : {20e-9, 50e-9}) {
     Observations o;
     o.facts = {{"image_width", "16384"}};
-    add_curve(o, "image", "chase", {{50 << 10, 7.5e-9}, {1 << 20, 10e-9}, {32 << 20, 26e-9}, {0, 116e-9}}, 256, 64 << 20);
-    add_curve(o, "image", "plain", {{50 << 10, 1.5e-9}, {1 << 20, 4e-9}, {32 << 20, taken}, {0, 110e-9}}, 256, 64 << 20);
+    add_curve(o, "image", "chase",
+              {{50 << 10, 7.5e-9}, {1 << 20, 10e-9}, {32 << 20, 26e-9}, {0, 116e-9}}, 256,
+              64 << 20);
+    add_curve(o, "image", "plain",
+              {{50 << 10, 1.5e-9}, {1 << 20, 4e-9}, {32 << 20, taken}, {0, 110e-9}}, 256, 64 << 20);
     const auto longer = longer_to_plain_caches(path_curves(o, "image"), plain);
     ASSERT_TRUE(longer) << taken;
     EXPECT_NEAR(*longer, 6e-9, 0.2e-9);
   }
 }
 
-// As fast as what lies behind it, but smaller than plain memory's first cache, or larger, or faster: a cache of its own.
+// As fast as what lies behind it, but smaller than plain memory's first cache, or larger, or
+// faster: a cache of its own.
 TEST(Paths, images_with_a_cache_that_plain_memory_has_not) {
   const std::vector<std::vector<test::MadeLevel>> all = {
-      {{2 << 10, 36e-9}, {16 << 10, 50e-9}, {512 << 10, 210e-9}, {0, 410e-9}}, {{96 << 10, 40e-9}, {512 << 10, 210e-9}, {0, 410e-9}}, {{16 << 10, 15e-9}, {512 << 10, 200e-9}, {0, 400e-9}}};
+      {{2 << 10, 36e-9}, {16 << 10, 50e-9}, {512 << 10, 210e-9}, {0, 410e-9}},
+      {{96 << 10, 40e-9}, {512 << 10, 210e-9}, {0, 410e-9}},
+      {{16 << 10, 15e-9}, {512 << 10, 200e-9}, {0, 400e-9}}};
   for (const auto& path : all) {
     Observations o;
     o.facts = {{"image_width", "16384"}};
     add_curve(o, "image", "chase", path, 256, 8 << 20);
     add_curve(o, "image", "plain", kPlain, 256, 8 << 20);
-    EXPECT_FALSE(longer_to_plain_caches(path_curves(o, "image"), known().levels)) << path[0].capacity;
-    if (path[0].capacity == 16 << 10) continue;  // whose own is as large as the first, which is all that can be told
+    EXPECT_FALSE(longer_to_plain_caches(path_curves(o, "image"), known().levels))
+        << path[0].capacity;
+    if (path[0].capacity == 16 << 10)
+      continue;  // whose own is as large as the first, which is all that can be told
     hwdesc::Profile p = plain_memory();
     infer_paths(o, known(), p);
     EXPECT_EQ(p.memory.at(0).name, "texture_l1") << path[0].capacity;
@@ -164,17 +204,26 @@ Observations touched(const std::vector<std::pair<const char*, double>>& answers)
   o.facts = {{"image_width", "64"}, {"image_outside", "a sampler that clamps"}};
   o.endings = {{"border", Outcome::done, 1, ""}};
   o.points.push_back({"border", "inside", {{"nearest", 7}}, "1", {7}, {}, 0, {}});
-  for (const auto& [where, got] : answers) o.points.push_back({"border", where, {{"nearest", 7}}, "1", {got}, {}, 0, {}});
+  for (const auto& [where, got] : answers)
+    o.points.push_back({"border", where, {{"nearest", 7}}, "1", {got}, {}, 0, {}});
   return o;
 }
 
 TEST(Paths, a_border_is_what_all_reads_outside_give) {
   using hwdesc::Border;
-  EXPECT_EQ(border_of(touched({{"left", 0}, {"far", 0}})), (hwdesc::ImageBorder{Border::zero, "texels beside, above, below and far outside of images are read: a sampler that clamps", ""}));
+  EXPECT_EQ(
+      border_of(touched({{"left", 0}, {"far", 0}})),
+      (hwdesc::ImageBorder{
+          Border::zero,
+          "texels beside, above, below and far outside of images are read: a sampler that clamps",
+          ""}));
   EXPECT_EQ(border_of(touched({{"left", 7}, {"far", 7}})).gives, Border::clamp);
-  const hwdesc::ImageBorder mixed = border_of(touched({{"left", 7}, {"right", 0}, {"right", 513}, {"far", 0}}));
+  const hwdesc::ImageBorder mixed =
+      border_of(touched({{"left", 7}, {"right", 0}, {"right", 513}, {"far", 0}}));
   EXPECT_EQ(mixed.gives, Border::unknown);
-  EXPECT_EQ(mixed.note, "neither 0 everywhere nor the nearest texel: far: 0; left: the nearest texel; right: 0, 513");
+  EXPECT_EQ(
+      mixed.note,
+      "neither 0 everywhere nor the nearest texel: far: 0; left: the nearest texel; right: 0, 513");
 }
 
 TEST(Paths, a_border_is_unknown_where_nothing_right_was_read) {
@@ -206,13 +255,17 @@ TEST(Paths, a_language_without_constants) {
 TEST(Paths, texels_together_are_those_before_the_first_that_costs) {
   EXPECT_EQ(texels_together({{1, 10}, {2, 10.2}, {4, 19}, {8, 20}}), 4);
   EXPECT_EQ(texels_together({{1, 10}, {2, 20}, {4, 20}}), 2);
-  EXPECT_FALSE(texels_together({{1, 10}, {2, 10}, {4, 10.5}}));      // all alike
+  EXPECT_FALSE(texels_together({{1, 10}, {2, 10}, {4, 10.5}}));         // all alike
   EXPECT_FALSE(texels_together({{1, 10}, {2, 20}, {4, 11}, {8, 20}}));  // neither
 }
 
 TEST(Paths, rows_that_are_never_fetched_together_make_blocks_of_one_row) {
-  const std::vector<CurvePoint> steps = {{1, 10}, {2, 10.2}, {4, 19}, {8, 20}}, dear = {{1, 20}, {2, 19.5}, {4, 20}, {8, 20}}, cheap = {{1, 10}, {2, 10}, {4, 10}, {8, 10}};
-  const auto is = [](const std::optional<TexelBlock>& b, double width, double height) { return b && b->width == width && b->height == height; };
+  const std::vector<CurvePoint> steps = {{1, 10}, {2, 10.2}, {4, 19}, {8, 20}},
+                                dear = {{1, 20}, {2, 19.5}, {4, 20}, {8, 20}},
+                                cheap = {{1, 10}, {2, 10}, {4, 10}, {8, 10}};
+  const auto is = [](const std::optional<TexelBlock>& b, double width, double height) {
+    return b && b->width == width && b->height == height;
+  };
   EXPECT_TRUE(is(block_of(steps, steps), 4, 4));
   EXPECT_TRUE(is(block_of(steps, dear), 4, 1));
   EXPECT_TRUE(is(block_of(dear, steps), 1, 4));
@@ -227,7 +280,14 @@ void add_recorded(Observations& o, const char* what, const std::string& name) {
   std::getline(file, line);
   while (std::getline(file, line)) {
     const size_t comma = line.find(',');
-    o.points.push_back({"image", what, {{"bytes", std::stod(line.substr(0, comma))}}, "s", {std::stod(line.substr(comma + 1))}, {0}, 0, {}});
+    o.points.push_back({"image",
+                        what,
+                        {{"bytes", std::stod(line.substr(0, comma))}},
+                        "s",
+                        {std::stod(line.substr(comma + 1))},
+                        {0},
+                        0,
+                        {}});
   }
 }
 
@@ -238,7 +298,9 @@ TEST(Paths, the_recorded_texture_cache_lies_before_the_cache_of_buffers) {
   add_recorded(o, "chase", "adreno640_image");
   add_recorded(o, "plain", "adreno640_buffer");
   Known k;
-  k.levels = {{{1 << 10, 128 << 10, 112.9e-9}, {1 << 20, 64 << 20, 300e-9}}, {{128 << 10, 140 << 10, 132 << 10}}, 2};
+  k.levels = {{{1 << 10, 128 << 10, 112.9e-9}, {1 << 20, 64 << 20, 300e-9}},
+              {{128 << 10, 140 << 10, 132 << 10}},
+              2};
   hwdesc::Profile p = plain_memory();
   p.memory.erase(p.memory.begin() + 1);
   infer_paths(o, k, p);
@@ -259,16 +321,24 @@ TEST(Paths, blocks_of_texels_are_lines) {
   o.facts = {{"image_width", "16384"}};
   add_recorded(o, "chase", "adreno640_image");
   for (const char* what : {"across", "down"})
-    for (const double d : {1, 2, 4, 8, 16}) o.points.push_back({"image", what, {{"distance", d}}, "s", {d < 4 ? 80e-9 : 150e-9}, {0}, 0, {}});
-  for (const double texel : {1, 2, 4}) o.points.push_back({"image", "read", {{"texel", texel}}, "s", {1 / (texel * 20e9)}, {0}, 0, {}});
-  o.points.push_back({"image", "read_small", {{"texel", 4}, {"number", 2}}, "s", {1 / 50e9}, {0}, 0, {}});
+    for (const double d : {1, 2, 4, 8, 16})
+      o.points.push_back(
+          {"image", what, {{"distance", d}}, "s", {d < 4 ? 80e-9 : 150e-9}, {0}, 0, {}});
+  for (const double texel : {1, 2, 4})
+    o.points.push_back(
+        {"image", "read", {{"texel", texel}}, "s", {1 / (texel * 20e9)}, {0}, 0, {}});
+  o.points.push_back(
+      {"image", "read_small", {{"texel", 4}, {"number", 2}}, "s", {1 / 50e9}, {0}, 0, {}});
   o.facts.emplace_back("no_image.rg8", "the driver said why");
   hwdesc::Profile p = plain_memory();
   infer_paths(o, known(), p);
   EXPECT_EQ(p.paths.at(0).block.width.value->v, 4);
   std::vector<std::string> formats;
-  for (const auto& [format, rate] : p.paths[0].formats) formats.push_back(fmt::format("{}: {}", format, rate.known() ? fmt::format("{:.0f}", rate.value->v / 1e9) : rate.note));
-  EXPECT_THAT(formats, ElementsAre("r32f: 20", "rg32f: 40", "rgba16f: 50", "rgba32f: 80", "rg8: the driver said why"));
+  for (const auto& [format, rate] : p.paths[0].formats)
+    formats.push_back(fmt::format(
+        "{}: {}", format, rate.known() ? fmt::format("{:.0f}", rate.value->v / 1e9) : rate.note));
+  EXPECT_THAT(formats, ElementsAre("r32f: 20", "rg32f: 40", "rgba16f: 50", "rgba32f: 80",
+                                   "rg8: the driver said why"));
   EXPECT_EQ(p.paths[0].block.height.value->v, 4);
   EXPECT_EQ(p.paths[0].texel.value->v, 4);
   EXPECT_NEAR(p.paths[0].bandwidth.value->v, 80e9, 1e9);

@@ -6,11 +6,11 @@
 #include <thread>
 #include <vector>
 
-#include "tests/probe/made_module.h"
 #include "probe/experiments/experiments.h"
 #include "probe/journal.h"
 #include "probe/kernels/code.h"
 #include "probe/kernels/kernels.h"
+#include "tests/probe/made_module.h"
 
 namespace assay::probe {
 namespace {
@@ -21,10 +21,12 @@ constexpr double kTick = 1e-9;
 // Writing takes three times as long from all places but one.
 class PlacedModule final : public test::MadeModule {
  public:
-  PlacedModule(const std::vector<ir::Kernel>& kernels, int64_t fast) : kernels_(kernels), fast_(fast) {}
+  PlacedModule(const std::vector<ir::Kernel>& kernels, int64_t fast)
+      : kernels_(kernels), fast_(fast) {}
 
   // Takes as long as it says, or nobody would believe it.
-  Result<runtime::RunTimes> run(std::span<const runtime::Launch> launches, const runtime::RunOptions& options) override {
+  Result<runtime::RunTimes> run(std::span<const runtime::Launch> launches,
+                                const runtime::RunOptions& options) override {
     auto times = MadeModule::run(launches, options);
     std::this_thread::sleep_for(std::chrono::duration<double>(times->total[0]));
     return times;
@@ -37,7 +39,8 @@ class PlacedModule final : public test::MadeModule {
     const std::vector<float>& wanted = asked(l);
     if (name == "sentinel") return wanted[0] * kSentinelSteps * kTick;
     const bool writes = name.starts_with("write") || name.starts_with("copy");
-    const double bytes = static_cast<double>(kBlockBytes) * wanted[0] * wanted[1] * static_cast<double>(l.arguments.size() - 1);
+    const double bytes = static_cast<double>(kBlockBytes) * wanted[0] * wanted[1] *
+                         static_cast<double>(l.arguments.size() - 1);
     return bytes / kRate * (writes && l.arguments[l.arguments.size() - 2].offset != fast_ ? 3 : 1);
   }
 
@@ -60,7 +63,19 @@ Observations bandwidths_where(int64_t fast) {
   known.sharing = {{false, ""}};
   Observations seen;
   const Observations earlier;
-  Session s{bench, info, earlier, known, 0, 0, 0, int64_t{1} << 30, info.widths, kernels, nullptr, [&](const std::string& line) { add_line(line, seen); }, std::mt19937_64(1)};
+  Session s{bench,
+            info,
+            earlier,
+            known,
+            0,
+            0,
+            0,
+            int64_t{1} << 30,
+            info.widths,
+            kernels,
+            nullptr,
+            [&](const std::string& line) { add_line(line, seen); },
+            std::mt19937_64(1)};
   run_bandwidth(s);
   return seen;
 }
@@ -73,7 +88,8 @@ TEST(Places, WritesAndCopiesAreOfTheFastest) {
       for (const Observation& o : seen.points) {
         if (o.what != access) continue;
         ++blocks;
-        for (const double seconds : o.samples) EXPECT_NEAR(seconds * kRate, 1, 0.01) << access << ", fast at " << fast;
+        for (const double seconds : o.samples)
+          EXPECT_NEAR(seconds * kRate, 1, 0.01) << access << ", fast at " << fast;
       }
       EXPECT_GT(blocks, 0) << access;
     }

@@ -1,5 +1,5 @@
-// Curves that others recorded on real devices (tests/data/curves), against what is known of those: vendors' figures and
-// drivers' sources. A knee is told right where the capacity lies in its ramp.
+// Curves that others recorded on real devices (tests/data/curves), against what is known of those:
+// vendors' figures and drivers' sources. A knee is told right where the capacity lies in its ramp.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "support/diag.h"
 #include "probe/inference/infer.h"
 #include "probe/inference/knee.h"
 #include "probe/journal.h"
+#include "support/diag.h"
 
 namespace assay::probe {
 namespace {
@@ -31,8 +31,12 @@ std::vector<CurvePoint> recorded(const std::string& name) {
 
 std::string text(const Levels& l) {
   std::string out;
-  for (const Plateau& p : l.plateaus) out += " plateau " + std::to_string(p.first) + " .. " + std::to_string(p.last) + ": " + std::to_string(p.seconds * 1e9) + " ns;";
-  for (const KneePoint& k : l.knees) out += " knee " + std::to_string(k.from) + " " + std::to_string(k.capacity) + " " + std::to_string(k.to) + ";";
+  for (const Plateau& p : l.plateaus)
+    out += " plateau " + std::to_string(p.first) + " .. " + std::to_string(p.last) + ": " +
+           std::to_string(p.seconds * 1e9) + " ns;";
+  for (const KneePoint& k : l.knees)
+    out += " knee " + std::to_string(k.from) + " " + std::to_string(k.capacity) + " " +
+           std::to_string(k.to) + ";";
   return out;
 }
 
@@ -56,15 +60,17 @@ TEST_P(Recorded, ShowsTheLevelsOfTheDevice) {
     EXPECT_LE(levels.knees[i].from, k.capacities[i] * 1.02) << i << text(levels);
     EXPECT_GE(levels.knees[i].to, k.capacities[i] * 0.98) << i << text(levels);
   }
-  for (size_t i = 0; i < k.plateaus.size(); ++i) EXPECT_NEAR(levels.plateaus[i].seconds * 1e9 / k.plateaus[i], 1, 0.05) << i << text(levels);
+  for (size_t i = 0; i < k.plateaus.size(); ++i)
+    EXPECT_NEAR(levels.plateaus[i].seconds * 1e9 / k.plateaus[i], 1, 0.05) << i << text(levels);
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, Recorded,
-                         testing::Values(Found{"adreno640_image", {1 * kKiB, 128 * kKiB}, {130.1, 160, 198.6}},
-                                         Found{"v100", {128 * kKiB, 6 * kMiB}, {30 / 1.38, 215 / 1.38}},
-                                         Found{"a100_40", {192 * kKiB, 20 * kMiB}, {36 / 1.41, 213 / 1.41}},
-                                         Found{"mi210", {16 * kKiB, 8 * kMiB}, {125 / 1.7, 243 / 1.7}}),
-                         [](const auto& device) { return std::string(device.param.curve); });
+INSTANTIATE_TEST_SUITE_P(
+    Devices, Recorded,
+    testing::Values(Found{"adreno640_image", {1 * kKiB, 128 * kKiB}, {130.1, 160, 198.6}},
+                    Found{"v100", {128 * kKiB, 6 * kMiB}, {30 / 1.38, 215 / 1.38}},
+                    Found{"a100_40", {192 * kKiB, 20 * kMiB}, {36 / 1.41, 213 / 1.41}},
+                    Found{"mi210", {16 * kKiB, 8 * kMiB}, {125 / 1.7, 243 / 1.7}}),
+    [](const auto& device) { return std::string(device.param.curve); });
 
 // The sweep ends on the ramp behind 128 KiB: one level, and no word on what lies behind it.
 TEST(RecordedRamp, IsNoLevelOfItsOwn) {
@@ -83,10 +89,12 @@ TEST(RecordedLine, IsWhereTheSecondTouchBeginsToCost) {
   EXPECT_EQ(curve[*step].bytes, 64);
 }
 
-// A probe of an NVIDIA H200 that was kept with its profile (hw_profiles/nvidia/h200), against what NVIDIA says of the chip:
-// Hopper's tuning guide, the programming guide's table of throughputs, the H200's data sheet.
+// A probe of an NVIDIA H200 that was kept with its profile (hw_profiles/nvidia/h200), against what
+// NVIDIA says of the chip: Hopper's tuning guide, the programming guide's table of throughputs, the
+// H200's data sheet.
 TEST(RecordedProbe, OfAnH200SaysWhatItIs) {
-  const auto all = read_journal(std::string(ASSAY_SOURCE_DIR) + "/hw_profiles/nvidia/h200/observations");
+  const auto all =
+      read_journal(std::string(ASSAY_SOURCE_DIR) + "/hw_profiles/nvidia/h200/observations");
   ASSERT_TRUE(all.ok()) << render(all.diags());
   const auto p = infer(*all);
   ASSERT_TRUE(p.ok()) << render(p.diags());
@@ -98,18 +106,22 @@ TEST(RecordedProbe, OfAnH200SaysWhatItIs) {
   EXPECT_EQ(p->execution.registers.per_thread_max.value->v, 255);
   EXPECT_NEAR(p->execution.issue.rate.value->v, 4, 0.05 * 4) << "of four partitions";
   const auto pipe = [&](const std::string& name) {
-    const auto found = std::find_if(p->pipes.begin(), p->pipes.end(), [&](const hwdesc::Pipe& x) { return x.name == name; });
+    const auto found = std::find_if(p->pipes.begin(), p->pipes.end(),
+                                    [&](const hwdesc::Pipe& x) { return x.name == name; });
     return found == p->pipes.end() || !found->rate.known() ? 0 : found->rate.value->v;
   };
   EXPECT_NEAR(pipe("fma"), 128, 0.05 * 128);
   EXPECT_NEAR(pipe("f64"), 64, 0.06 * 64);
   EXPECT_GT(pipe("load"), 0.85 * 32);
   EXPECT_GT(pipe("store"), 0.85 * 32);
-  const auto fma = std::find_if(p->compute.begin(), p->compute.end(), [](const hwdesc::ComputeOp& c) { return c.op == "fma" && c.dtype == "f32"; });
+  const auto fma =
+      std::find_if(p->compute.begin(), p->compute.end(),
+                   [](const hwdesc::ComputeOp& c) { return c.op == "fma" && c.dtype == "f32"; });
   ASSERT_NE(fma, p->compute.end());
   EXPECT_NEAR(fma->latency.value->v, 4, 0.05 * 4);
   const auto level = [&](const std::string& name) {
-    const auto found = std::find_if(p->memory.begin(), p->memory.end(), [&](const hwdesc::MemoryLevel& l) { return l.name == name; });
+    const auto found = std::find_if(p->memory.begin(), p->memory.end(),
+                                    [&](const hwdesc::MemoryLevel& l) { return l.name == name; });
     return found == p->memory.end() ? hwdesc::MemoryLevel{} : *found;
   };
   EXPECT_EQ(level("local").capacity.value->v, 228 * kKiB);
@@ -119,10 +131,13 @@ TEST(RecordedProbe, OfAnH200SaysWhatItIs) {
   EXPECT_EQ(level("l1").line.value->v, 128);
   EXPECT_EQ(level("l1").transaction.value->v, 32);
   EXPECT_EQ(level("l2").per, "device");
-  EXPECT_FALSE(level("l2").outstanding.lines.known()) << "one group's 25 could not read as fast as it is read";
-  EXPECT_LE(level("l2").capacity.low->v, 30 * kMiB) << "60 MB in two halves, each with its own copy of what its units read";
+  EXPECT_FALSE(level("l2").outstanding.lines.known())
+      << "one group's 25 could not read as fast as it is read";
+  EXPECT_LE(level("l2").capacity.low->v, 30 * kMiB)
+      << "60 MB in two halves, each with its own copy of what its units read";
   EXPECT_GE(level("l2").capacity.high->v, 30 * kMiB);
-  EXPECT_NEAR(level("dram").bandwidth.read.value->v, 4.8e12, 0.15 * 4.8e12) << "nominal: reached by nine tenths";
+  EXPECT_NEAR(level("dram").bandwidth.read.value->v, 4.8e12, 0.15 * 4.8e12)
+      << "nominal: reached by nine tenths";
   EXPECT_EQ(p->apis.at(0).unrolled.value->v, 16);
 }
 

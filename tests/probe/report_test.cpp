@@ -8,9 +8,9 @@
 #include <regex>
 
 #include "hwdesc/show.h"
-#include "tests/probe/made_report.h"
 #include "probe/report/chart.h"
 #include "probe/text.h"
+#include "tests/probe/made_report.h"
 
 namespace assay::probe::test {
 namespace {
@@ -30,7 +30,8 @@ std::string made_report(const std::string& name = "Made-up chip") {
   return report_html(all, profile_of(all));
 }
 
-constexpr std::string_view kData = "<script type=\"application/json\" id=\"charts\">", kEnd = "</script>";
+constexpr std::string_view kData = "<script type=\"application/json\" id=\"charts\">",
+                           kEnd = "</script>";
 
 json charts_in(const std::string& page) {
   const size_t begin = page.find(kData) + kData.size();
@@ -43,7 +44,8 @@ std::string markup_of(const std::string& page) {
   for (size_t at = 0; at < page.size();) {
     size_t next = page.size();
     std::string_view end;
-    for (const auto& [open, close] : {std::pair{"<script", "</script>"}, {"<style", "</style>"}, {"<!--", "-->"}})
+    for (const auto& [open, close] :
+         {std::pair{"<script", "</script>"}, {"<style", "</style>"}, {"<!--", "-->"}})
       if (const size_t found = page.find(open, at); found < next) next = found, end = close;
     out += page.substr(at, next - at);
     if (next == page.size()) break;
@@ -56,7 +58,8 @@ std::string markup_of(const std::string& page) {
 
 std::string text_of(const std::string& page) {
   std::string out = std::regex_replace(markup_of(page), std::regex("<[^>]*>"), "");
-  for (const auto& [entity, c] : {std::pair{"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}, {"&#39;", "'"}, {"&amp;", "&"}})
+  for (const auto& [entity, c] :
+       {std::pair{"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}, {"&#39;", "'"}, {"&amp;", "&"}})
     out = std::regex_replace(out, std::regex(entity), c);
   return out;
 }
@@ -65,7 +68,8 @@ std::string text_of(const std::string& page) {
 std::string unbalanced(const std::string& markup) {
   std::vector<std::string> open;
   const std::regex tag("<(/?)([a-zA-Z][a-zA-Z0-9]*)([^<>]*)>");
-  for (auto it = std::sregex_iterator(markup.begin(), markup.end(), tag); it != std::sregex_iterator(); ++it) {
+  for (auto it = std::sregex_iterator(markup.begin(), markup.end(), tag);
+       it != std::sregex_iterator(); ++it) {
     const std::string name = (*it)[2];
     if (name == "meta" || name == "wbr" || name == "DOCTYPE") continue;
     if ((*it)[1].length() == 0) {
@@ -86,16 +90,19 @@ TEST(Report, IsOneWholePage) {
   EXPECT_THAT(page, Not(HasSubstr("{{"))) << "a place of the frame was not filled";
   std::set<std::string> ids;
   const std::regex id(" id=\"([^\"]*)\"");
-  for (auto it = std::sregex_iterator(markup.begin(), markup.end(), id); it != std::sregex_iterator(); ++it)
+  for (auto it = std::sregex_iterator(markup.begin(), markup.end(), id);
+       it != std::sregex_iterator(); ++it)
     EXPECT_TRUE(ids.insert((*it)[1]).second) << (*it)[1];
   const std::regex link("href=\"#([^\"]*)\"");
-  for (auto it = std::sregex_iterator(markup.begin(), markup.end(), link); it != std::sregex_iterator(); ++it)
+  for (auto it = std::sregex_iterator(markup.begin(), markup.end(), link);
+       it != std::sregex_iterator(); ++it)
     EXPECT_TRUE(ids.contains((*it)[1])) << (*it)[1];
 }
 
 TEST(Report, AsksNothingFromAnywhere) {
   const std::string page = made_report(), markup = markup_of(page);
-  EXPECT_FALSE(std::regex_search(markup, std::regex("(src|srcset|action|data)=\"|href=\"[^#]|url\\(|@import|http")));
+  EXPECT_FALSE(std::regex_search(
+      markup, std::regex("(src|srcset|action|data)=\"|href=\"[^#]|url\\(|@import|http")));
   const std::string frame = page.substr(0, page.find(kData));
   EXPECT_THAT(frame, Not(HasSubstr("http"))) << "styles too";
   EXPECT_THAT(page, Not(testing::ContainsRegex("<(link|iframe|object|embed|base|img)")));
@@ -156,7 +163,8 @@ TEST(Report, AnUnforeseenExperimentHasAChart) {
   const Observations all = made_observations("a bank");
   const Source source{all, profile_of(all), known_from(all)};
   const std::vector<Chart> charts = charts_of(source);
-  const auto it = std::find_if(charts.begin(), charts.end(), [](const Chart& c) { return c.title == "banks"; });
+  const auto it =
+      std::find_if(charts.begin(), charts.end(), [](const Chart& c) { return c.title == "banks"; });
   ASSERT_NE(it, charts.end());
   EXPECT_EQ(it->x.title, "ways");
   EXPECT_EQ(it->series.at(0).line.size(), 5U);
@@ -174,7 +182,10 @@ TEST(Report, ChartsHaveTitlesAxesAndMethods) {
     for (const Series& s : c.series) {
       EXPECT_FALSE(s.name.empty()) << c.title;
       for (const Estimate& e : s.line)
-        if (e.n > 0) { EXPECT_LE(e.low, e.y * (1 + 1e-9)) << c.title; EXPECT_GE(e.high, e.y * (1 - 1e-9)) << c.title; }
+        if (e.n > 0) {
+          EXPECT_LE(e.low, e.y * (1 + 1e-9)) << c.title;
+          EXPECT_GE(e.high, e.y * (1 - 1e-9)) << c.title;
+        }
     }
   }
 }
@@ -186,7 +197,8 @@ TEST(Report, MarksWhatTheProfileSays) {
   const json& latency = charts.at(0);
   EXPECT_EQ(latency["x"]["log"], true);
   bool capacity = false;
-  for (const json& m : latency["marks"]) capacity |= m["from"] == profile.memory[0].capacity.value->v && m["to"] == m["from"];
+  for (const json& m : latency["marks"])
+    capacity |= m["from"] == profile.memory[0].capacity.value->v && m["to"] == m["from"];
   EXPECT_TRUE(capacity) << latency["marks"];
 }
 
@@ -235,7 +247,8 @@ TEST(Report, ExperimentsThatDidNotEndWellAreNamed) {
 
 TEST(Report, WhatWasMadeGoodAndWhatWasDoubtedIsSaid) {
   Observations all = made_observations("chip");
-  all.endings.insert(all.endings.begin(), {"chase", Outcome::timed_out, 60, "took longer than 60 s"});
+  all.endings.insert(all.endings.begin(),
+                     {"chase", Outcome::timed_out, 60, "took longer than 60 s"});
   all.facts.emplace_back("doubted.chase", "2 of 40");
   const std::string text = text_of(report_html(all, profile_of(all)));
   EXPECT_THAT(text, HasSubstr("Another run did what was to be done of: chase."));
@@ -246,12 +259,20 @@ TEST(Report, WhatWasMadeGoodAndWhatWasDoubtedIsSaid) {
 TEST(Report, GroupsAtATimeHaveCharts) {
   Observations all = made_observations("chip");
   for (const double groups : {1, 2, 4, 8}) {
-    all.points.push_back({"waves", "fma", {{"lanes", 32}, {"chains", 8}, {"groups", groups}}, "s", {1e-9 / groups}, {0}, 0, {}});
+    all.points.push_back({"waves",
+                          "fma",
+                          {{"lanes", 32}, {"chains", 8}, {"groups", groups}},
+                          "s",
+                          {1e-9 / groups},
+                          {0},
+                          0,
+                          {}});
     all.points.push_back({"units", "alone", {{"groups", groups}}, "s", {1e-3}, {0}, 0, {}});
   }
   const std::vector<Chart> charts = charts_of({all, profile_of(all), known_from(all)});
   for (const char* title : {"Multiply-adds by groups at a time", "Groups that fill a unit each"}) {
-    const auto it = std::find_if(charts.begin(), charts.end(), [&](const Chart& c) { return c.title == title; });
+    const auto it = std::find_if(charts.begin(), charts.end(),
+                                 [&](const Chart& c) { return c.title == title; });
     ASSERT_NE(it, charts.end()) << title;
     EXPECT_EQ(it->section, "Arithmetic");
     EXPECT_EQ(it->series.at(0).line.size(), 4u);

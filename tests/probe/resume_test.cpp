@@ -1,9 +1,9 @@
 // What a probe may go on with.
-#include "probe/inference/doubts.h"
 #include "probe/resume.h"
 
 #include <gmock/gmock.h>
 
+#include "probe/inference/doubts.h"
 #include "support/version.h"
 
 namespace assay::probe {
@@ -18,26 +18,36 @@ Observations said(std::vector<std::pair<std::string, std::string>> facts) {
 TEST(Resume, AnotherDeviceIsAnErrorThatNamesBoth) {
   const Diags why = check_same_device(said({{"device", "opencl:0"}}), "cpu:0", "dir");
   ASSERT_EQ(why.size(), 1u);
-  EXPECT_EQ(render(why[0]), "dir/journal.jsonl: error: these are observations of opencl:0, not of cpu:0\nhint: --device opencl:0, or another directory\n");
-  EXPECT_TRUE(check_same_device(said({{"device", "cpu:0"}, {"assay", kVersion}}), "cpu:0", "dir").empty());
-  EXPECT_TRUE(check_same_device(said({}), "cpu:0", "dir").empty()) << "the first journals did not say";
+  EXPECT_EQ(render(why[0]),
+            "dir/journal.jsonl: error: these are observations of opencl:0, not of cpu:0\nhint: "
+            "--device opencl:0, or another directory\n");
+  EXPECT_TRUE(
+      check_same_device(said({{"device", "cpu:0"}, {"assay", kVersion}}), "cpu:0", "dir").empty());
+  EXPECT_TRUE(check_same_device(said({}), "cpu:0", "dir").empty())
+      << "the first journals did not say";
 }
 
 TEST(Resume, AnotherVersionIsAnError) {
-  EXPECT_THAT(render(check_same_device(said({{"assay", "0.0.9"}}), "cpu:0", "dir")), testing::HasSubstr("Assay 0.0.9 took these"));
+  EXPECT_THAT(render(check_same_device(said({{"assay", "0.0.9"}}), "cpu:0", "dir")),
+              testing::HasSubstr("Assay 0.0.9 took these"));
 }
 
 TEST(Resume, AnotherDriverIsAnErrorTheDateIsNone) {
   const Observations before = said({{"name", "A"}, {"driver", "1"}, {"date", "yesterday"}});
-  EXPECT_TRUE(check_same_driver(before, said({{"name", "A"}, {"driver", "1"}, {"date", "today"}}), "dir").empty());
+  EXPECT_TRUE(
+      check_same_driver(before, said({{"name", "A"}, {"driver", "1"}, {"date", "today"}}), "dir")
+          .empty());
   EXPECT_TRUE(check_same_driver(before, said({{"name", "A"}}), "dir").empty());
-  EXPECT_THAT(render(check_same_driver(before, said({{"name", "B"}, {"driver", "2"}}), "dir")),
-              testing::AllOf(testing::HasSubstr("name was 'A'"), testing::HasSubstr("driver was '1'"), testing::HasSubstr("without --resume")));
+  EXPECT_THAT(
+      render(check_same_driver(before, said({{"name", "B"}, {"driver", "2"}}), "dir")),
+      testing::AllOf(testing::HasSubstr("name was 'A'"), testing::HasSubstr("driver was '1'"),
+                     testing::HasSubstr("without --resume")));
 }
 
-constexpr Experiment kTable[] = {
-    {"line", "memory", "", "", 1, nullptr}, {"chase", "memory", "line", "", 1, nullptr},
-    {"latency", "memory", "chase", "", 1, nullptr}, {"clock", "compute", "", "", 1, nullptr}};
+constexpr Experiment kTable[] = {{"line", "memory", "", "", 1, nullptr},
+                                 {"chase", "memory", "line", "", 1, nullptr},
+                                 {"latency", "memory", "chase", "", 1, nullptr},
+                                 {"clock", "compute", "", "", 1, nullptr}};
 
 Observations ended(std::vector<std::pair<const char*, Outcome>> endings) {
   Observations o;
@@ -48,22 +58,27 @@ Observations ended(std::vector<std::pair<const char*, Outcome>> endings) {
   return o;
 }
 
-std::vector<std::string> stale_of(std::vector<std::pair<const char*, Outcome>> endings, const std::vector<std::string>& asked = {}) {
+std::vector<std::string> stale_of(std::vector<std::pair<const char*, Outcome>> endings,
+                                  const std::vector<std::string>& asked = {}) {
   return stale(ended(std::move(endings)), kTable, asked);
 }
 
 TEST(Resume, WhatWasMeasuredWithoutWhatItNeedsIsDoneAgain) {
   using enum Outcome;
   EXPECT_THAT(stale_of({{"line", done}, {"chase", done}, {"latency", done}}), testing::IsEmpty());
-  EXPECT_THAT(stale_of({{"line", crashed}, {"chase", done}, {"latency", done}, {"clock", done}}), testing::ElementsAre("chase", "latency"));
-  EXPECT_THAT(stale_of({{"line", crashed}, {"chase", done}, {"line", done}}), testing::ElementsAre("chase")) << "made good too late";
+  EXPECT_THAT(stale_of({{"line", crashed}, {"chase", done}, {"latency", done}, {"clock", done}}),
+              testing::ElementsAre("chase", "latency"));
+  EXPECT_THAT(stale_of({{"line", crashed}, {"chase", done}, {"line", done}}),
+              testing::ElementsAre("chase"))
+      << "made good too late";
   EXPECT_THAT(stale_of({{"line", crashed}, {"line", done}, {"chase", done}}), testing::IsEmpty());
 }
 
 TEST(Resume, WhatNobodyAskedForIsNotMissed) {
   using enum Outcome;
   EXPECT_THAT(stale_of({{"latency", done}}), testing::IsEmpty());
-  EXPECT_THAT(stale_of({{"latency", done}}, {"chase", "latency"}), testing::ElementsAre("latency")) << "it comes only now";
+  EXPECT_THAT(stale_of({{"latency", done}}, {"chase", "latency"}), testing::ElementsAre("latency"))
+      << "it comes only now";
 }
 
 TEST(Resume, HalvesOfExperimentsDoNotCount) {
@@ -75,7 +90,8 @@ TEST(Resume, HalvesOfExperimentsDoNotCount) {
   EXPECT_EQ(whole(cut).points.size(), 1u) << "curves that others recorded have no endings";
 }
 
-// Where a chase ran at one clock and another, the faster counts; of threads whose clock nobody names there is none.
+// Where a chase ran at one clock and another, the faster counts; of threads whose clock nobody
+// names there is none.
 TEST(Evidence, OfThreadsWithoutAClockEverythingCounts) {
   Observations all = ended({{"line", Outcome::done}, {"clock", Outcome::crashed}});
   all.points[0].clock_hz = 1e9;

@@ -21,16 +21,19 @@ LiveTime at(double values, double seconds) {
 
 TEST(Spill, IsWhatAllOperationsTakeLongerOverThoseWithoutARegister) {
   // 32 registers, 48 values: each of the 16 others takes two ticks more.
-  const hwdesc::Value<hwdesc::Latency> v = spill_of({at(16, kStep), at(24, kStep), at(48, kStep + 16.0 / 48 * 2 / kTicks)}, 32, 32, kTicks);
+  const hwdesc::Value<hwdesc::Latency> v = spill_of(
+      {at(16, kStep), at(24, kStep), at(48, kStep + 16.0 / 48 * 2 / kTicks)}, 32, 32, kTicks);
   ASSERT_TRUE(v.known()) << v.note;
   EXPECT_NEAR(v.value->v, 2, 1e-3);
   EXPECT_LT(v.low->v, 2);
   EXPECT_GT(v.high->v, 2);
 }
 
-// One value more than there are registers: what all 33 differ by is laid on it, so a hundredth is a third of a step.
+// One value more than there are registers: what all 33 differ by is laid on it, so a hundredth is a
+// third of a step.
 TEST(Spill, IsUnknownWhereTwoKernelsDifferByNoMoreThanTheirClocksMay) {
-  const hwdesc::Value<hwdesc::Latency> v = spill_of({at(16, kStep), at(33, 1.01 * kStep)}, 32, 32, kTicks);
+  const hwdesc::Value<hwdesc::Latency> v =
+      spill_of({at(16, kStep), at(33, 1.01 * kStep)}, 32, 32, kTicks);
   EXPECT_FALSE(v.known());
   EXPECT_NE(v.note.find("take no longer"), std::string::npos);
   EXPECT_TRUE(spill_of({at(16, kStep), at(33, 1.1 * kStep)}, 32, 32, kTicks).known());

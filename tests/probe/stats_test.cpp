@@ -7,7 +7,8 @@
 namespace assay::probe {
 namespace {
 
-Observation block_of(std::vector<double> samples, std::vector<double> disturbed, double foreign = 0) {
+Observation block_of(std::vector<double> samples, std::vector<double> disturbed,
+                     double foreign = 0) {
   return {"e", "w", {}, "s", std::move(samples), std::move(disturbed), foreign, 3e9};
 }
 
@@ -20,7 +21,8 @@ TEST(Quantile, InterpolatesBetweenOrderStatistics) {
 TEST(Summarize, NothingFromNothing) { EXPECT_FALSE(summarize({}, Estimator::latency)); }
 
 TEST(Summarize, PrefersQuietThenUndisturbedSamples) {
-  const std::vector<Observation> quiet = {block_of({1, 1, 1, 1, 1, 9}, {0, 0, 0, 0, 0, 0.5}), block_of({2, 2}, {0, 0}, 0.7)};
+  const std::vector<Observation> quiet = {block_of({1, 1, 1, 1, 1, 9}, {0, 0, 0, 0, 0, 0.5}),
+                                          block_of({2, 2}, {0, 0}, 0.7)};
   EXPECT_EQ(summarize(quiet, Estimator::throughput)->trust, Trust::quiet);
   EXPECT_DOUBLE_EQ(summarize(quiet, Estimator::throughput)->high, 1);
   const std::vector<Observation> busy = {block_of({2, 2, 2, 2, 2, 9}, {0, 0, 0, 0, 0, 0.5}, 0.7)};
@@ -31,9 +33,11 @@ TEST(Summarize, PrefersQuietThenUndisturbedSamples) {
   EXPECT_EQ(summarize(awful, Estimator::throughput)->n, 3);
 }
 
-// Eight loads that waited for nobody's time, while somebody else's lines filled the cache: nothing but a fuller cache makes the others faster.
+// Eight loads that waited for nobody's time, while somebody else's lines filled the cache: nothing
+// but a fuller cache makes the others faster.
 TEST(Summarize, AFewQuietSamplesThatAreMuchSlowerAreNotBelieved) {
-  std::vector<Observation> blocks = {block_of({95, 100, 105, 98, 102, 96, 101, 99}, {0, 0, 0, 0, 0, 0, 0, 0})};
+  std::vector<Observation> blocks = {
+      block_of({95, 100, 105, 98, 102, 96, 101, 99}, {0, 0, 0, 0, 0, 0, 0, 0})};
   for (int i = 0; i < 8; ++i) blocks.push_back(block_of({14, 13.5, 15}, {0.5, 0.5, 0.5}));
   const auto s = summarize(blocks, Estimator::latency);
   EXPECT_EQ(s->trust, Trust::all);
@@ -59,16 +63,22 @@ TEST(Summarize, IntervalHoldsTheValueAndTheSpreadBetweenBlocks) {
   EXPECT_DOUBLE_EQ(s->clock_hz, 3e9);
 }
 
-// Ticks per KiB of copying in a cache by two workers, each with pages of its own: of one heap by themselves, but not by their blocks.
+// Ticks per KiB of copying in a cache by two workers, each with pages of its own: of one heap by
+// themselves, but not by their blocks.
 TEST(Summarize, BlocksOfTwoStatesAreNotOneHeap) {
-  const std::vector<std::vector<double>> taken = {{18.18, 18.54, 18.16}, {18.37, 17.72, 18.08}, {18.04, 18.32, 18.81}, {16.80, 16.54, 17.10}, {16.53, 17.09, 17.01}};
+  const std::vector<std::vector<double>> taken = {{18.18, 18.54, 18.16},
+                                                  {18.37, 17.72, 18.08},
+                                                  {18.04, 18.32, 18.81},
+                                                  {16.80, 16.54, 17.10},
+                                                  {16.53, 17.09, 17.01}};
   std::vector<Observation> blocks, dealt(taken[0].size(), block_of({}, {}));
   for (const std::vector<double>& samples : taken) {
     blocks.push_back(block_of(samples, {}));
     for (size_t i = 0; i < samples.size(); ++i) dealt[i].samples.push_back(samples[i]);
   }
   EXPECT_LT(summarize(blocks, Estimator::throughput)->value, 17.2);
-  EXPECT_NEAR(summarize(dealt, Estimator::throughput)->value, 18.04, 0.01) << "the same samples, alike in all blocks: the median";
+  EXPECT_NEAR(summarize(dealt, Estimator::throughput)->value, 18.04, 0.01)
+      << "the same samples, alike in all blocks: the median";
 }
 
 TEST(Summarize, ClocksThatChangeFromBlockToBlockSpreadNoTicks) {
@@ -82,9 +92,11 @@ TEST(Summarize, ClocksThatChangeFromBlockToBlockSpreadNoTicks) {
     blocks.push_back(o);
   }
   const auto in_ticks = [](const Summary& s) { return s.value * s.clock_hz; };
-  EXPECT_NEAR(in_ticks(*summarize(at_common_clock(blocks), Estimator::throughput)), ticks, 0.002 * ticks);
+  EXPECT_NEAR(in_ticks(*summarize(at_common_clock(blocks), Estimator::throughput)), ticks,
+              0.002 * ticks);
   const auto width = [](const Summary& s) { return (s.high - s.low) / s.value; };
-  EXPECT_LT(10 * width(*summarize(at_common_clock(blocks), Estimator::throughput)), width(*summarize(blocks, Estimator::throughput)));
+  EXPECT_LT(10 * width(*summarize(at_common_clock(blocks), Estimator::throughput)),
+            width(*summarize(blocks, Estimator::throughput)));
   blocks[0].clock_hz.reset();  // no sentinel: nothing to go by
   EXPECT_EQ(at_common_clock(blocks)[0].samples, blocks[0].samples);
 }

@@ -1,13 +1,14 @@
-// Sweeps of made-up caches give their edges back; what a sweep can not tell stays unknown and says why.
+// Sweeps of made-up caches give their edges back; what a sweep can not tell stays unknown and says
+// why.
 #include "probe/inference/streamed.h"
 
 #include <gtest/gtest.h>
 
-#include "tests/probe/made_caches.h"
 #include "probe/inference/footprint.h"
 #include "probe/inference/known.h"
 #include "probe/inference/sharing.h"
 #include "probe/kernels/code.h"
+#include "tests/probe/made_caches.h"
 #include "tests/probe/synthetic.h"
 
 namespace assay::probe {
@@ -25,10 +26,13 @@ double stream_time_at(const std::vector<MadeCache>& caches, double far_bandwidth
   return t;
 }
 
-const std::vector<MadeCache> kCaches = {{44 * kKiB, 60 * kKiB, 900e9}, {900 * kKiB, 1500 * kKiB, 250e9}, {4.5 * kMiB, 32 * kMiB, 150e9}};
+const std::vector<MadeCache> kCaches = {{44 * kKiB, 60 * kKiB, 900e9},
+                                        {900 * kKiB, 1500 * kKiB, 250e9},
+                                        {4.5 * kMiB, 32 * kMiB, 150e9}};
 
 // `end`: largest footprint before the one that lies beyond all caches.
-std::vector<CurvePoint> sweep(const std::vector<MadeCache>& caches, double noise, unsigned seed, double end = 32 * kMiB) {
+std::vector<CurvePoint> sweep(const std::vector<MadeCache>& caches, double noise, unsigned seed,
+                              double end = 32 * kMiB) {
   std::mt19937_64 random(seed);
   std::normal_distribution<double> around(0, noise);
   std::vector<CurvePoint> out;
@@ -48,9 +52,12 @@ TEST(Streamed, GivesTheEdgesBack) {
   const std::vector<MemoryLevel> m = told_by(sweep(kCaches, 0, 1));
   for (size_t i = 0; i < kCaches.size(); ++i) {
     const double parts = m[i].per == "unit" ? 1 : kUnits;
-    EXPECT_LT(octaves_apart(m[i].streamed.from, parts * footprint_of(kCaches[i], 0.9)), 0.15) << m[i].name;
-    EXPECT_LT(octaves_apart(m[i].streamed.middle, parts * footprint_of(kCaches[i], 0.5)), 0.15) << m[i].name;
-    EXPECT_LT(octaves_apart(m[i].streamed.to, parts * footprint_of(kCaches[i], 0.1)), 0.15) << m[i].name;
+    EXPECT_LT(octaves_apart(m[i].streamed.from, parts * footprint_of(kCaches[i], 0.9)), 0.15)
+        << m[i].name;
+    EXPECT_LT(octaves_apart(m[i].streamed.middle, parts * footprint_of(kCaches[i], 0.5)), 0.15)
+        << m[i].name;
+    EXPECT_LT(octaves_apart(m[i].streamed.to, parts * footprint_of(kCaches[i], 0.1)), 0.15)
+        << m[i].name;
   }
   EXPECT_FALSE(m[3].streamed.from.known());
   EXPECT_GT(m[2].streamed.from.value->v, m[2].capacity.value->v) << "beyond what the chase said";
@@ -86,7 +93,8 @@ TEST(Streamed, ALevelThatDoesNotShowIsUnknownAndTheOthersAreNot) {
   const std::vector<MemoryLevel> m = told_by(sweep(caches, 0, 1));
   EXPECT_FALSE(m[1].streamed.from.known());
   EXPECT_FALSE(m[1].streamed.to.known());
-  EXPECT_NE(m[1].streamed.from.note.find("1.20 times"), std::string::npos) << m[1].streamed.from.note;
+  EXPECT_NE(m[1].streamed.from.note.find("1.20 times"), std::string::npos)
+      << m[1].streamed.from.note;
   EXPECT_TRUE(m[0].streamed.to.known());
   EXPECT_TRUE(m[2].streamed.from.known());
 }
@@ -116,7 +124,8 @@ TEST(Streamed, ACacheBeyondTheSweepIsUnknownAndSoIsTheStepToIt) {
 
 TEST(Streamed, WithoutASweepNothingIsSaid) {
   Observations unusable;
-  unusable.points = {test::block("streamed", "read", {{"bytes", kMiB}, {"units", kUnits}}, std::nan(""))};
+  unusable.points = {
+      test::block("streamed", "read", {{"bytes", kMiB}, {"units", kUnits}}, std::nan(""))};
   EXPECT_TRUE(sweeps_of(unusable).empty());
   EXPECT_TRUE(sweeps_of({}).empty());
   std::vector<MemoryLevel> m = levels();
@@ -124,10 +133,13 @@ TEST(Streamed, WithoutASweepNothingIsSaid) {
   EXPECT_EQ(m, levels());
 }
 
-// From inside the first cache to beyond the last one, nothing twice, never more than there is memory for.
+// From inside the first cache to beyond the last one, nothing twice, never more than there is
+// memory for.
 TEST(Streamed, TheSweepCoversEveryEdge) {
   Known k;
-  k.levels.knees = {{46 * kKiB, 52 * kKiB, 49 * kKiB}, {900 * kKiB, 1200 * kKiB, 1 * kMiB}, {8 * kMiB, 20 * kMiB, 14 * kMiB}};
+  k.levels.knees = {{46 * kKiB, 52 * kKiB, 49 * kKiB},
+                    {900 * kKiB, 1200 * kKiB, 1 * kMiB},
+                    {8 * kMiB, 20 * kMiB, 14 * kMiB}};
   k.sharing = {{false, ""}, {false, ""}, {true, ""}};
   for (const int units : {1, 2, 16})
     for (const int64_t most : {16, 256, 2048}) {
@@ -144,7 +156,8 @@ TEST(Streamed, TheSweepCoversEveryEdge) {
   EXPECT_TRUE(streamed_footprints({}, 2, 64 << 20).empty());
 }
 
-// Others leave a chase little of a cache that the system says is large: the sweep has no gap where that one may end.
+// Others leave a chase little of a cache that the system says is large: the sweep has no gap where
+// that one may end.
 TEST(Streamed, TheSweepLeavesNoGapUpToWhatTheLastCacheMayHold) {
   Known k;
   k.levels.knees = {{46 * kKiB, 52 * kKiB, 49 * kKiB}, {2 * kMiB, 8 * kMiB, 4 * kMiB}};
@@ -155,17 +168,22 @@ TEST(Streamed, TheSweepLeavesNoGapUpToWhatTheLastCacheMayHold) {
   const auto total = [](int64_t each) { return static_cast<double>(2 * each); };
   EXPECT_GE(total(sizes[sizes.size() - 2]), 3 * k.cached);
   for (size_t i = 1; i < sizes.size() && total(sizes[i]) < 2 * k.cached; ++i)
-    EXPECT_LE(static_cast<double>(sizes[i]), 1.25 * static_cast<double>(sizes[i - 1]) + kBlockBytes);
+    EXPECT_LE(static_cast<double>(sizes[i]),
+              1.25 * static_cast<double>(sizes[i - 1]) + kBlockBytes);
 }
 
-// Far memory is read twice as fast in one of three sweeps: pooled, what is far would seem to be held.
+// Far memory is read twice as fast in one of three sweeps: pooled, what is far would seem to be
+// held.
 TEST(Streamed, OfSeveralSweepsTheOneInTheMiddleCounts) {
   Observations all;
   const auto add = [&](double end, double far) {
     std::vector<MadeCache> caches = kCaches;
     caches.back() = {end / 8, end, 150e9};
-    for (const double bytes : test::footprints(12 * kKiB, 64 * kMiB, 4)) all.points.push_back(test::block("streamed", "read", {{"bytes", bytes}, {"units", kUnits}}, stream_time_at(caches, far, bytes)));
-    all.points.push_back(test::block("streamed", "read", {{"bytes", 128 * kMiB}, {"units", kUnits}}, 1 / far));
+    for (const double bytes : test::footprints(12 * kKiB, 64 * kMiB, 4))
+      all.points.push_back(test::block("streamed", "read", {{"bytes", bytes}, {"units", kUnits}},
+                                       stream_time_at(caches, far, bytes)));
+    all.points.push_back(
+        test::block("streamed", "read", {{"bytes", 128 * kMiB}, {"units", kUnits}}, 1 / far));
     all.points.push_back(test::block("latency", "chase", {{"level", 2}}, 1e-8));
   };
   add(16 * kMiB, 40e9);
@@ -173,7 +191,10 @@ TEST(Streamed, OfSeveralSweepsTheOneInTheMiddleCounts) {
   add(32 * kMiB, 40e9);
   const std::vector<Sweep> sweeps = sweeps_of(all);
   ASSERT_EQ(sweeps.size(), 3U);
-  std::vector<MemoryLevel> m = {cache("l1", "unit", 48 * kKiB), cache("l2", "unit", 1.2 * kMiB), cache("l3", "device", 16 * kMiB), {}};
+  std::vector<MemoryLevel> m = {cache("l1", "unit", 48 * kKiB),
+                                cache("l2", "unit", 1.2 * kMiB),
+                                cache("l3", "device", 16 * kMiB),
+                                {}};
   std::vector<double> middles;
   for (const Sweep& s : sweeps) {
     std::vector<MemoryLevel> alone = m;
@@ -181,15 +202,19 @@ TEST(Streamed, OfSeveralSweepsTheOneInTheMiddleCounts) {
     ASSERT_TRUE(alone[2].streamed.middle.known()) << alone[2].streamed.middle.note;
     middles.push_back(alone[2].streamed.middle.value->v);
   }
-  // Later sweeps that begin on a cache's edge say nothing of it, nor do those that were cut off before far memory.
+  // Later sweeps that begin on a cache's edge say nothing of it, nor do those that were cut off
+  // before far memory.
   std::vector<MemoryLevel> with_late = m, without = m;
   std::vector<Sweep> late = sweeps;
-  for (size_t k = 1; k < late.size(); ++k) std::erase_if(late[k].curve, [](const CurvePoint& p) { return p.bytes < 1000 * kKiB; });
+  for (size_t k = 1; k < late.size(); ++k)
+    std::erase_if(late[k].curve, [](const CurvePoint& p) { return p.bytes < 1000 * kKiB; });
   add_streamed(with_late, late);
   add_streamed(without, std::span(sweeps).first(1));
   EXPECT_EQ(with_late[1].streamed, without[1].streamed);
   EXPECT_EQ(with_late[2].streamed.middle.value->v, middles[1]);
-  std::erase_if(all.points, [&](const Observation& o) { return &o > &all.points[all.points.size() / 3 * 2] && o.value_at("bytes") > 4 * kMiB; });
+  std::erase_if(all.points, [&](const Observation& o) {
+    return &o > &all.points[all.points.size() / 3 * 2] && o.value_at("bytes") > 4 * kMiB;
+  });
   EXPECT_EQ(sweeps_of(all).size(), 2U);
   add_streamed(m, sweeps);
   EXPECT_LT(middles[0], middles[1]);
@@ -202,11 +227,16 @@ TEST(Streamed, FarMemoryIsAsSlowAsMostLooksAtIt) {
   const auto middle_of = [](double held_up, bool looks) {
     Observations all;
     for (const double bytes : test::footprints(12 * kKiB, 64 * kMiB, 4)) {
-      all.points.push_back(test::block("streamed", "read", {{"bytes", bytes}, {"units", kUnits}}, stream_time_at(kCaches, 40e9, bytes)));
+      all.points.push_back(test::block("streamed", "read", {{"bytes", bytes}, {"units", kUnits}},
+                                       stream_time_at(kCaches, 40e9, bytes)));
       if (looks) all.points.push_back(test::block("streamed", "beyond", {}, 1 / 40e9));
     }
-    all.points.push_back(test::block("streamed", "read", {{"bytes", 128 * kMiB}, {"units", kUnits}}, held_up / 40e9));
-    std::vector<MemoryLevel> m = {cache("l1", "unit", 48 * kKiB), cache("l2", "unit", 1.2 * kMiB), cache("l3", "device", 16 * kMiB), {}};
+    all.points.push_back(test::block("streamed", "read", {{"bytes", 128 * kMiB}, {"units", kUnits}},
+                                     held_up / 40e9));
+    std::vector<MemoryLevel> m = {cache("l1", "unit", 48 * kKiB),
+                                  cache("l2", "unit", 1.2 * kMiB),
+                                  cache("l3", "device", 16 * kMiB),
+                                  {}};
     add_streamed(m, sweeps_of(all));
     EXPECT_TRUE(m[2].streamed.middle.known()) << m[2].streamed.middle.note;
     return m[2].streamed.middle.known() ? m[2].streamed.middle.value->v : 0;
@@ -215,13 +245,14 @@ TEST(Streamed, FarMemoryIsAsSlowAsMostLooksAtIt) {
   EXPECT_GT(middle_of(1.7, false), 1.1 * middle_of(1, false)) << "nobody looked";
 }
 
-// A visit during which units were apart looked at far memory, which is fast then; later ones, with units near each other, did not: what is slow in
-// these was held up by nobody.
+// A visit during which units were apart looked at far memory, which is fast then; later ones, with
+// units near each other, did not: what is slow in these was held up by nobody.
 TEST(Streamed, FarMemoryOfUnitsThatWereApartIsNoLimitForThoseThatAreNear) {
   Observations all;
   for (const bool apart : {true, false}) {
     for (const double bytes : test::footprints(12 * kKiB, 64 * kMiB, 4)) {
-      all.points.push_back(test::block("streamed", "read", {{"bytes", bytes}, {"units", kUnits}}, stream_time_at(kCaches, apart ? 80e9 : 40e9, bytes)));
+      all.points.push_back(test::block("streamed", "read", {{"bytes", bytes}, {"units", kUnits}},
+                                       stream_time_at(kCaches, apart ? 80e9 : 40e9, bytes)));
       if (apart) all.points.push_back(test::block("streamed", "beyond", {}, 1 / 80e9));
     }
     all.points.push_back(test::block("streamed", "own", {{"level", 2}}, 1e-11));
@@ -235,18 +266,24 @@ TEST(Streamed, FarMemoryOfUnitsThatWereApartIsNoLimitForThoseThatAreNear) {
   EXPECT_GT(sweeps[1].curve.back().seconds, 1.5 * sweeps[0].curve.back().seconds);
 }
 
-// In which far memory was twice as fast for every other footprint: what it shows of a cache's end is chance, and two such must not outvote one
-// that was taken in peace. Where there is no other, what they say counts.
+// In which far memory was twice as fast for every other footprint: what it shows of a cache's end
+// is chance, and two such must not outvote one that was taken in peace. Where there is no other,
+// what they say counts.
 TEST(Streamed, OfSweepsThatChangedAllAlongCountsNoneBesideASteadyOne) {
   const auto made = [](double end, bool changes, bool apart = false) {
     std::vector<MadeCache> caches = kCaches;
     caches.back() = {end / 8, end, 150e9};
     Sweep s{{}, kUnits, apart};
-    for (const double bytes : test::footprints(3 * kMiB, 256 * kMiB, 4)) s.curve.push_back({bytes, stream_time_at(caches, changes && s.curve.size() % 2 == 0 ? 90e9 : 30e9, bytes)});
+    for (const double bytes : test::footprints(3 * kMiB, 256 * kMiB, 4))
+      s.curve.push_back(
+          {bytes, stream_time_at(caches, changes && s.curve.size() % 2 == 0 ? 90e9 : 30e9, bytes)});
     return s;
   };
   const auto middle_of = [](const std::vector<Sweep>& sweeps) {
-    std::vector<MemoryLevel> m = {cache("l1", "unit", 48 * kKiB), cache("l2", "unit", 1.2 * kMiB), cache("l3", "device", 16 * kMiB), {}};
+    std::vector<MemoryLevel> m = {cache("l1", "unit", 48 * kKiB),
+                                  cache("l2", "unit", 1.2 * kMiB),
+                                  cache("l3", "device", 16 * kMiB),
+                                  {}};
     add_streamed(m, sweeps);
     EXPECT_TRUE(m[2].streamed.middle.known()) << m[2].streamed.middle.note;
     return m[2].streamed.middle.known() ? m[2].streamed.middle.value->v : 0;
@@ -261,8 +298,9 @@ TEST(Streamed, OfSweepsThatChangedAllAlongCountsNoneBesideASteadyOne) {
   EXPECT_EQ(middle_of({apart, steady, apart}), middle_of({steady}));
 }
 
-// Now near each other, where far memory is slow, now apart, where it is fast and each has a cache of its own: one sweep that ran across
-// such changes is two, each with the footprints of one state. What was read beyond all caches behind each footprint tells which.
+// Now near each other, where far memory is slow, now apart, where it is fast and each has a cache
+// of its own: one sweep that ran across such changes is two, each with the footprints of one state.
+// What was read beyond all caches behind each footprint tells which.
 TEST(Streamed, ASweepDuringWhichAHostMovedUnitsIsTwo) {
   const double end = 16 * kMiB;
   const auto made = [&](bool moves, bool shows) {
@@ -271,24 +309,33 @@ TEST(Streamed, ASweepDuringWhichAHostMovedUnitsIsTwo) {
     sizes.push_back(128 * kMiB);
     const auto stretch = [&](bool apart, const std::vector<Observation>& points) {
       all.points.insert(all.points.end(), points.begin(), points.end());
-      if (shows) all.points.push_back(test::block("streamed", "beyond", {}, 1 / (apart ? 80e9 : 40e9)));
+      if (shows)
+        all.points.push_back(test::block("streamed", "beyond", {}, 1 / (apart ? 80e9 : 40e9)));
     };
     for (size_t i = 0; i < sizes.size(); ++i) {
       const bool apart = moves && i % 3 != 0;
       std::vector<MadeCache> caches = kCaches;
       caches.back() = {end / 8 * (apart ? 2 : 1), end * (apart ? 2 : 1), 150e9};
       const double far = apart ? 80e9 : 40e9;
-      stretch(apart, {test::block("streamed", "read", {{"bytes", sizes[i]}, {"units", kUnits}}, i + 1 == sizes.size() ? 1 / far : stream_time_at(caches, far, sizes[i]))});
-      if (i % 6 < 2) stretch(apart, {test::block("streamed", "own", {{"level", 2}}, 1e-11), test::block("streamed", "other", {{"level", 2}}, apart ? 4e-11 : 1.1e-11)});
+      stretch(apart, {test::block(
+                         "streamed", "read", {{"bytes", sizes[i]}, {"units", kUnits}},
+                         i + 1 == sizes.size() ? 1 / far : stream_time_at(caches, far, sizes[i]))});
+      if (i % 6 < 2)
+        stretch(apart, {test::block("streamed", "own", {{"level", 2}}, 1e-11),
+                        test::block("streamed", "other", {{"level", 2}}, apart ? 4e-11 : 1.1e-11)});
     }
     return sweeps_of(all);
   };
   const auto middle_of = [](std::span<const Sweep> sweeps) {
-    std::vector<MemoryLevel> m = {cache("l1", "unit", 48 * kKiB), cache("l2", "unit", 1.2 * kMiB), cache("l3", "device", 16 * kMiB), {}};
+    std::vector<MemoryLevel> m = {cache("l1", "unit", 48 * kKiB),
+                                  cache("l2", "unit", 1.2 * kMiB),
+                                  cache("l3", "device", 16 * kMiB),
+                                  {}};
     add_streamed(m, sweeps);
     return m[2].streamed.middle.known() ? m[2].streamed.middle.value->v : 0;
   };
-  const std::vector<Sweep> still = made(false, true), moved = made(true, true), hidden = made(true, false);
+  const std::vector<Sweep> still = made(false, true), moved = made(true, true),
+                           hidden = made(true, false);
   ASSERT_EQ(still.size(), 1U);
   EXPECT_EQ(hidden.size(), 1U);
   ASSERT_EQ(moved.size(), 2U);
@@ -298,8 +345,8 @@ TEST(Streamed, ASweepDuringWhichAHostMovedUnitsIsTwo) {
   EXPECT_GT(std::abs(middle_of(hidden) / truth - 1), 0.15) << "mixed, it shows another edge";
 }
 
-// A host that runs both units on one die gives them one cache, on two dies one each, though it declares one of both: what a sweep shows is
-// of one cache either way, if it says which.
+// A host that runs both units on one die gives them one cache, on two dies one each, though it
+// declares one of both: what a sweep shows is of one cache either way, if it says which.
 TEST(Streamed, OfUnitsThatAHostRunsApartIsWhatOneOfTheirCachesHolds) {
   ASSERT_EQ(kUnits, 2);
   const double end = 16 * kMiB;
@@ -307,32 +354,44 @@ TEST(Streamed, OfUnitsThatAHostRunsApartIsWhatOneOfTheirCachesHolds) {
     Observations all;
     std::vector<MadeCache> caches = kCaches;
     caches.back() = {end / 8 * parts, end * parts, 150e9};
-    for (const double bytes : test::footprints(12 * kKiB, 64 * kMiB, 4)) all.points.push_back(test::block("streamed", "read", {{"bytes", bytes}, {"units", kUnits}}, stream_time_at(caches, 40e9, bytes)));
-    all.points.push_back(test::block("streamed", "read", {{"bytes", 128 * kMiB}, {"units", kUnits}}, 1 / 40e9));
+    for (const double bytes : test::footprints(12 * kKiB, 64 * kMiB, 4))
+      all.points.push_back(test::block("streamed", "read", {{"bytes", bytes}, {"units", kUnits}},
+                                       stream_time_at(caches, 40e9, bytes)));
+    all.points.push_back(
+        test::block("streamed", "read", {{"bytes", 128 * kMiB}, {"units", kUnits}}, 1 / 40e9));
     for (int i = 0; i < 5 && other > 0; ++i) {
       all.points.push_back(test::block("streamed", "own", {{"level", 2}}, 1e-11));
       all.points.push_back(test::block("streamed", "other", {{"level", 2}}, other));
     }
-    std::vector<MemoryLevel> m = {cache("l1", "unit", 48 * kKiB), cache("l2", "unit", 1.2 * kMiB), cache("l3", "device", 16 * kMiB), {}};
+    std::vector<MemoryLevel> m = {cache("l1", "unit", 48 * kKiB),
+                                  cache("l2", "unit", 1.2 * kMiB),
+                                  cache("l3", "device", 16 * kMiB),
+                                  {}};
     add_streamed(m, sweeps_of(all));
     EXPECT_TRUE(m[2].streamed.middle.known()) << m[2].streamed.middle.note;
     return m[2].streamed.middle.known() ? m[2].streamed.middle.value->v : 0;
   };
   const double together = middle_of(1, 1.1e-11);
   EXPECT_NEAR(middle_of(2, 4e-11) / together, 1, 0.1);
-  EXPECT_NEAR(middle_of(2, 1.1e-11) / together, 2, 0.2) << "two caches' worth, but each unit finds the other's bytes";
+  EXPECT_NEAR(middle_of(2, 1.1e-11) / together, 2, 0.2)
+      << "two caches' worth, but each unit finds the other's bytes";
   EXPECT_EQ(middle_of(1, 0), together) << "nothing said of it";
 }
 
-// Somebody disturbed all but a few looks at whether units are apart: where each of them, less what it waited, takes so much longer that only another
-// cache explains it, they are; where some do not, nothing is said.
+// Somebody disturbed all but a few looks at whether units are apart: where each of them, less what
+// it waited, takes so much longer that only another cache explains it, they are; where some do not,
+// nothing is said.
 TEST(Streamed, DisturbedLooksTellOfUnitsThatAreApart) {
   const auto apart = [](std::vector<double> other, double waited) {
     Observations all;
-    for (const double bytes : test::footprints(12 * kKiB, 64 * kMiB, 4)) all.points.push_back(test::block("streamed", "read", {{"bytes", bytes}, {"units", kUnits}}, stream_time_at(kCaches, 40e9, bytes)));
+    for (const double bytes : test::footprints(12 * kKiB, 64 * kMiB, 4))
+      all.points.push_back(test::block("streamed", "read", {{"bytes", bytes}, {"units", kUnits}},
+                                       stream_time_at(kCaches, 40e9, bytes)));
     for (int i = 0; i < 3; ++i) {
-      all.points.push_back({"streamed", "own", {{"level", 2}}, "s", {1.3e-11, 1e-11, 0.9e-11}, {0, 0, 0}, 0, 3e9});
-      all.points.push_back({"streamed", "other", {{"level", 2}}, "s", other, {waited, waited, 0}, 0, 3e9});
+      all.points.push_back(
+          {"streamed", "own", {{"level", 2}}, "s", {1.3e-11, 1e-11, 0.9e-11}, {0, 0, 0}, 0, 3e9});
+      all.points.push_back(
+          {"streamed", "other", {{"level", 2}}, "s", other, {waited, waited, 0}, 0, 3e9});
     }
     return sweep_of(all).apart;
   };
@@ -341,9 +400,13 @@ TEST(Streamed, DisturbedLooksTellOfUnitsThatAreApart) {
   EXPECT_FALSE(apart({3.0e-11, 1.1e-11, 2.4e-11}, 0.15));
 }
 
-// One look, as a state of the host may have one, some of it disturbed: it tells either way, or nothing.
+// One look, as a state of the host may have one, some of it disturbed: it tells either way, or
+// nothing.
 TEST(Streamed, OneLookTellsWhereUnitsAre) {
-  const auto look = [](std::vector<double> samples) { return std::vector<Observation>{{"streamed", "look", {}, "s", std::move(samples), {0.2, 0, 0}, 0, 3e9}}; };
+  const auto look = [](std::vector<double> samples) {
+    return std::vector<Observation>{
+        {"streamed", "look", {}, "s", std::move(samples), {0.2, 0, 0}, 0, 3e9}};
+  };
   const auto own = look({1.3e-11, 1e-11, 0.9e-11});
   EXPECT_EQ(surely_elsewhere(own, look({3.0e-11, 2.4e-11, 2.3e-11})), std::optional(true));
   EXPECT_EQ(surely_elsewhere(own, look({1.3e-11, 1e-11, 0.9e-11})), std::optional(false));
@@ -351,21 +414,27 @@ TEST(Streamed, OneLookTellsWhereUnitsAre) {
   EXPECT_EQ(surely_elsewhere(own, {}), std::nullopt);
 }
 
-// Of three sweeps one keeps nearly all of the least, another half of the least: what is nearly held is said of one, half of another.
+// Of three sweeps one keeps nearly all of the least, another half of the least: what is nearly held
+// is said of one, half of another.
 TEST(Streamed, EachPartThatIsHeldIsOfTheSweepInItsOwnMiddle) {
   const auto made = [](double begin, double end) {
     std::vector<MadeCache> caches = kCaches;
     caches.back() = {begin, end, 150e9};
     Sweep s{{}, kUnits};
-    for (const double bytes : test::footprints(3 * kMiB, 256 * kMiB, 4)) s.curve.push_back({bytes, stream_time_at(caches, 30e9, bytes)});
+    for (const double bytes : test::footprints(3 * kMiB, 256 * kMiB, 4))
+      s.curve.push_back({bytes, stream_time_at(caches, 30e9, bytes)});
     return s;
   };
   const auto of = [](const std::vector<Sweep>& sweeps) {
-    std::vector<MemoryLevel> m = {cache("l1", "unit", 48 * kKiB), cache("l2", "unit", 1.2 * kMiB), cache("l3", "device", 16 * kMiB), {}};
+    std::vector<MemoryLevel> m = {cache("l1", "unit", 48 * kKiB),
+                                  cache("l2", "unit", 1.2 * kMiB),
+                                  cache("l3", "device", 16 * kMiB),
+                                  {}};
     add_streamed(m, sweeps);
     return m[2].streamed;
   };
-  const Sweep a = made(8 * kMiB, 60 * kMiB), b = made(12 * kMiB, 32 * kMiB), c = made(16 * kMiB, 90 * kMiB);
+  const Sweep a = made(8 * kMiB, 60 * kMiB), b = made(12 * kMiB, 32 * kMiB),
+              c = made(16 * kMiB, 90 * kMiB);
   const hwdesc::Streamed all = of({a, b, c});
   ASSERT_TRUE(all.from.known() && all.middle.known()) << all.from.note << all.middle.note;
   ASSERT_LT(of({b}).middle.value->v, of({a}).middle.value->v);
@@ -373,18 +442,21 @@ TEST(Streamed, EachPartThatIsHeldIsOfTheSweepInItsOwnMiddle) {
   EXPECT_EQ(all.middle, of({a}).middle);
   EXPECT_EQ(all.to, of({a}).to);
   const hwdesc::Streamed two = of({a, b}), first = of({a}), second = of({b});
-  EXPECT_NEAR(two.from.value->v, std::sqrt(first.from.value->v * second.from.value->v), 1) << "of two, the mean";
+  EXPECT_NEAR(two.from.value->v, std::sqrt(first.from.value->v * second.from.value->v), 1)
+      << "of two, the mean";
   EXPECT_EQ(two.from.low, first.from.low);
   EXPECT_EQ(two.from.high, second.from.high);
 }
 
-// Where far memory was fast for one footprint, far beyond what is held: later sweeps, and what drives caches out, go by what is held.
+// Where far memory was fast for one footprint, far beyond what is held: later sweeps, and what
+// drives caches out, go by what is held.
 TEST(Streamed, OneFastFootprintBeyondAllCachesIsNotHeld) {
   const auto held = [](double fast) {
     Observations all;
     for (const double bytes : test::footprints(12 * kKiB, 256 * kMiB, 4)) {
       const bool chance = bytes > 100 * kMiB && bytes < 115 * kMiB;
-      all.points.push_back(test::block("streamed", "read", {{"bytes", bytes}, {"units", kUnits}}, stream_time_at(kCaches, 40e9, bytes) / (chance ? fast : 1)));
+      all.points.push_back(test::block("streamed", "read", {{"bytes", bytes}, {"units", kUnits}},
+                                       stream_time_at(kCaches, 40e9, bytes) / (chance ? fast : 1)));
     }
     return known_from(all).held;
   };
@@ -392,7 +464,8 @@ TEST(Streamed, OneFastFootprintBeyondAllCachesIsNotHeld) {
   EXPECT_EQ(held(1.3), held(1));
 }
 
-// A chase of a cache that units share found 7 MiB. All units streaming keep nearly all of 16 MiB there, and half of 45.
+// A chase of a cache that units share found 7 MiB. All units streaming keep nearly all of 16 MiB
+// there, and half of 45.
 TEST(Streamed, TheSizeOfASharedCacheIsWhatIsNearlyHeld) {
   const auto settled = [](const char* per, double declared) {
     MemoryLevel l = cache("l3", per, 7 * kMiB);
@@ -401,7 +474,8 @@ TEST(Streamed, TheSizeOfASharedCacheIsWhatIsNearlyHeld) {
     settle_shared(l, declared);
     return l.capacity;
   };
-  const Value<Bytes> told = settled("device", 0), declared = settled("device", 18 * kMiB), otherwise = settled("device", 45 * kMiB);
+  const Value<Bytes> told = settled("device", 0), declared = settled("device", 18 * kMiB),
+                     otherwise = settled("device", 45 * kMiB);
   EXPECT_EQ(told.value->v, 16 * kMiB);
   EXPECT_EQ(told.source, hwdesc::Origin::measured);
   EXPECT_EQ(declared.value->v, 18 * kMiB) << "near what is held";

@@ -12,9 +12,9 @@
 namespace assay::probe::test {
 
 struct MadeLevel {
-  double capacity = 0;     // bytes; the last level's is not used
+  double capacity = 0;  // bytes; the last level's is not used
   double seconds = 0;
-  double smear = 0;        // octaves over which the next level takes over
+  double smear = 0;  // octaves over which the next level takes over
 };
 
 // Share of accesses that miss a cache at `bytes`: 0 below it, 1 `smear` octaves above.
@@ -35,7 +35,8 @@ inline double latency_at(const std::vector<MadeLevel>& levels, double bytes) {
 
 inline std::vector<double> footprints(double from, double to, double per_octave) {
   std::vector<double> out;
-  for (double b = from; b <= to; b *= std::exp2(1 / per_octave)) out.push_back(std::round(b / 64) * 64);
+  for (double b = from; b <= to; b *= std::exp2(1 / per_octave))
+    out.push_back(std::round(b / 64) * 64);
   return out;
 }
 
@@ -46,20 +47,25 @@ inline double noisy(double t, double relative, std::mt19937_64& random) {
   return t * (1 + relative * little(random) + (hit ? 0.5 : 0.0));
 }
 
-inline std::vector<Observation> chase_observations(const std::vector<MadeLevel>& levels, double noise, unsigned seed) {
+inline std::vector<Observation> chase_observations(const std::vector<MadeLevel>& levels,
+                                                   double noise, unsigned seed) {
   std::mt19937_64 random(seed);
   std::vector<Observation> out;
   for (int block = 0; block < 4; ++block)
     for (const double bytes : footprints(8192, 256.0 * (1 << 20), 4)) {
       Observation o{"chase", "chase", {{"bytes", bytes}}, "s", {}, {0, 0, 0}, 0, 3e9};
-      for (int i = 0; i < 3; ++i) o.samples.push_back(noisy(latency_at(levels, bytes), noise, random));
+      for (int i = 0; i < 3; ++i)
+        o.samples.push_back(noisy(latency_at(levels, bytes), noise, random));
       out.push_back(std::move(o));
     }
   return out;
 }
 
-inline Observation block(const std::string& experiment, const std::string& what, const Conditions& at, double seconds) {
-  return {experiment, what, at, "s", {seconds, seconds * 1.001, seconds * 1.002, seconds, seconds}, {0, 0, 0, 0, 0}, 0, 3e9};
+inline Observation block(const std::string& experiment, const std::string& what,
+                         const Conditions& at, double seconds) {
+  return {
+      experiment,      what, at, "s", {seconds, seconds * 1.001, seconds * 1.002, seconds, seconds},
+      {0, 0, 0, 0, 0}, 0,    3e9};
 }
 
 }  // namespace assay::probe::test

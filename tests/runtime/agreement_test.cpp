@@ -57,7 +57,8 @@ TEST(Agreement, every_operation) {
   add("op_div", 0, 1, 2, [&](Value v) { return op(ValueOp::div, {half(v), v}); });
   add("op_max", 0, -1, 1, [&](Value v) { return op(ValueOp::max, {v, half(v)}); });
   add("op_min", 0, -1, 1, [&](Value v) { return op(ValueOp::min, {v, half(v)}); });
-  const bool fuses = tested_device() != "vulkan:0";  // which promises as much as a product and a sum
+  const bool fuses =
+      tested_device() != "vulkan:0";  // which promises as much as a product and a sum
   add("op_fma", fuses ? 0 : eps, -1, 1, [&](Value v) { return op(ValueOp::fma, {v, v, half(v)}); });
   add("op_neg", 0, -1, 1, [&](Value v) { return op(ValueOp::neg, {v}); });
   add("op_abs", 0, -1, 1, [&](Value v) { return op(ValueOp::abs, {v}); });
@@ -215,19 +216,24 @@ TEST(Agreement, adds_in_one_step) {
   k.registers = {{"before", DType::i32, 4}};
   Value two = constant_of(2, 4);
   two.dtype = DType::i32;
-  k.body = {declare({0}), loop(1, 100, {{AtomicAdd{0, 0, {}, 0, two}}, {AtomicAdd{-1, 0, ir::constant(1), 1, two}}}, 1), {Keep{0}}};
+  k.body = {
+      declare({0}),
+      loop(1, 100, {{AtomicAdd{0, 0, {}, 0, two}}, {AtomicAdd{-1, 0, ir::constant(1), 1, two}}}, 1),
+      {Keep{0}}};
   const auto module = host.load({k});
   ASSERT_NE(module, nullptr);
   const int sums = module->allocate(20).value();
   ASSERT_TRUE(module->run(std::vector{Launch{0, {{sums, 0}}, {}}}, {}).ok());
   std::vector<int32_t> got(5);
   module->read({sums, 0}, std::as_writable_bytes(std::span(got)));
-  EXPECT_EQ(got, (std::vector<int32_t>{kGroups * 100 * 8, kGroups * 200, kGroups * 200, kGroups * 200, kGroups * 200}));
+  EXPECT_EQ(got, (std::vector<int32_t>{kGroups * 100 * 8, kGroups * 200, kGroups * 200,
+                                       kGroups * 200, kGroups * 200}));
 }
 
 TEST(Agreement, groups_meet_or_end) {
   Host host;
-  expect_meetings([&](const Kernel& k) { return host.load({k}); }, host.device().info().simulated && host.device().info().threads);
+  expect_meetings([&](const Kernel& k) { return host.load({k}); },
+                  host.device().info().simulated && host.device().info().threads);
 }
 
 // Largest error in units of the last place of float, against libm in double.

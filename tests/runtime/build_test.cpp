@@ -137,11 +137,13 @@ TEST(Build, a_missing_compiler_says_what_to_install) {
     EXPECT_THAT(failure(host, {shifted("a", 1)}),
                 AllOf(HasSubstr("no C++ compiler"), HasSubstr("hint: apt install g++")));
     const std::vector<Absence> absent = devices().absent;
-    const auto cpu = std::find_if(absent.begin(), absent.end(), [](const Absence& a) { return a.id == "cpu:0"; });
+    const auto cpu = std::find_if(absent.begin(), absent.end(),
+                                  [](const Absence& a) { return a.id == "cpu:0"; });
     ASSERT_NE(cpu, absent.end());
     EXPECT_THAT(cpu->reason, HasSubstr("no C++ compiler"));
     EXPECT_THAT(render(open("cpu:0").diags()),
-                AllOf(HasSubstr("'cpu:0' is not usable: no C++ compiler"), HasSubstr("hint: apt install g++")));
+                AllOf(HasSubstr("'cpu:0' is not usable: no C++ compiler"),
+                      HasSubstr("hint: apt install g++")));
   }
   const Environment wrong("CXX", "no-such-compiler");
   EXPECT_THAT(failure(host, {shifted("a", 1)}),

@@ -1,4 +1,5 @@
-// A body run in a process of its own: a driver's library is loaded once per process, and layers with an instance.
+// A body run in a process of its own: a driver's library is loaded once per process, and layers
+// with an instance.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,8 +20,11 @@ using Variables = std::vector<std::pair<std::string, std::string>>;
 
 enum class Output { dropped, kept };
 
-// What `body` returns or throws, run in a child with these variables set; with output kept, after what it printed.
-inline std::string said_in_child(const Variables& variables, const std::function<std::string()>& body, Output output = Output::dropped) {
+// What `body` returns or throws, run in a child with these variables set; with output kept, after
+// what it printed.
+inline std::string said_in_child(const Variables& variables,
+                                 const std::function<std::string()>& body,
+                                 Output output = Output::dropped) {
   std::array<int, 2> ends{};
   if (::pipe(ends.data()) != 0) return "no pipe";
   const pid_t child = ::fork();
@@ -40,7 +44,8 @@ inline std::string said_in_child(const Variables& variables, const std::function
   ::close(ends[1]);
   std::string out;
   std::array<char, 4096> buffer{};
-  for (ssize_t n = 0; (n = ::read(ends[0], buffer.data(), buffer.size())) > 0;) out.append(buffer.data(), static_cast<size_t>(n));
+  for (ssize_t n = 0; (n = ::read(ends[0], buffer.data(), buffer.size())) > 0;)
+    out.append(buffer.data(), static_cast<size_t>(n));
   ::close(ends[0]);
   int status = 0;
   ::waitpid(child, &status, 0);

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "runtime/cpu/cpu_info.h"
-#include "runtime/memory.h"
 #include "runtime/cpu/process.h"
 #include "runtime/device.h"
+#include "runtime/memory.h"
 
 namespace assay::runtime {
 namespace {
@@ -26,8 +26,8 @@ TEST(Devices, there_is_always_the_cpu) {
 TEST(Devices, an_unknown_one_is_answered_with_those_there_are) {
   std::string all;
   for (const DeviceInfo& d : devices().devices) all += (all.empty() ? "" : ", ") + d.id;
-  EXPECT_EQ(render(open("cpu:1").diags()),
-            "error: there is no device 'cpu:1'; there are: " + all + "\nhint: did you mean 'cpu:0'?\n");
+  EXPECT_EQ(render(open("cpu:1").diags()), "error: there is no device 'cpu:1'; there are: " + all +
+                                               "\nhint: did you mean 'cpu:0'?\n");
 }
 
 TEST(CpuInfo, fields_of_the_first_processor) {

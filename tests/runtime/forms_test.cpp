@@ -33,7 +33,8 @@ TEST(Forms, compute_the_same) {
     SCOPED_TRACE(form.name);
     hwdesc::Target target;
     target.api.forms = {{"fma.f32", form.name}};
-    const auto module = host.device().load(std::vector{multiply_adds(kElements)}, target, host.options());
+    const auto module =
+        host.device().load(std::vector{multiply_adds(kElements)}, target, host.options());
     ASSERT_TRUE(module.ok()) << render(module.diags());
     const auto y = Host::run(**module, 0, {x, Host::poison(kElements)})[1];
     for (size_t i = 0; i < y.size(); ++i) {

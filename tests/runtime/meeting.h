@@ -1,4 +1,5 @@
-// Groups of a launch that meet, on whatever runs them: what is left of their looks, and how many came in all.
+// Groups of a launch that meet, on whatever runs them: what is left of their looks, and how many
+// came in all.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +19,8 @@ struct Met {
 
 inline Met run_meeting(Module& module, int64_t groups) {
   Met out{std::vector<int32_t>(static_cast<size_t>(groups), -1), 0};
-  const BufferRange left{module.allocate(groups * 4).value(), 0}, come{module.allocate(4).value(), 0};
+  const BufferRange left{module.allocate(groups * 4).value(), 0},
+      come{module.allocate(4).value(), 0};
   module.write(come, std::as_bytes(std::span(&out.come, 1)));
   const auto times = module.run(std::vector{Launch{0, {left, come}, {}}}, {});
   if (!times.ok()) ADD_FAILURE() << render(times.diags());
@@ -27,7 +29,8 @@ inline Met run_meeting(Module& module, int64_t groups) {
   return out;
 }
 
-// `load`: a module of the one kernel. Whether several groups run at once nobody says: they end in any case.
+// `load`: a module of the one kernel. Whether several groups run at once nobody says: they end in
+// any case.
 template <class Load>
 void expect_meetings(const Load& load, bool at_once) {
   constexpr int kBarriers = 5, kLooks = 2000;
@@ -43,9 +46,11 @@ void expect_meetings(const Load& load, bool at_once) {
   EXPECT_EQ(waiting.come, kBarriers);
   const Met several = met(3, 3);
   EXPECT_EQ(several.come, 3 * kBarriers);
-  const bool met_each_time = std::ranges::all_of(several.left, [](int32_t left) { return left > 0; });
+  const bool met_each_time =
+      std::ranges::all_of(several.left, [](int32_t left) { return left > 0; });
   EXPECT_TRUE(met_each_time || !at_once);
-  for (const int32_t left : several.left) EXPECT_LE(left, met_each_time ? kLooks - kBarriers : kLooks);
+  for (const int32_t left : several.left)
+    EXPECT_LE(left, met_each_time ? kLooks - kBarriers : kLooks);
 }
 
 }  // namespace assay::runtime

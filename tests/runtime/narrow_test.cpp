@@ -1,5 +1,5 @@
-// f16, i8, pairs and dot products as they are compiled and run, against the reference; what a dialect or a device does not
-// have is an error that says so, and what it says it has it computes.
+// f16, i8, pairs and dot products as they are compiled and run, against the reference; what a
+// dialect or a device does not have is an error that says so, and what it says it has it computes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +39,8 @@ std::vector<double> run(Module& module, const ir::Kernel& k, const Numbers& data
   Launch launch{0, {}, {}};
   for (size_t b = 0; b < k.buffers.size(); ++b) {
     const DType t = k.buffers[b].dtype;
-    launch.arguments.push_back({module.allocate(k.buffers[b].elements * ir::bytes_of(t)).value(), 0});
+    launch.arguments.push_back(
+        {module.allocate(k.buffers[b].elements * ir::bytes_of(t)).value(), 0});
     if (b < data.size()) module.write(launch.arguments[b], ir::bytes_of_doubles(t, data[b]));
   }
   const auto times = module.run(std::vector{launch}, {});
@@ -54,12 +55,16 @@ std::vector<double> run(Module& module, const ir::Kernel& k, const Numbers& data
 class Narrow : public ::testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
-    if (GetParam() && host_.device().info().id == "cpu:0") GTEST_SKIP() << "no kernels of a thread per lane there";
-    if (!GetParam() && host_.device().info().simulated && host_.device().info().threads) GTEST_SKIP() << "vectors are its threads'";
-    if (!GetParam() && host_.device().info().id.starts_with("cuda")) GTEST_SKIP() << "no kernels of vectors there";
+    if (GetParam() && host_.device().info().id == "cpu:0")
+      GTEST_SKIP() << "no kernels of a thread per lane there";
+    if (!GetParam() && host_.device().info().simulated && host_.device().info().threads)
+      GTEST_SKIP() << "vectors are its threads'";
+    if (!GetParam() && host_.device().info().id.starts_with("cuda"))
+      GTEST_SKIP() << "no kernels of vectors there";
   }
   Result<std::unique_ptr<Module>> load(const ir::Kernel& k) {
-    return host_.device().load(std::vector{k}, GetParam() ? lanes_are_threads(16) : hwdesc::Target{}, host_.options());
+    return host_.device().load(
+        std::vector{k}, GetParam() ? lanes_are_threads(16) : hwdesc::Target{}, host_.options());
   }
   // Of normal numbers whose products are too: some devices take smaller ones for 0.
   Numbers numbers(DType type, int buffers) {
@@ -78,21 +83,30 @@ TEST_P(Narrow, f16_is_rounded_after_every_operation) {
   const Format format = Format::of(DType::f16);
   const Numbers data = numbers(DType::f16, 3);
   int ran = 0;
-  for (const ValueOp op : {ValueOp::add, ValueOp::sub, ValueOp::mul, ValueOp::div, ValueOp::fma, ValueOp::neg, ValueOp::max, ValueOp::min, ValueOp::less, ValueOp::select}) {
-    const ir::Kernel k = testing::ternary("f16_" + std::to_string(static_cast<int>(op)), op, DType::f16, 32, kElements);
+  for (const ValueOp op :
+       {ValueOp::add, ValueOp::sub, ValueOp::mul, ValueOp::div, ValueOp::fma, ValueOp::neg,
+        ValueOp::max, ValueOp::min, ValueOp::less, ValueOp::select}) {
+    const ir::Kernel k = testing::ternary("f16_" + std::to_string(static_cast<int>(op)), op,
+                                          DType::f16, 32, kElements);
     const auto module = load(k);
-    if (!module.ok() && !has_type(host_.device().info(), "f16")) GTEST_SKIP() << render(module.diags());
+    if (!module.ok() && !has_type(host_.device().info(), "f16"))
+      GTEST_SKIP() << render(module.diags());
     ASSERT_TRUE(module.ok()) << render(module.diags());
     const std::vector<double> got = run(**module, k, data);
     for (size_t i = 0; i < got.size(); ++i) {
       const double x = data[0][i], y = data[1][i], z = data[2][i];
       const double once = format.nearest(testing::exactly(op, x, y, z));
       if (got[i] == once) continue;
-      // Languages leave open whether a multiply-add is one operation, and a quotient may be off by one.
-      const double twice = format.nearest(testing::Wide(format.nearest(testing::exactly(ValueOp::mul, x, y, 0))) + testing::Wide(z));
+      // Languages leave open whether a multiply-add is one operation, and a quotient may be off by
+      // one.
+      const double twice =
+          format.nearest(testing::Wide(format.nearest(testing::exactly(ValueOp::mul, x, y, 0))) +
+                         testing::Wide(z));
       const double ulp = std::abs(once) / 1024;
-      ASSERT_TRUE((op == ValueOp::fma && (got[i] == twice || std::abs(got[i] - once) <= ulp)) || (op == ValueOp::div && std::abs(got[i] - once) <= ulp))
-          << k.name << " of " << x << ", " << y << ", " << z << ": " << got[i] << ", expected " << once;
+      ASSERT_TRUE((op == ValueOp::fma && (got[i] == twice || std::abs(got[i] - once) <= ulp)) ||
+                  (op == ValueOp::div && std::abs(got[i] - once) <= ulp))
+          << k.name << " of " << x << ", " << y << ", " << z << ": " << got[i] << ", expected "
+          << once;
     }
     ++ran;
   }
@@ -104,20 +118,28 @@ TEST_P(Narrow, i8_wraps_after_every_operation) {
   Numbers data(3, std::vector<double>(kElements));
   for (auto& b : data)
     for (double& v : b) v = any(rng_) | 1;  // nobody divides by 0
-  for (const ValueOp op : {ValueOp::add, ValueOp::sub, ValueOp::mul, ValueOp::div, ValueOp::fma, ValueOp::neg, ValueOp::max, ValueOp::min, ValueOp::less, ValueOp::select}) {
-    const ir::Kernel k = testing::ternary("i8_" + std::to_string(static_cast<int>(op)), op, DType::i8, 64, kElements);
+  for (const ValueOp op :
+       {ValueOp::add, ValueOp::sub, ValueOp::mul, ValueOp::div, ValueOp::fma, ValueOp::neg,
+        ValueOp::max, ValueOp::min, ValueOp::less, ValueOp::select}) {
+    const ir::Kernel k = testing::ternary("i8_" + std::to_string(static_cast<int>(op)), op,
+                                          DType::i8, 64, kElements);
     const auto module = load(k);
-    if (!module.ok() && !has_type(host_.device().info(), "i8")) GTEST_SKIP() << render(module.diags());
+    if (!module.ok() && !has_type(host_.device().info(), "i8"))
+      GTEST_SKIP() << render(module.diags());
     ASSERT_TRUE(module.ok()) << render(module.diags());
     const std::vector<double> got = run(**module, k, data);
     for (size_t i = 0; i < got.size(); ++i) {
       if (op == ValueOp::div && data[0][i] == -128) continue;
-      ASSERT_EQ(got[i], testing::exactly_i8(op, static_cast<int>(data[0][i]), static_cast<int>(data[1][i]), static_cast<int>(data[2][i]))) << k.name << " of " << data[0][i] << ", " << data[1][i];
+      ASSERT_EQ(got[i],
+                testing::exactly_i8(op, static_cast<int>(data[0][i]), static_cast<int>(data[1][i]),
+                                    static_cast<int>(data[2][i])))
+          << k.name << " of " << data[0][i] << ", " << data[1][i];
     }
   }
 }
 
-// A sum too large for the type, whose half is taken: what was computed in more bits would be right where it must wrap.
+// A sum too large for the type, whose half is taken: what was computed in more bits would be right
+// where it must wrap.
 TEST_P(Narrow, i8_is_not_kept_in_more_bits) {
   ir::Kernel k = testing::ternary("i8_both", ValueOp::div, DType::i8, 32, kElements);
   ir::Value& quotient = std::get<ir::Store>(k.body[0].node).value;
@@ -127,7 +149,8 @@ TEST_P(Narrow, i8_is_not_kept_in_more_bits) {
   Numbers data(3, std::vector<double>(kElements, 100));
   data[1].assign(kElements, 2 * 50);  // 100 + 100 wraps to -56; -56 / 100
   const auto module = load(k);
-  if (!module.ok() && !has_type(host_.device().info(), "i8")) GTEST_SKIP() << render(module.diags());
+  if (!module.ok() && !has_type(host_.device().info(), "i8"))
+    GTEST_SKIP() << render(module.diags());
   ASSERT_TRUE(module.ok()) << render(module.diags());
   for (const double v : run(**module, k, data)) ASSERT_EQ(v, 0);
 }
@@ -139,35 +162,43 @@ TEST_P(Narrow, pairs_are_two_numbers) {
   Numbers data(3, std::vector<double>(kElements));
   for (size_t b = 0; b < 3; ++b)
     for (size_t i = 0; i < data[b].size(); ++i)
-      data[b][i] = ir::pack(DType::f16, ir::pack(DType::f16, 0, 0, halves[2 * b][i]), 1, halves[2 * b + 1][i]);
+      data[b][i] = ir::pack(DType::f16, ir::pack(DType::f16, 0, 0, halves[2 * b][i]), 1,
+                            halves[2 * b + 1][i]);
   for (const ValueOp op : {ValueOp::add, ValueOp::sub, ValueOp::mul}) {
-    const ir::Kernel k = testing::ternary("f16x2_" + std::to_string(static_cast<int>(op)), op, DType::f16x2, 32, kElements);
+    const ir::Kernel k = testing::ternary("f16x2_" + std::to_string(static_cast<int>(op)), op,
+                                          DType::f16x2, 32, kElements);
     const auto module = load(k);
-    if (!module.ok() && !has_type(host_.device().info(), "f16x2")) GTEST_SKIP() << render(module.diags());
+    if (!module.ok() && !has_type(host_.device().info(), "f16x2"))
+      GTEST_SKIP() << render(module.diags());
     ASSERT_TRUE(module.ok()) << render(module.diags());
     const std::vector<double> got = run(**module, k, data);
     for (size_t i = 0; i < got.size(); ++i)
       for (const int place : {0, 1})
         ASSERT_EQ(ir::unpack(DType::f16, static_cast<uint32_t>(got[i]), place),
-                  format.nearest(testing::exactly(op, halves[static_cast<size_t>(place)][i], halves[static_cast<size_t>(2 + place)][i], 0)));
+                  format.nearest(testing::exactly(op, halves[static_cast<size_t>(place)][i],
+                                                  halves[static_cast<size_t>(2 + place)][i], 0)));
   }
 }
 
 TEST_P(Narrow, dot_adds_four_products) {
-  std::uniform_int_distribution<int32_t> any(std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max());
+  std::uniform_int_distribution<int32_t> any(std::numeric_limits<int32_t>::min(),
+                                             std::numeric_limits<int32_t>::max());
   Numbers data(3, std::vector<double>(kElements));
   for (auto& b : data)
     for (double& v : b) v = any(rng_);
   ir::Kernel k = testing::ternary("dot", ValueOp::fma, DType::i32, 16, kElements);
   std::get<ir::Store>(k.body[0].node).value.op = ValueOp::dot;
   const auto module = load(k);
-  if (!module.ok() && !has_type(host_.device().info(), "dot")) GTEST_SKIP() << render(module.diags());
+  if (!module.ok() && !has_type(host_.device().info(), "dot"))
+    GTEST_SKIP() << render(module.diags());
   ASSERT_TRUE(module.ok()) << render(module.diags());
   const std::vector<double> got = run(**module, k, data);
   for (size_t i = 0; i < got.size(); ++i) {
     auto sum = static_cast<uint32_t>(static_cast<int32_t>(data[2][i]));
     for (int at = 0; at < 32; at += 8) {
-      const auto byte = [&](size_t b) { return static_cast<int8_t>(static_cast<uint32_t>(static_cast<int32_t>(data[b][i])) >> at); };
+      const auto byte = [&](size_t b) {
+        return static_cast<int8_t>(static_cast<uint32_t>(static_cast<int32_t>(data[b][i])) >> at);
+      };
       sum += static_cast<uint32_t>(byte(0) * byte(1));
     }
     ASSERT_EQ(got[i], static_cast<int32_t>(sum));
@@ -182,13 +213,17 @@ TEST_P(Narrow, matrix_instructions_compute_what_the_interpreter_says) {
     ASSERT_TRUE(i.ok());
     ir::Kernel k = testing::single(i->computes);
     const int threads_asked = GetParam() ? i->computes.workers() : 1;
-    const auto module = host_.device().load(std::vector{k}, GetParam() ? lanes_are_threads(threads_asked) : hwdesc::Target{}, host_.options());
+    const auto module = host_.device().load(
+        std::vector{k}, GetParam() ? lanes_are_threads(threads_asked) : hwdesc::Target{},
+        host_.options());
     const auto spelling = i->spellings.find(dialect_of(info));
-    const bool has = info.simulated || (spelling != i->spellings.end() && codegen::has_needs(spelling->second.needs, info.facts));
+    const bool has = info.simulated || (spelling != i->spellings.end() &&
+                                        codegen::has_needs(spelling->second.needs, info.facts));
     if (!has || !module.ok()) {
       EXPECT_FALSE(has && !info.simulated) << render(module.diags());
       ASSERT_FALSE(module.ok()) << name;
-      EXPECT_THAT(render(module.diags()), ::testing::AnyOf(::testing::HasSubstr(name), ::testing::HasSubstr("dealt to")));
+      EXPECT_THAT(render(module.diags()),
+                  ::testing::AnyOf(::testing::HasSubstr(name), ::testing::HasSubstr("dealt to")));
       continue;
     }
     Numbers data;
@@ -200,8 +235,11 @@ TEST_P(Narrow, matrix_instructions_compute_what_the_interpreter_says) {
         // Sums of products of eighths are exact, whichever way they are added.
         uint32_t word = bits(rng_);
         if (!ir::is_integer(f->number))
-          for (int p = 0; p < f->per_register(); ++p) word = ir::pack(f->number, word, p, eighth(rng_) / 8.0);
-        v = f->element == DType::f32 ? eighth(rng_) / 8.0 : f->element == DType::i32 ? static_cast<double>(static_cast<int32_t>(word)) : static_cast<double>(word);
+          for (int p = 0; p < f->per_register(); ++p)
+            word = ir::pack(f->number, word, p, eighth(rng_) / 8.0);
+        v = f->element == DType::f32   ? eighth(rng_) / 8.0
+            : f->element == DType::i32 ? static_cast<double>(static_cast<int32_t>(word))
+                                       : static_cast<double>(word);
       }
     }
     // A row of a is the same in all lanes, where a mapping says so.
@@ -221,11 +259,13 @@ TEST_P(Narrow, what_a_device_has_its_dialect_spells) {
   if (info.simulated) GTEST_SKIP() << "nothing is spelled there";
   ASSERT_TRUE(dialect.ok());
   for (const char* type : {"f16", "bf16", "i8", "f16x2", "bf16x2"})
-    EXPECT_TRUE(!has_type(info, type) || dialect->types.contains(*ir::parse_element_type(type))) << type;
+    EXPECT_TRUE(!has_type(info, type) || dialect->types.contains(*ir::parse_element_type(type)))
+        << type;
   EXPECT_EQ(has_type(info, "dot"), dialect->find("dot") != nullptr);
 }
 
-INSTANTIATE_TEST_SUITE_P(Lanes, Narrow, ::testing::Bool(), [](const auto& param) { return param.param ? "threads" : "vectors"; });
+INSTANTIATE_TEST_SUITE_P(Lanes, Narrow, ::testing::Bool(),
+                         [](const auto& param) { return param.param ? "threads" : "vectors"; });
 
 }  // namespace
 }  // namespace assay::runtime

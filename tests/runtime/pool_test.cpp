@@ -89,7 +89,9 @@ TEST(Pool, launches_of_one_run_have_queues_of_their_own) {
   Host host;
   Counter c(host, 10);
   const int last = host.device().info().units - 1;
-  const std::vector<Launch> launches = {c.launch({{0, 9, 10}}), c.launch({{last, 8, 10}, {last, 1, 2}, {last, 4, 6}, {last, 2, 3}}), c.launch({{0, 3, 5}}), c.launch()};
+  const std::vector<Launch> launches = {
+      c.launch({{0, 9, 10}}), c.launch({{last, 8, 10}, {last, 1, 2}, {last, 4, 6}, {last, 2, 3}}),
+      c.launch({{0, 3, 5}}), c.launch()};
   ASSERT_TRUE(c.module->run(launches, {.repeat = 2, .warm_up = 0}).ok());
   EXPECT_EQ(c.values(), (std::vector<float>{2, 4, 4, 4, 6, 4, 2, 2, 4, 6}));
   const auto none = c.module->run(std::vector<Launch>{}, {.repeat = 2, .warm_up = 0});

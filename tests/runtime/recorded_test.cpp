@@ -19,18 +19,23 @@ constexpr int kTimes = 3;
 
 // y = 2 x + 1, from one buffer to the next.
 Kernel step() {
-  return elementwise("step", kElements, [](const Value& v) { return op(ValueOp::fma, {v, constant_of(2, v.lanes), constant_of(1, v.lanes)}); });
+  return elementwise("step", kElements, [](const Value& v) {
+    return op(ValueOp::fma, {v, constant_of(2, v.lanes), constant_of(1, v.lanes)});
+  });
 }
 
 // Forth and back, each launch on what the one before left: x becomes 4 x + 3 each time.
-std::vector<Launch> there_and_back(int a, int b) { return {{0, {{a, 0}, {b, 0}}, {}}, {0, {{b, 0}, {a, 0}}, {}}}; }
+std::vector<Launch> there_and_back(int a, int b) {
+  return {{0, {{a, 0}, {b, 0}}, {}}, {0, {{b, 0}, {a, 0}}, {}}};
+}
 
 void expect_recorded(Host& host, const hwdesc::Target& target) {
   host.options().one_by_one = true;
   const auto module = host.device().load(std::vector{step()}, target, host.options());
   ASSERT_TRUE(module.ok()) << render(module.diags());
   const std::vector<float> x = host.random(kElements);
-  const int a = (*module)->allocate(kElements * 4).value(), b = (*module)->allocate(kElements * 4).value();
+  const int a = (*module)->allocate(kElements * 4).value(),
+            b = (*module)->allocate(kElements * 4).value();
   const std::vector<Launch> launches = there_and_back(a, b);
   (*module)->write({a, 0}, std::as_bytes(std::span(x)));
   ASSERT_TRUE((*module)->run(launches, {}).ok()) << "one by one before";
@@ -53,7 +58,9 @@ void expect_recorded(Host& host, const hwdesc::Target& target) {
   }
 }
 
-bool records(const Device& device) { return device.info().id != "cpu:0" && !device.info().simulated; }
+bool records(const Device& device) {
+  return device.info().id != "cpu:0" && !device.info().simulated;
+}
 
 TEST(Recorded, does_the_same) {
   Host host;
@@ -72,7 +79,8 @@ TEST(Recorded, is_refused_where_nothing_records) {
   if (host.device().info().id != "cpu:0") GTEST_SKIP() << "it may record";
   const auto module = host.load({step()});
   ASSERT_TRUE(module);
-  const int a = module->allocate(kElements * 4).value(), b = module->allocate(kElements * 4).value();
+  const int a = module->allocate(kElements * 4).value(),
+            b = module->allocate(kElements * 4).value();
   RunOptions recorded;
   recorded.recorded = true;
   const auto times = module->run(there_and_back(a, b), recorded);

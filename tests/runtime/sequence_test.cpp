@@ -1,5 +1,5 @@
-// Launches in order, with what each finds of the ones before it: on every kind of device, by one kernel that runs
-// through all of them and by one each.
+// Launches in order, with what each finds of the ones before it: on every kind of device, by one
+// kernel that runs through all of them and by one each.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -17,7 +17,8 @@ constexpr int64_t kElements = 1000;
 // to[i] = (from[i] + 1) * by, a group for each of kElements / 100 pieces.
 ir::Kernel step_by(const std::string& name, double by) {
   return elementwise(name, kElements, [by](ir::Value v) {
-    return op(ir::ValueOp::mul, {op(ir::ValueOp::add, {v, constant_of(1, v.lanes)}), constant_of(by, v.lanes)});
+    return op(ir::ValueOp::mul,
+              {op(ir::ValueOp::add, {v, constant_of(1, v.lanes)}), constant_of(by, v.lanes)});
   });
 }
 
@@ -27,10 +28,12 @@ struct Chain {
   BufferRange last;
 };
 
-// Back and forth between two buffers, two kernels in turn, so that a launch that begins too early shows.
+// Back and forth between two buffers, two kernels in turn, so that a launch that begins too early
+// shows.
 Chain chain_of(Host& host, size_t length, const std::vector<ir::Kernel>& kernels) {
   Chain c{host.load(kernels), {}, {}};
-  const int a = c.module->allocate(kElements * 4).value(), b = c.module->allocate(kElements * 4).value();
+  const int a = c.module->allocate(kElements * 4).value(),
+            b = c.module->allocate(kElements * 4).value();
   for (size_t l = 0; l < length; ++l) {
     const BufferRange from{l % 2 == 0 ? a : b, 0}, to{l % 2 == 0 ? b : a, 0};
     c.launches.push_back({static_cast<int>(l % kernels.size()), {from, to}, {}});

@@ -14,8 +14,10 @@
 namespace assay::runtime {
 
 // As the argument lies in memory; images in a form of their own.
-inline std::vector<std::byte> encoded(const ir::Buffer& b, const std::vector<double>& numbers, Stored stored) {
-  if (b.space != ir::Space::image || stored == Stored::as_type) return ir::bytes_of_doubles(b.dtype, numbers);
+inline std::vector<std::byte> encoded(const ir::Buffer& b, const std::vector<double>& numbers,
+                                      Stored stored) {
+  if (b.space != ir::Space::image || stored == Stored::as_type)
+    return ir::bytes_of_doubles(b.dtype, numbers);
   if (stored == Stored::f16) return ir::bytes_of_doubles(ir::DType::f16, numbers);
   std::vector<std::byte> out;
   for (const double v : numbers) out.push_back(static_cast<std::byte>(std::lround(v * 255)));
@@ -23,21 +25,27 @@ inline std::vector<std::byte> encoded(const ir::Buffer& b, const std::vector<dou
 }
 
 // Numbers that have the form exactly.
-inline std::vector<std::vector<double>> numbers_for(const ir::Kernel& k, Stored stored, std::mt19937& rng) {
+inline std::vector<std::vector<double>> numbers_for(const ir::Kernel& k, Stored stored,
+                                                    std::mt19937& rng) {
   auto out = testing::random_numbers(rng, k);
   for (size_t b = 0; b < out.size(); ++b)
     for (double& v : out[b])
-      if (stored == Stored::unorm8 && k.buffers[b].space == ir::Space::image) v = double{static_cast<float>(testing::between(rng, 0, 255)) / 255.0f};
+      if (stored == Stored::unorm8 && k.buffers[b].space == ir::Space::image)
+        v = double{static_cast<float>(testing::between(rng, 0, 255)) / 255.0f};
   return out;
 }
 
 // Buffers as the kernel wants them, filled. Errors: the device has no such image.
-inline Result<Launch> place(Module& m, const ir::Kernel& k, const std::vector<std::vector<double>>& numbers, Stored stored) {
+inline Result<Launch> place(Module& m, const ir::Kernel& k,
+                            const std::vector<std::vector<double>>& numbers, Stored stored) {
   Launch launch{0, {}, {}};
   for (size_t i = 0; i < k.buffers.size(); ++i) {
     const ir::Buffer& b = k.buffers[i];
     const auto bytes = encoded(b, numbers[i], stored);
-    const Result<int> made = b.space == ir::Space::image ? m.allocate_image({b.dtype, b.texel, b.row, b.elements / b.row, stored}) : m.allocate(static_cast<int64_t>(bytes.size()));
+    const Result<int> made =
+        b.space == ir::Space::image
+            ? m.allocate_image({b.dtype, b.texel, b.row, b.elements / b.row, stored})
+            : m.allocate(static_cast<int64_t>(bytes.size()));
     if (!made) return made.diags();
     launch.arguments.push_back({*made, 0});
     m.write(launch.arguments.back(), bytes);
@@ -46,14 +54,17 @@ inline Result<Launch> place(Module& m, const ir::Kernel& k, const std::vector<st
 }
 
 // Bytes are as close to a quotient as a float; elsewhere all is exact.
-inline bool agree(const std::vector<double>& got, const std::vector<double>& expected, Stored stored) {
+inline bool agree(const std::vector<double>& got, const std::vector<double>& expected,
+                  Stored stored) {
   for (size_t i = 0; i < got.size(); ++i)
     if (!(std::abs(got[i] - expected[i]) <= (stored == Stored::unorm8 ? 1e-5 : 0))) return false;
   return true;
 }
 
 // "right": every buffer holds what it does behind the interpreter; else what happened instead.
-inline std::string told_of(Device& device, const ir::Kernel& k, const hwdesc::Target& target, const LoadOptions& options, std::mt19937& rng, Stored stored = Stored::as_type) {
+inline std::string told_of(Device& device, const ir::Kernel& k, const hwdesc::Target& target,
+                           const LoadOptions& options, std::mt19937& rng,
+                           Stored stored = Stored::as_type) {
   const auto loaded = device.load(std::vector{k}, target, options);
   if (!loaded.ok()) return render(loaded.diags());
   Module& m = **loaded;
@@ -61,15 +72,21 @@ inline std::string told_of(Device& device, const ir::Kernel& k, const hwdesc::Ta
   const Result<Launch> launch = place(m, k, expected, stored);
   if (!launch.ok()) return render(launch.diags());
   if (const auto times = m.run(std::vector{*launch}, {}); !times.ok()) return render(times.diags());
-  if (const auto counts = codegen::interpret(k, expected); !counts.ok()) return render(counts.diags());
+  if (const auto counts = codegen::interpret(k, expected); !counts.ok())
+    return render(counts.diags());
   for (size_t b = 0; b < k.buffers.size(); ++b) {
     const std::vector<std::byte> wanted = encoded(k.buffers[b], expected[b], stored);
     std::vector<std::byte> bytes(wanted.size());
     m.read(launch->arguments[b], bytes);
-    const bool right = k.buffers[b].written ? agree(ir::doubles_of(k.buffers[b].dtype, bytes), expected[b], stored) : bytes == wanted;
+    const bool right = k.buffers[b].written
+                           ? agree(ir::doubles_of(k.buffers[b].dtype, bytes), expected[b], stored)
+                           : bytes == wanted;
     if (!right)
-      return fmt::format("buffer {} of images stored as {} holds {}, ..., and behind the interpreter {}, ..., of\n{}", b, static_cast<int>(stored),
-                         ir::doubles_of(k.buffers[b].dtype, bytes)[0], expected[b][0], ir::print_kernel(k));
+      return fmt::format(
+          "buffer {} of images stored as {} holds {}, ..., and behind the interpreter {}, ..., "
+          "of\n{}",
+          b, static_cast<int>(stored), ir::doubles_of(k.buffers[b].dtype, bytes)[0], expected[b][0],
+          ir::print_kernel(k));
   }
   return "right";
 }

@@ -1,4 +1,7 @@
-// Kernels that read constants and images: what the interpreter finds there, or an error that says why not.
+// Kernels that read constants and images: what the interpreter finds there, or an error that says
+// why not.
+#include "runtime/spaces.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +10,6 @@
 #include "hwdesc/target.h"
 #include "probe/kernels/path.h"
 #include "runtime/host.h"
-#include "runtime/spaces.h"
 
 namespace assay::runtime {
 namespace {
@@ -25,7 +27,9 @@ std::string fact(const Device& device, const std::string& wanted) {
   return "";
 }
 
-bool has(const Device& device, Space space) { return !fact(device, space == Space::image ? "image_width" : "constant_memory").empty(); }
+bool has(const Device& device, Space space) {
+  return !fact(device, space == Space::image ? "image_width" : "constant_memory").empty();
+}
 
 // Of those that arguments in spaces of their own may have.
 std::vector<DType> types_of(const Device& device) {
@@ -54,7 +58,9 @@ Kernel reading(Space space, int texel) {
 
 // Nothing ran: the device has no images of such texels, which not every driver has of two numbers.
 bool is_lack(const Kernel& k, const std::string& said) {
-  return said.find("makes no image") != std::string::npos && std::any_of(k.buffers.begin(), k.buffers.end(), [](const Buffer& b) { return b.texel == 2; });
+  return said.find("makes no image") != std::string::npos &&
+         std::any_of(k.buffers.begin(), k.buffers.end(),
+                     [](const Buffer& b) { return b.texel == 2; });
 }
 
 void expect_refusal(const Kernel& kernel) {
@@ -71,18 +77,25 @@ void check(const std::vector<Space>& spaces, bool images) {
   host.options().one_by_one = true;
   const Space wanted = spaces.front();
   if (!has(host.device(), wanted)) {
-    if (!host.device().info().simulated) expect_refusal(reading(wanted, 4));  // a simulated chip takes them for plain memory
+    if (!host.device().info().simulated)
+      expect_refusal(reading(wanted, 4));  // a simulated chip takes them for plain memory
     return;
   }
-  const bool threads = host.device().info().threads, both = tested_device().starts_with("opencl") || tested_device().starts_with("vulkan");
-  const std::vector<DType> types = images ? std::vector{DType::f32, DType::i32} : types_of(host.device());
+  const bool threads = host.device().info().threads,
+             both = tested_device().starts_with("opencl") || tested_device().starts_with("vulkan");
+  const std::vector<DType> types =
+      images ? std::vector{DType::f32, DType::i32} : types_of(host.device());
   std::mt19937 rng(7);
   int ran = 0;
-  const int drawn = tested_device().starts_with("vulkan") || host.device().info().simulated ? kDrawn : kDrawnSlowly;
+  const int drawn = tested_device().starts_with("vulkan") || host.device().info().simulated
+                        ? kDrawn
+                        : kDrawnSlowly;
   for (int i = 0; i < drawn; ++i) {
-    const Kernel k = random_reading(rng, spaces, types[static_cast<size_t>(i) % types.size()], kThreads);
+    const Kernel k =
+        random_reading(rng, spaces, types[static_cast<size_t>(i) % types.size()], kThreads);
     const bool one_lane = both ? i / static_cast<int>(types.size()) % 2 == 0 : threads;
-    const std::string told = told_of(host.device(), k, one_lane ? lanes_are_threads() : hwdesc::Target{}, host.options(), rng);
+    const std::string told = told_of(
+        host.device(), k, one_lane ? lanes_are_threads() : hwdesc::Target{}, host.options(), rng);
     if (is_lack(k, told)) continue;
     ASSERT_EQ(told, "right");
     ++ran;
@@ -105,7 +118,8 @@ TEST(Spaces, images_of_smaller_numbers) {
   for (const Stored stored : {Stored::f16, Stored::unorm8})
     for (int ran = 0, i = 0; ran < 3; ++i) {
       const Kernel k = random_reading(rng, {Space::image}, DType::f32, kThreads);
-      const std::string told = told_of(host.device(), k, lanes_are_threads(), host.options(), rng, stored);
+      const std::string told =
+          told_of(host.device(), k, lanes_are_threads(), host.options(), rng, stored);
       if (host.device().info().simulated) {
         EXPECT_THAT(told, HasSubstr("keeps numbers as their type: no "));
         break;
@@ -117,31 +131,44 @@ TEST(Spaces, images_of_smaller_numbers) {
     }
 }
 
-// What the probe's kernel finds at places inside of an image, and that places outside do no harm; "" without images.
+// What the probe's kernel finds at places inside of an image, and that places outside do no harm;
+// "" without images.
 std::string border_of(Device& device, const LoadOptions& options) {
-  const auto loaded = device.load(std::vector{probe::image_touch(1, DType::i32)}, lanes_are_threads(), options);
+  const auto loaded =
+      device.load(std::vector{probe::image_touch(1, DType::i32)}, lanes_are_threads(), options);
   if (!loaded.ok()) return render(loaded.diags());
   Module& m = **loaded;
   constexpr auto kTouches = probe::kTouches;
-  std::vector<int32_t> texels(probe::kBorderColumns * probe::kBorderRows), columns, rows, got(kTouches.size());
+  std::vector<int32_t> texels(probe::kBorderColumns * probe::kBorderRows), columns, rows,
+      got(kTouches.size());
   std::iota(texels.begin(), texels.end(), 1);
   for (const probe::Touch& t : kTouches) {
     columns.push_back(static_cast<int32_t>(t.column));
     rows.push_back(static_cast<int32_t>(t.row));
   }
-  const int image = m.allocate_image({DType::i32, 1, probe::kBorderColumns, probe::kBorderRows}).value();
-  const int at_columns = m.allocate(kTouches.size() * 4).value(), at_rows = m.allocate(kTouches.size() * 4).value(), out = m.allocate(kTouches.size() * 4).value();
+  const int image =
+      m.allocate_image({DType::i32, 1, probe::kBorderColumns, probe::kBorderRows}).value();
+  const int at_columns = m.allocate(kTouches.size() * 4).value(),
+            at_rows = m.allocate(kTouches.size() * 4).value(),
+            out = m.allocate(kTouches.size() * 4).value();
   m.write({image, 0}, std::as_bytes(std::span(texels)));
   m.write({at_columns, 0}, std::as_bytes(std::span(columns)));
   m.write({at_rows, 0}, std::as_bytes(std::span(rows)));
-  if (const auto times = m.run(std::vector{Launch{0, {{image, 0}, {at_columns, 0}, {at_rows, 0}, {out, 0}}, {{0, 0, 1}}}}, {}); !times.ok()) return render(times.diags());
+  if (const auto times =
+          m.run(std::vector{Launch{
+                    0, {{image, 0}, {at_columns, 0}, {at_rows, 0}, {out, 0}}, {{0, 0, 1}}}},
+                {});
+      !times.ok())
+    return render(times.diags());
   m.read({out, 0}, std::as_writable_bytes(std::span(got)));
   bool zero = true, clamp = true;
   for (size_t i = 0; i < kTouches.size(); ++i) {
-    const auto column = std::clamp<int64_t>(columns[i], 0, probe::kBorderColumns - 1), row = std::clamp<int64_t>(rows[i], 0, probe::kBorderRows - 1);
+    const auto column = std::clamp<int64_t>(columns[i], 0, probe::kBorderColumns - 1),
+               row = std::clamp<int64_t>(rows[i], 0, probe::kBorderRows - 1);
     const int32_t nearest = texels[static_cast<size_t>(row * probe::kBorderColumns + column)];
     if (column == columns[i] && row == rows[i]) {
-      if (got[i] != nearest) return fmt::format("column {} of row {} holds {}, not {}", column, row, got[i], nearest);
+      if (got[i] != nearest)
+        return fmt::format("column {} of row {} holds {}, not {}", column, row, got[i], nearest);
       continue;
     }
     zero &= got[i] == 0;
@@ -156,8 +183,10 @@ TEST(Spaces, texels_outside_of_an_image) {
   if (said.empty()) GTEST_SKIP() << "of drivers that may be asked for what lies outside";
   host.options().one_by_one = true;
   const std::string found = border_of(host.device(), host.options());
-  if (said.find("BORDER") != std::string::npos || said.find("robust") != std::string::npos) EXPECT_EQ(found, "zero");
-  else EXPECT_THAT(found, AnyOf("zero", "clamp", "neither"));
+  if (said.find("BORDER") != std::string::npos || said.find("robust") != std::string::npos)
+    EXPECT_EQ(found, "zero");
+  else
+    EXPECT_THAT(found, AnyOf("zero", "clamp", "neither"));
 }
 
 TEST(Spaces, formats_have_names_that_people_know) {
@@ -175,15 +204,23 @@ std::string failure(Module& m, const std::vector<BufferRange>& arguments) {
 
 TEST(Spaces, an_image_where_there_should_be_none_is_an_error) {
   Host host;
-  if (!has(host.device(), Space::image) || host.device().info().simulated) GTEST_SKIP() << "of drivers that know images";
+  if (!has(host.device(), Space::image) || host.device().info().simulated)
+    GTEST_SKIP() << "of drivers that know images";
   host.options().one_by_one = true;
-  const auto m = std::move(host.device().load(std::vector{reading(Space::image, 4)}, lanes_are_threads(), host.options())).value();
-  const int plain = m->allocate(512 * 16).value(), out = m->allocate(4096).value(), image = m->allocate_image({DType::f32, 4, 64, 8}).value();
+  const auto m = std::move(host.device().load(std::vector{reading(Space::image, 4)},
+                                              lanes_are_threads(), host.options()))
+                     .value();
+  const int plain = m->allocate(512 * 16).value(), out = m->allocate(4096).value(),
+            image = m->allocate_image({DType::f32, 4, 64, 8}).value();
   EXPECT_EQ(failure(*m, {{image, 0}, {out, 0}}), "it ran");
-  EXPECT_THAT(failure(*m, {{plain, 0}, {out, 0}}), HasSubstr("argument 'x' of kernel 'reading' is an image"));
-  EXPECT_THAT(failure(*m, {{image, 0}, {image, 0}}), HasSubstr("argument 'y' of kernel 'reading' is no image"));
-  for (const ImageShape& other : {ImageShape{DType::f32, 4, 32, 16}, {DType::i32, 4, 64, 8}, {DType::f32, 1, 64, 32}})
-    EXPECT_THAT(failure(*m, {{m->allocate_image(other).value(), 0}, {out, 0}}), HasSubstr("has rows of 64 texels of 4 f32"));
+  EXPECT_THAT(failure(*m, {{plain, 0}, {out, 0}}),
+              HasSubstr("argument 'x' of kernel 'reading' is an image"));
+  EXPECT_THAT(failure(*m, {{image, 0}, {image, 0}}),
+              HasSubstr("argument 'y' of kernel 'reading' is no image"));
+  for (const ImageShape& other :
+       {ImageShape{DType::f32, 4, 32, 16}, {DType::i32, 4, 64, 8}, {DType::f32, 1, 64, 32}})
+    EXPECT_THAT(failure(*m, {{m->allocate_image(other).value(), 0}, {out, 0}}),
+                HasSubstr("has rows of 64 texels of 4 f32"));
   EXPECT_FALSE(m->allocate_image({DType::f32, 4, int64_t{1} << 30, 1}).ok());
   EXPECT_FALSE(m->allocate_image({DType::f64, 4, 64, 8}).ok());
   EXPECT_FALSE(m->allocate_image({DType::i32, 4, 64, 8, Stored::unorm8}).ok());
@@ -193,7 +230,9 @@ TEST(Spaces, rows_of_an_image_are_written_and_read_on_their_own) {
   Host host;
   if (!has(host.device(), Space::image)) GTEST_SKIP() << "of drivers that know images";
   host.options().one_by_one = true;
-  const auto m = std::move(host.device().load(std::vector{reading(Space::constant, 1)}, lanes_are_threads(), host.options())).value();
+  const auto m = std::move(host.device().load(std::vector{reading(Space::constant, 1)},
+                                              lanes_are_threads(), host.options()))
+                     .value();
   constexpr int64_t kRow = 64 * 4 * 4;
   const int image = m->allocate_image({DType::f32, 4, 64, 8}).value();
   std::vector<float> expected(64 * 4 * 8, 0.0f), got(expected.size());
@@ -211,29 +250,35 @@ TEST(Spaces, rows_of_an_image_are_written_and_read_on_their_own) {
 // Constants may begin later in a buffer, where the device lets them.
 TEST(Spaces, constants_begin_where_their_argument_does) {
   Host host;
-  if (!has(host.device(), Space::constant) || host.device().info().simulated) GTEST_SKIP() << "of drivers that know constants";
+  if (!has(host.device(), Space::constant) || host.device().info().simulated)
+    GTEST_SKIP() << "of drivers that know constants";
   host.options().one_by_one = true;
-  const auto m = std::move(host.device().load(std::vector{reading(Space::constant, 1)}, lanes_are_threads(), host.options())).value();
+  const auto m = std::move(host.device().load(std::vector{reading(Space::constant, 1)},
+                                              lanes_are_threads(), host.options()))
+                     .value();
   const int x = m->allocate(512 * 4 + 256).value(), y = m->allocate(kThreads * 4).value();
   const std::vector<float> numbers = host.random(512 + 64);
   m->write({x, 0}, std::as_bytes(std::span(numbers)));
   for (const int64_t begin : {256, 4}) {
     const std::string said = failure(*m, {{x, begin}, {y, 0}});
     if (begin == 4 && said != "it ran") {
-      EXPECT_THAT(said, HasSubstr("constants 'x' of kernel 'reading' begin at 4: on " + tested_device() + " they can at multiples of"));
+      EXPECT_THAT(said, HasSubstr("constants 'x' of kernel 'reading' begin at 4: on " +
+                                  tested_device() + " they can at multiples of"));
       continue;
     }
     ASSERT_EQ(said, "it ran");
     std::vector<float> got(kThreads);
     m->read({y, 0}, std::as_writable_bytes(std::span(got)));
-    for (size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], numbers[i + static_cast<size_t>(begin / 4)]);
+    for (size_t i = 0; i < got.size(); ++i)
+      EXPECT_EQ(got[i], numbers[i + static_cast<size_t>(begin / 4)]);
   }
 }
 
 TEST(Spaces, more_constants_than_a_device_takes_are_refused) {
   Host host;
   const std::string most = fact(host.device(), "constant_memory");
-  if (most.empty() || host.device().info().simulated || tested_device().starts_with("opencl")) GTEST_SKIP() << "of drivers that say how many constants one argument has";
+  if (most.empty() || host.device().info().simulated || tested_device().starts_with("opencl"))
+    GTEST_SKIP() << "of drivers that say how many constants one argument has";
   Kernel k = reading(Space::constant, 1);
   k.buffers[0].elements = std::atoll(most.c_str()) / 4;
   EXPECT_TRUE(host.device().load(std::vector{k}, lanes_are_threads(), host.options()).ok());

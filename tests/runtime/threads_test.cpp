@@ -1,5 +1,5 @@
-// Kernels of a thread per lane against the interpreter, which runs vectors: on OpenCL, CUDA and Vulkan devices, 16
-// threads to a group.
+// Kernels of a thread per lane against the interpreter, which runs vectors: on OpenCL, CUDA and
+// Vulkan devices, 16 threads to a group.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,16 +35,19 @@ void expect_agreement(const Kernel& kernel, const Buffers& buffers) {
       if (std::isnan(got[b][e]) && std::isnan(expected[b][e])) continue;
       // Multiply-adds of a driver that makes two instructions of one are rounded twice.
       if (tested_device().starts_with("vulkan"))
-        ASSERT_NEAR(got[b][e], expected[b][e], 1e-6F * (1 + std::abs(expected[b][e]))) << kernel.name << " buffer " << b << " element " << e;
+        ASSERT_NEAR(got[b][e], expected[b][e], 1e-6F * (1 + std::abs(expected[b][e])))
+            << kernel.name << " buffer " << b << " element " << e;
       else
-        ASSERT_FLOAT_EQ(got[b][e], expected[b][e]) << kernel.name << " buffer " << b << " element " << e;
+        ASSERT_FLOAT_EQ(got[b][e], expected[b][e])
+            << kernel.name << " buffer " << b << " element " << e;
     }
 }
 
 class Threads : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (Host host; tested_device().find("cpu") != std::string::npos || (host.device().info().simulated && !host.device().info().threads))
+    if (Host host; tested_device().find("cpu") != std::string::npos ||
+                   (host.device().info().simulated && !host.device().info().threads))
       GTEST_SKIP() << "no kernels of a thread per lane there";
   }
 };
@@ -52,18 +55,23 @@ class Threads : public ::testing::Test {
 TEST_F(Threads, tails_touch_only_their_own_elements) {
   for (const int64_t n : {1, 15, 16, 17, 203}) {
     Host host;
-    expect_agreement(elementwise("double", n, [](Value v) { return op(ValueOp::add, {v, v}); }),
+    expect_agreement(elementwise("double", n,
+                                 [](Value v) {
+                                   return op(ValueOp::add, {v, v});
+                                 }),
                      {host.random(static_cast<size_t>(n)), host.poison(static_cast<size_t>(n))});
   }
 }
 
 TEST_F(Threads, groups_meet_or_end) {
   Host host;
-  expect_meetings([&](const Kernel& k) {
-    auto module = host.device().load(std::vector{k}, lanes_are_threads(), host.options());
-    if (!module.ok()) ADD_FAILURE() << render(module.diags());
-    return module.ok() ? std::move(module).value() : nullptr;
-  }, host.device().info().simulated);
+  expect_meetings(
+      [&](const Kernel& k) {
+        auto module = host.device().load(std::vector{k}, lanes_are_threads(), host.options());
+        if (!module.ok()) ADD_FAILURE() << render(module.diags());
+        return module.ok() ? std::move(module).value() : nullptr;
+      },
+      host.device().info().simulated);
 }
 
 TEST_F(Threads, lanes_know_their_numbers_and_scatter) {
@@ -78,7 +86,8 @@ TEST_F(Threads, lanes_know_their_numbers_and_scatter) {
   lanes.lanes = 32;
   lanes.index = variable(0, 100);
   lanes.stride = 3;
-  Stmt to = store(1, variable(0, 66), op(ValueOp::add, {gather(0, variable(0, 60), 2, 32, 29), lanes}), 31);
+  Stmt to = store(1, variable(0, 66),
+                  op(ValueOp::add, {gather(0, variable(0, 60), 2, 32, 29), lanes}), 31);
   std::get<Store>(to.node).stride = 2;
   k.body = {to};
   expect_agreement(k, {host.random(200), host.poison(200)});
@@ -95,9 +104,11 @@ TEST_F(Threads, meet_before_and_after_copies_into_scratch) {
   k.groups = 5;
   const Index at = variable(0, 16 * 7) + variable(1, 16);
   k.body = {declare({0}), assign(0, constant_of(0, 16)),
-            loop(1, 7, {loop(2, 1, {store(2, variable(2, 16), load(0, at + variable(2, 16), 16))}),
-                        store(3, {}, load(0, at, 1)),
-                        assign(0, op(ValueOp::fma, {gather(2, ir::constant(15), -1, 16), splat(3, {}, 16), reg(0, 16)}))}),
+            loop(1, 7,
+                 {loop(2, 1, {store(2, variable(2, 16), load(0, at + variable(2, 16), 16))}),
+                  store(3, {}, load(0, at, 1)),
+                  assign(0, op(ValueOp::fma, {gather(2, ir::constant(15), -1, 16), splat(3, {}, 16),
+                                              reg(0, 16)}))}),
             store(1, variable(0, 16), reg(0, 16))};
   expect_agreement(k, {host.random(16 * 7 * 5), host.poison(80)});
 }
@@ -119,7 +130,8 @@ TEST_F(Threads, waves_walk_loops_of_different_lengths) {
   k.waves = 3;
   k.wave = 1;
   const Index at = variable(0, 80) + variable(1, 32) + variable(2, 16);
-  k.body = {loop(2, 2, {store(1, at, op(ValueOp::add, {load(0, at, 16), load(0, at, 16)}))}, 0, {constant(5) + variable(1, -2)})};
+  k.body = {loop(2, 2, {store(1, at, op(ValueOp::add, {load(0, at, 16), load(0, at, 16)}))}, 0,
+                 {constant(5) + variable(1, -2)})};
   expect_agreement(k, {host.random(16 * 5 * 4), host.poison(16 * 5 * 4)});
 }
 
@@ -145,7 +157,9 @@ TEST_F(Threads, variables_may_share_a_name) {
   Index third;
   third.terms = {ir::Term{1, 0, {}, 1, 3}};
   const auto way = [&](int var) -> Block {
-    const auto take = [](int64_t from) -> Block { return {store(1, variable(0, 16), load(0, constant(from), 16))}; };
+    const auto take = [](int64_t from) -> Block {
+      return {store(1, variable(0, 16), load(0, constant(from), 16))};
+    };
     return {let(var, third), Stmt{If{{{variable(var), 0, 0}}, take(0), take(16)}}};
   };
   k.body = {Stmt{If{{{variable(0), 0, 2}}, way(1), way(2)}}};
@@ -155,14 +169,17 @@ TEST_F(Threads, variables_may_share_a_name) {
 TEST_F(Threads, groups_of_more_threads_than_the_device_allows_are_refused) {
   Host host;
   const auto& facts = host.device().info().facts;
-  if (host.device().info().simulated && std::none_of(facts.begin(), facts.end(), [](const auto& f) { return f.first == "group_threads"; }))
+  if (host.device().info().simulated && std::none_of(facts.begin(), facts.end(), [](const auto& f) {
+        return f.first == "group_threads";
+      }))
     GTEST_SKIP() << "a chip whose profile has no such limit";
   Kernel k = rotate(7, 5);
   k.waves = 1 << 20;
   const std::vector<Kernel> one{k};
   const auto module = host.device().load(one, lanes_are_threads(), host.options());
   ASSERT_FALSE(module.ok());
-  EXPECT_THAT(render(module.diags()), HasSubstr("kernel 'rotate' has 1048576 waves of 16 threads in a group"));
+  EXPECT_THAT(render(module.diags()),
+              HasSubstr("kernel 'rotate' has 1048576 waves of 16 threads in a group"));
 }
 
 TEST_F(Threads, run_the_groups_that_queues_name) {
@@ -175,8 +192,10 @@ TEST_F(Threads, run_the_groups_that_queues_name) {
   const Buffers got = Host::run(**module, 0, {x, host.poison(64 * 6)}, {{0, 3, 4}, {1, 0, 2}});
   for (size_t i = 0; i < x.size(); ++i) {
     const bool ran = i / 64 == 3 || i / 64 < 2;
-    if (ran) ASSERT_EQ(got[1][i], x[i] + x[i]) << i;
-    else ASSERT_TRUE(std::isnan(got[1][i])) << i;
+    if (ran)
+      ASSERT_EQ(got[1][i], x[i] + x[i]) << i;
+    else
+      ASSERT_TRUE(std::isnan(got[1][i])) << i;
   }
 }
 
@@ -188,7 +207,8 @@ TEST_F(Threads, vectors_that_can_not_be_dealt_out_are_refused) {
   const std::vector<Kernel> one{k};
   const auto module = host.device().load(one, lanes_are_threads(), host.options());
   ASSERT_FALSE(module.ok());
-  EXPECT_THAT(render(module.diags()), HasSubstr("kernel 'narrow': vectors of 4 elements can not be dealt to 16 threads"));
+  EXPECT_THAT(render(module.diags()),
+              HasSubstr("kernel 'narrow': vectors of 4 elements can not be dealt to 16 threads"));
 }
 
 }  // namespace

@@ -64,10 +64,12 @@ class Chip {
  public:
   // `effects`: lines of `assay/virtual/1` besides schema and profile.
   explicit Chip(const std::string& profile = kSmallChip, const std::string& effects = "")
-      : folder_(std::filesystem::temp_directory_path() / ("assay-virtual-" + std::to_string(std::random_device{}()))) {
+      : folder_(std::filesystem::temp_directory_path() /
+                ("assay-virtual-" + std::to_string(std::random_device{}()))) {
     std::filesystem::create_directory(folder_);
     std::ofstream(folder_ / "chip.yaml") << profile;
-    std::ofstream(folder_ / "virtual.yaml") << "schema: assay/virtual/1\nprofile: chip\n" << effects;
+    std::ofstream(folder_ / "virtual.yaml") << "schema: assay/virtual/1\nprofile: chip\n"
+                                            << effects;
     auto device = open("virtual:" + (folder_ / "virtual.yaml").string());
     if (!device.ok()) throw std::runtime_error(render(device.diags()));
     device_ = std::move(device).value();
@@ -86,17 +88,20 @@ class Chip {
   Module& module() { return module_ ? *module_ : load(kernels_); }
   int buffer(int64_t bytes) { return module().allocate(bytes).value(); }
 
-  Launch launch(const std::string& kernel, std::vector<BufferRange> arguments, std::vector<ir::Queue> queues) {
+  Launch launch(const std::string& kernel, std::vector<BufferRange> arguments,
+                std::vector<ir::Queue> queues) {
     module();
     for (size_t i = 0; i < kernels_.size(); ++i)
-      if (kernels_[i].name == kernel) return {static_cast<int>(i), std::move(arguments), std::move(queues)};
+      if (kernels_[i].name == kernel)
+        return {static_cast<int>(i), std::move(arguments), std::move(queues)};
     throw std::runtime_error("no kernel " + kernel);
   }
   // What a kernel of the probe is asked for.
   BufferRange parameters(const std::vector<double>& all) {
     if (const auto found = placed_.find(all); found != placed_.end()) return found->second;
     const std::vector<float> values(all.begin(), all.end());
-    const BufferRange at{buffer(std::max<int64_t>(64, static_cast<int64_t>(values.size() * sizeof(float)))), 0};
+    const BufferRange at{
+        buffer(std::max<int64_t>(64, static_cast<int64_t>(values.size() * sizeof(float)))), 0};
     module().write(at, std::as_bytes(std::span(values)));
     placed_[all] = at;
     return at;
@@ -109,10 +114,13 @@ class Chip {
     return times->busy[0][0] * 1e9;
   }
 
-  // Ticks of a hop through `bytes`, a node `stride` apart, in an order without a pattern; a second pass. `second`: every
-  // node is two elements, so far apart.
+  // Ticks of a hop through `bytes`, a node `stride` apart, in an order without a pattern; a second
+  // pass. `second`: every node is two elements, so far apart.
   double chase(int64_t bytes, int64_t stride = 64, int units = 1, int64_t second = 0) {
-    const int64_t nodes = bytes / stride, hops = std::max<int64_t>(second > 0 ? 2 * nodes : nodes, 2048) / probe::kChaseSteps + 1;
+    const int64_t nodes = bytes / stride,
+                  hops =
+                      std::max<int64_t>(second > 0 ? 2 * nodes : nodes, 2048) / probe::kChaseSteps +
+                      1;
     const int area = buffer(bytes * units), state = buffer(probe::kSlots * 64);
     std::vector<ir::Queue> queues;
     for (int u = 0; u < units; ++u) {
@@ -130,7 +138,8 @@ class Chip {
       module().write_words(state, {&start, 1});
       queues.push_back({u, u, u + 1});
     }
-    const Launch l = launch("chase", {{area, 0}, {state, 0}, parameters({static_cast<double>(hops)})}, queues);
+    const Launch l =
+        launch("chase", {{area, 0}, {state, 0}, parameters({static_cast<double>(hops)})}, queues);
     ticks(l);
     return ticks(l) / static_cast<double>(hops * probe::kChaseSteps);
   }
@@ -138,7 +147,8 @@ class Chip {
   // Bytes per tick of units that each work through `blocks` of 4 KiB; a second time.
   double stream(const std::string& access, int64_t blocks, int units, int64_t passes = 8) {
     std::vector<BufferRange> arguments;
-    for (int i = 0; i < (access.starts_with("copy") ? 2 : 1); ++i) arguments.push_back({buffer(blocks * units * probe::kBlockBytes), 0});
+    for (int i = 0; i < (access.starts_with("copy") ? 2 : 1); ++i)
+      arguments.push_back({buffer(blocks * units * probe::kBlockBytes), 0});
     const auto buffers = static_cast<double>(arguments.size());
     std::vector<ir::Queue> queues;
     std::vector<double> asked = {static_cast<double>(passes), static_cast<double>(blocks)};
@@ -153,9 +163,11 @@ class Chip {
     return moved / ticks(l);
   }
 
-  double counted(const std::string& kernel, int64_t iterations, std::vector<BufferRange> arguments = {}) {
+  double counted(const std::string& kernel, int64_t iterations,
+                 std::vector<BufferRange> arguments = {}) {
     arguments.push_back(parameters({static_cast<double>(iterations)}));
-    return ticks(launch(kernel, std::move(arguments), {{0, 0, 1}})) / static_cast<double>(iterations);
+    return ticks(launch(kernel, std::move(arguments), {{0, 0, 1}})) /
+           static_cast<double>(iterations);
   }
 
  private:

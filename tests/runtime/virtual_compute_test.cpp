@@ -1,4 +1,5 @@
-// Simulated arithmetic: rates, latencies, waves that hide each other, values of loops that are not executed one by one.
+// Simulated arithmetic: rates, latencies, waves that hide each other, values of loops that are not
+// executed one by one.
 #include "runtime/virtual_chip.h"
 
 namespace assay::runtime {
@@ -10,7 +11,8 @@ TEST(VirtualCompute, one_chain_shows_the_latency_many_the_rate) {
   Chip chip;
   const int out = chip.buffer(probe::kSlots * probe::kSlotFloats * 4);
   const auto per_op = [&](int lanes, int chains) {
-    return chip.counted(probe::op_name("fma", lanes, chains), 20000, {{out, 0}}) / probe::op_steps("fma", chains, false);
+    return chip.counted(probe::op_name("fma", lanes, chains), 20000, {{out, 0}}) /
+           probe::op_steps("fma", chains, false);
   };
   EXPECT_NEAR(per_op(16, 1), 4, 0.04);
   EXPECT_NEAR(per_op(16, 4), 1, 0.02);
@@ -33,7 +35,8 @@ TEST(VirtualCompute, values_are_those_of_every_iteration) {
   EXPECT_EQ(first("fma", 12, 1000000), 1000000 * steps);
   EXPECT_EQ(first("fma", 12, 30000000), 16777216.0F) << "where adding 1 no longer counts";
   float product = 1.5F;
-  for (int i = 0; i < probe::op_steps("mul", 10, false) / 10 * 5000; ++i) product *= static_cast<float>(1.0 + 1e-7);
+  for (int i = 0; i < probe::op_steps("mul", 10, false) / 10 * 5000; ++i)
+    product *= static_cast<float>(1.0 + 1e-7);
   EXPECT_EQ(first("mul", 10, 5000), product);
 }
 
@@ -57,23 +60,30 @@ TEST(VirtualCompute, waves_hide_each_others_latency) {
   k.index_names = {"group", "i"};
   const ir::Value x = probe::code::reg(k, 0);
   ir::Block body;
-  probe::code::repeat(body, 32, {probe::code::set(0, probe::code::apply(ir::ValueOp::fma, {x, x, x}))});
-  k.body = {probe::code::declare(0, 1), probe::code::set(0, probe::code::number(0, ir::DType::f32, 8)),
-            probe::code::loop(1, 2000, ir::constant(2000), body), probe::code::store(0, ir::variable(0, 8), x)};
+  probe::code::repeat(body, 32,
+                      {probe::code::set(0, probe::code::apply(ir::ValueOp::fma, {x, x, x}))});
+  k.body = {probe::code::declare(0, 1),
+            probe::code::set(0, probe::code::number(0, ir::DType::f32, 8)),
+            probe::code::loop(1, 2000, ir::constant(2000), body),
+            probe::code::store(0, ir::variable(0, 8), x)};
   Chip chip(testing::kSmallWaves);
   chip.load({k});
   EXPECT_TRUE(chip.device().info().threads);
   EXPECT_EQ(chip.device().info().units, 1);
   const int out = chip.buffer(64 * 8 * 4);
-  const auto ticks = [&](int64_t waves) { return chip.ticks({0, {{out, 0}}, {{0, 0, waves}}}) / (2000 * 32); };
+  const auto ticks = [&](int64_t waves) {
+    return chip.ticks({0, {{out, 0}}, {{0, 0, waves}}}) / (2000 * 32);
+  };
   EXPECT_NEAR(ticks(1), 6, 0.2);
   EXPECT_NEAR(ticks(4), 6, 0.2) << "four partitions, a wave each";
   EXPECT_NEAR(ticks(16), 6, 0.6);
-  EXPECT_NEAR(ticks(32), 8 * 34 / 32.0, 0.3) << "eight to a partition, one begins per tick; two of 34 count";
+  EXPECT_NEAR(ticks(32), 8 * 34 / 32.0, 0.3)
+      << "eight to a partition, one begins per tick; two of 34 count";
   EXPECT_NEAR(ticks(64), 16 * 34 / 32.0, 0.6) << "half of them wait until others have ended";
 }
 
-// Eight chains of multiply-adds, `rounds` of each in every iteration of a loop, its variable the last of `k`; a store of one vector by the one before.
+// Eight chains of multiply-adds, `rounds` of each in every iteration of a loop, its variable the
+// last of `k`; a store of one vector by the one before.
 void add_chains(ir::Kernel& k, int rounds, int64_t iterations) {
   const int loop = static_cast<int>(k.index_names.size()) - 1;
   ir::Block step, body;
@@ -84,13 +94,15 @@ void add_chains(ir::Kernel& k, int rounds, int64_t iterations) {
   }
   probe::code::repeat(body, rounds, step);
   k.body = {probe::code::declare(0, 8)};
-  for (int r = 0; r < 8; ++r) k.body.push_back(probe::code::set(r, probe::code::number(0, ir::DType::f32, 8)));
+  for (int r = 0; r < 8; ++r)
+    k.body.push_back(probe::code::set(r, probe::code::number(0, ir::DType::f32, 8)));
   k.body.push_back(probe::code::loop(loop, iterations, ir::constant(iterations), body));
   k.body.push_back(probe::code::store(0, ir::variable(loop - 1, 8), probe::code::reg(k, 0)));
 }
 
-// Iterations that nobody executes are left out of all waves alike: partitions that hold more of them than others, whose loops settle at
-// other times, go on as if every iteration had been executed.
+// Iterations that nobody executes are left out of all waves alike: partitions that hold more of
+// them than others, whose loops settle at other times, go on as if every iteration had been
+// executed.
 TEST(VirtualCompute, uneven_waves_take_as_long_for_each_iteration) {
   const auto ticks = [](int64_t waves, int64_t iterations) {
     ir::Kernel k = probe::code::empty("long");
@@ -98,10 +110,14 @@ TEST(VirtualCompute, uneven_waves_take_as_long_for_each_iteration) {
     k.buffers = {{"out", ir::DType::f32, waves * 8, ir::Scope::global, true}};
     k.index_names = {"group", "i"};
     add_chains(k, 48, iterations);
-    std::string profile = testing::kSmallWaves;  // eight waves of four ticks to each of four partitions
-    const auto replace = [&](const std::string& what, const std::string& by) { profile.replace(profile.find(what), what.size(), by); };
+    std::string profile =
+        testing::kSmallWaves;  // eight waves of four ticks to each of four partitions
+    const auto replace = [&](const std::string& what, const std::string& by) {
+      profile.replace(profile.find(what), what.size(), by);
+    };
     replace("{name: partition, count: 2}", "{name: partition, count: 4}");
-    replace("{name: fma, per: partition, rate: 8 /cycle@core}", "{name: fma, per: partition, rate: 2 /cycle@core}");
+    replace("{name: fma, per: partition, rate: 8 /cycle@core}",
+            "{name: fma, per: partition, rate: 2 /cycle@core}");
     replace("{name: unit, count: 2}", "{name: unit, count: 1}");
     replace("waves: 16", "waves: 32");
     Chip chip(profile);
@@ -111,7 +127,9 @@ TEST(VirtualCompute, uneven_waves_take_as_long_for_each_iteration) {
   for (const int64_t waves : {3, 10, 11, 23, 40})
     for (const int64_t iterations : {9, 17, 22, 30}) {
       const double one = ticks(waves, 2) - ticks(waves, 1), few = ticks(waves, 2);
-      EXPECT_NEAR(ticks(waves, iterations) - few, static_cast<double>(iterations - 2) * one, 0.02 * static_cast<double>(iterations) * one) << waves << " waves, " << iterations << " iterations";
+      EXPECT_NEAR(ticks(waves, iterations) - few, static_cast<double>(iterations - 2) * one,
+                  0.02 * static_cast<double>(iterations) * one)
+          << waves << " waves, " << iterations << " iterations";
     }
 }
 
@@ -134,28 +152,37 @@ TEST(VirtualCompute, waves_of_a_group_lie_on_partitions_side_by_side) {
   EXPECT_NEAR(ticks(8), 4 * 34 / 32.0, 0.2);
 }
 
-// Eight words of rows a step, the same for all threads, and as many additions: where the compiler joins the loads of four steps, two
-// of ten instructions load, and not eight of sixteen.
+// Eight words of rows a step, the same for all threads, and as many additions: where the compiler
+// joins the loads of four steps, two of ten instructions load, and not eight of sixteen.
 TEST(VirtualCompute, neighbouring_loads_of_unrolled_steps_are_one_where_the_compiler_joins_them) {
   const auto ticks = [](const char* joined, int64_t first, int unroll) {
     ir::Kernel k = probe::code::empty("rows");
     k.groups = 16;
     k.waves = 2;
     k.wave = 1;
-    k.buffers = {{"out", ir::DType::f32, 256, ir::Scope::global, true}, {"own", ir::DType::f32, 8 * 64 + 1, ir::Scope::scratch, true}};
+    k.buffers = {{"out", ir::DType::f32, 256, ir::Scope::global, true},
+                 {"own", ir::DType::f32, 8 * 64 + 1, ir::Scope::scratch, true}};
     k.index_names = {"group", "wave", "i", "k"};
     ir::For steps;
     steps.var = 3;
     steps.limit = 64;
     steps.unroll = unroll;
     k.body = {probe::code::declare(0, 16)};
-    for (int r = 0; r < 16; ++r) k.registers.push_back({"x" + std::to_string(r), ir::DType::f32, 8});
-    for (int r = 0; r < 8; ++r) k.body.push_back(probe::code::set(r, probe::code::number(0, ir::DType::f32, 8)));
-    for (int r = 0; r < 8; ++r) steps.body.push_back(probe::code::set(8 + r, probe::code::splat(1, ir::variable(3) + (r * 64 + first), ir::DType::f32, 8)));
-    for (int r = 0; r < 8; ++r) steps.body.push_back(probe::code::set(r, probe::code::apply(ir::ValueOp::add, {probe::code::reg(k, r), probe::code::reg(k, 8 + r)})));
+    for (int r = 0; r < 16; ++r)
+      k.registers.push_back({"x" + std::to_string(r), ir::DType::f32, 8});
+    for (int r = 0; r < 8; ++r)
+      k.body.push_back(probe::code::set(r, probe::code::number(0, ir::DType::f32, 8)));
+    for (int r = 0; r < 8; ++r)
+      steps.body.push_back(probe::code::set(
+          8 + r, probe::code::splat(1, ir::variable(3) + (r * 64 + first), ir::DType::f32, 8)));
+    for (int r = 0; r < 8; ++r)
+      steps.body.push_back(probe::code::set(
+          r, probe::code::apply(ir::ValueOp::add,
+                                {probe::code::reg(k, r), probe::code::reg(k, 8 + r)})));
     k.body.push_back(probe::code::loop(2, 200, ir::constant(200), {{steps}}));
     ir::Value sum = probe::code::reg(k, 0);
-    for (int r = 1; r < 8; ++r) sum = probe::code::apply(ir::ValueOp::add, {sum, probe::code::reg(k, r)});
+    for (int r = 1; r < 8; ++r)
+      sum = probe::code::apply(ir::ValueOp::add, {sum, probe::code::reg(k, r)});
     k.body.push_back(probe::code::store(0, ir::variable(0, 16) + ir::variable(1, 8), sum));
     std::string profile = testing::kSmallWaves;
     profile.insert(profile.find("launch:"), std::string("joined_loads: ") + joined + ", ");
@@ -174,18 +201,22 @@ TEST(VirtualCompute, neighbouring_loads_of_unrolled_steps_are_one_where_the_comp
 TEST(VirtualCompute, a_value_is_there_when_all_its_lanes_are) {
   ir::Kernel k = probe::code::empty("part");
   k.groups = 1;
-  k.buffers = {{"x", ir::DType::f32, 8, ir::Scope::global, false}, {"out", ir::DType::f32, 8, ir::Scope::global, true}};
+  k.buffers = {{"x", ir::DType::f32, 8, ir::Scope::global, false},
+               {"out", ir::DType::f32, 8, ir::Scope::global, true}};
   k.registers = {{"sum", ir::DType::f32, 8}};
   k.index_names = {"group", "i"};
   ir::Value part = probe::code::load(0, ir::constant(0), ir::DType::f32, 8);
   part.count = 5;
   const ir::Value sum = probe::code::reg(k, 0);
-  k.body = {probe::code::declare(0, 1), probe::code::set(0, probe::code::number(0, ir::DType::f32, 8)),
-            probe::code::loop(1, 2000, ir::constant(2000), {probe::code::set(0, probe::code::apply(ir::ValueOp::add, {part, sum}))}),
-            probe::code::store(1, ir::constant(0), sum)};
+  k.body = {
+      probe::code::declare(0, 1), probe::code::set(0, probe::code::number(0, ir::DType::f32, 8)),
+      probe::code::loop(1, 2000, ir::constant(2000),
+                        {probe::code::set(0, probe::code::apply(ir::ValueOp::add, {part, sum}))}),
+      probe::code::store(1, ir::constant(0), sum)};
   Chip chip(testing::kSmallWaves);
   chip.load({k});
-  EXPECT_GT(chip.ticks({0, {{chip.buffer(32), 0}, {chip.buffer(32), 0}}, {}}) / 2000, 30) << "the first cache's latency";
+  EXPECT_GT(chip.ticks({0, {{chip.buffer(32), 0}, {chip.buffer(32), 0}}, {}}) / 2000, 30)
+      << "the first cache's latency";
 }
 
 TEST(VirtualCompute, launches_cost_what_the_api_says) {

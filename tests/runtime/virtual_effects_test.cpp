@@ -14,19 +14,21 @@
 namespace assay::runtime {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::Chip;
+using ::testing::HasSubstr;
 
 // Ticks of 64 additions.
 std::vector<double> samples(Chip& chip, int n) {
   std::vector<double> out;
-  for (int i = 0; i < n; ++i) out.push_back(chip.counted("sentinel", 1000) * 64 / probe::kSentinelSteps);
+  for (int i = 0; i < n; ++i)
+    out.push_back(chip.counted("sentinel", 1000) * 64 / probe::kSentinelSteps);
   return out;
 }
 
 TEST(VirtualEffects, noise_is_drawn_from_a_seed) {
   const std::string noisy = "noise: 0.02\nseed: 7\n";
-  Chip chip(testing::kSmallChip, noisy), again(testing::kSmallChip, noisy), other(testing::kSmallChip, "noise: 0.02\nseed: 8\n");
+  Chip chip(testing::kSmallChip, noisy), again(testing::kSmallChip, noisy),
+      other(testing::kSmallChip, "noise: 0.02\nseed: 8\n");
   const std::vector<double> all = samples(chip, 2000);
   EXPECT_EQ(all, samples(again, 2000));
   EXPECT_NE(all, samples(other, 2000));
@@ -110,8 +112,10 @@ std::string complaint(const std::string& text) {
 
 TEST(VirtualEffects, every_key_is_read) {
   const auto e = simulated::parse_effects(
-      "schema: assay/virtual/1\nprofile: p\nnoise: 0.1\nseed: 3\nthrottle: {after: 0.5 s, to: 0.7}\ndvfs: {from: 0.4, over: 2 ms}\n"
-      "prefetch: off\nhash: true\nvictim: l3\nreplacement: plru\nfault: {kind: lies, at: 0.25}\n", "v.yaml");
+      "schema: assay/virtual/1\nprofile: p\nnoise: 0.1\nseed: 3\nthrottle: {after: 0.5 s, to: "
+      "0.7}\ndvfs: {from: 0.4, over: 2 ms}\n"
+      "prefetch: off\nhash: true\nvictim: l3\nreplacement: plru\nfault: {kind: lies, at: 0.25}\n",
+      "v.yaml");
   ASSERT_TRUE(e.ok()) << render(e.diags());
   EXPECT_EQ(e->profile, "p");
   EXPECT_EQ(e->noise, 0.1);
@@ -130,28 +134,36 @@ TEST(VirtualEffects, every_key_is_read) {
 
 TEST(VirtualEffects, faults_of_the_file_are_named_with_their_place) {
   const std::string head = "schema: assay/virtual/1\nprofile: p\n";
-  EXPECT_EQ(complaint(head + "nois: 0.1\n"), "v.yaml:3:1: error: unknown key 'nois'\n  nois: 0.1\n  ^\nhint: did you mean 'noise'?\n");
+  EXPECT_EQ(
+      complaint(head + "nois: 0.1\n"),
+      "v.yaml:3:1: error: unknown key 'nois'\n  nois: 0.1\n  ^\nhint: did you mean 'noise'?\n");
   EXPECT_THAT(complaint(head + "noise: 2\n"), HasSubstr("v.yaml:3:8: error: 2 is not from 0 to 1"));
   EXPECT_THAT(complaint(head + "replacement: lur\n"), HasSubstr("did you mean 'lru'?"));
   EXPECT_THAT(complaint(head + "throttle: {after: 5, to: 0.5}\n"), HasSubstr("v.yaml:3:19: error"));
-  EXPECT_THAT(complaint(head + "fault: {kind: explode}\n"), HasSubstr("v.yaml:3:15: error: 'explode' is not known here"));
+  EXPECT_THAT(complaint(head + "fault: {kind: explode}\n"),
+              HasSubstr("v.yaml:3:15: error: 'explode' is not known here"));
   EXPECT_THAT(complaint(head + "fault: {at: 2}\n"), HasSubstr("a fault without a kind"));
   EXPECT_THAT(complaint(head + "noise: [1]\n"), HasSubstr("'noise' is one value"));
-  EXPECT_THAT(complaint("schema: assay/virtual/2\nprofile: p\n"), HasSubstr("expected assay/virtual/1"));
+  EXPECT_THAT(complaint("schema: assay/virtual/2\nprofile: p\n"),
+              HasSubstr("expected assay/virtual/1"));
   EXPECT_THAT(complaint("schema: assay/virtual/1\n"), HasSubstr("'profile' is missing"));
   EXPECT_THAT(complaint("[]"), HasSubstr("expected a map"));
 }
 
 TEST(VirtualDevices, unknown_names_are_answered_with_near_ones) {
-  EXPECT_THAT(render(open("virtual:qualcomm/adreno-64O").diags()), HasSubstr("did you mean 'qualcomm/adreno-640'?"));
-  EXPECT_THAT(render(open("virtual:nothing-like-it-at-all").diags()), HasSubstr("hypothetical/every-field"));
+  EXPECT_THAT(render(open("virtual:qualcomm/adreno-64O").diags()),
+              HasSubstr("did you mean 'qualcomm/adreno-640'?"));
+  EXPECT_THAT(render(open("virtual:nothing-like-it-at-all").diags()),
+              HasSubstr("hypothetical/every-field"));
   EXPECT_FALSE(open("virtual:").ok());
   EXPECT_THROW(Chip(testing::kSmallChip, "victim: l9\n"), std::runtime_error);
 }
 
 TEST(VirtualDevices, every_profile_of_the_library_runs) {
-  for (const char* name : {"generic/x86-avx512-2core", "qualcomm/adreno-640", "arm/mali-g76-mp5", "apple/m1-gpu-8core", "nvidia/a100-sxm4-40gb",
-                           "nvidia/h100-sxm5-80gb", "nvidia/v100-pcie-16gb", "nvidia/rtx-3090", "amd/mi210", "graphcore/gc2", "google/tpu-v3", "hypothetical/every-field"}) {
+  for (const char* name : {"generic/x86-avx512-2core", "qualcomm/adreno-640", "arm/mali-g76-mp5",
+                           "apple/m1-gpu-8core", "nvidia/a100-sxm4-40gb", "nvidia/h100-sxm5-80gb",
+                           "nvidia/v100-pcie-16gb", "nvidia/rtx-3090", "amd/mi210", "graphcore/gc2",
+                           "google/tpu-v3", "hypothetical/every-field"}) {
     auto device = open(std::string("virtual:") + name);
     ASSERT_TRUE(device.ok()) << name << render(device.diags());
     const DeviceInfo& info = (*device)->info();
@@ -160,13 +172,16 @@ TEST(VirtualDevices, every_profile_of_the_library_runs) {
     ir::Kernel k = probe::code::empty("twice");
     const int lanes = info.widths.front();
     k.groups = 5;
-    k.buffers = {{"x", ir::DType::f32, 5 * lanes, ir::Scope::global, false}, {"y", ir::DType::f32, 5 * lanes, ir::Scope::global, true}};
+    k.buffers = {{"x", ir::DType::f32, 5 * lanes, ir::Scope::global, false},
+                 {"y", ir::DType::f32, 5 * lanes, ir::Scope::global, true}};
     const ir::Value x = probe::code::load(0, ir::variable(0, lanes), ir::DType::f32, lanes);
-    k.body = {probe::code::store(1, ir::variable(0, lanes), probe::code::apply(ir::ValueOp::add, {x, x}))};
+    k.body = {probe::code::store(1, ir::variable(0, lanes),
+                                 probe::code::apply(ir::ValueOp::add, {x, x}))};
     auto module = (*device)->load({&k, 1}, {}, {});
     ASSERT_TRUE(module.ok()) << name << render(module.diags());
     std::vector<float> values(static_cast<size_t>(5 * lanes), 1.5F);
-    const int from = (*module)->allocate(20 * lanes).value(), to = (*module)->allocate(20 * lanes).value();
+    const int from = (*module)->allocate(20 * lanes).value(),
+              to = (*module)->allocate(20 * lanes).value();
     (*module)->write({from, 0}, std::as_bytes(std::span(values)));
     const Launch l{0, {{from, 0}, {to, 0}}, {}};
     const auto times = (*module)->run({&l, 1}, {});

@@ -8,12 +8,14 @@ using testing::Chip;
 
 constexpr double kLatency = 0.03, kBandwidth = 0.05;
 
-void expect_near(double got, double wanted, double relative) { EXPECT_NEAR(got, wanted, relative * wanted); }
+void expect_near(double got, double wanted, double relative) {
+  EXPECT_NEAR(got, wanted, relative * wanted);
+}
 
 TEST(VirtualMemory, a_chase_finds_each_level_up_to_its_capacity) {
   Chip chip;
   expect_near(chip.chase(4 << 10), 5, kLatency);
-  expect_near(chip.chase(12 << 10), 5, kLatency);    // all of three ways of 64 sets
+  expect_near(chip.chase(12 << 10), 5, kLatency);  // all of three ways of 64 sets
   expect_near(chip.chase(32 << 10), 20, kLatency);
   expect_near(chip.chase(64 << 10), 20, kLatency);
   expect_near(chip.chase(512 << 10), 100, kLatency);
@@ -46,7 +48,8 @@ TEST(VirtualMemory, streams_reach_the_bandwidth_of_their_level) {
   expect_near(chip.stream("copy_16", 100, 2), 8, kBandwidth);
 }
 
-// Copying may be slower than reading and writing in turns: a bus that changes direction stands still for a while.
+// Copying may be slower than reading and writing in turns: a bus that changes direction stands
+// still for a while.
 TEST(VirtualMemory, turning_from_reading_to_writing_costs_what_the_profile_says) {
   std::string turning = testing::kSmallChip;
   turning.replace(turning.find("copy: 8 GB/s"), 12, "copy: 5 GB/s");
@@ -56,7 +59,8 @@ TEST(VirtualMemory, turning_from_reading_to_writing_costs_what_the_profile_says)
   expect_near(chip.stream("write_16", 100, 2), 5, kBandwidth);
 }
 
-// Without streams that are foreseen a core has 16 lines in flight: 16 x 64 B in 100 ticks, here to a faster memory.
+// Without streams that are foreseen a core has 16 lines in flight: 16 x 64 B in 100 ticks, here to
+// a faster memory.
 TEST(VirtualMemory, lines_in_flight_limit_what_is_not_foreseen) {
   std::string fast = testing::kSmallChip;
   fast.replace(fast.find("read: 10 GB/s"), 13, "read: 90 GB/s");
@@ -72,7 +76,8 @@ TEST(VirtualMemory, other_ways_to_replace_and_to_find_a_set) {
     Chip chip(testing::kSmallChip, effects);
     expect_near(chip.chase(4 << 10), 5, 0.5);
     EXPECT_GT(chip.chase(512 << 10), 80) << effects;
-    const double beyond = chip.chase(80 << 10);  // some of it is still held, which true LRU never has
+    const double beyond =
+        chip.chase(80 << 10);  // some of it is still held, which true LRU never has
     EXPECT_LT(beyond, 97) << effects;
     EXPECT_GT(beyond, 20) << effects;
   }
@@ -91,18 +96,24 @@ TEST(VirtualMemory, a_victim_cache_keeps_what_is_written_in_it) {
   profile.insert(profile.find("ways: 3"), "write: through, ");
   const auto written = [&](const char* effects) {
     Chip chip(profile, effects);
-    const BufferRange all{chip.buffer(kBlocks * probe::kBlockBytes), 0}, once = chip.parameters({1, kBlocks, 0}), often = chip.parameters({8, kBlocks, 0});
+    const BufferRange all{chip.buffer(kBlocks * probe::kBlockBytes), 0},
+        once = chip.parameters({1, kBlocks, 0}), often = chip.parameters({8, kBlocks, 0});
     const std::vector<ir::Queue> one = {{0, 0, 1}};
     for (int i = 0; i < 3; ++i) chip.ticks(chip.launch("read_16", {all, once}, one));
-    return 8 * kBlocks * double(probe::kBlockBytes) / chip.ticks(chip.launch("write_16", {all, often}, one));
+    return 8 * kBlocks * double(probe::kBlockBytes) /
+           chip.ticks(chip.launch("write_16", {all, often}, one));
   };
   expect_near(written("victim: l2\n"), written(""), kBandwidth);
 }
 
-// A far cache of whole lines asks memory for all of one, though a nearer one takes it in parts: its other part is there then.
+// A far cache of whole lines asks memory for all of one, though a nearer one takes it in parts: its
+// other part is there then.
 TEST(VirtualMemory, what_fills_a_line_of_one_cache_comes_whole) {
   std::string profile = testing::kSmallWaves;
-  profile.insert(profile.find("  - {name: dram"), "  - {name: l2, per: device, managed: automatic, capacity: 64 KiB, latency: 100 cycles@core, line: 64 B, transaction: 64 B, bandwidth: {read: 64 B/cycle@core}}\n");
+  profile.insert(
+      profile.find("  - {name: dram"),
+      "  - {name: l2, per: device, managed: automatic, capacity: 64 KiB, latency: 100 cycles@core, "
+      "line: 64 B, transaction: 64 B, bandwidth: {read: 64 B/cycle@core}}\n");
   Chip chip(profile);
   expect_near(chip.chase(512 << 10, 64, 1, 32), (300 + 30) / 2.0, kBandwidth);
 }
@@ -112,13 +123,20 @@ TEST(VirtualMemory, parts_of_a_line_are_there_the_second_time) {
   const auto time = [](int64_t first) {
     ir::Kernel k = probe::code::empty("across");
     k.groups = 1;
-    k.buffers = {{"x", ir::DType::f32, 16, ir::Scope::global, false}, {"out", ir::DType::f32, 8, ir::Scope::global, true}};
+    k.buffers = {{"x", ir::DType::f32, 16, ir::Scope::global, false},
+                 {"out", ir::DType::f32, 8, ir::Scope::global, true}};
     k.registers = {{"sum", ir::DType::f32, 8}};
     k.index_names = {"group", "i"};
     const ir::Value sum = probe::code::reg(k, 0);
-    k.body = {probe::code::declare(0, 1), probe::code::set(0, probe::code::number(0, ir::DType::f32, 8)),
-              probe::code::loop(1, 2000, ir::constant(2000), {probe::code::set(0, probe::code::apply(ir::ValueOp::add, {probe::code::load(0, ir::constant(first), ir::DType::f32, 8), sum}))}),
-              probe::code::store(1, ir::constant(0), sum)};
+    k.body = {
+        probe::code::declare(0, 1), probe::code::set(0, probe::code::number(0, ir::DType::f32, 8)),
+        probe::code::loop(
+            1, 2000, ir::constant(2000),
+            {probe::code::set(
+                0, probe::code::apply(
+                       ir::ValueOp::add,
+                       {probe::code::load(0, ir::constant(first), ir::DType::f32, 8), sum}))}),
+        probe::code::store(1, ir::constant(0), sum)};
     Chip chip(testing::kSmallWaves);
     chip.load({k});
     return chip.ticks({0, {{chip.buffer(64), 0}, {chip.buffer(32), 0}}, {}}) / 2000;
@@ -131,12 +149,18 @@ TEST(VirtualMemory, lanes_that_meet_in_a_bank_take_turns) {
   const auto kernel = [](int64_t stride) {
     ir::Kernel k = probe::code::empty("own");
     k.groups = 1;
-    k.buffers = {{"out", ir::DType::f32, 8, ir::Scope::global, true}, {"own", ir::DType::f32, 1024, ir::Scope::scratch, false}};
+    k.buffers = {{"out", ir::DType::f32, 8, ir::Scope::global, true},
+                 {"own", ir::DType::f32, 1024, ir::Scope::scratch, false}};
     k.registers = {{"x", ir::DType::f32, 8}};
     k.index_names = {"group", "i", "j"};
     ir::Block body;
-    probe::code::repeat(body, 16, {probe::code::set(0, probe::code::gather(1, ir::constant(0), ir::DType::f32, 8, stride)), probe::code::keep(0)});
-    k.body = {probe::code::loop(2, 64, ir::constant(64), {probe::code::store(1, ir::variable(2, 8), probe::code::number(1, ir::DType::f32, 8))}),
+    probe::code::repeat(
+        body, 16,
+        {probe::code::set(0, probe::code::gather(1, ir::constant(0), ir::DType::f32, 8, stride)),
+         probe::code::keep(0)});
+    k.body = {probe::code::loop(2, 64, ir::constant(64),
+                                {probe::code::store(1, ir::variable(2, 8),
+                                                    probe::code::number(1, ir::DType::f32, 8))}),
               probe::code::declare(0, 1), probe::code::loop(1, 500, ir::constant(500), body),
               probe::code::store(0, ir::constant(0), probe::code::reg(k, 0))};
     return k;
@@ -155,9 +179,12 @@ TEST(VirtualMemory, lanes_that_meet_in_a_bank_take_turns) {
 std::vector<std::pair<int64_t, double>> turns_of(bool same_buffer) {
   Chip chip;
   constexpr int64_t kBlocks = 6;
-  const int read = chip.buffer(kBlocks * probe::kBlockBytes), other = chip.buffer(kBlocks * probe::kBlockBytes);
+  const int read = chip.buffer(kBlocks * probe::kBlockBytes),
+            other = chip.buffer(kBlocks * probe::kBlockBytes);
   const BufferRange asked = chip.parameters({4, kBlocks, 0});
-  const std::vector<Launch> turn = {chip.launch("read_16", {{read, 0}, asked}, {{0, 0, 1}}), chip.launch("write_16", {{same_buffer ? read : other, 0}, asked}, {{0, 0, 1}})};
+  const std::vector<Launch> turn = {
+      chip.launch("read_16", {{read, 0}, asked}, {{0, 0, 1}}),
+      chip.launch("write_16", {{same_buffer ? read : other, 0}, asked}, {{0, 0, 1}})};
   std::vector<std::pair<int64_t, double>> out;
   for (int i = 0; i < 4; ++i) {
     const auto times = chip.module().run(turn, {});
@@ -181,7 +208,8 @@ TEST(VirtualMemory, an_access_outside_a_buffer_is_an_error) {
   const Launch l = chip.launch("read_16", {{small, 0}, chip.parameters({1, 1, 0})}, {{0, 0, 1}});
   const auto times = chip.module().run({&l, 1}, {});
   ASSERT_FALSE(times.ok());
-  EXPECT_NE(render(times.diags()).find("the buffer has 16"), std::string::npos) << render(times.diags());
+  EXPECT_NE(render(times.diags()).find("the buffer has 16"), std::string::npos)
+      << render(times.diags());
 }
 
 }  // namespace

@@ -10,20 +10,25 @@ namespace {
 
 using testing::Chip;
 
-// Constants: 2 KiB at 10 ticks, 8 times that where lanes disagree; images: 1 KiB at 90 ticks, in blocks of 4 x 4 texels.
+// Constants: 2 KiB at 10 ticks, 8 times that where lanes disagree; images: 1 KiB at 90 ticks, in
+// blocks of 4 x 4 texels.
 std::string with_paths() {
   std::string chip = testing::kSmallWaves;
   chip.insert(chip.find("  - {name: l1"),
-              "  - {name: constant_l1, per: unit, managed: automatic, path: constant, capacity: 2 KiB, latency: 10 cycles@core, line: 64 B, bandwidth: {read: 32 B/cycle@core}}\n"
-              "  - {name: texture_l1, per: unit, managed: automatic, path: texture, capacity: 1 KiB, latency: 90 cycles@core, line: 64 B}\n");
+              "  - {name: constant_l1, per: unit, managed: automatic, path: constant, capacity: 2 "
+              "KiB, latency: 10 cycles@core, line: 64 B, bandwidth: {read: 32 B/cycle@core}}\n"
+              "  - {name: texture_l1, per: unit, managed: automatic, path: texture, capacity: 1 "
+              "KiB, latency: 90 cycles@core, line: 64 B}\n");
   chip.insert(chip.find("compute:"),
-              "paths:\n  - {name: constant, through: [constant_l1, l1, dram], limits: {bytes: 32 KiB}, divergent: 8}\n"
-              "  - {name: texture, through: [texture_l1, dram], form: image2d, limits: {width: 2048, height: 512}, block: {width: 4, height: 4}}\n");
+              "paths:\n  - {name: constant, through: [constant_l1, l1, dram], limits: {bytes: 32 "
+              "KiB}, divergent: 8}\n"
+              "  - {name: texture, through: [texture_l1, dram], form: image2d, limits: {width: "
+              "2048, height: 512}, block: {width: 4, height: 4}}\n");
   return chip;
 }
 
-// Ticks of a hop of all lanes through nodes at `places`, visited in an order without a pattern; `apart`: lane by lane from
-// another node on.
+// Ticks of a hop of all lanes through nodes at `places`, visited in an order without a pattern;
+// `apart`: lane by lane from another node on.
 double chase(ir::Space space, std::vector<int32_t> places, bool apart = false) {
   constexpr int kLanes = 8;
   constexpr int64_t kElements = int64_t{256} << 10, kIterations = 512;
@@ -33,13 +38,19 @@ double chase(ir::Space space, std::vector<int32_t> places, bool apart = false) {
   std::mt19937 random(1);
   std::shuffle(places.begin(), places.end(), random);
   std::vector<int32_t> data(static_cast<size_t>(elements)), state(kLanes, places[0]);
-  for (size_t i = 0; i < places.size(); ++i) data[static_cast<size_t>(places[i])] = places[(i + 1) % places.size()];
+  for (size_t i = 0; i < places.size(); ++i)
+    data[static_cast<size_t>(places[i])] = places[(i + 1) % places.size()];
   for (size_t l = 0; apart && l < state.size(); ++l) state[l] = places[l % places.size()];
-  const int nodes = space == ir::Space::image ? m.allocate_image({ir::DType::i32, 1, probe::kImageRow, elements / probe::kImageRow}).value() : chip.buffer(elements * 4);
+  const int nodes =
+      space == ir::Space::image
+          ? m.allocate_image({ir::DType::i32, 1, probe::kImageRow, elements / probe::kImageRow})
+                .value()
+          : chip.buffer(elements * 4);
   const int lanes = chip.buffer(64);
   m.write({nodes, 0}, std::as_bytes(std::span(data)));
   m.write({lanes, 0}, std::as_bytes(std::span(state)));
-  const Launch l = chip.launch("path_chase", {{nodes, 0}, {lanes, 0}, chip.parameters({kIterations})}, {{0, 0, 1}});
+  const Launch l = chip.launch(
+      "path_chase", {{nodes, 0}, {lanes, 0}, chip.parameters({kIterations})}, {{0, 0, 1}});
   chip.ticks(l);
   return chip.ticks(l) / (kIterations * probe::kPathHops);
 }
@@ -54,7 +65,8 @@ std::vector<int32_t> every(int32_t elements, int32_t bytes) {
 std::vector<int32_t> blocks(int32_t across, int32_t down, int32_t width, int32_t height) {
   std::vector<int32_t> out;
   for (int32_t y = 0; y < down; ++y)
-    for (int32_t x = 0; x < across; ++x) out.push_back(y * height * static_cast<int32_t>(probe::kImageRow) + x * width);
+    for (int32_t x = 0; x < across; ++x)
+      out.push_back(y * height * static_cast<int32_t>(probe::kImageRow) + x * width);
   return out;
 }
 
@@ -78,8 +90,10 @@ TEST(VirtualPaths, images_lie_in_blocks) {
   expect_near(chase(ir::Space::image, blocks(16, 16, 1, 1)), 90);  // 16 x 16 texels are 16 blocks
 }
 
-// What a kernel reads at places of an image of 8 rows of 16 texels that hold their numbers, from 1 on.
-std::vector<int32_t> read_at(const std::string& border, const std::vector<std::pair<int32_t, int32_t>>& places) {
+// What a kernel reads at places of an image of 8 rows of 16 texels that hold their numbers, from 1
+// on.
+std::vector<int32_t> read_at(const std::string& border,
+                             const std::vector<std::pair<int32_t, int32_t>>& places) {
   std::string profile = with_paths();
   if (!border.empty()) profile.insert(profile.find("block: {width: 4"), "border: " + border + ", ");
   Chip chip(profile);
@@ -87,24 +101,29 @@ std::vector<int32_t> read_at(const std::string& border, const std::vector<std::p
   k.buffers[0].row = 16;
   k.buffers[0].elements = 128;
   Module& m = chip.load({k});
-  std::vector<int32_t> texels(128), columns(probe::kTouches.size()), rows(columns.size()), got(columns.size());
+  std::vector<int32_t> texels(128), columns(probe::kTouches.size()), rows(columns.size()),
+      got(columns.size());
   std::iota(texels.begin(), texels.end(), 1);
   for (size_t i = 0; i < places.size(); ++i) std::tie(columns[i], rows[i]) = places[i];
-  const int image = m.allocate_image({ir::DType::i32, 1, 16, 8}).value(), at_columns = chip.buffer(64), at_rows = chip.buffer(64), out = chip.buffer(64);
+  const int image = m.allocate_image({ir::DType::i32, 1, 16, 8}).value(),
+            at_columns = chip.buffer(64), at_rows = chip.buffer(64), out = chip.buffer(64);
   m.write({image, 0}, std::as_bytes(std::span(texels)));
   m.write({at_columns, 0}, std::as_bytes(std::span(columns)));
   m.write({at_rows, 0}, std::as_bytes(std::span(rows)));
-  chip.ticks(chip.launch(k.name, {{image, 0}, {at_columns, 0}, {at_rows, 0}, {out, 0}}, {{0, 0, 1}}));
+  chip.ticks(
+      chip.launch(k.name, {{image, 0}, {at_columns, 0}, {at_rows, 0}, {out, 0}}, {{0, 0, 1}}));
   m.read({out, 0}, std::as_writable_bytes(std::span(got)));
   got.resize(places.size());
   return got;
 }
 
 TEST(VirtualPaths, outside_of_an_image_lies_what_the_profile_says) {
-  const std::vector<std::pair<int32_t, int32_t>> places = {{3, 2}, {-1, 2}, {16, 2}, {3, -5}, {3, 8}, {100, 100}};
+  const std::vector<std::pair<int32_t, int32_t>> places = {{3, 2},  {-1, 2}, {16, 2},
+                                                           {3, -5}, {3, 8},  {100, 100}};
   EXPECT_EQ(read_at("zero", places), (std::vector<int32_t>{36, 0, 0, 0, 0, 0}));
   EXPECT_EQ(read_at("clamp", places), (std::vector<int32_t>{36, 33, 48, 4, 116, 128}));
-  EXPECT_EQ(read_at("", places), (std::vector<int32_t>{36, 48, 33, 52, 4, 69}));  // the image begins again
+  EXPECT_EQ(read_at("", places),
+            (std::vector<int32_t>{36, 48, 33, 52, 4, 69}));  // the image begins again
 }
 
 TEST(VirtualPaths, an_image_may_be_too_large_or_there_are_none) {

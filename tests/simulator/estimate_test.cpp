@@ -15,15 +15,26 @@ TEST(Estimate, FasterHardwareIsNeverPredictedSlower) {
   std::mt19937 rng(11);
   for (int i = 0; i < 150; ++i) {
     Drawn d = draw(rng, i);
-    for (size_t l = 0; l < 4 && i % 2 == 0; ++l) d.target.profile.memory[l].latency.value = hwdesc::Latency{std::pow(4.0, 1.0 + static_cast<double>(l)), "core"};
+    for (size_t l = 0; l < 4 && i % 2 == 0; ++l)
+      d.target.profile.memory[l].latency.value =
+          hwdesc::Latency{std::pow(4.0, 1.0 + static_cast<double>(l)), "core"};
     d.target.profile.execution.issue.per = "unit";
     d.target.profile.execution.issue.rate.value = hwdesc::Rate{4, "core"};
     const double base = seconds(d.program, d.target);
-    std::vector<const char*> changes = {"memory.dram.bandwidth*=2", "memory.l2.bandwidth.read*=1.5", "memory.l3.bandwidth.read*=1.5", "pipes.fma.rate*=2",
-                                        "pipes.load.rate*=2", "pipes.store.rate*=2", "execution.issue.rate*=2", "clocks.core.max*=1.5"};
-    if (i % 2 == 0) changes.insert(changes.end(), {"memory.l2.latency*=0.5", "memory.l3.latency*=0.5", "memory.dram.latency*=0.5"});
+    std::vector<const char*> changes = {"memory.dram.bandwidth*=2",
+                                        "memory.l2.bandwidth.read*=1.5",
+                                        "memory.l3.bandwidth.read*=1.5",
+                                        "pipes.fma.rate*=2",
+                                        "pipes.load.rate*=2",
+                                        "pipes.store.rate*=2",
+                                        "execution.issue.rate*=2",
+                                        "clocks.core.max*=1.5"};
+    if (i % 2 == 0)
+      changes.insert(changes.end(), {"memory.l2.latency*=0.5", "memory.l3.latency*=0.5",
+                                     "memory.dram.latency*=0.5"});
     for (const char* change : changes)
-      EXPECT_LE(seconds(d.program, with(d.target, change)), base * (1 + 1e-9)) << change << " for program " << i;
+      EXPECT_LE(seconds(d.program, with(d.target, change)), base * (1 + 1e-9))
+          << change << " for program " << i;
   }
 }
 
@@ -67,7 +78,8 @@ TEST(Estimate, LanesThatAreGatheredAreMergedButForTheFirst) {
   const ir::Program p = walk(64, 1, 4, "j", "j, i");
   const lower::Counts c = model::closed_form(p);
   EXPECT_DOUBLE_EQ(c.buffers[0].gathered_lanes, 64 * 64);
-  EXPECT_NEAR(term(simulator::estimate(p, m, {}, {}), "vector"), (c.simple + 0.75 * 64 * 64) / m.alu_rate.value, 1e-15);
+  EXPECT_NEAR(term(simulator::estimate(p, m, {}, {}), "vector"),
+              (c.simple + 0.75 * 64 * 64) / m.alu_rate.value, 1e-15);
 }
 
 // The small machine with what a probe may find out about moving lanes.
@@ -83,18 +95,23 @@ TEST(Estimate, LanesThatLieApartMoveAtTheirOwnRate) {
   model::Machine m = probed();
   const lower::Counts c = model::closed_form(gathers);
   const double whole = (c.loads() - 64 * 64) / m.load_rate.value;
-  EXPECT_NEAR(term(simulator::estimate(gathers, m, {}, {}), "load"), whole + 64 * 64 / m.gather_rate.value, 1e-12);
+  EXPECT_NEAR(term(simulator::estimate(gathers, m, {}, {}), "load"),
+              whole + 64 * 64 / m.gather_rate.value, 1e-12);
   m.narrow_gathers = {{4, m.gather_rate.value * 3}};
-  EXPECT_NEAR(term(simulator::estimate(gathers, m, {}, {}), "load"), whole + 64 * 64 / m.gather_rate.value / 3, 1e-12);
+  EXPECT_NEAR(term(simulator::estimate(gathers, m, {}, {}), "load"),
+              whole + 64 * 64 / m.gather_rate.value / 3, 1e-12);
   m.narrow_gathers = {{8, m.gather_rate.value / 3}};
-  EXPECT_NEAR(term(simulator::estimate(gathers, m, {}, {}), "load"), whole + (3.0 / 4) / (7.0 / 8) * 64 * 64 / m.gather_rate.value * 3, 1e-12) << "one lane of 4 is not put in, as one of 8 is not";
+  EXPECT_NEAR(term(simulator::estimate(gathers, m, {}, {}), "load"),
+              whole + (3.0 / 4) / (7.0 / 8) * 64 * 64 / m.gather_rate.value * 3, 1e-12)
+      << "one lane of 4 is not put in, as one of 8 is not";
 }
 
 // Rows of the left operand are read element by element, each for a whole vector of the output.
 TEST(Estimate, ElementsForAllLanesAreLoadedAtTheirOwnRate) {
   hwdesc::Target target = small_cpu(8, 1);
   const ir::Program p = product(16, 64, 128, 64), narrow = product(16, 64, 128, 64, 4);
-  const double vectors = machine(target).load_rate.value, without = term(simulator::estimate(p, machine(target), {}, {}), "load");
+  const double vectors = machine(target).load_rate.value,
+               without = term(simulator::estimate(p, machine(target), {}, {}), "load");
   hwdesc::ComputeOp splat{"splat", "f32", "load", {}, {}};
   splat.slots.value = hwdesc::Count{0.5};
   splat.slots.source = hwdesc::Origin::measured;
@@ -102,12 +119,14 @@ TEST(Estimate, ElementsForAllLanesAreLoadedAtTheirOwnRate) {
   double splats = 0;
   for (const lower::AccessCount& a : model::closed_form(p).buffers) splats += a.splats;
   ASSERT_GT(splats, 0);
-  EXPECT_NEAR(term(simulator::estimate(p, machine(target), {}, {}), "load"), without - splats / vectors / 2, 1e-12);
+  EXPECT_NEAR(term(simulator::estimate(p, machine(target), {}, {}), "load"),
+              without - splats / vectors / 2, 1e-12);
   EXPECT_EQ(machine(target).narrow_splats.size(), 0u);
   model::Machine m = machine(target);
   const double of_narrow = term(simulator::estimate(narrow, m, {}, {}), "load");
   m.narrow_splats = {{4, m.splat_rate.value / 2}};
-  EXPECT_GT(term(simulator::estimate(narrow, m, {}, {}), "load"), 1.15 * of_narrow) << "vectors of 4 have a rate of their own";
+  EXPECT_GT(term(simulator::estimate(narrow, m, {}, {}), "load"), 1.15 * of_narrow)
+      << "vectors of 4 have a rate of their own";
 }
 
 TEST(Estimate, NarrowVectorsHaveTheRateOfTheirWidth) {
@@ -117,10 +136,12 @@ TEST(Estimate, NarrowVectorsHaveTheRateOfTheirWidth) {
   m.narrow_stores = {{4, 2 * m.store_rate.value}};
   EXPECT_NEAR(term(simulator::estimate(p, m, {}, {}), "store"), before / 2, 1e-15);
   m.narrow_stores = {{2, 2 * m.store_rate.value}};
-  EXPECT_NEAR(term(simulator::estimate(p, m, {}, {}), "store"), before, 1e-15) << "vectors of 4 are wider than 2";
+  EXPECT_NEAR(term(simulator::estimate(p, m, {}, {}), "store"), before, 1e-15)
+      << "vectors of 4 are wider than 2";
 }
 
-// One row and 16 columns at a time, their sums in memory while `depth` of 64 are added; the columns are walked in between.
+// One row and 16 columns at a time, their sums in memory while `depth` of 64 are added; the columns
+// are walked in between.
 struct Partial {
   int64_t columns = 32, depth = 1;
   int prefetch = 0;
@@ -143,26 +164,36 @@ tiles:
   - {{memory: registers, extent: {{m: 1, n: 16, k: {1}}}, order: [{5}]}}
 vector: {{axis: n, width: 8}}
 prefetch: {2}
-)yaml", x.columns, x.depth, x.prefetch, x.rows, x.steps, x.order));
+)yaml",
+                            x.columns, x.depth, x.prefetch, x.rows, x.steps, x.order));
 }
 
 TEST(Estimate, SumsInMemoryWaitForTheirLastUpdate) {
   model::Machine m = machine(small_cpu(8, 1));
   m.update_latency.value = 1e-6;  // so long that nothing else counts
-  const auto chain = [&](const ir::Program& p) { return term(simulator::estimate(p, m, {}, {}), "chain"); };
-  EXPECT_NEAR(chain(partial_sums({32, 1})), 64e-6, 1e-9) << "two tiles a step, which wait for their own last ones side by side";
+  const auto chain = [&](const ir::Program& p) {
+    return term(simulator::estimate(p, m, {}, {}), "chain");
+  };
+  EXPECT_NEAR(chain(partial_sums({32, 1})), 64e-6, 1e-9)
+      << "two tiles a step, which wait for their own last ones side by side";
   EXPECT_NEAR(chain(partial_sums({32, 4})), 16 * (1e-6 + 3 * m.fma_latency.value), 1e-9);
   EXPECT_NEAR(chain(partial_sums({32, 4, 16})), 16e-6, 1e-9) << "added at the end";
   EXPECT_NEAR(chain(partial_sums({64, 1})), 64e-6, 1e-9);
   EXPECT_GT(chain(partial_sums({4096, 1})), 2 * 64e-6) << "no core looks so far ahead";
-  const auto of_rows = [&](int64_t rows, const char* order) { return chain(partial_sums({.columns = 32, .depth = 4, .rows = rows, .steps = 8, .order = order})); };
+  const auto of_rows = [&](int64_t rows, const char* order) {
+    return chain(
+        partial_sums({.columns = 32, .depth = 4, .rows = rows, .steps = 8, .order = order}));
+  };
   EXPECT_NEAR(of_rows(1, "m, k, n"), 2e-6, 1e-8);
-  EXPECT_LT(of_rows(32, "m, k, n"), 0.75 * 64e-6) << "the next row's begin before this one's have ended";
-  EXPECT_NEAR(of_rows(32, "m, k, n"), 2 * of_rows(32, "k, m, n"), 0.02 * 64e-6) << "of two visits in a row one waits for the other";
+  EXPECT_LT(of_rows(32, "m, k, n"), 0.75 * 64e-6)
+      << "the next row's begin before this one's have ended";
+  EXPECT_NEAR(of_rows(32, "m, k, n"), 2 * of_rows(32, "k, m, n"), 0.02 * 64e-6)
+      << "of two visits in a row one waits for the other";
   m.update_latency.value = 0;
   m.fma_latency.value = 1e-6;
   const double once = chain(partial_sums({32, 64}));
-  EXPECT_GT(chain(partial_sums({32, 32, 16})), once / 2) << "what is added to memory late has been a chain before";
+  EXPECT_GT(chain(partial_sums({32, 32, 16})), once / 2)
+      << "what is added to memory late has been a chain before";
 }
 
 TEST(Estimate, NarrowVectorsMayGoThroughPipesInLessTime) {
@@ -172,9 +203,12 @@ TEST(Estimate, NarrowVectorsMayGoThroughPipesInLessTime) {
   const double moved = term(simulator::estimate(gathers, m, {}, {}), "vector") - before;
   m.narrow_arithmetic = {{2, 4}, {4, 2}};
   EXPECT_NEAR(term(simulator::estimate(p, m, {}, {}), "vector"), before / 2, 1e-15);
-  EXPECT_NEAR(term(simulator::estimate(gathers, m, {}, {}), "vector"), before / 2 + moved / 4, 1e-15) << "lanes are moved one by one";
+  EXPECT_NEAR(term(simulator::estimate(gathers, m, {}, {}), "vector"), before / 2 + moved / 4,
+              1e-15)
+      << "lanes are moved one by one";
   m.narrow_arithmetic = {{2, 4}};
-  EXPECT_NEAR(term(simulator::estimate(p, m, {}, {}), "vector"), before, 1e-15) << "vectors of 4 are wider than 2";
+  EXPECT_NEAR(term(simulator::estimate(p, m, {}, {}), "vector"), before, 1e-15)
+      << "vectors of 4 are wider than 2";
 }
 
 TEST(Estimate, FunctionsAndDivisionsOfNarrowVectorsHaveRatesOfTheirOwn) {
@@ -196,7 +230,8 @@ TEST(Estimate, FunctionsAndDivisionsOfNarrowVectorsHaveRatesOfTheirOwn) {
   EXPECT_DOUBLE_EQ(seconds_of(&lower::Counts::math), math);
   target.profile.compute.push_back({"exp", "f32", "fma", {}, {}, "half"});
   target.profile.compute.back().slots.value = hwdesc::Count{12};
-  EXPECT_NEAR(seconds_of(&lower::Counts::math), math * 4 / 8 * 12 / 16, 1e-9 * math) << "half as many lanes, each in three quarters of the time";
+  EXPECT_NEAR(seconds_of(&lower::Counts::math), math * 4 / 8 * 12 / 16, 1e-9 * math)
+      << "half as many lanes, each in three quarters of the time";
   EXPECT_DOUBLE_EQ(seconds_of(&lower::Counts::divide), divide);
 }
 
@@ -210,17 +245,20 @@ TEST(Estimate, PipesWorkSideBySideAndFunctionsTakeBoth) {
     c.math = math;
     return term(simulator::estimate(p, m, {}, {}, &c), "vector");
   };
-  const auto joined = [](std::initializer_list<double> pipes) {  // a core does not look ahead far enough for them to hide all of each other
-    double sum = 0;
-    for (const double seconds : pipes) sum += std::pow(seconds, model::kPipeSharpness);
-    return std::pow(sum, 1 / model::kPipeSharpness);
-  };
+  const auto joined =
+      [](std::initializer_list<double>
+             pipes) {  // a core does not look ahead far enough for them to hide all of each other
+        double sum = 0;
+        for (const double seconds : pipes) sum += std::pow(seconds, model::kPipeSharpness);
+        return std::pow(sum, 1 / model::kPipeSharpness);
+      };
   const double f = 1e6 / m.fma_rate.value, a = 5e5 / m.alu_rate.value, x = 1e5 / m.math_rate.value;
   m.fma_pipe = m.alu_pipe = m.divide_pipe = m.math_pipe = "fma";
   EXPECT_NEAR(vector_term(1e6, 5e5, 1e5), f + a + x, 1e-9 * f);
   m.alu_pipe = "add";
   EXPECT_NEAR(vector_term(1e6, 5e5, 1e5), joined({f + x, a}), 1e-9 * f);
-  EXPECT_NEAR(vector_term(0, 5e5, 1e5), a + x, 1e-9 * f) << "a function without a pipe of its own adds too";
+  EXPECT_NEAR(vector_term(0, 5e5, 1e5), a + x, 1e-9 * f)
+      << "a function without a pipe of its own adds too";
   m.math_pipe = "sfu";
   EXPECT_NEAR(vector_term(1e6, 5e5, 1e5), joined({f, a, x}), 1e-9 * f);
   m.simt = true;
@@ -285,12 +323,14 @@ vector: {axis: i, width: 4}
 TEST(Estimate, LinesNotForeseenWaitForTheirLatency) {
   hwdesc::Target target = small_cpu(4, 1);
   target.profile.memory[3].per = "unit";  // of whose lines a core pays for the streaming
-  const ir::Program columns = walk(256 + 16, 64, 16, "j"), rows = walk(256 + 16, 1, 16, "j", "i, j", "i, j");
+  const ir::Program columns = walk(256 + 16, 64, 16, "j"),
+                    rows = walk(256 + 16, 1, 16, "j", "i, j", "i, j");
   const auto dram = [&](const ir::Program& p, double cycles) {
     target.profile.memory[3].latency.value = hwdesc::Latency{cycles, "core"};
     return term(simulator::estimate(p, machine(target), {}, {}), "l3<-dram");
   };
-  EXPECT_DOUBLE_EQ(dram(columns, 40), dram(columns, 70)) << "ten in flight hide what streaming takes anyway";
+  EXPECT_DOUBLE_EQ(dram(columns, 40), dram(columns, 70))
+      << "ten in flight hide what streaming takes anyway";
   EXPECT_GT(dram(columns, 1000), 2 * dram(columns, 70));
   EXPECT_LT(dram(rows, 1000), 1.05 * dram(rows, 70));
 }
@@ -301,7 +341,9 @@ TEST(Estimate, FirstLinesOfRunsWaitNoLongerThanRunsThatLieApartShowed) {
   far.per = "unit";
   far.latency.value = hwdesc::Latency{1000, "core"};
   const ir::Program columns = walk(256 + 16, 64, 16, "j");
-  const auto dram = [&] { return term(simulator::estimate(columns, machine(target), {}, {}), "l3<-dram"); };
+  const auto dram = [&] {
+    return term(simulator::estimate(columns, machine(target), {}, {}), "l3<-dram");
+  };
   const double by_latency = dram();
   const auto apart = [&](double part) {
     far.bandwidth.apart_read = far.bandwidth.read;
@@ -340,7 +382,8 @@ tiles:
   - {{memory: l1, extent: {{i: {0}, j: 1024}}, order: [i, j]}}
   - {{memory: registers, extent: {{i: 1, j: 16}}, order: [i, j]}}
 vector: {{axis: j, width: 4}}
-)yaml", rows));
+)yaml",
+                                             rows));
     return term(simulator::estimate(p, machine(small_cpu(4, 2)), {}, {}), "l1<-l2");
   };
   const double even = transfers(384);

@@ -32,7 +32,8 @@ double seconds(const model::Machine& m, const Entry& held) {
   const ir::Program p = product(8, 64, 128, 32);
   simulator::CacheState state;
   state.recent = {held};
-  const std::vector<simulator::Range> where = {{0, kLeft}, {1 << 16, (1 << 16) + 128 * 64 * 4}, {kOutAt, kOutAt + kOut}};
+  const std::vector<simulator::Range> where = {
+      {0, kLeft}, {1 << 16, (1 << 16) + 128 * 64 * 4}, {kOutAt, kOutAt + kOut}};
   return simulator::estimate(p, m, state, where).seconds;
 }
 
@@ -41,7 +42,9 @@ simulator::Dealt halves(int64_t begin, int64_t bytes) { return {begin, bytes, 2}
 // Every row of 64 columns is shared out, as the program does.
 simulator::Dealt columns(int64_t begin) { return {begin, 64 * 4, 2}; }
 
-Entry left(bool written) { return {{0, kLeft}, kLeft / 2, halves(0, kLeft), halves(0, kLeft), written}; }
+Entry left(bool written) {
+  return {{0, kLeft}, kLeft / 2, halves(0, kLeft), halves(0, kLeft), written};
+}
 Entry out(const simulator::Dealt& touched, const simulator::Dealt& wrote, bool written) {
   return {{kOutAt, kOutAt + kOut}, kOut / 2, touched, wrote, written};
 }
@@ -49,7 +52,8 @@ Entry out(const simulator::Dealt& touched, const simulator::Dealt& wrote, bool w
 TEST(Handed, HalfOfWhatAllReadWasWrittenByTheOtherUnit) {
   const model::Machine m = two_units(true);
   ASSERT_DOUBLE_EQ(m.handed.value, kHanded);
-  EXPECT_NEAR(seconds(m, left(true)) - seconds(m, left(false)), kLeft / 2 / kHanded, 0.1 * kLeft / 2 / kHanded);
+  EXPECT_NEAR(seconds(m, left(true)) - seconds(m, left(false)), kLeft / 2 / kHanded,
+              0.1 * kLeft / 2 / kHanded);
 }
 
 TEST(Handed, NothingWhereEachWroteAllOrItHasLeftTheCachesOrIsNotKnown) {
@@ -80,7 +84,8 @@ TEST(Handed, WhatAnotherWroteOrReadIsTakenFromItBeforeItIsWritten) {
 
 TEST(Handed, StorageIsKnownByItsBytesNotByItsTensor) {
   const model::Machine m = two_units(true), silent = two_units(false);
-  Entry e = out({kOutAt - kOut, 2 * kOut, 2}, {kOutAt - kOut, 2 * kOut, 2}, true);  // its second half lies here: the other unit's
+  Entry e = out({kOutAt - kOut, 2 * kOut, 2}, {kOutAt - kOut, 2 * kOut, 2},
+                true);  // its second half lies here: the other unit's
   e.range.begin = kOutAt - kOut;
   EXPECT_NEAR(seconds(m, e) - seconds(silent, e), kOut / 4 / kTaken, 0.1 * kOut / 4 / kTaken);
 }
@@ -90,14 +95,17 @@ TEST(Handed, OtherCachesLoseItWhileTheyWorkOnAsMuchElse) {
   hwdesc::Target t = small_cpu(8, 2);
   for (hwdesc::MemoryLevel& l : t.profile.memory)
     if (l.name == "l2") l.bandwidth.handed.value = hwdesc::Bandwidth{kHanded, ""};
-  const double extra = seconds(machine(t), left(true)) - seconds(machine(t), left(false)), all = kLeft / 2 / kHanded;
-  EXPECT_NEAR(extra, 0.25 * all, 0.01 * all) << "but for the rows that it comes to before any columns";
+  const double extra = seconds(machine(t), left(true)) - seconds(machine(t), left(false)),
+               all = kLeft / 2 / kHanded;
+  EXPECT_NEAR(extra, 0.25 * all, 0.01 * all)
+      << "but for the rows that it comes to before any columns";
   const auto behind = [&](bool written) {
     Entry e = left(written);
     e.beside = 32 << 10;
     return e;
   };
-  EXPECT_DOUBLE_EQ(seconds(machine(t), behind(true)), seconds(machine(t), behind(false))) << "32 KiB of columns, caches of 4";
+  EXPECT_DOUBLE_EQ(seconds(machine(t), behind(true)), seconds(machine(t), behind(false)))
+      << "32 KiB of columns, caches of 4";
 }
 
 TEST(Handed, AMemoryWithNothingBehindItHandsNothingOver) {
@@ -123,21 +131,26 @@ TEST(Handed, EndsInFrontOfAnotherUnitsRunCostWhatWasMeasured) {
       if (term.name == "sharing") return term.seconds;
     return 0.0;
   };
-  const ir::Program columns = product(8, 64, 128, 32), whole = product(8, 64, 128, 64), far = product(4096, 4096, 16, 2048);
+  const ir::Program columns = product(8, 64, 128, 32), whole = product(8, 64, 128, 64),
+                    far = product(4096, 4096, 16, 2048);
   EXPECT_NEAR(sharing(m, columns), 8 * kMet / 8, 1e-9) << "runs of 128 of 1024 bytes";
-  EXPECT_NEAR(sharing(m, product(8, 64, 128, 48)), 8 * kMet * 192 / 1024 / 3, 1e-9) << "16 columns beside 48: they seldom meet";
+  EXPECT_NEAR(sharing(m, product(8, 64, 128, 48)), 8 * kMet * 192 / 1024 / 3, 1e-9)
+      << "16 columns beside 48: they seldom meet";
   EXPECT_LT(sharing(silent, columns), 0.1 * kMet) << "one line each";
   hwdesc::Target four = small_cpu(8, 4);
   for (hwdesc::MemoryLevel& l : four.profile.memory)
     if (l.name == "l2") l.false_sharing.value = hwdesc::Latency{kEach, ""};
-  EXPECT_NEAR(sharing(machine(four), product(8, 160, 16, 32)), 8 * kMet * 256 / 1024 / 2, 1e-9) << "three units have half as much to do as the first";
+  EXPECT_NEAR(sharing(machine(four), product(8, 160, 16, 32)), 8 * kMet * 256 / 1024 / 2, 1e-9)
+      << "three units have half as much to do as the first";
   EXPECT_EQ(sharing(m, whole), 0) << "one group";
   EXPECT_EQ(sharing(m, far), 0) << "no cache holds it";
-  const double rest = simulator::estimate(columns, silent, {}, {}).seconds, with = simulator::estimate(columns, m, {}, {}).seconds;
+  const double rest = simulator::estimate(columns, silent, {}, {}).seconds,
+               with = simulator::estimate(columns, m, {}, {}).seconds;
   EXPECT_GT(with, 1.1 * std::max(rest, kMet)) << "stores leave in order";
   EXPECT_LT(with, 0.95 * (rest + kMet)) << "a unit goes on as far as it can keep them";
 
-  // Runs of 96 bytes: every other one ends in the middle of a line, which goes over each time that both units take it up.
+  // Runs of 96 bytes: every other one ends in the middle of a line, which goes over each time that
+  // both units take it up.
   ir::Program torn = product(8, 48, 128, 48);
   torn.tiles[0].extent[1] = 24;
   torn.tiles[1].extent[1] = 8;
@@ -145,10 +158,12 @@ TEST(Handed, EndsInFrontOfAnotherUnitsRunCostWhatWasMeasured) {
   EXPECT_NEAR(sharing(m, torn), 8 * (kMet * 96 / 1024 + model::kInStep * line), 1e-12);
   torn.tiles[0].extent[2] = 32;
   torn.tiles[0].order = {1, 2};
-  EXPECT_NEAR(sharing(m, torn), 8 * (kMet * 96 / 1024 + 4 * model::kInStep * line), 1e-12) << "four parts of the reduction";
+  EXPECT_NEAR(sharing(m, torn), 8 * (kMet * 96 / 1024 + 4 * model::kInStep * line), 1e-12)
+      << "four parts of the reduction";
 }
 
-// Units that each have a last cache of their own find none of what the others left in theirs, though it holds all of it.
+// Units that each have a last cache of their own find none of what the others left in theirs,
+// though it holds all of it.
 TEST(Handed, ALastCacheOfEachUnitsOwnKeepsDataFromTheOthers) {
   const auto far_of = [](const std::string& per, bool by_other) {
     hwdesc::Target t = small_cpu(8, 2);
@@ -172,7 +187,8 @@ TEST(Handed, ALastCacheOfEachUnitsOwnKeepsDataFromTheOthers) {
 TEST(Handed, AProgramLeavesWhatItWroteInTheCaches) {
   const ir::Program p = product(8, 64, 128, 32);
   const std::vector<simulator::Range> where = simulator::ranges_apart(p);
-  for (const Entry& e : simulator::after(p, two_units(true), {}, where).recent) EXPECT_EQ(e.written, e.range == where[2]);
+  for (const Entry& e : simulator::after(p, two_units(true), {}, where).recent)
+    EXPECT_EQ(e.written, e.range == where[2]);
 }
 
 // What lies on a part of other storage takes that part only.

@@ -14,7 +14,8 @@ inputs: {table: f32 100000x64, ids: f32 8}
 nodes:
   - {op: gather, out: "y[t, j]", axes: {t: 8, j: 64}, body: "table[ids[t], j]"}
 outputs: [y]
-)", "words.yaml");
+)",
+                                              "words.yaml");
   if (!g.ok()) throw std::runtime_error(render(g.diags()));
   ir::Program p;
   p.name = "words";
@@ -47,7 +48,8 @@ TEST(Footprint, ALookupBringsInTheRowsThatAreLookedUp) {
   const std::vector<simulator::Range> where = simulator::ranges_apart(p);
   simulator::CacheState others;
   others.recent.push_back({{-1024, 0}, 1024, {-1024, 1024, 1}, {-1024, 1024, 1}, false, false, 0});
-  for (const simulator::CacheState::Entry& e : simulator::after(p, machine(small_cpu(8, 1)), others, where).recent) {
+  for (const simulator::CacheState::Entry& e :
+       simulator::after(p, machine(small_cpu(8, 1)), others, where).recent) {
     if (e.range != where[0]) continue;
     EXPECT_EQ(e.mine, 8 * 256);
     EXPECT_EQ(e.missed, 8 * 256);

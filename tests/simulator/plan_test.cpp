@@ -19,7 +19,8 @@ model::Machine two_units(bool known) {
   return machine(t);
 }
 
-// Steps by the numbers of their programs: 0 is small, 1 touches far more than a unit's own caches hold.
+// Steps by the numbers of their programs: 0 is small, 1 touches far more than a unit's own caches
+// hold.
 ir::Plan plan_of(const std::vector<int>& programs) {
   ir::Plan plan;
   plan.units = 2;
@@ -46,9 +47,11 @@ ir::Plan plan_of(const std::vector<int>& programs) {
 // Per step, what it takes longer where the cost of code is known.
 std::vector<double> longer(const std::vector<int>& programs) {
   const ir::Plan plan = plan_of(programs);
-  const simulator::PlanEstimate with = simulator::simulate(plan, two_units(true)), without = simulator::simulate(plan, two_units(false));
+  const simulator::PlanEstimate with = simulator::simulate(plan, two_units(true)),
+                                without = simulator::simulate(plan, two_units(false));
   std::vector<double> out;
-  for (size_t i = 0; i < plan.steps.size(); ++i) out.push_back(with.steps[i].seconds - without.steps[i].seconds);
+  for (size_t i = 0; i < plan.steps.size(); ++i)
+    out.push_back(with.steps[i].seconds - without.steps[i].seconds);
   return out;
 }
 
@@ -79,14 +82,17 @@ TEST(Code, TakesLongerWhereNoCacheHoldsIt) {
   };
   for (const double holds : {1e9, 2e6}) {
     const double without = first_step(holds, 0);
-    EXPECT_NEAR(first_step(holds, kCold) - without, kCold, 1e-9) << "what is not known is not assumed";
-    EXPECT_NEAR(first_step(holds, 5 * kCold) - without, (holds > 1e8 ? 1 : 5) * kCold, 1e-9) << holds;
+    EXPECT_NEAR(first_step(holds, kCold) - without, kCold, 1e-9)
+        << "what is not known is not assumed";
+    EXPECT_NEAR(first_step(holds, 5 * kCold) - without, (holds > 1e8 ? 1 : 5) * kCold, 1e-9)
+        << holds;
   }
 }
 
 TEST(Code, IsATermOfItsStepAndOfItsInterval) {
   const ir::Plan plan = plan_of({0, 1});
-  const simulator::PlanEstimate with = simulator::simulate(plan, two_units(true)), without = simulator::simulate(plan, two_units(false));
+  const simulator::PlanEstimate with = simulator::simulate(plan, two_units(true)),
+                                without = simulator::simulate(plan, two_units(false));
   const model::Estimate &step = with.steps[0], &before = without.steps[0];
   EXPECT_EQ(step.terms.back().name, "code");
   EXPECT_NEAR(step.terms.back().seconds, kCold, 1e-9);
@@ -105,13 +111,16 @@ TEST(ForeignFill, DrivesOutWhatLiesUntouchedMeanwhile) {
     last.knee = {};
     if (gigabytes > 0) last.foreign_fill.value = hwdesc::Bandwidth{1e9 * gigabytes, ""};
     std::vector<double> out;
-    for (const model::Estimate& e : simulator::simulate(plan_of(programs), machine(t)).steps) out.push_back(e.seconds);
+    for (const model::Estimate& e : simulator::simulate(plan_of(programs), machine(t)).steps)
+      out.push_back(e.seconds);
     return out;
   };
-  const std::vector<double> alone = seconds_of({0, 1}, 0), shared = seconds_of({0, 1}, 100), slowly = seconds_of({0, 1}, 1e-3);
+  const std::vector<double> alone = seconds_of({0, 1}, 0), shared = seconds_of({0, 1}, 100),
+                            slowly = seconds_of({0, 1}, 1e-3);
   EXPECT_GT(shared[0], 1.2 * alone[0]) << "a large product ran since";
   EXPECT_NEAR(slowly[0], alone[0], 1e-9) << "hardly anything came in";
-  EXPECT_NEAR(seconds_of({0, 0}, 100)[0], seconds_of({0, 0}, 0)[0], 1e-9) << "small ones leave no time";
+  EXPECT_NEAR(seconds_of({0, 0}, 100)[0], seconds_of({0, 0}, 0)[0], 1e-9)
+      << "small ones leave no time";
 }
 
 }  // namespace

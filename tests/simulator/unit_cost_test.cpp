@@ -1,8 +1,9 @@
 // What the parts of a core's cost come to.
+#include "simulator/unit_cost.h"
+
 #include <gtest/gtest.h>
 
 #include "model/residual.h"
-#include "simulator/unit_cost.h"
 
 namespace assay::test {
 namespace {
@@ -30,9 +31,21 @@ TEST(UnitCost, CopiesStandBeforeWhatComputes) {
 
 TEST(UnitCost, LinesThatCopiesChangeMoveMeanwhile) {
   const double computing = composed({.vector = 4}, kTogether);
-  EXPECT_DOUBLE_EQ(composed({.vector = 4, .store = 1, .copied_store = 1, .copied_sets = 3}, kTogether), computing + 3) << "stored as their sets take them";
-  EXPECT_DOUBLE_EQ(composed({.vector = 4, .store = 3, .copied_store = 3, .copied_sets = 1}, kTogether), computing + 3);
-  EXPECT_DOUBLE_EQ(composed({.vector = 4, .store = 1, .near = 2, .copied_store = 1, .copied_near = 2, .copied_sets = 4}, kTogether), computing + 4);
+  EXPECT_DOUBLE_EQ(
+      composed({.vector = 4, .store = 1, .copied_store = 1, .copied_sets = 3}, kTogether),
+      computing + 3)
+      << "stored as their sets take them";
+  EXPECT_DOUBLE_EQ(
+      composed({.vector = 4, .store = 3, .copied_store = 3, .copied_sets = 1}, kTogether),
+      computing + 3);
+  EXPECT_DOUBLE_EQ(composed({.vector = 4,
+                             .store = 1,
+                             .near = 2,
+                             .copied_store = 1,
+                             .copied_near = 2,
+                             .copied_sets = 4},
+                            kTogether),
+                   computing + 4);
 }
 
 TEST(UnitCost, NothingIsFasterThanItsTransfers) {

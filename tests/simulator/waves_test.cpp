@@ -1,4 +1,5 @@
-// What is different where lanes are threads: waves that load apart, have a part of their unit, and wait.
+// What is different where lanes are threads: waves that load apart, have a part of their unit, and
+// wait.
 #include <gtest/gtest.h>
 
 #include "hwdesc/parse.h"
@@ -13,7 +14,9 @@ namespace assay::test {
 namespace {
 
 // A unit of `partitions` that together load 8 lanes a tick.
-hwdesc::Target waves(int partitions, const std::string& l1 = "latency: 30 cycles@core, bandwidth: {read: 64 B/cycle@core}") {
+hwdesc::Target waves(
+    int partitions,
+    const std::string& l1 = "latency: 30 cycles@core, bandwidth: {read: 64 B/cycle@core}") {
   const std::string text = fmt::format(R"(schema: assay/profile/1
 name: waves
 source: assumed
@@ -30,7 +33,8 @@ memory:
   - {{name: dram, per: device, managed: explicit, capacity: 64 MiB, latency: 300 ns, line: 64 B, bandwidth: {{read: 20 GB/s}}}}
 compute: [{{op: fma, dtype: f32, pipe: fma, latency: 6 cycles@core}}]
 apis: {{opencl: {{dialect: opencl, launch: {{stream: 1 us}}, group_start: 0 s}}}}
-)", partitions, 8 / partitions, l1);
+)",
+                                       partitions, 8 / partitions, l1);
   const Result<hwdesc::Profile> p = hwdesc::parse_profile(text, "test", hwdesc::no_library);
   if (!p.ok()) throw std::runtime_error(render(p.diags()));
   hwdesc::Target t;
@@ -44,19 +48,25 @@ TEST(Waves, LoadWhatLiesApartWithOneInstruction) {
   const model::Machine m = machine(waves(2));
   const lower::Counts c = model::closed_form(columns);
   ASSERT_EQ(c.buffers[0].gathered_lanes, 64 * 64);
-  const auto of = [&](const ir::Program& p, const char* name) { return term(simulator::estimate(p, m, {}, {}), name); };
-  EXPECT_DOUBLE_EQ(of(columns, "vector"), of(rows, "vector")) << "no lane is moved by another instruction";
+  const auto of = [&](const ir::Program& p, const char* name) {
+    return term(simulator::estimate(p, m, {}, {}), name);
+  };
+  EXPECT_DOUBLE_EQ(of(columns, "vector"), of(rows, "vector"))
+      << "no lane is moved by another instruction";
   EXPECT_DOUBLE_EQ(of(columns, "issue"), of(rows, "issue"));
-  EXPECT_NEAR(of(columns, "load"), 64 * 64 * 16 / 64e9, 1e-12) << "each lane a transfer of the nearest cache";
+  EXPECT_NEAR(of(columns, "load"), 64 * 64 * 16 / 64e9, 1e-12)
+      << "each lane a transfer of the nearest cache";
   EXPECT_NEAR(of(rows, "load"), 64 * 16 / 2e9, 1e-12);
 }
 
-// A product by two waves of rows, copies of both operands side by side: one operand's row is read a word a step, the same for all threads.
+// A product by two waves of rows, copies of both operands side by side: one operand's row is read a
+// word a step, the same for all threads.
 TEST(Waves, LoadNeighboursAsOneWhereTheCompilerJoinsThem) {
   const auto times_fewer = [](int64_t k, const char* rows, int words, int waves = 2) {
     ir::Program p = product(16, 64, k, 64, 4, "[0, 1]");
     p.workers = {waves, 1, 1};
-    p.staging.insert(p.staging.begin(), ir::Staging{0, 0, *ir::parse_layout(std::string_view(rows))});
+    p.staging.insert(p.staging.begin(),
+                     ir::Staging{0, 0, *ir::parse_layout(std::string_view(rows))});
     const lower::Counts all = model::closed_form(p);
     const lower::Counts joined = model::with_joined_loads(p, words, all);
     const size_t copy = all.buffers.size() - 2;
@@ -82,7 +92,8 @@ TEST(Waves, HaveOneOfEachPart) {
   };
   const model::Estimate whole = body(1), half = body(2);
   EXPECT_DOUBLE_EQ(term(whole, "load"), term(half, "load")) << "the unit's rate is the same";
-  EXPECT_NEAR(half.seconds - whole.seconds, term(half, "load"), 0.01 * half.seconds) << "its wave loads half as fast";
+  EXPECT_NEAR(half.seconds - whole.seconds, term(half, "load"), 0.01 * half.seconds)
+      << "its wave loads half as fast";
 }
 
 TEST(Waves, WaitAsOnOtherChipsWhereNobodyHasMeasured) {
@@ -90,27 +101,31 @@ TEST(Waves, WaitAsOnOtherChipsWhereNobodyHasMeasured) {
   const hwdesc::Target unknown = waves(2, "bandwidth: {read: 64 B/cycle@core}");
   const model::Machine m = machine(unknown);
   const std::string path = "memory.l1.latency";
-  EXPECT_TRUE(std::any_of(m.assumptions.begin(), m.assumptions.end(), [&](const std::string& a) { return a.starts_with(path); }));
-  const model::Estimate e = simulator::estimate(p, m, {}, {}), known = simulator::estimate(p, machine(waves(2)), {}, {});
+  EXPECT_TRUE(std::any_of(m.assumptions.begin(), m.assumptions.end(),
+                          [&](const std::string& a) { return a.starts_with(path); }));
+  const model::Estimate e = simulator::estimate(p, m, {}, {}),
+                        known = simulator::estimate(p, machine(waves(2)), {}, {});
   EXPECT_NEAR(term(e, "waiting") / term(known, "waiting"), 1, 0.2);
   EXPECT_NE(std::find(e.assumed.begin(), e.assumed.end(), path), e.assumed.end());
   EXPECT_EQ(std::find(known.assumed.begin(), known.assumed.end(), path), known.assumed.end());
 }
 
-// A matrix of 64 x 512 is walked in eight groups of 64 columns, each four times: what one of them takes stays, what several at a time
-// take does not.
+// A matrix of 64 x 512 is walked in eight groups of 64 columns, each four times: what one of them
+// takes stays, what several at a time take does not.
 TEST(Waves, OfSeveralGroupsShareACache) {
   const ir::Program p = product(8, 512, 64, 64, 4);
   model::Machine m = machine(waves(2));
   for (model::Level& l : m.levels)
     if (l.name == "l1") l.capacity.value = 24 << 10, l.end = 25 << 10, l.middle = 0, l.sets = 1;
-  const auto read = [&](double at_once) { return model::traffic(p, model::streams_of(p), m, {}, {}, at_once)[1].read; };
+  const auto read = [&](double at_once) {
+    return model::traffic(p, model::streams_of(p), m, {}, {}, at_once)[1].read;
+  };
   EXPECT_GT(read(4), 1.5 * read(1));
   EXPECT_DOUBLE_EQ(read(8), read(4)) << "a unit has four of them";
 }
 
-// Every group of two rows reads all columns of a matrix, which the cache of all units does not hold: those that run at the same time
-// read it together.
+// Every group of two rows reads all columns of a matrix, which the cache of all units does not
+// hold: those that run at the same time read it together.
 TEST(Waves, OfAllUnitsReadTogether) {
   const ir::Program p = parsed(R"yaml(schema: assay/program/1
 name: product
@@ -127,16 +142,23 @@ tiles:
   - {memory: registers, extent: {m: 2, n: 4, k: 1}, order: [m, n, k]}
 vector: {axis: n, width: 4}
 )yaml");
-  const model::Machine m = machine(waves(2, "latency: 30 cycles@core, bandwidth: {read: 64 B/cycle@core}}\n  - {name: l2, per: device, managed: automatic, capacity: 32 KiB, "
-                                            "line: 64 B, latency: 90 cycles@core, bandwidth: {read: 32 B/cycle@core}"));
-  const auto far = [&](double at_once) { return model::traffic(p, model::streams_of(p), m, {}, {}, at_once)[2].streams[1].read; };
+  const model::Machine m =
+      machine(waves(2,
+                    "latency: 30 cycles@core, bandwidth: {read: 64 B/cycle@core}}\n  - {name: l2, "
+                    "per: device, managed: automatic, capacity: 32 KiB, "
+                    "line: 64 B, latency: 90 cycles@core, bandwidth: {read: 32 B/cycle@core}"));
+  const auto far = [&](double at_once) {
+    return model::traffic(p, model::streams_of(p), m, {}, {}, at_once)[2].streams[1].read;
+  };
   const double matrix = 64 * 512 * 4;
   EXPECT_DOUBLE_EQ(far(16), matrix);
   EXPECT_DOUBLE_EQ(far(8), 2 * matrix) << "sixteen of 32 groups at a time: half of the rows";
   EXPECT_NEAR(far(1), 4 * matrix, 0.1 * matrix);
   model::Machine many = m;
   many.units = 16;
-  EXPECT_NEAR(model::traffic(p, model::streams_of(p), many, {})[1].streams[1].read, 4 * matrix, 0.1 * matrix) << "into units' own caches, however many share the four turns";
+  EXPECT_NEAR(model::traffic(p, model::streams_of(p), many, {})[1].streams[1].read, 4 * matrix,
+              0.1 * matrix)
+      << "into units' own caches, however many share the four turns";
 }
 
 TEST(Waves, OfSomeGroupsBeginWhileOthersRun) {
@@ -161,10 +183,16 @@ TEST(Waves, OfALargerGroupMeetAsLateAsTheProfileSays) {
     return b;
   };
   t.api.wide_barrier = {barrier(32, 70e-9), barrier(16, 30e-9)};
-  EXPECT_DOUBLE_EQ(model::group_barrier_of(machine(t), 1), 30e-9) << "not known of one wave: no longer than of four";
+  EXPECT_DOUBLE_EQ(model::group_barrier_of(machine(t), 1), 30e-9)
+      << "not known of one wave: no longer than of four";
   t.api.group_barrier.value = hwdesc::Seconds{10e-9};
   const model::Machine m = machine(t);
-  for (const auto& [waves_of_a_group, ns] : {std::pair{1.0, 10.0}, {2.0, 10 + 20.0 / 3}, {4.0, 30.0}, {6.0, 50.0}, {8.0, 70.0}, {16.0, 70.0}})
+  for (const auto& [waves_of_a_group, ns] : {std::pair{1.0, 10.0},
+                                             {2.0, 10 + 20.0 / 3},
+                                             {4.0, 30.0},
+                                             {6.0, 50.0},
+                                             {8.0, 70.0},
+                                             {16.0, 70.0}})
     EXPECT_NEAR(model::group_barrier_of(m, waves_of_a_group) * 1e9, ns, 1e-9) << waves_of_a_group;
   // A staged product of four waves meets at each step.
   ir::Program p = product(32, 64, 64, 64, 4, "[0, 1]");
@@ -173,7 +201,9 @@ TEST(Waves, OfALargerGroupMeetAsLateAsTheProfileSays) {
   one_size.wide_barriers.clear();
   const double meetings = model::closed_form(p).barriers / 4;  // of a group; there is one group
   ASSERT_GT(meetings, 0);
-  EXPECT_NEAR(term(simulator::estimate(p, m, {}, {}), "waiting") - term(simulator::estimate(p, one_size, {}, {}), "waiting"), meetings * 20e-9, 1e-12);
+  EXPECT_NEAR(term(simulator::estimate(p, m, {}, {}), "waiting") -
+                  term(simulator::estimate(p, one_size, {}, {}), "waiting"),
+              meetings * 20e-9, 1e-12);
 }
 
 TEST(Waves, HaveCopiesOfLaterStagesUnderWay) {

@@ -10,9 +10,10 @@
 namespace assay {
 namespace {
 
-constexpr Dimension kAll[] = {Dimension::bytes,   Dimension::count,   Dimension::hertz, Dimension::watts,
-                              Dimension::joules,  Dimension::seconds, Dimension::ratio, Dimension::rate,
-                              Dimension::bandwidth, Dimension::latency};
+constexpr Dimension kAll[] = {Dimension::bytes,  Dimension::count,  Dimension::hertz,
+                              Dimension::watts,  Dimension::joules, Dimension::seconds,
+                              Dimension::ratio,  Dimension::rate,   Dimension::bandwidth,
+                              Dimension::latency};
 
 void reads(std::string_view text, Dimension d, double v, std::string_view clock = "") {
   const auto q = parse_quantity(text, d);
@@ -63,27 +64,34 @@ TEST(Quantity, prints_the_shortest_exact_text) {
 }
 
 TEST(Quantity, complaints_are_precise) {
-  EXPECT_EQ(complaint("490", Dimension::bandwidth),
-            "1: '490' has no unit | units of a bandwidth: B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, "
-            "GiB/s, TiB/s, B/cycle@core");
-  EXPECT_EQ(complaint("490 GB", Dimension::bandwidth),
-            "5: 'GB' is the unit of a size; a bandwidth is expected here | units of a bandwidth: B/s, "
-            "kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, TiB/s, B/cycle@core");
-  EXPECT_EQ(complaint("164 KB", Dimension::bytes), "5: unknown unit 'KB' | kB is 1000 B, KiB is 1024 B");
+  EXPECT_EQ(
+      complaint("490", Dimension::bandwidth),
+      "1: '490' has no unit | units of a bandwidth: B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, "
+      "GiB/s, TiB/s, B/cycle@core");
+  EXPECT_EQ(
+      complaint("490 GB", Dimension::bandwidth),
+      "5: 'GB' is the unit of a size; a bandwidth is expected here | units of a bandwidth: B/s, "
+      "kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, TiB/s, B/cycle@core");
+  EXPECT_EQ(complaint("164 KB", Dimension::bytes),
+            "5: unknown unit 'KB' | kB is 1000 B, KiB is 1024 B");
   EXPECT_EQ(complaint("1410 Mhz", Dimension::hertz), "6: unknown unit 'Mhz' | did you mean 'MHz'?");
   EXPECT_EQ(complaint("164KiB", Dimension::bytes),
             "4: a space is expected between number and unit | write 164 KiB");
-  EXPECT_EQ(complaint("4 cycles", Dimension::latency),
-            "3: 'cycles' does not say of which clock | write cycles@core, or another name of `clocks`");
-  EXPECT_EQ(complaint("4 cycles@", Dimension::latency), "9: the name of a clock is expected after '@'");
+  EXPECT_EQ(
+      complaint("4 cycles", Dimension::latency),
+      "3: 'cycles' does not say of which clock | write cycles@core, or another name of `clocks`");
+  EXPECT_EQ(complaint("4 cycles@", Dimension::latency),
+            "9: the name of a clock is expected after '@'");
   EXPECT_EQ(complaint("4 ns@core", Dimension::latency), "5: 'ns' is not counted by a clock");
-  EXPECT_EQ(complaint("32 lanes", Dimension::count), "4: unit 'lanes' after a count, which has none");
+  EXPECT_EQ(complaint("32 lanes", Dimension::count),
+            "4: unit 'lanes' after a count, which has none");
   EXPECT_EQ(complaint("nan", Dimension::count), "1: 'nan' is not a count");
   EXPECT_EQ(complaint("1e999", Dimension::count), "1: '1e999' is out of range");
   EXPECT_EQ(complaint("1e99999999999999999999 B", Dimension::bytes),
             "1: '1e99999999999999999999' is out of range");
-  EXPECT_EQ(complaint("fast", Dimension::seconds),
-            "1: 'fast' is not a time | a number, a space and a unit; units of a time: s, ms, us, ns, ps");
+  EXPECT_EQ(
+      complaint("fast", Dimension::seconds),
+      "1: 'fast' is not a time | a number, a space and a unit; units of a time: s, ms, us, ns, ps");
 }
 
 TEST(Quantity, every_finite_number_comes_back) {

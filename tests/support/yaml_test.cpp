@@ -50,7 +50,8 @@ TEST(Yaml, text_that_is_none) {
   EXPECT_EQ(complaints(""), "t.yaml:1:1: error: the document is empty\n");
   EXPECT_NE(complaints("a: \xff\n").find("t.yaml:1:4: error: not UTF-8\n"), std::string::npos);
   EXPECT_NE(complaints("a: \xC0\xAF\n").find("not UTF-8"), std::string::npos);
-  EXPECT_NE(complaints(std::string_view("a: \0b\n", 6)).find("a control character"), std::string::npos);
+  EXPECT_NE(complaints(std::string_view("a: \0b\n", 6)).find("a control character"),
+            std::string::npos);
   EXPECT_NE(complaints("a: 1\n---\nb: 2\n").find("a second document"), std::string::npos);
 }
 
@@ -69,7 +70,8 @@ TEST(Yaml, depth_is_bounded) {
   EXPECT_NE(complaints(bomb).find("nested deeper than 64 levels"), std::string::npos);
   std::string chain = "a0: &a0 [x]\n";
   for (int i = 1; i < 200; ++i)
-    chain += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [*a" + std::to_string(i - 1) + "]\n";
+    chain += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [*a" + std::to_string(i - 1) +
+             "]\n";
   EXPECT_NE(complaints(chain).find("nested deeper than 64 levels"), std::string::npos);
 }
 
@@ -94,7 +96,8 @@ TEST(Yaml, aliases_repeat_and_never_contain_themselves) {
   const auto doc = parse("a: &x {k: 1}\nb: *x\n", "t.yaml");
   ASSERT_TRUE(doc.ok());
   EXPECT_EQ(doc->root.find("b")->find("k")->scalar, "1");
-  EXPECT_NE(complaints("a: &x [*x]\n").find("an alias inside the node that it names"), std::string::npos);
+  EXPECT_NE(complaints("a: &x [*x]\n").find("an alias inside the node that it names"),
+            std::string::npos);
 }
 
 TEST(Yaml, quoted_text_reads_back) {

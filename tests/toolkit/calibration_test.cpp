@@ -1,15 +1,15 @@
-// Calibrations of models whose errors are known: what is fitted, what it is worth for others, and its file.
-#include "toolkit/calibrate.h"
-
+// Calibrations of models whose errors are known: what is fitted, what it is worth for others, and
+// its file.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 
-#include "support/files/files.h"
 #include "ir/program.h"
+#include "support/files/files.h"
 #include "tests/toolkit/scratch_directory.h"
+#include "toolkit/calibrate.h"
 #include "toolkit/compile.h"
 #include "toolkit/profiles.h"
 #include "toolkit/validate_journal.h"
@@ -34,7 +34,8 @@ std::string program_of(const std::string& op) {
   return ir::print_program(bundle->plan.programs[0]);
 }
 
-struct Truth {  // of an operator's programs: measured / estimate is about `factor`, e^(+-spread) around it
+struct Truth {  // of an operator's programs: measured / estimate is about `factor`, e^(+-spread)
+                // around it
   std::string op;
   double factor = 1, spread = 0;
 };
@@ -59,14 +60,18 @@ OperatorRows rows_of(const Truth& truth, int programs, std::mt19937& rng) {
   return out;
 }
 
-std::vector<OperatorRows> operators_of(const std::vector<Truth>& truths, int programs, uint32_t seed) {
+std::vector<OperatorRows> operators_of(const std::vector<Truth>& truths, int programs,
+                                       uint32_t seed) {
   std::mt19937 rng(seed);
   std::vector<OperatorRows> out;
   for (const Truth& t : truths) out.push_back(rows_of(t, programs, rng));
   return out;
 }
 
-const std::vector<Truth> kTruths = {{"matmul m=32 n=32 k=32", 1.5, 0.1}, {"matmul m=16 n=48 k=8", 1.5, 0.1}, {"relu n=1000", 0.8, 0.3}, {"relu n=4096", 0.8, 0.3}};
+const std::vector<Truth> kTruths = {{"matmul m=32 n=32 k=32", 1.5, 0.1},
+                                    {"matmul m=16 n=48 k=8", 1.5, 0.1},
+                                    {"relu n=1000", 0.8, 0.3},
+                                    {"relu n=4096", 0.8, 0.3}};
 
 TEST(Calibrate, FindsTheFactorAndTheSpreadOfEachClass) {
   const Result<Calibration> c = calibrate(operators_of(kTruths, 200, 1));
@@ -101,12 +106,16 @@ TEST(Calibrate, HoldsForOtherTimesOfTheSameOperators) {
 
 TEST(Calibrate, AnOperatorIsJudgedByTheOthersAlone) {
   Validation v;
-  v.operators = operators_of({{"matmul m=32 n=32 k=32", 1, 0.1}, {"matmul m=16 n=48 k=8", 1, 0.1}, {"relu n=1000", 2, 0.05}}, 200, 1);
+  v.operators = operators_of({{"matmul m=32 n=32 k=32", 1, 0.1},
+                              {"matmul m=16 n=48 k=8", 1, 0.1},
+                              {"relu n=1000", 2, 0.05}},
+                             200, 1);
   const Result<Validation> others = calibrated_by_others(v);
   ASSERT_TRUE(others.ok()) << render(others.diags());
   const Score s = score_of(*others);
   EXPECT_NEAR(*s.operators[2].all.bias, -0.5, 0.03) << "no other operator told of the factor 2";
-  EXPECT_NEAR(*s.operators[0].all.bias, 0, 0.05) << "and the odd one hardly counts for what another one tells";
+  EXPECT_NEAR(*s.operators[0].all.bias, 0, 0.05)
+      << "and the odd one hardly counts for what another one tells";
 }
 
 TEST(Calibrate, FewTimesSayLittle) {
@@ -115,7 +124,8 @@ TEST(Calibrate, FewTimesSayLittle) {
   operators.push_back(rows_of({"relu n=1000", 2, 0}, 2, rng));
   const Result<Calibration> c = calibrate(operators);
   ASSERT_TRUE(c.ok()) << render(c.diags());
-  EXPECT_NEAR(std::log(c->classes.at("relu").factor), 2 * std::log(2.0) / 12, 0.02) << "two against ten of all";
+  EXPECT_NEAR(std::log(c->classes.at("relu").factor), 2 * std::log(2.0) / 12, 0.02)
+      << "two against ten of all";
 }
 
 TEST(Calibrate, WrongProgramsAndNeighboursSayNothing) {
@@ -168,12 +178,14 @@ TEST(CalibrationFile, FaultsHaveTheirPlaces) {
     const Result<Calibration> c = parse_calibration(text, "c.yaml");
     return c.ok() ? "" : render(c.diags());
   };
-  EXPECT_THAT(faults("1.113", "fast"), HasSubstr("c.yaml:12:20: error: 'factor' is 'fast', expected a factor above 0"));
+  EXPECT_THAT(faults("1.113", "fast"),
+              HasSubstr("c.yaml:12:20: error: 'factor' is 'fast', expected a factor above 0"));
   EXPECT_THAT(faults("1.113", "-1"), HasSubstr("expected a factor above 0"));
   EXPECT_THAT(faults("1.113", "nan"), HasSubstr("expected a factor above 0"));
   EXPECT_THAT(faults("above: 1.25", "abowe: 1.25"), HasSubstr("did you mean 'above'?"));
   EXPECT_THAT(faults("any:", "anything:"), HasSubstr("the class 'any' is missing"));
-  EXPECT_THAT(faults("assay/calibration/1", "assay/profile/1"), HasSubstr("schema 'assay/profile/1', expected assay/calibration/1"));
+  EXPECT_THAT(faults("assay/calibration/1", "assay/profile/1"),
+              HasSubstr("schema 'assay/profile/1', expected assay/calibration/1"));
   EXPECT_THAT(faults("api: cpp\n", ""), HasSubstr("'api' is missing"));
   EXPECT_FALSE(parse_calibration("[]", "c.yaml").ok());
   EXPECT_FALSE(parse_calibration("", "c.yaml").ok());
@@ -197,7 +209,8 @@ TEST(Calibration, OfAnotherApiIsRefusedOfAnotherProfileNoted) {
   Calibration c = made_up();
   EXPECT_TRUE(has_error(misfits(c, small_profile(), "opencl")));
   EXPECT_FALSE(has_error(misfits(c, small_profile(), "cpp")));
-  EXPECT_THAT(render(misfits(c, small_profile(), "cpp")), HasSubstr("made with another profile, 'a chip'"));
+  EXPECT_THAT(render(misfits(c, small_profile(), "cpp")),
+              HasSubstr("made with another profile, 'a chip'"));
 }
 
 RunIdentity run_on(const std::string& device) { return {"", "", device, "cpp", "0", 4, 1, 1}; }
@@ -206,7 +219,8 @@ TEST(Calibrate, JournalsOfSeveralDevicesAreRefused) {
   const ScratchDirectory dir;
   const std::string a = dir.at("a.journal"), b = dir.at("b.journal"), same = dir.at("same.journal");
   std::mt19937 rng(1);
-  const std::vector<OperatorRows> first = {rows_of(kTruths[0], 20, rng)}, second = {rows_of(kTruths[2], 20, rng)};
+  const std::vector<OperatorRows> first = {rows_of(kTruths[0], 20, rng)},
+                                  second = {rows_of(kTruths[2], 20, rng)};
   ASSERT_TRUE(ValidationJournal::start(a, run_on("cpu:0"), first).ok());
   ASSERT_TRUE(ValidationJournal::start(b, run_on("cpu:1"), second).ok());
   ASSERT_TRUE(ValidationJournal::start(same, run_on("cpu:0"), second).ok());
@@ -219,7 +233,8 @@ TEST(Calibrate, JournalsOfSeveralDevicesAreRefused) {
   EXPECT_EQ(joined->calibration.device, "cpu:0");
   EXPECT_EQ(joined->plain.operators.size(), 2U);
   EXPECT_FALSE(has_error(misfits(joined->calibration, small_profile(), "cpp")));
-  EXPECT_EQ(misfits(joined->calibration, small_profile(), "cpp").size(), 0U) << "it is of this profile";
+  EXPECT_EQ(misfits(joined->calibration, small_profile(), "cpp").size(), 0U)
+      << "it is of this profile";
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
-// Predictions for the library's GPUs, whose values come from data sheets and papers, against times that others measured on the real
-// ones: of programs that other compilers generated for the same operators, and of libraries. Whoever looks for better programs
-// than ours finds them; a prediction far off is one of a wrong model, or of a program nobody would run.
+// Predictions for the library's GPUs, whose values come from data sheets and papers, against times
+// that others measured on the real ones: of programs that other compilers generated for the same
+// operators, and of libraries. Whoever looks for better programs than ours finds them; a prediction
+// far off is one of a wrong model, or of a program nobody would run.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,7 +36,8 @@ std::vector<std::vector<std::string>> rows_of(const std::string& file) {
 
 double predicted(const std::string& op, const std::string& profile) {
   static std::map<std::string, hwdesc::Target> targets;
-  if (!targets.contains(profile)) targets.emplace(profile, target_of(*load_profile(profile), "cuda").value());
+  if (!targets.contains(profile))
+    targets.emplace(profile, target_of(*load_profile(profile), "cuda").value());
   const auto graph = compiler::parse_operator(op);
   EXPECT_TRUE(graph.ok()) << op << ": " << render(graph.diags());
   const auto compiled = compiler::compile(*graph, targets.at(profile), {});
@@ -43,7 +45,8 @@ double predicted(const std::string& op, const std::string& profile) {
   return compiled.ok() ? compiled->total.seconds : 0;
 }
 
-// predicted / measured - 1 per operator's name; the middle of their sizes, which is printed with the means.
+// predicted / measured - 1 per operator's name; the middle of their sizes, which is printed with
+// the means.
 using ErrorsOf = std::map<std::string, std::vector<double>>;
 
 double middle(const ErrorsOf& errors, const std::string& name) {
@@ -56,7 +59,8 @@ double middle(const ErrorsOf& errors, const std::string& name) {
   }
   const auto n = static_cast<double>(sizes.size());
   const double out = quantile_of(sizes, 0.5);
-  std::printf("%-15s %3zu operators, error: median %5.1f %%, mean %5.1f %%, bias %+6.1f %%\n", name.c_str(), sizes.size(), 100 * out, 100 * sum / n, 100 * bias / n);
+  std::printf("%-15s %3zu operators, error: median %5.1f %%, mean %5.1f %%, bias %+6.1f %%\n",
+              name.c_str(), sizes.size(), 100 * out, 100 * sum / n, 100 * bias / n);
   return out;
 }
 
@@ -68,7 +72,8 @@ TEST(Measured, AV100GeneratesProgramsAsFastAsPredicted) {
     double best = 1e300;
     for (size_t c = 3; c < r.size(); ++c)
       if (!r[c].empty()) best = std::min(best, std::stod(r[c]));
-    errors[name_of_operator(r[1])].push_back(predicted(r[1], "nvidia/v100-pcie-16gb") / (best * 1e-3) - 1);
+    errors[name_of_operator(r[1])].push_back(
+        predicted(r[1], "nvidia/v100-pcie-16gb") / (best * 1e-3) - 1);
   }
   EXPECT_LT(middle(errors, "matmul"), 0.2);
   EXPECT_LT(middle(errors, "conv"), 0.2);
@@ -84,7 +89,8 @@ TEST(Measured, AV100RunsDeepBenchAsFastAsPredicted) {
   for (const std::vector<std::string>& r : rows_of("deepbench_v100.csv")) {
     const double e = predicted(r[0], "nvidia/v100-pcie-16gb") / (std::stod(r[1]) * 1e-3) - 1;
     errors[name_of_operator(r[0])].push_back(e);
-    if (r[0].find(" r=1 s=1 stride=2 pad=0") != std::string::npos) errors["conv 1 x 1 / 2"].push_back(e);
+    if (r[0].find(" r=1 s=1 stride=2 pad=0") != std::string::npos)
+      errors["conv 1 x 1 / 2"].push_back(e);
   }
   EXPECT_LT(middle(errors, "matmul"), 0.15);
   EXPECT_LT(middle(errors, "conv"), 0.2);
@@ -95,7 +101,8 @@ TEST(Measured, LibrariesTakeAsLongAsPredicted) {
   ErrorsOf errors;
   for (const std::vector<std::string>& r : rows_of("neusight_fp32.csv")) {
     const std::string profile = r[0] == "v100" ? "nvidia/v100-pcie-16gb" : "nvidia/a100-sxm4-40gb";
-    errors[r[0] + " " + name_of_operator(r[1])].push_back(predicted(r[1], profile) / (std::stod(r[2]) * 1e-3) - 1);
+    errors[r[0] + " " + name_of_operator(r[1])].push_back(
+        predicted(r[1], profile) / (std::stod(r[2]) * 1e-3) - 1);
   }
   EXPECT_LT(middle(errors, "v100 matmul"), 0.15);
   EXPECT_LT(middle(errors, "a100 matmul"), 0.3);
@@ -110,8 +117,8 @@ TEST(Measured, LibrariesTakeAsLongAsPredicted) {
   }
 }
 
-// What a journal of ours says of the model: errors of the first choices and of the model's best tenth, per operator how programs are
-// ordered and what its choice costs.
+// What a journal of ours says of the model: errors of the first choices and of the model's best
+// tenth, per operator how programs are ordered and what its choice costs.
 struct Judged {
   size_t operators = 0;
   std::vector<double> first, best, ranks, regrets;
@@ -120,7 +127,9 @@ struct Judged {
 
 Judged judged(const std::string& profile, const std::string& journal) {
   Judged out;
-  const auto again = judge_again(*load_profile(profile), std::string(ASSAY_SOURCE_DIR) + "/tests/data/measured/" + journal, "");
+  const auto again =
+      judge_again(*load_profile(profile),
+                  std::string(ASSAY_SOURCE_DIR) + "/tests/data/measured/" + journal, "");
   EXPECT_TRUE(again.ok()) << render(again.diags());
   if (!again) return out;
   out.operators = again->operators.size();
@@ -150,7 +159,8 @@ Judged judged(const std::string& profile, const std::string& journal) {
   return out;
 }
 
-// Programs of ours on a real GPU, whose times nothing was fitted to: others of other draws were. Of thirteen operators.
+// Programs of ours on a real GPU, whose times nothing was fitted to: others of other draws were. Of
+// thirteen operators.
 TEST(Measured, AnH200RunsProgramsAsFastAsPredicted) {
   const Judged j = judged("nvidia/h200", "h200.journal");
   ASSERT_EQ(j.operators, 13u);
@@ -161,9 +171,11 @@ TEST(Measured, AnH200RunsProgramsAsFastAsPredicted) {
   EXPECT_GE(j.covered, 0.85 * j.all);
 }
 
-// And on a processor, with few neighbours. The model's intervals were fitted to these and five sets of times of another machine, its slots to earlier ones.
+// And on a processor, with few neighbours. The model's intervals were fitted to these and five sets
+// of times of another machine, its slots to earlier ones.
 TEST(Measured, AZen4RunsProgramsAsFastAsPredicted) {
-  const Judged j = judged(std::string(ASSAY_SOURCE_DIR) + "/tests/data/measured/zen4.yaml", "zen4.journal");
+  const Judged j =
+      judged(std::string(ASSAY_SOURCE_DIR) + "/tests/data/measured/zen4.yaml", "zen4.journal");
   ASSERT_EQ(j.operators, 14u);
   EXPECT_LT(*mean(j.first), 0.08);
   EXPECT_LT(*mean(j.best), 0.15);

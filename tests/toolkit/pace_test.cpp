@@ -79,16 +79,19 @@ TEST(Pace, SaysHowMuchOfTheProfilesRatesThereIs) {
   Pace& pace = **loaded;
   const Result<AsProbed> now = as_probed(pace, as_now, nullptr);
   ASSERT_TRUE(now.ok());
-  EXPECT_EQ(device.script.asked, 10u) << "three bursts, what is handed over, three looks at the last cache on either side";
+  EXPECT_EQ(device.script.asked, 10u)
+      << "three bursts, what is handed over, three looks at the last cache on either side";
   EXPECT_EQ(now->elsewhere, 1) << "every launch takes as long";
   const double fastest = 20'000.0 * probe::op_steps("fma", 12, false) / 1e-4;
-  EXPECT_NEAR(now->multiply_adds, fastest / model::prepare(as_now)->fma_rate.value, 1e-9) << "the fastest burst of three";
+  EXPECT_NEAR(now->multiply_adds, fastest / model::prepare(as_now)->fma_rate.value, 1e-9)
+      << "the fastest burst of three";
   const double part = 5e-5 * now->handed * 10e9;  // bytes that took 50 us
   EXPECT_GT(part, 0.2 * as_now.profile.memory[1].capacity.value->v);
   EXPECT_LE(part, 0.5 * as_now.profile.memory[1].capacity.value->v);
 }
 
-// A burst, and three looks at the last cache on either side: first a unit's own, then what the other one has read.
+// A burst, and three looks at the last cache on either side: first a unit's own, then what the
+// other one has read.
 TEST(Pace, WaitsUntilUnitsAreAsNearAsTheProfileSays) {
   hwdesc::Target near = target("generic/x86-avx512-2core");
   for (hwdesc::MemoryLevel& l : near.profile.memory)
@@ -123,7 +126,8 @@ TEST(Pace, LikenessFallsWithWhatIsSlowerAndOnlyThatIsSaid) {
   EXPECT_TRUE(differences({}).empty());
   ASSERT_EQ(differences({0.5, 1}).size(), 1u);
   EXPECT_EQ(differences({0.5, 1})[0].severity, Severity::warning);
-  EXPECT_NE(render(differences({1, 0.4})).find("further apart than when they were probed"), std::string::npos);
+  EXPECT_NE(render(differences({1, 0.4})).find("further apart than when they were probed"),
+            std::string::npos);
   EXPECT_NE(render(differences({1.3, 2})).find("ran them further apart"), std::string::npos);
   EXPECT_EQ(differences({1.3, 2}).size(), 2u);
 }
@@ -151,7 +155,8 @@ TEST(Pace, TheProfileAsNearAsUnitsAreNow) {
     out.value = hwdesc::Bandwidth{v, ""};
     return out;
   };
-  l2.bandwidth.handed = known(50e9), l2.bandwidth.taken = known(40e9), l2.bandwidth.reclaimed = known(9e9);
+  l2.bandwidth.handed = known(50e9), l2.bandwidth.taken = known(40e9),
+  l2.bandwidth.reclaimed = known(9e9);
   l3.bandwidth.read = known(200e9), l3.bandwidth.per_unit = known(120e9);
   EXPECT_EQ(as_near_as_now(p, {}), p);
   EXPECT_EQ(as_near_as_now(p, {0.5, 1, 1, 1}), p) << "the units' own pace is left";

@@ -16,7 +16,8 @@ struct Script {
   std::vector<double> seconds;  // of each burst; the last one stays
   size_t asked = 0;
   size_t launches = 0;
-  double elsewhere = 1;  // times as long every other run of kLook launches takes: what another unit has read
+  double elsewhere =
+      1;  // times as long every other run of kLook launches takes: what another unit has read
   size_t looks = 0;
 };
 inline constexpr size_t kLook = 4;  // launches of a look at the last cache
@@ -28,7 +29,8 @@ class ScriptedModule final : public runtime::Module {
   void write(runtime::BufferRange, std::span<const std::byte>) override {}
   void write_words(int, std::span<const runtime::Word>) override {}
   void read(runtime::BufferRange, std::span<std::byte>) const override {}
-  Result<runtime::RunTimes> run(std::span<const runtime::Launch> launches, const runtime::RunOptions&) override {
+  Result<runtime::RunTimes> run(std::span<const runtime::Launch> launches,
+                                const runtime::RunOptions&) override {
     script_.launches = launches.size();
     double t = script_.seconds.at(std::min(script_.asked++, script_.seconds.size() - 1));
     if (launches.size() == kLook && ++script_.looks % 2 == 0) t *= script_.elsewhere;
@@ -50,11 +52,14 @@ class ScriptedModule final : public runtime::Module {
 
 class ScriptedDevice final : public runtime::Device {
  public:
-  explicit ScriptedDevice(std::vector<double> seconds) : script{std::move(seconds)} { info_.units = 2; }
+  explicit ScriptedDevice(std::vector<double> seconds) : script{std::move(seconds)} {
+    info_.units = 2;
+  }
   Script script;
   std::string loaded;
   const runtime::DeviceInfo& info() const override { return info_; }
-  Result<std::unique_ptr<runtime::Module>> load(std::span<const ir::Kernel> kernels, const hwdesc::Target&,
+  Result<std::unique_ptr<runtime::Module>> load(std::span<const ir::Kernel> kernels,
+                                                const hwdesc::Target&,
                                                 const runtime::LoadOptions&) override {
     loaded = kernels[0].name;
     return std::unique_ptr<runtime::Module>(std::make_unique<ScriptedModule>(script));

@@ -38,15 +38,20 @@ class MadeModule final : public runtime::Module {  // invariant: made_[i] belong
     return static_cast<int>(buffers_.size()) - 1;
   }
   void write(runtime::BufferRange to, std::span<const std::byte> data) override {
-    std::memcpy(reinterpret_cast<std::byte*>(buffers_[static_cast<size_t>(to.buffer)].data()) + to.offset, data.data(),
-                data.size());
+    std::memcpy(
+        reinterpret_cast<std::byte*>(buffers_[static_cast<size_t>(to.buffer)].data()) + to.offset,
+        data.data(), data.size());
   }
   void write_words(int buffer, std::span<const runtime::Word> words) override {
     for (const runtime::Word& w : words)
       write({buffer, w.offset}, std::as_bytes(std::span(&w.value, 1)));
   }
   void read(runtime::BufferRange from, std::span<std::byte> data) const override {
-    std::memcpy(data.data(), reinterpret_cast<const std::byte*>(buffers_[static_cast<size_t>(from.buffer)].data()) + from.offset, data.size());
+    std::memcpy(
+        data.data(),
+        reinterpret_cast<const std::byte*>(buffers_[static_cast<size_t>(from.buffer)].data()) +
+            from.offset,
+        data.size());
   }
 
   Result<runtime::RunTimes> run(std::span<const runtime::Launch> launches,
@@ -61,7 +66,8 @@ class MadeModule final : public runtime::Module {  // invariant: made_[i] belong
       arguments.emplace_back(whole.begin() + b.offset / int64_t{sizeof(float)}, whole.end());
       places.insert(b.offset % compiler::kPage);
     }
-    EXPECT_EQ(places.size(), arguments.size()) << "they begin at places of their own in their pages";
+    EXPECT_EQ(places.size(), arguments.size())
+        << "they begin at places of their own in their pages";
     const auto ran = codegen::interpret(kernels_[k], arguments);
     if (!ran) return ran.diags();
     if (made_[k].wrong) arguments.back()[arguments.back().size() / 2] += 0.5F;
@@ -117,7 +123,8 @@ Prepared prepared(const std::string& op) {
   Prepared p;
   p.target = *target_of(*load_profile("generic/x86-avx512-2core"), "");
   p.machine = *model::prepare(p.target);
-  p.tile_graph = compiler::problems_of(*compiler::parse_operator(op), p.target, p.machine).tile_graphs.at(0);
+  p.tile_graph =
+      compiler::problems_of(*compiler::parse_operator(op), p.target, p.machine).tile_graphs.at(0);
   return p;
 }
 
@@ -237,11 +244,14 @@ TEST(TrialBench, SaysHowFastMultiplyAddsRanBeforeTheSamplesThatCount) {
   const double steady = rate_with({1e-4});
   EXPECT_GT(steady, 0);
   EXPECT_DOUBLE_EQ(rate_with({1e-4, 1.1e-4, 1e-4, 1.1e-4, 1e-4, 1.1e-4}), steady / 1.1);
-  EXPECT_DOUBLE_EQ(rate_with({1e-4, 1e-4, 1e-4, 2e-4, 1e-4, 2e-4, 1e-4, 2e-4, 1e-4, 2e-4, 1e-4, 2e-4}), steady / 2)
+  EXPECT_DOUBLE_EQ(
+      rate_with({1e-4, 1e-4, 1e-4, 2e-4, 1e-4, 2e-4, 1e-4, 2e-4, 1e-4, 2e-4, 1e-4, 2e-4}),
+      steady / 2)
       << "all but one held up: those count, too";
 }
 
-// One of two visits meets units on dies of their own: those samples do not count beside three others, and are said to be disturbed.
+// One of two visits meets units on dies of their own: those samples do not count beside three
+// others, and are said to be disturbed.
 TEST(TrialBench, WhatIsMeasuredWhileUnitsAreApartIsDisturbed) {
   Prepared p = prepared("relu n=100");
   for (hwdesc::MemoryLevel& l : p.target.profile.memory)

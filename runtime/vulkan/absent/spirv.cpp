@@ -1,13 +1,17 @@
-// In place of vulkan/spirv.cpp where a build has no glslang: no Vulkan device is usable, and this is why.
+// In place of vulkan/spirv.cpp where a build has no glslang: no Vulkan device is usable, and this
+// is why.
 #include "runtime/vulkan/spirv.h"
 
 namespace assay::runtime::vulkan {
 
 std::string why_no_glsl_compiler() {
-  return "this build has no compiler from GLSL to SPIR-V (glslang was not there when it was configured)";
+  return "this build has no compiler from GLSL to SPIR-V (glslang was not there when it was "
+         "configured)";
 }
 
-Result<std::vector<uint32_t>> compile_glsl(const std::string&) { return error(why_no_glsl_compiler()); }
+Result<std::vector<uint32_t>> compile_glsl(const std::string&) {
+  return error(why_no_glsl_compiler());
+}
 
 std::string glsl_compiler() { return "none"; }
 

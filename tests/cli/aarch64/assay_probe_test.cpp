@@ -1,10 +1,10 @@
-// The program for 64-bit Arm, run by an emulator: it starts, it sees what is there, and from the same observations it
-// writes the bytes that the program for this machine writes.
+// The program for 64-bit Arm, run by an emulator: it starts, it sees what is there, and from the
+// same observations it writes the bytes that the program for this machine writes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/cli/assay_process.h"
 #include "support/files/files.h"
+#include "tests/cli/assay_process.h"
 #include "tests/cli/made_probe.h"
 #include "tests/toolkit/scratch_directory.h"
 
@@ -15,7 +15,9 @@ using testing::HasSubstr;
 
 const std::string kRoot = ASSAY_SOURCE_DIR, kLibraries = "/usr/aarch64-linux-gnu";
 
-bool on_path(const std::string& program) { return run_program("/bin/sh", {"-c", "command -v " + program}).code == 0; }
+bool on_path(const std::string& program) {
+  return run_program("/bin/sh", {"-c", "command -v " + program}).code == 0;
+}
 
 class Aarch64 : public testing::Test {
  protected:
@@ -25,7 +27,9 @@ class Aarch64 : public testing::Test {
     if (missing_.empty()) built_ = run_program(kRoot + "/scripts/aarch64.sh", {});
   }
   void SetUp() override {
-    if (!missing_.empty()) GTEST_SKIP() << "there is no " << missing_ << " here: scripts/bootstrap.sh --aarch64 installs it";
+    if (!missing_.empty())
+      GTEST_SKIP() << "there is no " << missing_
+                   << " here: scripts/bootstrap.sh --aarch64 installs it";
     ASSERT_EQ(built_.code, 0) << built_.out << built_.err;
     program_ = built_.out.substr(0, built_.out.find('\n'));
   }
@@ -40,7 +44,9 @@ class Aarch64 : public testing::Test {
   std::string program_;
 };
 
-Outcome native(const std::vector<std::string>& arguments) { return run_program(ASSAY_PROBE_BINARY, arguments); }
+Outcome native(const std::vector<std::string>& arguments) {
+  return run_program(ASSAY_PROBE_BINARY, arguments);
+}
 
 TEST_F(Aarch64, SaysWhichItIs) {
   const Outcome o = emulated({"--version"});
@@ -52,11 +58,17 @@ TEST_F(Aarch64, SaysWhichItIs) {
 
 // A board without compiler or drivers: each is absent, with its reason.
 TEST_F(Aarch64, DevicesThatAreAbsentSayWhy) {
-  const Outcome o = emulated({"devices"}, {{"CXX", "no-such-compiler"}, {"ASSAY_OPENCL_LIBRARY", "/nonexistent/libOpenCL.so"}, {"ASSAY_VULKAN_LIBRARY", "/nonexistent/libvulkan.so"}});
+  const Outcome o = emulated({"devices"}, {{"CXX", "no-such-compiler"},
+                                           {"ASSAY_OPENCL_LIBRARY", "/nonexistent/libOpenCL.so"},
+                                           {"ASSAY_VULKAN_LIBRARY", "/nonexistent/libvulkan.so"}});
   EXPECT_EQ(o.code, 0) << o.err;
-  EXPECT_THAT(o.out, HasSubstr("cpu:0      not usable: the C++ compiler 'no-such-compiler' named by $CXX does not run"));
+  EXPECT_THAT(
+      o.out,
+      HasSubstr(
+          "cpu:0      not usable: the C++ compiler 'no-such-compiler' named by $CXX does not run"));
   EXPECT_THAT(o.out, HasSubstr("/nonexistent/libOpenCL.so"));
-  EXPECT_THAT(o.out, HasSubstr("no Vulkan library: /nonexistent/libvulkan.so can not be opened")) << "glslang is linked in";
+  EXPECT_THAT(o.out, HasSubstr("no Vulkan library: /nonexistent/libvulkan.so can not be opened"))
+      << "glslang is linked in";
 }
 
 TEST_F(Aarch64, WritesTheSameProfileFromTheSameObservations) {

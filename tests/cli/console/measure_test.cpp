@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "support/files/files.h"
 #include "probe/journal.h"
+#include "support/files/files.h"
 #include "tests/toolkit/scratch_directory.h"
 
 namespace assay::console {
@@ -21,8 +21,12 @@ std::string made_journal(const std::string& directory) {
   fs::create_directories(directory);
   std::ofstream out(directory + "/" + probe::kJournalFile);
   for (const double bytes : {8192.0, 16384.0, 32768.0, 65536.0})
-    out << probe::to_line(probe::Observation{"chase", "chase", {{"bytes", bytes}}, "s", {1e-9, 1e-9}, {0, 0}, 0, 3e9}) << "\n";
-  out << probe::to_line(probe::Observation{"clock", "sentinel", {}, "s", {3e-10, 3e-10}, {0, 0}, 0, 3e9}) << "\n";
+    out << probe::to_line(probe::Observation{
+               "chase", "chase", {{"bytes", bytes}}, "s", {1e-9, 1e-9}, {0, 0}, 0, 3e9})
+        << "\n";
+  out << probe::to_line(
+             probe::Observation{"clock", "sentinel", {}, "s", {3e-10, 3e-10}, {0, 0}, 0, 3e9})
+      << "\n";
   out << probe::to_line("name", "made <chip>") << "\n";
   return directory;
 }
@@ -33,13 +37,15 @@ TEST(ProbePlaces, AFileStaysAFile) {
   EXPECT_EQ(places_of(dir.at("p.yml")).profile, dir.at("p.yml"));
   std::ofstream(dir.at("there")) << "x";
   const Diags wrong = prepare_places(places_of(dir.at("there")));
-  ASSERT_EQ(wrong.size(), 1U) << "a file whose name is no profile's may be anything: it is not written over";
+  ASSERT_EQ(wrong.size(), 1U)
+      << "a file whose name is no profile's may be anything: it is not written over";
   EXPECT_EQ(wrong[0].file, dir.at("there"));
 }
 
 TEST(ProbePlaces, ADirectoryHoldsProfileObservationsAndReport) {
   const ScratchDirectory dir;
-  const ProbePlaces expected{dir.at("out"), dir.at("out/profile.yaml"), dir.at("out/observations"), dir.at("out/report.html")};
+  const ProbePlaces expected{dir.at("out"), dir.at("out/profile.yaml"), dir.at("out/observations"),
+                             dir.at("out/report.html")};
   EXPECT_EQ(places_of(dir.at("out")), expected);
   EXPECT_EQ(places_of(dir.at("out") + "/"), expected);
   fs::create_directory(dir.at("odd.yaml"));
@@ -85,7 +91,8 @@ TEST(ProbePlaces, WhatIsKeptCanBeInferredFromAgain) {
   EXPECT_THAT(*read_text(places.report), testing::HasSubstr("<h1>made &lt;chip&gt;</h1>"));
   EXPECT_TRUE(file_exists(places.profile));
   for (const auto& entry : fs::recursive_directory_iterator(dir.at("out")))
-    EXPECT_EQ(entry.path().string().find(".tmp"), std::string::npos) << entry.path() << " was left behind";
+    EXPECT_EQ(entry.path().string().find(".tmp"), std::string::npos)
+        << entry.path() << " was left behind";
 }
 
 }  // namespace

@@ -13,9 +13,10 @@ TEST(ImportErrors, NameTheNode) {
   ModelBuilder m;
   m.input("x", {1, 2}).output("y");
   m.node("Sigmoyd", {"x"}, {"y"});
-  EXPECT_EQ(faults(m),
-            "test.onnx: error: node make_y (Sigmoyd, output y): the operator Sigmoyd is not supported\n"
-            "hint: the nearest supported one is Sigmoid\n");
+  EXPECT_EQ(
+      faults(m),
+      "test.onnx: error: node make_y (Sigmoyd, output y): the operator Sigmoyd is not supported\n"
+      "hint: the nearest supported one is Sigmoid\n");
 }
 
 TEST(ImportErrors, AllAtOnceAndNotTheirConsequences) {
@@ -36,15 +37,23 @@ TEST(ImportErrors, CyclesAndDisorder) {
   m.input("x", {2}).output("a");
   m.node("Add", {"x", "b"}, {"a"});
   m.node("Relu", {"a"}, {"b"});
-  EXPECT_NE(faults(m).find("the nodes form a cycle or are not in topological order"), std::string::npos);
+  EXPECT_NE(faults(m).find("the nodes form a cycle or are not in topological order"),
+            std::string::npos);
 }
 
 TEST(ImportErrors, SymbolicShapesUnlessBound) {
   ModelBuilder m;
   m.input("x", {1, 3}).output("y");
   m.node("Relu", {"x"}, {"y"});
-  m.model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param("N");
-  EXPECT_NE(faults(m).find("value x: it has the dimension \"N\" without a fixed extent"), std::string::npos);
+  m.model.mutable_graph()
+      ->mutable_input(0)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->mutable_shape()
+      ->mutable_dim(0)
+      ->set_dim_param("N");
+  EXPECT_NE(faults(m).find("value x: it has the dimension \"N\" without a fixed extent"),
+            std::string::npos);
   OnnxOptions options;
   options.dims["N"] = 4;
   const Result<ir::Graph> g = m.import(options);
@@ -53,9 +62,16 @@ TEST(ImportErrors, SymbolicShapesUnlessBound) {
   options.dims["batch"] = 4;
   const Result<ir::Graph> none = m.import(options);
   ASSERT_FALSE(none.ok());
-  EXPECT_EQ(render(none.diags()), "test.onnx: error: no input has a dimension \"batch\"\nhint: there are: N\n");
+  EXPECT_EQ(render(none.diags()),
+            "test.onnx: error: no input has a dimension \"batch\"\nhint: there are: N\n");
   // The first that has no value is not the only one there is.
-  m.model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(1)->set_dim_param("C");
+  m.model.mutable_graph()
+      ->mutable_input(0)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->mutable_shape()
+      ->mutable_dim(1)
+      ->set_dim_param("C");
   OnnxOptions second;
   second.dims["C"] = 3;
   const std::string why = render(m.import(second).diags());
@@ -67,14 +83,17 @@ TEST(ImportErrors, WrongElementCounts) {
   ModelBuilder m;
   m.input("x", {2}).weights("w", {3}, {1, 2}).output("y");
   m.node("Add", {"x", "w"}, {"y"});
-  EXPECT_EQ(faults(m), "test.onnx: error: value w: tensor w has 8 bytes of data, its shape [3] needs 12\n");
+  EXPECT_EQ(faults(m),
+            "test.onnx: error: value w: tensor w has 8 bytes of data, its shape [3] needs 12\n");
 }
 
 TEST(ImportErrors, ShapesThatDoNotFit) {
   ModelBuilder m;
   m.input("x", {1, 4, 5, 5}).weights("w", {8, 3, 3, 3}, Floats(216)).output("y");
   m.node("Conv", {"x", "w"}, {"y"});
-  EXPECT_NE(faults(m).find("node make_y (Conv, output y): the weights have 3 channels per group, the input 4"), std::string::npos);
+  EXPECT_NE(faults(m).find(
+                "node make_y (Conv, output y): the weights have 3 channels per group, the input 4"),
+            std::string::npos);
 }
 
 TEST(ImportErrors, TooMuchMemory) {
@@ -93,10 +112,15 @@ TEST(ImportErrors, NotAModel) {
 // A model with most kinds of fields.
 std::string small_model() {
   ModelBuilder m(9);
-  m.input("x", {1, 2, 6, 6}).weights("w", {4, 2, 3, 3}, Floats(72, 1)).weights("b", {4}, Floats(4, 1)).integers("to", {1, -1});
+  m.input("x", {1, 2, 6, 6})
+      .weights("w", {4, 2, 3, 3}, Floats(72, 1))
+      .weights("b", {4}, Floats(4, 1))
+      .integers("to", {1, -1});
   m.output("y");
   m.node("Conv", {"x", "w", "b"}, {"c"}).set("pads", Shape{1, 1, 1, 1}).set("strides", Shape{2, 2});
-  m.node("AveragePool", {"c"}, {"p"}).set("kernel_shape", Shape{2, 2}).set("auto_pad", "SAME_UPPER");
+  m.node("AveragePool", {"c"}, {"p"})
+      .set("kernel_shape", Shape{2, 2})
+      .set("auto_pad", "SAME_UPPER");
   m.node("LRN", {"p"}, {"l"}).set("size", 3).set("alpha", 0.5F);
   m.node("Reshape", {"l", "to"}, {"r"});
   m.node("Clip", {"r"}, {"k"}).set("max", 6.0F);
@@ -114,7 +138,8 @@ OnnxOptions tight() {
 TEST(ImportHostile, TruncatedAtEveryByte) {
   const std::string whole = small_model();
   ASSERT_TRUE(import_onnx(std::as_bytes(std::span(whole)), "whole.onnx").ok());
-  for (size_t n = 0; n < whole.size(); ++n) (void)import_onnx(std::as_bytes(std::span(whole.data(), n)), "cut.onnx", tight());
+  for (size_t n = 0; n < whole.size(); ++n)
+    (void)import_onnx(std::as_bytes(std::span(whole.data(), n)), "cut.onnx", tight());
 }
 
 TEST(ImportHostile, FlippedBits) {
@@ -122,8 +147,10 @@ TEST(ImportHostile, FlippedBits) {
   std::mt19937 random(31);
   for (int i = 0; i < 20000; ++i) {
     std::string bytes = whole;
-    for (int k = 0; k < 1 + i % 3; ++k) bytes[random() % bytes.size()] ^= static_cast<char>(1 << random() % 8);
-    const Result<ir::Graph> g = import_onnx(std::as_bytes(std::span(bytes)), "flipped.onnx", tight());
+    for (int k = 0; k < 1 + i % 3; ++k)
+      bytes[random() % bytes.size()] ^= static_cast<char>(1 << random() % 8);
+    const Result<ir::Graph> g =
+        import_onnx(std::as_bytes(std::span(bytes)), "flipped.onnx", tight());
     if (!g.ok()) continue;
     EXPECT_EQ(render(ir::verify(g.value())), "");
   }
@@ -131,13 +158,19 @@ TEST(ImportHostile, FlippedBits) {
 
 TEST(ImportHostile, RandomNumbersInAttributesAndShapes) {
   std::mt19937_64 random(32);
-  const int64_t odd[] = {0, -1, 1, 2, INT64_MAX, INT64_MIN, int64_t{1} << 40, -7, int64_t{1} << 62, 3};
+  const int64_t odd[] = {0, -1, 1, 2, INT64_MAX, INT64_MIN, int64_t{1} << 40, -7, int64_t{1} << 62,
+                         3};
   const auto any = [&] { return odd[random() % 10]; };
   for (int i = 0; i < 5000; ++i) {
     ModelBuilder m(static_cast<int64_t>(1 + random() % 20));
-    m.input("x", {1, 2, 3, 4}).weights("w", {2, 2, 1, 1}, Floats(4, 1)).integers("n", {any(), any()}).output("y");
+    m.input("x", {1, 2, 3, 4})
+        .weights("w", {2, 2, 1, 1}, Floats(4, 1))
+        .integers("n", {any(), any()})
+        .output("y");
     const std::vector<std::string_view> ops = supported_operators();
-    NodeBuilder node = m.node(std::string(ops[random() % ops.size()]).c_str(), {random() % 4 ? "x" : "n", random() % 2 ? "n" : "w", "n", "n"}, {"y"});
+    NodeBuilder node =
+        m.node(std::string(ops[random() % ops.size()]).c_str(),
+               {random() % 4 ? "x" : "n", random() % 2 ? "n" : "w", "n", "n"}, {"y"});
     node.proto()->mutable_input()->DeleteSubrange(static_cast<int>(1 + random() % 3), 1);
     for (const char* name : {"axis", "group", "size", "to", "transA", "start"})
       if (random() % 2) node.set(name, any());

@@ -13,7 +13,8 @@ double at(const Floats& v, int64_t i) { return static_cast<double>(v[static_cast
 TEST(ImportGemm, LikeNaiveLoops) {
   Random random(21);
   for (int round = 0; round < 40; ++round) {
-    const int64_t m = random.pick({1, 3, 7}), n = random.pick({1, 5, 11}), k = random.pick({1, 2, 13});
+    const int64_t m = random.pick({1, 3, 7}), n = random.pick({1, 5, 11}),
+                  k = random.pick({1, 2, 13});
     const bool ta = round & 1, tb = round & 2, bias = round & 4;
     const float alpha = round & 8 ? 0.5F : 1, beta = round & 16 ? 2 : 1;
     const Shape as = ta ? Shape{k, m} : Shape{m, k}, bs = tb ? Shape{n, k} : Shape{k, n};
@@ -22,13 +23,21 @@ TEST(ImportGemm, LikeNaiveLoops) {
     for (int64_t i = 0; i < m; ++i)
       for (int64_t j = 0; j < n; ++j) {
         double sum = 0;
-        for (int64_t p = 0; p < k; ++p) sum += at(a, ta ? p * m + i : i * k + p) * at(b, tb ? j * k + p : p * n + j);
-        want.push_back(static_cast<double>(alpha) * sum + (bias ? static_cast<double>(beta) * at(c, j) : 0));
+        for (int64_t p = 0; p < k; ++p)
+          sum += at(a, ta ? p * m + i : i * k + p) * at(b, tb ? j * k + p : p * n + j);
+        want.push_back(static_cast<double>(alpha) * sum +
+                       (bias ? static_cast<double>(beta) * at(c, j) : 0));
       }
     ModelBuilder model;
     model.input("a", as, a).weights("b", bs, b).weights("c", {n}, c).output("y");
-    model.node("Gemm", bias ? std::vector<std::string>{"a", "b", "c"} : std::vector<std::string>{"a", "b"}, {"y"})
-        .set("transA", ta ? 1 : 0).set("transB", tb ? 1 : 0).set("alpha", alpha).set("beta", beta);
+    model
+        .node("Gemm",
+              bias ? std::vector<std::string>{"a", "b", "c"} : std::vector<std::string>{"a", "b"},
+              {"y"})
+        .set("transA", ta ? 1 : 0)
+        .set("transB", tb ? 1 : 0)
+        .set("alpha", alpha)
+        .set("beta", beta);
     expect_near(model.run(), want);
   }
 }
@@ -42,7 +51,8 @@ TEST(ImportMatMul, BatchesAreBroadcast) {
       for (int64_t i = 0; i < 3; ++i)
         for (int64_t j = 0; j < 2; ++j) {
           double sum = 0;
-          for (int64_t k = 0; k < 4; ++k) sum += at(a, (p * 3 + i) * 4 + k) * at(b, (q * 4 + k) * 2 + j);
+          for (int64_t k = 0; k < 4; ++k)
+            sum += at(a, (p * 3 + i) * 4 + k) * at(b, (q * 4 + k) * 2 + j);
           want.push_back(sum);
         }
   ModelBuilder m;
@@ -93,15 +103,21 @@ TEST(ImportSoftmax, OneAxisSinceOpset13AndAMatrixBefore) {
 
 TEST(ImportBatchNormalization, FoldsItsStatistics) {
   Random random(24);
-  const Floats x = random.floats({2, 3, 2, 2}), scale = random.floats({3}), bias = random.floats({3}),
-               mean = random.floats({3}), variance = random.floats({3}, 0.1, 2);
+  const Floats x = random.floats({2, 3, 2, 2}), scale = random.floats({3}),
+               bias = random.floats({3}), mean = random.floats({3}),
+               variance = random.floats({3}, 0.1, 2);
   std::vector<double> want;
   for (int64_t i = 0; i < 24; ++i) {
     const int64_t c = i / 4 % 3;
-    want.push_back(at(scale, c) * (at(x, i) - at(mean, c)) / std::sqrt(at(variance, c) + 0.001) + at(bias, c));
+    want.push_back(at(scale, c) * (at(x, i) - at(mean, c)) / std::sqrt(at(variance, c) + 0.001) +
+                   at(bias, c));
   }
   ModelBuilder m;
-  m.input("x", {2, 3, 2, 2}, x).weights("s", {3}, scale).weights("b", {3}, bias).weights("m", {3}, mean).weights("v", {3}, variance);
+  m.input("x", {2, 3, 2, 2}, x)
+      .weights("s", {3}, scale)
+      .weights("b", {3}, bias)
+      .weights("m", {3}, mean)
+      .weights("v", {3}, variance);
   m.node("BatchNormalization", {"x", "s", "b", "m", "v"}, {"y"}).set("epsilon", 0.001F);
   m.output("y");
   expect_near(m.run(), want);
@@ -143,12 +159,15 @@ TEST(ImportPow, SquaresAndCubesAreProducts) {
   const Floats x = {-3, -0.5F, 0, 0.25F, 7};
   for (const float exponent : {2.0F, 3.0F, 4.0F}) {
     std::vector<double> want;
-    for (float v : x) want.push_back(std::pow(static_cast<double>(v), static_cast<double>(exponent)));
+    for (float v : x)
+      want.push_back(std::pow(static_cast<double>(v), static_cast<double>(exponent)));
     for (const bool integer : {false, true}) {
       ModelBuilder m;
       m.input("x", {5}, x).output("y");
-      if (integer) m.integers("e", {static_cast<int64_t>(exponent)});
-      else m.weights("e", {1, 1}, {exponent});
+      if (integer)
+        m.integers("e", {static_cast<int64_t>(exponent)});
+      else
+        m.weights("e", {1, 1}, {exponent});
       m.node("Pow", {"x", "e"}, {"y"});
       expect_near(m.run(), want);
       const ir::Graph g = m.import().value();
@@ -161,7 +180,11 @@ TEST(ImportPow, SquaresAndCubesAreProducts) {
 
 TEST(ImportPow, OfAConstantAndByATensor) {
   ModelBuilder m;
-  m.input("x", {3}, {1, 2, 3}).weights("base", {}, {2}).weights("two", {}, {2}).output("y").output("z");
+  m.input("x", {3}, {1, 2, 3})
+      .weights("base", {}, {2})
+      .weights("two", {}, {2})
+      .output("y")
+      .output("z");
   m.node("Pow", {"base", "x"}, {"y"});
   m.node("Pow", {"base", "two"}, {"square"});
   m.node("Mul", {"x", "square"}, {"z"});
@@ -211,8 +234,10 @@ TEST(ImportReduce, AxesAsAttributeAndAsInput) {
   for (int64_t opset : {11, 13, 18}) {
     ModelBuilder m(opset);
     m.input("x", {2, 3}, x).integers("axes", {-1}).output("y");
-    if (opset >= 18) m.node("ReduceMean", {"x", "axes"}, {"y"}).set("keepdims", 0);
-    else m.node("ReduceMean", {"x"}, {"y"}).set("axes", Shape{1}).set("keepdims", 0);
+    if (opset >= 18)
+      m.node("ReduceMean", {"x", "axes"}, {"y"}).set("keepdims", 0);
+    else
+      m.node("ReduceMean", {"x"}, {"y"}).set("axes", Shape{1}).set("keepdims", 0);
     Shape shape;
     expect_near(m.run(&shape), {2, 5});
     EXPECT_EQ(shape, Shape{2});
@@ -221,10 +246,16 @@ TEST(ImportReduce, AxesAsAttributeAndAsInput) {
 
 TEST(ImportMove, TransposeConcatSlicePad) {
   ModelBuilder m;
-  m.input("x", {2, 3}, {1, 2, 3, 4, 5, 6}).integers("starts", {-1}).integers("ends", {INT64_MIN}).integers("axes", {0})
-      .integers("steps", {-1}).integers("pads", {0, 1, 1, 0}).weights("value", {}, {9}).output("y");
-  m.node("Transpose", {"x"}, {"t"});                                     // 1 4 / 2 5 / 3 6
-  m.node("Slice", {"t", "starts", "ends", "axes", "steps"}, {"s"});      // 3 6 / 2 5 / 1 4
+  m.input("x", {2, 3}, {1, 2, 3, 4, 5, 6})
+      .integers("starts", {-1})
+      .integers("ends", {INT64_MIN})
+      .integers("axes", {0})
+      .integers("steps", {-1})
+      .integers("pads", {0, 1, 1, 0})
+      .weights("value", {}, {9})
+      .output("y");
+  m.node("Transpose", {"x"}, {"t"});                                 // 1 4 / 2 5 / 3 6
+  m.node("Slice", {"t", "starts", "ends", "axes", "steps"}, {"s"});  // 3 6 / 2 5 / 1 4
   m.node("Concat", {"t", "s"}, {"c"}).set("axis", 1);
   m.node("Pad", {"c", "pads", "value"}, {"y"});
   expect_near(m.run(), {9, 1, 4, 3, 6, 9, 2, 5, 2, 5, 9, 3, 6, 1, 4, 9, 9, 9, 9, 9});
@@ -233,7 +264,8 @@ TEST(ImportMove, TransposeConcatSlicePad) {
 TEST(ImportReshape, KeepsTheOrderOfElements) {
   Random random(25);
   const Floats x = random.floats({4, 3, 5, 2});
-  for (const Shape& to : {Shape{0, -1}, Shape{5, 24}, Shape{-1}, Shape{2, 2, 3, 10}, Shape{1, 4, 1, 15, 2}, Shape{8, 15}}) {
+  for (const Shape& to : {Shape{0, -1}, Shape{5, 24}, Shape{-1}, Shape{2, 2, 3, 10},
+                          Shape{1, 4, 1, 15, 2}, Shape{8, 15}}) {
     ModelBuilder m;
     m.input("x", {4, 3, 5, 2}, x).integers("to", to).output("y");
     m.node("Reshape", {"x", "to"}, {"y"});
@@ -251,7 +283,10 @@ TEST(ImportReshape, OnesComeAndGoAsPlainAxes) {
 
 TEST(ImportFold, ShapesAreComputedExactly) {
   ModelBuilder m;
-  m.input("x", {2, 3, 4}, Random(26).floats({2, 3, 4})).integers("zero", {0}).integers("rest", {-1}).output("y");
+  m.input("x", {2, 3, 4}, Random(26).floats({2, 3, 4}))
+      .integers("zero", {0})
+      .integers("rest", {-1})
+      .output("y");
   m.node("Shape", {"x"}, {"shape"});
   m.node("Gather", {"shape", "zero"}, {"first"});
   m.node("Concat", {"first", "rest"}, {"to"}).set("axis", 0);
@@ -264,7 +299,11 @@ TEST(ImportFold, ShapesAreComputedExactly) {
 
 TEST(ImportFold, SentinelsSurvive) {
   ModelBuilder m;
-  m.input("x", {5}, {1, 2, 3, 4, 5}).integers("one", {1}).integers("far", {INT64_MAX}).integers("none", {0}).output("y");
+  m.input("x", {5}, {1, 2, 3, 4, 5})
+      .integers("one", {1})
+      .integers("far", {INT64_MAX})
+      .integers("none", {0})
+      .output("y");
   m.node("Add", {"far", "none"}, {"end"});
   m.node("Slice", {"x", "one", "end"}, {"y"});
   expect_near(m.run(), {2, 3, 4, 5});
@@ -272,7 +311,10 @@ TEST(ImportFold, SentinelsSurvive) {
 
 TEST(ImportFold, ConstantsReachWeights) {
   ModelBuilder m(9);
-  m.input("x", {1, 2, 3, 3}, Floats(18, 1)).integers("shape", {4, 2, 1, 1}).weights("two", {1}, {2}).output("y");
+  m.input("x", {1, 2, 3, 3}, Floats(18, 1))
+      .integers("shape", {4, 2, 1, 1})
+      .weights("two", {1}, {2})
+      .output("y");
   m.node("ConstantOfShape", {"shape"}, {"zeros"});
   m.node("Add", {"zeros", "two"}, {"w"});
   m.node("Conv", {"x", "w"}, {"y"});
@@ -309,9 +351,14 @@ TEST(ImportGraph, InitialisersListedAsInputsAreConstants) {
 TEST(ImportGraph, PrintedGraphsComeBack) {
   Random random(27);
   ModelBuilder m;
-  m.input("in/put", {1, 4, 9, 9}).weights("w", {6, 2, 3, 3}, random.floats({6, 2, 3, 3})).weights("b", {6}, random.floats({6}));
+  m.input("in/put", {1, 4, 9, 9})
+      .weights("w", {6, 2, 3, 3}, random.floats({6, 2, 3, 3}))
+      .weights("b", {6}, random.floats({6}));
   m.integers("to", {1, -1}).output("y");
-  m.node("Conv", {"in/put", "w", "b"}, {"c"}).set("group", 2).set("pads", Shape{1, 1, 1, 1}).set("strides", Shape{2, 2});
+  m.node("Conv", {"in/put", "w", "b"}, {"c"})
+      .set("group", 2)
+      .set("pads", Shape{1, 1, 1, 1})
+      .set("strides", Shape{2, 2});
   m.node("MaxPool", {"c"}, {"p"}).set("kernel_shape", Shape{3, 3}).set("pads", Shape{1, 1, 1, 1});
   m.node("Reshape", {"p", "to"}, {"r"});
   m.node("Softmax", {"r"}, {"y"});

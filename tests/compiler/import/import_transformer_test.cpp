@@ -1,5 +1,5 @@
-// Operators that the operator test data of ONNX (tests/conformance) does not have or has in one form
-// only: normalisations of newer opsets, integers at run time, einsum, transposed convolutions.
+// Operators that the operator test data of ONNX (tests/conformance) does not have or has in one
+// form only: normalisations of newer opsets, integers at run time, einsum, transposed convolutions.
 #include <algorithm>
 #include <cmath>
 
@@ -23,8 +23,10 @@ std::vector<double> normal_rows(const Floats& x, int64_t length, double epsilon)
   for (int64_t row = 0; row < static_cast<int64_t>(x.size()); row += length) {
     double mean = 0, variance = 0;
     for (int64_t i = 0; i < length; ++i) mean += at(x, row + i) / static_cast<double>(length);
-    for (int64_t i = 0; i < length; ++i) variance += std::pow(at(x, row + i) - mean, 2) / static_cast<double>(length);
-    for (int64_t i = 0; i < length; ++i) out.push_back((at(x, row + i) - mean) / std::sqrt(variance + epsilon));
+    for (int64_t i = 0; i < length; ++i)
+      variance += std::pow(at(x, row + i) - mean, 2) / static_cast<double>(length);
+    for (int64_t i = 0; i < length; ++i)
+      out.push_back((at(x, row + i) - mean) / std::sqrt(variance + epsilon));
   }
   return out;
 }
@@ -39,7 +41,8 @@ TEST(ImportGroupNormalization, ParametersPerGroupThenPerChannel) {
     std::vector<double> want = normal_rows(x, 2 * 6, 1e-3);
     for (int64_t i = 0; i < static_cast<int64_t>(want.size()); ++i) {
       const int64_t channel = i / 6 % 6, parameter = opset == 18 ? channel / 2 : channel;
-      want[static_cast<size_t>(i)] = want[static_cast<size_t>(i)] * at(scale, parameter) + at(bias, parameter);
+      want[static_cast<size_t>(i)] =
+          want[static_cast<size_t>(i)] * at(scale, parameter) + at(bias, parameter);
     }
     ModelBuilder m(opset);
     m.input("x", shape, x).weights("s", {count}, scale).weights("b", {count}, bias).output("y");
@@ -55,7 +58,9 @@ TEST(ImportRmsNormalization, DividesByTheRootOfTheMeanSquare) {
   for (int64_t row = 0; row < 4; ++row) {
     double squares = 0;
     for (int64_t i = 0; i < 5; ++i) squares += at(x, row * 5 + i) * at(x, row * 5 + i) / 5;
-    for (int64_t i = 0; i < 5; ++i) want.push_back(at(x, row * 5 + i) / std::sqrt(squares + static_cast<double>(1e-5F)) * at(scale, i));
+    for (int64_t i = 0; i < 5; ++i)
+      want.push_back(at(x, row * 5 + i) / std::sqrt(squares + static_cast<double>(1e-5F)) *
+                     at(scale, i));
   }
   ModelBuilder m(23);
   m.input("x", {4, 5}, x).weights("s", {5}, scale).output("y");
@@ -80,7 +85,8 @@ TEST(ImportLpPool, LikeNaiveLoops) {
     std::vector<double> want;
     for (int64_t o = 0; o < 4; ++o) {
       double sum = 0;
-      for (int64_t k = 0; k < 2; ++k) sum += std::pow(std::abs(at(x, o + k)), static_cast<double>(p));
+      for (int64_t k = 0; k < 2; ++k)
+        sum += std::pow(std::abs(at(x, o + k)), static_cast<double>(p));
       want.push_back(std::pow(sum, 1 / static_cast<double>(p)));
     }
     ModelBuilder m;
@@ -100,33 +106,46 @@ TEST(ImportLpPool, LikeNaiveLoops) {
 TEST(ImportConvTranspose, LikeNaiveLoops) {
   Random random(44);
   for (int round = 0; round < 60; ++round) {
-    const int64_t groups = random.pick({1, 1, 2}), channels = 2 * groups, filters = random.pick({1, 3});
-    const int64_t extent = random.pick({1, 4, 5}), kernel = random.pick({1, 2, 3, 4}), stride = random.pick({1, 2, 3});
-    const int64_t dilation = random.pick({1, 1, 2}), before = random.pick({0, 1}), after = random.pick({0, 2});
+    const int64_t groups = random.pick({1, 1, 2}), channels = 2 * groups,
+                  filters = random.pick({1, 3});
+    const int64_t extent = random.pick({1, 4, 5}), kernel = random.pick({1, 2, 3, 4}),
+                  stride = random.pick({1, 2, 3});
+    const int64_t dilation = random.pick({1, 1, 2}), before = random.pick({0, 1}),
+                  after = random.pick({0, 2});
     const int64_t extra = random.pick({0, stride - 1}), width = random.pick({3, 6});
-    const int64_t out = stride * (extent - 1) + extra + dilation * (kernel - 1) + 1 - before - after;
+    const int64_t out =
+        stride * (extent - 1) + extra + dilation * (kernel - 1) + 1 - before - after;
     if (out < 1) continue;
     const Shape xs = {2, channels, extent, width}, ws = {channels, filters, kernel, 1};
-    const Floats x = random.floats(xs), w = random.floats(ws), bias = random.floats({groups * filters});
+    const Floats x = random.floats(xs), w = random.floats(ws),
+                 bias = random.floats({groups * filters});
     std::vector<double> want(static_cast<size_t>(2 * groups * filters * out * width), 0);
     for (int64_t n = 0; n < 2; ++n)
       for (int64_t o = 0; o < groups * filters; ++o)
         for (int64_t column = 0; column < width; ++column) {
-          const auto place = [&](int64_t row) { return static_cast<size_t>(((n * groups * filters + o) * out + row) * width + column); };
+          const auto place = [&](int64_t row) {
+            return static_cast<size_t>(((n * groups * filters + o) * out + row) * width + column);
+          };
           for (int64_t row = 0; row < out; ++row) want[place(row)] = at(bias, o);
           for (int64_t c = 0; c < 2; ++c)
             for (int64_t i = 0; i < extent; ++i)
               for (int64_t k = 0; k < kernel; ++k) {
-                const int64_t row = i * stride + k * dilation - before, channel = o / filters * 2 + c;
+                const int64_t row = i * stride + k * dilation - before,
+                              channel = o / filters * 2 + c;
                 if (row < 0 || row >= out) continue;
-                want[place(row)] += at(x, ((n * channels + channel) * extent + i) * width + column) *
-                                    at(w, (channel * filters + o % filters) * kernel + k);
+                want[place(row)] +=
+                    at(x, ((n * channels + channel) * extent + i) * width + column) *
+                    at(w, (channel * filters + o % filters) * kernel + k);
               }
         }
     ModelBuilder m;
     m.input("x", xs, x).weights("w", ws, w).weights("b", {groups * filters}, bias).output("y");
-    m.node("ConvTranspose", {"x", "w", "b"}, {"y"}).set("group", groups).set("strides", Shape{stride, 1})
-        .set("dilations", Shape{dilation, 1}).set("pads", Shape{before, 0, after, 0}).set("output_padding", Shape{extra, 0});
+    m.node("ConvTranspose", {"x", "w", "b"}, {"y"})
+        .set("group", groups)
+        .set("strides", Shape{stride, 1})
+        .set("dilations", Shape{dilation, 1})
+        .set("pads", Shape{before, 0, after, 0})
+        .set("output_padding", Shape{extra, 0});
     Shape shape;
     expect_near(m.run(&shape), want);
     EXPECT_EQ(shape, (Shape{2, groups * filters, out, width}));
@@ -162,7 +181,8 @@ TEST(ImportPad, WrapRepeatsFromTheOtherEnd) {
   expect_near(m.run(), {2, 3, 1, 2, 3, 1, 2, 3});
 }
 
-// With antialias, halving with the linear kernel weighs four neighbours 1 3 3 1, less at the border.
+// With antialias, halving with the linear kernel weighs four neighbours 1 3 3 1, less at the
+// border.
 TEST(ImportResize, AntialiasWidensTheKernel) {
   ModelBuilder m(18);
   m.input("x", {6}, {1, 0, 0, 8, 0, 0}).weights("scales", {1}, {0.5}).output("y");
@@ -170,12 +190,16 @@ TEST(ImportResize, AntialiasWidensTheKernel) {
   expect_near(m.run(), {4.0 / 8, 3, 1}, 1e-5);
 }
 
-// Every place has weights: of millions the import would never end. What is not resized may be as long as it likes.
+// Every place has weights: of millions the import would never end. What is not resized may be as
+// long as it likes.
 TEST(ImportResize, OfWhatIsTooLongIsRefused) {
   ModelBuilder m(18);
   m.input("x", {6}, Floats(6)).weights("scales", {1}, {1e6}).output("y");
   m.node("Resize", {"x", "", "scales"}, {"y"}).set("mode", "linear");
-  EXPECT_NE(faults(m).find("a dimension of 6 elements is too large to resize to 6000000: 1048576 at most"), std::string::npos) << faults(m);
+  EXPECT_NE(faults(m).find(
+                "a dimension of 6 elements is too large to resize to 6000000: 1048576 at most"),
+            std::string::npos)
+      << faults(m);
   ModelBuilder kept(18);
   kept.input("x", {2, 1 << 21}, Floats(size_t{2} << 21)).integers("sizes", {1}).output("y");
   kept.node("Resize", {"x", "", "", "sizes"}, {"y"}).set("axes", std::vector<int64_t>{0});
@@ -184,22 +208,29 @@ TEST(ImportResize, OfWhatIsTooLongIsRefused) {
 
 TEST(ImportIntegers, RoundAndWrapAtRunTime) {
   const Floats a = {7, -7, 7, -7}, b = {2, 2, -2, -2};
-  const auto run = [&](const char* op, const char* attribute, int type, const Floats& x, const Floats& y) {
+  const auto run = [&](const char* op, const char* attribute, int type, const Floats& x,
+                       const Floats& y) {
     ModelBuilder m;
     m.input("a", {4}, x, type).input("b", {4}, y, type).output("y");
     NodeBuilder node = m.node(op, {"a", "b"}, {"y"});
-    if (*attribute == 'f') node.set("fmod", 1);
-    else if (*attribute) node.set("direction", attribute);
+    if (*attribute == 'f')
+      node.set("fmod", 1);
+    else if (*attribute)
+      node.set("direction", attribute);
     return m.run();
   };
   expect_near(run("Div", "", TensorProto::INT64, a, b), {3, -3, -3, 3});
   expect_near(run("Mod", "", TensorProto::INT64, a, b), {1, 1, -1, -1});
   expect_near(run("Mod", "f", TensorProto::INT64, a, b), {1, -1, 1, -1});
-  expect_near(run("Add", "", TensorProto::UINT8, {250, 255, 0, 1}, {10, 255, 0, 1}), {4, 254, 0, 2});
-  expect_near(run("Mul", "", TensorProto::INT8, {100, -128, 5, 1}, {2, 1, -5, 1}), {-56, -128, -25, 1});
+  expect_near(run("Add", "", TensorProto::UINT8, {250, 255, 0, 1}, {10, 255, 0, 1}),
+              {4, 254, 0, 2});
+  expect_near(run("Mul", "", TensorProto::INT8, {100, -128, 5, 1}, {2, 1, -5, 1}),
+              {-56, -128, -25, 1});
   expect_near(run("Sub", "", TensorProto::UINT8, {0, 5, 1, 9}, {1, 5, 2, 3}), {255, 0, 255, 6});
-  expect_near(run("BitShift", "LEFT", TensorProto::UINT8, {1, 255, 129, 3}, {7, 4, 1, 8}), {128, 240, 2, 0});
-  expect_near(run("BitShift", "RIGHT", TensorProto::UINT8, {255, 128, 7, 7}, {4, 7, 1, 200}), {15, 1, 3, 0});
+  expect_near(run("BitShift", "LEFT", TensorProto::UINT8, {1, 255, 129, 3}, {7, 4, 1, 8}),
+              {128, 240, 2, 0});
+  expect_near(run("BitShift", "RIGHT", TensorProto::UINT8, {255, 128, 7, 7}, {4, 7, 1, 200}),
+              {15, 1, 3, 0});
 }
 
 // Constants are folded by another path, in 64 bits: the same rules hold there.
@@ -208,7 +239,9 @@ TEST(ImportIntegers, FoldAsTheyRun) {
     const Shape a = {7, -7, 7, -7, 6, 0}, b = {2, 2, -2, -2, 3, 5};
     ModelBuilder folded, running;
     folded.integers("a", a).integers("b", b).output("y");
-    running.input("a", {6}, Floats(a.begin(), a.end()), TensorProto::INT64).integers("b", b).output("y");
+    running.input("a", {6}, Floats(a.begin(), a.end()), TensorProto::INT64)
+        .integers("b", b)
+        .output("y");
     folded.node(op, {"a", "b"}, {"y"});
     running.node(op, {"a", "b"}, {"y"});
     expect_near(folded.run(), running.run());
@@ -217,7 +250,9 @@ TEST(ImportIntegers, FoldAsTheyRun) {
 
 TEST(ImportGather, AtIndicesKnownAtRunTime) {
   ModelBuilder m;
-  m.weights("table", {3, 2}, {1, 2, 3, 4, 5, 6}).input("ids", {4}, {2, 0, -1, 1}, TensorProto::INT64).output("y");
+  m.weights("table", {3, 2}, {1, 2, 3, 4, 5, 6})
+      .input("ids", {4}, {2, 0, -1, 1}, TensorProto::INT64)
+      .output("y");
   m.node("Gather", {"table", "ids"}, {"y"});
   Shape shape;
   expect_near(m.run(&shape), {5, 6, 1, 2, 5, 6, 3, 4});
@@ -227,7 +262,9 @@ TEST(ImportGather, AtIndicesKnownAtRunTime) {
 // One read of the table per element, whatever its size, and 0 outside.
 TEST(ImportGather, IsALookup) {
   ModelBuilder m;
-  m.weights("table", {2, 3}, {1, 2, 3, 4, 5, 6}).input("ids", {2, 2}, {2, -3, 3, -4}, TensorProto::INT64).output("y");
+  m.weights("table", {2, 3}, {1, 2, 3, 4, 5, 6})
+      .input("ids", {2, 2}, {2, -3, 3, -4}, TensorProto::INT64)
+      .output("y");
   m.node("Gather", {"table", "ids"}, {"y"}).set("axis", 1);
   Shape shape;
   expect_near(m.run(&shape), {3, 1, 0, 0, 6, 4, 0, 0});
@@ -247,7 +284,9 @@ TEST(ImportGather, OfUnevenConstantPlacesInComputedData) {
 
 TEST(ImportGatherElements, IsALookup) {
   ModelBuilder m;
-  m.input("x", {2, 3}, {1, 2, 3, 4, 5, 6}).input("ids", {2, 2}, {2, 0, -1, 1}, TensorProto::INT64).output("y");
+  m.input("x", {2, 3}, {1, 2, 3, 4, 5, 6})
+      .input("ids", {2, 2}, {2, 0, -1, 1}, TensorProto::INT64)
+      .output("y");
   m.node("GatherElements", {"x", "ids"}, {"y"}).set("axis", 1);
   expect_near(m.run(), {3, 1, 6, 5});
   EXPECT_EQ(m.import().value().nodes[0].axes.size(), 2u);
@@ -255,11 +294,15 @@ TEST(ImportGatherElements, IsALookup) {
 
 TEST(ImportGatherNd, OnePlaceIsALookupTwoAreASelection) {
   ModelBuilder one, two;
-  one.input("x", {2, 3, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}).input("ids", {2, 1}, {2, -3}, TensorProto::INT64).output("y");
+  one.input("x", {2, 3, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
+      .input("ids", {2, 1}, {2, -3}, TensorProto::INT64)
+      .output("y");
   one.node("GatherND", {"x", "ids"}, {"y"}).set("batch_dims", 1);
   expect_near(one.run(), {5, 6, 7, 8});
   EXPECT_EQ(one.import().value().nodes[0].axes.size(), 2u);
-  two.input("x", {2, 3}, {1, 2, 3, 4, 5, 6}).input("ids", {2, 2}, {1, 2, 0, -3}, TensorProto::INT64).output("y");
+  two.input("x", {2, 3}, {1, 2, 3, 4, 5, 6})
+      .input("ids", {2, 2}, {1, 2, 0, -3}, TensorProto::INT64)
+      .output("y");
   two.node("GatherND", {"x", "ids"}, {"y"});
   expect_near(two.run(), {6, 1});
 }
@@ -269,7 +312,8 @@ TEST(ImportTrigonometry, LikeTheLibrary) {
   for (int i = -400; i <= 400; ++i) x.push_back(static_cast<float>(i) * 0.37F);
   const Shape shape = {static_cast<int64_t>(x.size())};
   const std::pair<const char*, double (*)(double)> functions[] = {
-      {"Sin", [](double v) { return std::sin(v); }}, {"Cos", [](double v) { return std::cos(v); }},
+      {"Sin", [](double v) { return std::sin(v); }},
+      {"Cos", [](double v) { return std::cos(v); }},
       {"Atan", [](double v) { return std::atan(v); }}};
   for (const auto& [op, function] : functions) {
     ModelBuilder m;
@@ -285,15 +329,19 @@ TEST(ImportNarrow, RefusesWhatF32CanNotHold) {
   ModelBuilder large;
   large.input("x", {1}, {1}, TensorProto::INT64).integers("n", {(1 << 24) + 1}).output("y");
   large.node("Add", {"x", "n"}, {"y"});
-  EXPECT_NE(faults(large).find("value n: the integer 16777217 is not exact as f32"), std::string::npos) << faults(large);
+  EXPECT_NE(faults(large).find("value n: the integer 16777217 is not exact as f32"),
+            std::string::npos)
+      << faults(large);
   ModelBuilder wide;
   wide.input("x", {1}, {1}, TensorProto::DOUBLE).output("y");
   wide.node("Relu", {"x"}, {"y"});
-  EXPECT_NE(faults(wide).find("value x: an input of f64 would lose its precision and range"), std::string::npos);
+  EXPECT_NE(faults(wide).find("value x: an input of f64 would lose its precision and range"),
+            std::string::npos);
   ModelBuilder half;
   half.input("x", {1}, {1}).output("y");
   half.node("Cast", {"x"}, {"y"}).set("to", TensorProto::FLOAT16);
-  EXPECT_NE(faults(half).find("rounding f32 to f16 at run time is not computed"), std::string::npos);
+  EXPECT_NE(faults(half).find("rounding f32 to f16 at run time is not computed"),
+            std::string::npos);
 }
 
 TEST(ImportNarrow, OnlyF32IsLeft) {

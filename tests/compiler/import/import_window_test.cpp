@@ -9,7 +9,8 @@ namespace assay::import {
 namespace {
 
 struct Case {
-  int64_t n, groups, in_per_group, out_per_group, h, w, kh, kw, sh, sw, dh, dw, top, left, bottom, right;
+  int64_t n, groups, in_per_group, out_per_group, h, w, kh, kw, sh, sw, dh, dw, top, left, bottom,
+      right;
   int64_t channels() const { return groups * in_per_group; }
   int64_t filters() const { return groups * out_per_group; }
   int64_t out_h() const { return (h + top + bottom - dh * (kh - 1) - 1) / sh + 1; }
@@ -18,21 +19,26 @@ struct Case {
 };
 
 Case random_case(Random& r) {
-  return {r.pick({1, 2}),       r.pick({1, 1, 2, 3}), r.pick({1, 2, 5}), r.pick({1, 3}),    r.pick({1, 5, 7, 13}), r.pick({3, 8, 11}),
-          r.pick({1, 2, 3, 5}), r.pick({1, 3}),       r.pick({1, 2, 3}), r.pick({1, 2}),    r.pick({1, 1, 2}),     r.pick({1, 2}),
-          r.pick({0, 1, 2}),    r.pick({0, 1}),       r.pick({0, 1, 3}), r.pick({0, 0, 2})};
+  return {r.pick({1, 2}),        r.pick({1, 1, 2, 3}), r.pick({1, 2, 5}),    r.pick({1, 3}),
+          r.pick({1, 5, 7, 13}), r.pick({3, 8, 11}),   r.pick({1, 2, 3, 5}), r.pick({1, 3}),
+          r.pick({1, 2, 3}),     r.pick({1, 2}),       r.pick({1, 1, 2}),    r.pick({1, 2}),
+          r.pick({0, 1, 2}),     r.pick({0, 1}),       r.pick({0, 1, 3}),    r.pick({0, 0, 2})};
 }
 
 void set_window(NodeBuilder node, const Case& c) {
-  node.set("kernel_shape", Shape{c.kh, c.kw}).set("strides", Shape{c.sh, c.sw}).set("pads", Shape{c.top, c.left, c.bottom, c.right});
+  node.set("kernel_shape", Shape{c.kh, c.kw})
+      .set("strides", Shape{c.sh, c.sw})
+      .set("pads", Shape{c.top, c.left, c.bottom, c.right});
   if (c.dh != 1 || c.dw != 1) node.set("dilations", Shape{c.dh, c.dw});
 }
 
-// f(image row, image column, kernel row, kernel column) over the window; rows and columns may lie outside.
+// f(image row, image column, kernel row, kernel column) over the window; rows and columns may lie
+// outside.
 template <class F>
 void each_in_window(const Case& c, int64_t y, int64_t x, F f) {
   for (int64_t r = 0; r < c.kh; ++r)
-    for (int64_t s = 0; s < c.kw; ++s) f(y * c.sh + r * c.dh - c.top, x * c.sw + s * c.dw - c.left, r, s);
+    for (int64_t s = 0; s < c.kw; ++s)
+      f(y * c.sh + r * c.dh - c.top, x * c.sw + s * c.dw - c.left, r, s);
 }
 
 TEST(ImportConv, LikeNaiveLoops) {
@@ -52,8 +58,11 @@ TEST(ImportConv, LikeNaiveLoops) {
               each_in_window(c, y, at, [&](int64_t i, int64_t j, int64_t r, int64_t s) {
                 if (i < 0 || j < 0 || i >= c.h || j >= c.w) return;
                 const int64_t channel = o / c.out_per_group * c.in_per_group + k;
-                sum += static_cast<double>(x[static_cast<size_t>(((n * c.channels() + channel) * c.h + i) * c.w + j)]) *
-                       static_cast<double>(w[static_cast<size_t>(((o * c.in_per_group + k) * c.kh + r) * c.kw + s)]);
+                sum +=
+                    static_cast<double>(x[static_cast<size_t>(
+                        ((n * c.channels() + channel) * c.h + i) * c.w + j)]) *
+                    static_cast<double>(
+                        w[static_cast<size_t>(((o * c.in_per_group + k) * c.kh + r) * c.kw + s)]);
               });
             want.push_back(sum);
           }
@@ -70,7 +79,8 @@ TEST(ImportPool, LikeNaiveLoops) {
     Case c = random_case(random);
     const bool average = round % 2 == 0, include = round % 4 == 0;
     if (average) c.dh = c.dw = 1;
-    if (!c.fits() || c.top >= c.kh || c.left >= c.kw || c.bottom >= c.kh || c.right >= c.kw) continue;
+    if (!c.fits() || c.top >= c.kh || c.left >= c.kw || c.bottom >= c.kh || c.right >= c.kw)
+      continue;
     const Shape xs = {c.n, c.channels(), c.h, c.w};
     const Floats x = random.floats(xs);
     std::vector<double> want;
@@ -100,7 +110,10 @@ TEST(ImportPool, LikeNaiveLoops) {
 TEST(ImportPool, CeilModeCountsWhatIsThere) {
   ModelBuilder m;
   m.input("x", {1, 1, 1, 6}, {1, 2, 3, 4, 5, 6}).output("y");
-  m.node("AveragePool", {"x"}, {"y"}).set("kernel_shape", Shape{1, 3}).set("strides", Shape{1, 2}).set("ceil_mode", 1);
+  m.node("AveragePool", {"x"}, {"y"})
+      .set("kernel_shape", Shape{1, 3})
+      .set("strides", Shape{1, 2})
+      .set("ceil_mode", 1);
   expect_near(m.run(), {2, 4, 5.5});
 }
 
@@ -110,7 +123,8 @@ TEST(ImportConv, SamePaddingIsSplitTowardsTheEnd) {
     m.input("x", {1, 1, 1, 5}, {1, 2, 3, 4, 5}).weights("w", {1, 1, 1, 2}, {1, 10}).output("y");
     m.node("Conv", {"x", "w"}, {"y"}).set("auto_pad", mode);
     const bool upper = std::string(mode) == "SAME_UPPER";
-    expect_near(m.run(), upper ? std::vector<double>{21, 32, 43, 54, 5} : std::vector<double>{10, 21, 32, 43, 54});
+    expect_near(m.run(), upper ? std::vector<double>{21, 32, 43, 54, 5}
+                               : std::vector<double>{10, 21, 32, 43, 54});
   }
 }
 
@@ -126,7 +140,9 @@ TEST(ImportPool, GlobalAverage) {
 TEST(ImportConv, OperatorClasses) {
   const auto op_of = [](int64_t groups, int64_t channels, int64_t filters) {
     ModelBuilder m;
-    m.input("x", {1, channels, 4, 4}).weights("w", {filters, channels / groups, 1, 1}, Floats(static_cast<size_t>(filters * channels / groups)));
+    m.input("x", {1, channels, 4, 4})
+        .weights("w", {filters, channels / groups, 1, 1},
+                 Floats(static_cast<size_t>(filters * channels / groups)));
     m.node("Conv", {"x", "w"}, {"y"}).set("group", groups);
     m.output("y");
     return m.import().value().nodes[0].op;

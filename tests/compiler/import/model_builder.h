@@ -24,10 +24,13 @@ inline int64_t count_of(const Shape& shape) {
 struct Random {
   std::mt19937 engine;
   explicit Random(unsigned seed = 1) : engine(seed) {}
-  int64_t pick(std::initializer_list<int64_t> from) { return *(from.begin() + engine() % from.size()); }
+  int64_t pick(std::initializer_list<int64_t> from) {
+    return *(from.begin() + engine() % from.size());
+  }
   Floats floats(const Shape& shape, double low = -1, double high = 1) {
     Floats values(static_cast<size_t>(count_of(shape)));
-    for (float& v : values) v = static_cast<float>(low + (high - low) * static_cast<double>(engine() % 100000) / 100000);
+    for (float& v : values)
+      v = static_cast<float>(low + (high - low) * static_cast<double>(engine() % 100000) / 100000);
     return values;
   }
 };
@@ -74,7 +77,8 @@ class ModelBuilder {
     model.mutable_graph()->set_name("test");
   }
 
-  ModelBuilder& input(const std::string& name, const Shape& shape, Floats values = {}, int element = onnx::TensorProto::FLOAT) {
+  ModelBuilder& input(const std::string& name, const Shape& shape, Floats values = {},
+                      int element = onnx::TensorProto::FLOAT) {
     onnx::ValueInfoProto* v = model.mutable_graph()->add_input();
     v->set_name(name);
     onnx::TypeProto::Tensor* type = v->mutable_type()->mutable_tensor_type();
@@ -92,12 +96,14 @@ class ModelBuilder {
   }
 
   ModelBuilder& integers(const std::string& name, const Shape& values) {
-    onnx::TensorProto* t = tensor(name, {static_cast<int64_t>(values.size())}, onnx::TensorProto::INT64);
+    onnx::TensorProto* t =
+        tensor(name, {static_cast<int64_t>(values.size())}, onnx::TensorProto::INT64);
     for (int64_t v : values) t->add_int64_data(v);
     return *this;
   }
 
-  NodeBuilder node(const char* op_type, const std::vector<std::string>& from, const std::vector<std::string>& to) {
+  NodeBuilder node(const char* op_type, const std::vector<std::string>& from,
+                   const std::vector<std::string>& to) {
     onnx::NodeProto* n = model.mutable_graph()->add_node();
     n->set_op_type(op_type);
     n->set_name(to.empty() ? op_type : "make_" + to[0]);
@@ -148,9 +154,11 @@ class ModelBuilder {
   }
 };
 
-inline void expect_near(const std::vector<double>& got, const std::vector<double>& want, double tolerance = 1e-6) {
+inline void expect_near(const std::vector<double>& got, const std::vector<double>& want,
+                        double tolerance = 1e-6) {
   ASSERT_EQ(got.size(), want.size());
-  for (size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], want[i], tolerance * (1 + std::abs(want[i]))) << "at " << i;
+  for (size_t i = 0; i < got.size(); ++i)
+    ASSERT_NEAR(got[i], want[i], tolerance * (1 + std::abs(want[i]))) << "at " << i;
 }
 
 }  // namespace assay::import

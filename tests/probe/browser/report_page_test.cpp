@@ -1,5 +1,5 @@
-// The report opened in a headless Chromium: no complaint, every chart drawn, wide and narrow, light and dark. Skipped where
-// there is no Chromium. ASSAY_SCREENSHOTS=<directory> keeps the pictures.
+// The report opened in a headless Chromium: no complaint, every chart drawn, wide and narrow, light
+// and dark. Skipped where there is no Chromium. ASSAY_SCREENSHOTS=<directory> keeps the pictures.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,19 +12,20 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "tests/probe/made_report.h"
 #include "probe/report/report.h"
+#include "tests/probe/made_report.h"
 #include "tests/toolkit/scratch_directory.h"
 
 namespace assay::probe::test {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 using ::assay::test::ScratchDirectory;
+using nlohmann::json;
 
 std::optional<std::string> browser() {
-  for (const char* path : {"/usr/bin/chromium-headless-shell", "/usr/bin/chromium", "/usr/bin/google-chrome"})
+  for (const char* path :
+       {"/usr/bin/chromium-headless-shell", "/usr/bin/chromium", "/usr/bin/google-chrome"})
     if (fs::exists(path)) return path;
   return std::nullopt;
 }
@@ -33,11 +34,12 @@ std::optional<std::string> browser() {
 constexpr const char* kWatch =
     "<script>window.faults = [];\n"
     "addEventListener('error', e => faults.push(String(e.message)));\n"
-    "for (const level of ['error', 'warn']) { const say = console[level]; console[level] = (...a) => { faults.push(a.join(' ')); say(...a); }; }\n"
+    "for (const level of ['error', 'warn']) { const say = console[level]; console[level] = (...a) "
+    "=> { faults.push(a.join(' ')); say(...a); }; }\n"
     "</script>\n";
 
-// Of every canvas: pixels in a colour of its data inside the plot, elements that lie there, and whether the page is wider
-// than the screen.
+// Of every canvas: pixels in a colour of its data inside the plot, elements that lie there, and
+// whether the page is wider than the screen.
 constexpr const char* kLook = R"js(<script>
 addEventListener('load', () => {
   const near = (data, i, c) => Math.abs(data[i] - c[0]) + Math.abs(data[i + 1] - c[1]) + Math.abs(data[i + 2] - c[2]) < 90;
@@ -74,17 +76,21 @@ struct View {
   bool dark;
 };
 
-std::string command(const std::string& chromium, const std::string& file, const View& v, const std::string& action, const std::string& home) {
-  return fmt::format("HOME={4} timeout 100 {0} --headless --no-sandbox --disable-gpu --hide-scrollbars --virtual-time-budget=10000 --user-data-dir={4}/profile "
-                     "--blink-settings=preferredColorScheme={1} --window-size={2} {3} file://{5} 2>/dev/null",
-                     chromium, v.dark ? 0 : 1, fmt::format("{},{}", v.width, v.height), action, home, file);
+std::string command(const std::string& chromium, const std::string& file, const View& v,
+                    const std::string& action, const std::string& home) {
+  return fmt::format(
+      "HOME={4} timeout 100 {0} --headless --no-sandbox --disable-gpu --hide-scrollbars "
+      "--virtual-time-budget=10000 --user-data-dir={4}/profile "
+      "--blink-settings=preferredColorScheme={1} --window-size={2} {3} file://{5} 2>/dev/null",
+      chromium, v.dark ? 0 : 1, fmt::format("{},{}", v.width, v.height), action, home, file);
 }
 
 std::string output_of(const std::string& line) {
   std::string out;
   FILE* pipe = ::popen(line.c_str(), "r");
   std::array<char, 65536> buffer;
-  for (size_t n; (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) out.append(buffer.data(), n);
+  for (size_t n; (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
+    out.append(buffer.data(), n);
   const int status = ::pclose(pipe);
   EXPECT_EQ(WEXITSTATUS(status), 0) << line;
   return out;
@@ -93,8 +99,10 @@ std::string output_of(const std::string& line) {
 std::string decoded(const std::string& text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') out += text[i];
-    else out += static_cast<char>(std::stoi(text.substr(i + 1, 2), nullptr, 16)), i += 2;
+    if (text[i] != '%')
+      out += text[i];
+    else
+      out += static_cast<char>(std::stoi(text.substr(i + 1, 2), nullptr, 16)), i += 2;
   }
   return out;
 }
@@ -130,16 +138,20 @@ TEST_P(ReportPage, EveryChartIsDrawn) {
   ASSERT_TRUE(profile.ok());
   const std::string file = dir.at("report.html"), picture = dir.at("report.png");
   std::ofstream(file) << with_watch(report_html(all, *profile));
-  expect_drawn(seen_in(output_of(command(*chromium, file, GetParam(), "--dump-dom", dir.at("home")))), GetParam());
+  expect_drawn(
+      seen_in(output_of(command(*chromium, file, GetParam(), "--dump-dom", dir.at("home")))),
+      GetParam());
   output_of(command(*chromium, file, GetParam(), "--screenshot=" + picture, dir.at("home")));
   ASSERT_TRUE(fs::exists(picture));
   EXPECT_GT(fs::file_size(picture), 20'000U);
   if (const char* keep = std::getenv("ASSAY_SCREENSHOTS"))
-    fs::copy_file(picture, fmt::format("{}/{}.png", keep, GetParam().name), fs::copy_options::overwrite_existing);
+    fs::copy_file(picture, fmt::format("{}/{}.png", keep, GetParam().name),
+                  fs::copy_options::overwrite_existing);
 }
 
 INSTANTIATE_TEST_SUITE_P(Views, ReportPage,
-                         testing::Values(View{"desktop_light", 1200, 9000, false}, View{"phone_dark", 390, 12000, true}),
+                         testing::Values(View{"desktop_light", 1200, 9000, false},
+                                         View{"phone_dark", 390, 12000, true}),
                          [](const auto& v) { return std::string(v.param.name); });
 
 }  // namespace

@@ -16,7 +16,9 @@ namespace {
 
 std::string text_of(const std::string& chip) {
   std::stringstream text;
-  text << std::ifstream(std::string(ASSAY_SOURCE_DIR) + "/tests/probe/execution/chips/" + chip + ".yaml").rdbuf();
+  text << std::ifstream(std::string(ASSAY_SOURCE_DIR) + "/tests/probe/execution/chips/" + chip +
+                        ".yaml")
+              .rdbuf();
   return text.str();
 }
 
@@ -30,10 +32,13 @@ hwdesc::Profile profile_of(const std::string& text) {
 class Chip {
  public:
   explicit Chip(std::string text)
-      : folder_(std::filesystem::temp_directory_path() / ("assay-executing-" + std::to_string(std::random_device{}()))), truth(profile_of(text)) {
+      : folder_(std::filesystem::temp_directory_path() /
+                ("assay-executing-" + std::to_string(std::random_device{}()))),
+        truth(profile_of(text)) {
     std::filesystem::create_directory(folder_);
     std::ofstream(folder_ / "chip.yaml") << text;
-    std::ofstream(folder_ / "virtual.yaml") << "schema: assay/virtual/1\nprofile: chip.yaml\nnoise: 0.03\n";
+    std::ofstream(folder_ / "virtual.yaml")
+        << "schema: assay/virtual/1\nprofile: chip.yaml\nnoise: 0.03\n";
   }
   ~Chip() { std::filesystem::remove_all(folder_); }
   Chip(const Chip&) = delete;
@@ -70,15 +75,20 @@ class Operations : public ::testing::TestWithParam<const char*> {};
 TEST_P(Operations, OfEveryTypeCostWhatTheyCost) {
   const Chip chip(text_of(GetParam()));
   hwdesc::Profile others = chip.truth;
-  std::erase_if(others.compute, [](const hwdesc::ComputeOp& c) { return c.op.starts_with("atomic"); });
-  expect_none(testing::wrong_operations(others, chip.found({"clock", "fma", "waves", "units", "operations", "types"}, 8), kNear));
+  std::erase_if(others.compute,
+                [](const hwdesc::ComputeOp& c) { return c.op.starts_with("atomic"); });
+  expect_none(testing::wrong_operations(
+      others, chip.found({"clock", "fma", "waves", "units", "operations", "types"}, 8), kNear));
 }
 
 TEST_P(Operations, InOneStepCostWhatTheyCost) {
   const Chip chip(text_of(GetParam()));
   hwdesc::Profile only = chip.truth;
-  std::erase_if(only.compute, [](const hwdesc::ComputeOp& c) { return !c.op.starts_with("atomic"); });
-  expect_none(testing::wrong_operations(only, chip.found({"clock", "fma", "waves", "units", "residency", "access", "atomics"}, 6), kNear));
+  std::erase_if(only.compute,
+                [](const hwdesc::ComputeOp& c) { return !c.op.starts_with("atomic"); });
+  expect_none(testing::wrong_operations(
+      only, chip.found({"clock", "fma", "waves", "units", "residency", "access", "atomics"}, 6),
+      kNear));
 }
 
 TEST_P(Operations, AreFetchedAtFullSpeedAsFarAsTheCacheOfCodeReaches) {
@@ -96,10 +106,12 @@ std::string changed(std::string text, const std::string& from, const std::string
   return text.replace(at, from.size(), to);
 }
 
-const std::vector<std::string> kMeeting = {"clock", "fma", "waves", "units", "residency", "barrier"};
+const std::vector<std::string> kMeeting = {"clock", "fma",       "waves",
+                                           "units", "residency", "barrier"};
 
-// Each group adds and looks: either takes 220 ticks, or as long as the turns of 10 ticks that all groups take at the one
-// number. Twice 20 ns for their own lanes; and the loop, which is an addition and five issues.
+// Each group adds and looks: either takes 220 ticks, or as long as the turns of 10 ticks that all
+// groups take at the one number. Twice 20 ns for their own lanes; and the loop, which is an
+// addition and five issues.
 TEST(Barriers, AmongAllTakeWhatAddingAndLookingTake) {
   const Chip chip(changed(text_of("waves"), "slots: 320", "slots: 1600"));
   const hwdesc::Profile found = chip.found(kMeeting, 5);
@@ -108,7 +120,9 @@ TEST(Barriers, AmongAllTakeWhatAddingAndLookingTake) {
   for (const hwdesc::BarrierPoint& p : points) {
     groups.push_back(p.groups.value->v);
     ASSERT_TRUE(p.time.known()) << p.time.note;
-    EXPECT_NEAR(p.time.value->v / (2 * std::max(220.0, groups.back() * 10) + 40 + 4 + 2.5) * 1e9, 1, 0.05) << groups.back() << " groups";
+    EXPECT_NEAR(p.time.value->v / (2 * std::max(220.0, groups.back() * 10) + 40 + 4 + 2.5) * 1e9, 1,
+                0.05)
+        << groups.back() << " groups";
     EXPECT_LE(p.time.low->v, p.time.value->v);
     EXPECT_GE(p.time.high->v, p.time.value->v);
   }
@@ -116,11 +130,13 @@ TEST(Barriers, AmongAllTakeWhatAddingAndLookingTake) {
   EXPECT_FALSE(found.apis.at(0).device_barrier.known()) << "every step of a plan is a launch";
 }
 
-// The kernel of barriers takes a register more of a thread than the one that counts groups: two of 16 on a unit wait for
-// room, and those that look for them give up.
+// The kernel of barriers takes a register more of a thread than the one that counts groups: two of
+// 16 on a unit wait for room, and those that look for them give up.
 TEST(Barriers, OfMoreGroupsThanRunAtOnceAreUnknownAndEnd) {
-  const Chip chip(changed(changed(text_of("waves"), "count: 32768", "count: 5120"), "granule: {regs: 8", "granule: {regs: 1"));
-  const std::vector<hwdesc::BarrierPoint> points = chip.found(kMeeting, 5).apis.at(0).coresident_barrier;
+  const Chip chip(changed(changed(text_of("waves"), "count: 32768", "count: 5120"),
+                          "granule: {regs: 8", "granule: {regs: 1"));
+  const std::vector<hwdesc::BarrierPoint> points =
+      chip.found(kMeeting, 5).apis.at(0).coresident_barrier;
   ASSERT_EQ(points.size(), 5u);
   EXPECT_EQ(points[4].groups.value->v, 80);
   EXPECT_FALSE(points[4].time.known());
@@ -141,7 +157,8 @@ class Waves : public ::testing::TestWithParam<const char*> {
 
 TEST_P(Waves, AreAsManyAtOnceAsFit) {
   const Chip chip(text());
-  const hwdesc::Profile found = chip.found({"clock", "fma", "waves", "units", "residency", "registers"}, 6);
+  const hwdesc::Profile found =
+      chip.found({"clock", "fma", "waves", "units", "residency", "registers"}, 6);
   const hwdesc::Execution &is = found.execution, &truth = chip.truth.execution;
   ASSERT_TRUE(is.resident.groups.known()) << is.resident.groups.note;
   EXPECT_EQ(is.resident.groups.value->v, truth.resident.groups.value->v);
@@ -153,32 +170,43 @@ TEST_P(Waves, AreAsManyAtOnceAsFit) {
   };
   holds(is.registers.count, truth.registers.count);
   holds(is.registers.per_thread_max, truth.registers.per_thread_max);
-  // A value without one is loaded and stored, an instruction each; registers that hold addresses find no room either.
+  // A value without one is loaded and stored, an instruction each; registers that hold addresses
+  // find no room either.
   ASSERT_TRUE(is.registers.spill.known()) << is.registers.spill.note;
-  EXPECT_NEAR(is.registers.spill.value->v, 2 / truth.issue.rate.value->v, 0.15 * 2 / truth.issue.rate.value->v);
-  if (is.registers.granule.regs.known()) EXPECT_EQ(is.registers.granule.regs.value->v, truth.registers.granule.regs.value->v);
-  else EXPECT_NE(std::string(GetParam()), "cuda") << is.registers.granule.regs.note;
+  EXPECT_NEAR(is.registers.spill.value->v, 2 / truth.issue.rate.value->v,
+              0.15 * 2 / truth.issue.rate.value->v);
+  if (is.registers.granule.regs.known())
+    EXPECT_EQ(is.registers.granule.regs.value->v, truth.registers.granule.regs.value->v);
+  else
+    EXPECT_NE(std::string(GetParam()), "cuda") << is.registers.granule.regs.note;
 }
 
 TEST_P(Waves, GoBothWaysAndMeet) {
   const Chip chip(text());
   const hwdesc::Profile found = chip.found({"clock", "fma", "waves", "units", "branches"}, 5);
   const hwdesc::Lanes& lanes = found.execution.lanes;
-  EXPECT_EQ(lanes.modes.at(0).width.source, hwdesc::Origin::measured) << lanes.modes.at(0).width.note;
+  EXPECT_EQ(lanes.modes.at(0).width.source, hwdesc::Origin::measured)
+      << lanes.modes.at(0).width.note;
   EXPECT_NEAR(lanes.divergence.value->v, 2, 0.15);
-  EXPECT_NEAR(found.apis.at(0).group_barrier.value->v / chip.truth.apis.at(0).group_barrier.value->v, 1, 0.05);
+  EXPECT_NEAR(
+      found.apis.at(0).group_barrier.value->v / chip.truth.apis.at(0).group_barrier.value->v, 1,
+      0.05);
   const double width = lanes.modes.at(0).width.value->v;
   std::map<double, double> by_threads;  // in ns
-  for (const hwdesc::WideBarrier& b : found.apis.at(0).wide_barrier) by_threads[b.threads.value->v] = b.time.value->v * 1e9;
+  for (const hwdesc::WideBarrier& b : found.apis.at(0).wide_barrier)
+    by_threads[b.threads.value->v] = b.time.value->v * 1e9;
   EXPECT_NEAR(by_threads.at(256) / 40, 1, 0.05);
-  EXPECT_NEAR(by_threads.at(512) / (40 + 50.0 / 3), 1, 0.05) << "a third of the way from 256 to 1024";
+  EXPECT_NEAR(by_threads.at(512) / (40 + 50.0 / 3), 1, 0.05)
+      << "a third of the way from 256 to 1024";
   EXPECT_NEAR(by_threads.at(1024) / 90, 1, 0.05);
   EXPECT_EQ(by_threads.begin()->first, 2 * width);
 }
 
-INSTANTIATE_TEST_SUITE_P(Drivers, Waves, ::testing::Values("cuda", "opencl"), [](const auto& driver) { return std::string(driver.param); });
+INSTANTIATE_TEST_SUITE_P(Drivers, Waves, ::testing::Values("cuda", "opencl"),
+                         [](const auto& driver) { return std::string(driver.param); });
 
-INSTANTIATE_TEST_SUITE_P(Chips, Operations, ::testing::Values("waves", "vectors"), [](const auto& chip) { return std::string(chip.param); });
+INSTANTIATE_TEST_SUITE_P(Chips, Operations, ::testing::Values("waves", "vectors"),
+                         [](const auto& chip) { return std::string(chip.param); });
 
 }  // namespace
 }  // namespace assay::probe

@@ -1,7 +1,7 @@
-// A probe loses nothing, whatever fails: drivers that return errors, crash, hang or lie, a probe and workers that are
-// killed, Ctrl-C. What had been journalled stays byte for byte, --resume brings what is missing, and the profile is the
-// undisturbed one's within its intervals. ASSAY_FAULTS says how many, ASSAY_FIRST_FAULT from which on; each of them is the
-// same every time.
+// A probe loses nothing, whatever fails: drivers that return errors, crash, hang or lie, a probe
+// and workers that are killed, Ctrl-C. What had been journalled stays byte for byte, --resume
+// brings what is missing, and the profile is the undisturbed one's within its intervals.
+// ASSAY_FAULTS says how many, ASSAY_FIRST_FAULT from which on; each of them is the same every time.
 #include <gmock/gmock.h>
 #include <signal.h>
 
@@ -46,7 +46,8 @@ const Undisturbed& undisturbed() {
     const auto start = Clock::now();
     Probing probing(bed, false);
     if (probing.wait() != kDone) throw std::runtime_error(probing.said());
-    return Undisturbed{parsed(bed.profile()), std::chrono::duration<double>(Clock::now() - start).count()};
+    return Undisturbed{parsed(bed.profile()),
+                       std::chrono::duration<double>(Clock::now() - start).count()};
   }();
   return once;
 }
@@ -56,7 +57,8 @@ std::vector<std::string> made_up(const hwdesc::Profile& found, bool all) {
   std::vector<std::string> out;
   for (const hwdesc::Difference& d : hwdesc::diff(undisturbed().profile, found)) {
     const bool missing = d.right.empty() || (d.right == "unknown" && d.left != "unknown");
-    if (missing ? all : d.verdict == hwdesc::Verdict::beyond) out.push_back(hwdesc::print_diff({d}));
+    if (missing ? all : d.verdict == hwdesc::Verdict::beyond)
+      out.push_back(hwdesc::print_diff({d}));
   }
   return out;
 }
@@ -64,9 +66,9 @@ std::vector<std::string> made_up(const hwdesc::Profile& found, bool all) {
 // What happens to one probe.
 struct Fault {
   std::string name;
-  std::string effect;                            // of the chip; "": none
-  std::function<void(Probing&)> disturb = {};    // while it runs
-  int times = 1;                                 // that it is disturbed, going on in between
+  std::string effect;                          // of the chip; "": none
+  std::function<void(Probing&)> disturb = {};  // while it runs
+  int times = 1;                               // that it is disturbed, going on in between
   const char* patience = "90s";
 };
 
@@ -75,28 +77,49 @@ void wait_a_part(std::mt19937& random) {
   std::this_thread::sleep_for(std::chrono::duration<double>(part * undisturbed().seconds));
 }
 
-Fault effect(const char* kind, double at) { return {std::string(kind) + " at " + std::to_string(at), "kind: " + std::string(kind) + ", at: " + std::to_string(at)}; }
+Fault effect(const char* kind, double at) {
+  return {std::string(kind) + " at " + std::to_string(at),
+          "kind: " + std::string(kind) + ", at: " + std::to_string(at)};
+}
 
-Fault killed(const char* name, std::mt19937& random, int times, const std::function<void(Probing&)>& how) {
-  return {name, "", [&random, how](Probing& p) { wait_a_part(random); how(p); }, times};
+Fault killed(const char* name, std::mt19937& random, int times,
+             const std::function<void(Probing&)>& how) {
+  return {name, "",
+          [&random, how](Probing& p) {
+            wait_a_part(random);
+            how(p);
+          },
+          times};
 }
 
 Fault fault_of(int i, std::mt19937& random) {
-  const auto run = [&] { return static_cast<double>(std::uniform_int_distribution<int>(1, 120)(random)); };
-  const auto worker = [](Probing& p) { while (p.runs() && !p.kill_worker()) std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
+  const auto run = [&] {
+    return static_cast<double>(std::uniform_int_distribution<int>(1, 120)(random));
+  };
+  const auto worker = [](Probing& p) {
+    while (p.runs() && !p.kill_worker()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
   switch (i % 8) {
-    case 0: return killed("the probe is killed", random, 3, [](Probing& p) { p.kill(SIGKILL); });
-    case 1: return effect("lies", i % 16 < 8 ? run() : 0.05);
-    case 2: return killed("a worker is killed", random, 1, worker);
-    case 3: return effect("crash", i % 16 < 8 ? run() : 0.01);
-    case 4: return killed("Ctrl-C", random, 2, [](Probing& p) { p.interrupt(); });
-    case 5: return effect("error", i % 16 < 8 ? run() : 0.01);
+    case 0:
+      return killed("the probe is killed", random, 3, [](Probing& p) { p.kill(SIGKILL); });
+    case 1:
+      return effect("lies", i % 16 < 8 ? run() : 0.05);
+    case 2:
+      return killed("a worker is killed", random, 1, worker);
+    case 3:
+      return effect("crash", i % 16 < 8 ? run() : 0.01);
+    case 4:
+      return killed("Ctrl-C", random, 2, [](Probing& p) { p.interrupt(); });
+    case 5:
+      return effect("error", i % 16 < 8 ? run() : 0.01);
     case 6: {
       Fault hang = effect("hang", 200 + run());
-      hang.patience = "6s";  // others may look hung to it on a machine at work: they are gone on with, too
+      hang.patience =
+          "6s";  // others may look hung to it on a machine at work: they are gone on with, too
       return hang;
     }
-    default: return killed("the probe is ended", random, 1, [](Probing& p) { p.kill(SIGTERM); });
+    default:
+      return killed("the probe is ended", random, 1, [](Probing& p) { p.kill(SIGTERM); });
   }
 }
 
@@ -107,7 +130,8 @@ void disturb(const Fault& fault, const Bed& bed) {
     Probing probing(bed, i > 0, fault.patience);
     if (fault.disturb) fault.disturb(probing);
     const int code = probing.wait();
-    EXPECT_THAT(code, ::testing::AnyOf(kDone, kUnavailable, kInterrupted, 128 + SIGKILL)) << probing.said();
+    EXPECT_THAT(code, ::testing::AnyOf(kDone, kUnavailable, kInterrupted, 128 + SIGKILL))
+        << probing.said();
     EXPECT_TRUE(bed.journal().starts_with(before)) << "what was journalled is gone";
     if (code != kDone) continue;
     EXPECT_THAT(made_up(parsed(bed.profile()), false), ::testing::IsEmpty());
@@ -123,7 +147,8 @@ void go_on(const Bed& bed) {
   EXPECT_TRUE(bed.journal().starts_with(before)) << "what was journalled is gone";
   const auto all = parse_journal(bed.journal(), "journal");
   ASSERT_TRUE(all.ok()) << render(all.diags());
-  for (const Ending& e : all->endings) EXPECT_TRUE(all->finished(e.experiment)) << e.experiment << ": " << e.reason;
+  for (const Ending& e : all->endings)
+    EXPECT_TRUE(all->finished(e.experiment)) << e.experiment << ": " << e.reason;
   EXPECT_THAT(made_up(parsed(bed.profile()), true), ::testing::IsEmpty());
 }
 
@@ -150,7 +175,8 @@ TEST(Faults, AClockThatAlwaysLiesIsAnError) {
   const Bed bed("kind: lies, at: 0.98");
   Probing probing(bed, false);
   EXPECT_EQ(probing.wait(), kUnavailable);
-  EXPECT_THAT(probing.said(), ::testing::HasSubstr("the device's own times can not be trusted: the device says "));
+  EXPECT_THAT(probing.said(),
+              ::testing::HasSubstr("the device's own times can not be trusted: the device says "));
   EXPECT_EQ(bed.profile(), "");
 }
 

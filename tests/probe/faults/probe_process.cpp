@@ -12,11 +12,13 @@ namespace assay::probe::testing {
 namespace {
 
 // Everything but what takes long to simulate.
-constexpr const char* kExperiments[] = {"checks", "clock", "line", "chase", "knees", "fma", "units", "latency", "operations",
-                                        "sharing", "access", "mixes", "bandwidth", "sustained", "launch"};
+constexpr const char* kExperiments[] = {"checks", "clock", "line",      "chase",      "knees",
+                                        "fma",    "units", "latency",   "operations", "sharing",
+                                        "access", "mixes", "bandwidth", "sustained",  "launch"};
 
 std::vector<std::string> words(const Bed& bed, bool resume, const char* patience) {
-  std::vector<std::string> out = {"--device", bed.device(), "-o", bed.out() + "/", "--budget", "1s", "--patience", patience};
+  std::vector<std::string> out = {"--device", bed.device(), "-o",         bed.out() + "/",
+                                  "--budget", "1s",         "--patience", patience};
   if (resume) out.emplace_back("--resume");
   for (const char* e : kExperiments) out.insert(out.end(), {"--only", e});
   return out;
@@ -44,8 +46,11 @@ std::string text_of_file(const std::string& path) {
 
 void Bed::set_fault(const std::string& fault) const {
   const auto replaced = std::filesystem::copy_options::overwrite_existing;
-  std::filesystem::copy_file(std::string(ASSAY_SOURCE_DIR) + "/tests/probe/faults/chip.yaml", directory_.at("small.yaml"), replaced);
-  std::ofstream(directory_.at("chip.yaml")) << "schema: assay/virtual/1\nprofile: small.yaml\nnoise: 0.02\n" << (fault.empty() ? "" : "fault: {" + fault + "}\n");
+  std::filesystem::copy_file(std::string(ASSAY_SOURCE_DIR) + "/tests/probe/faults/chip.yaml",
+                             directory_.at("small.yaml"), replaced);
+  std::ofstream(directory_.at("chip.yaml"))
+      << "schema: assay/virtual/1\nprofile: small.yaml\nnoise: 0.02\n"
+      << (fault.empty() ? "" : "fault: {" + fault + "}\n");
 }
 
 std::string Bed::journal() const { return text_of_file(out() + "/observations/journal.jsonl"); }
@@ -68,7 +73,8 @@ void Probing::kill(int signal) const { ::kill(pid_, signal); }
 void Probing::interrupt() const { ::kill(-pid_, SIGINT); }
 
 bool Probing::kill_worker() const {
-  std::ifstream children("/proc/" + std::to_string(pid_) + "/task/" + std::to_string(pid_) + "/children");
+  std::ifstream children("/proc/" + std::to_string(pid_) + "/task/" + std::to_string(pid_) +
+                         "/children");
   pid_t worker = 0;
   return children >> worker && worker > 0 && ::kill(worker, SIGKILL) == 0;
 }

@@ -32,12 +32,12 @@ class Probing {  // invariant: a process group of its own, ended when this ends
   Probing& operator=(const Probing&) = delete;
   ~Probing();
 
-  void kill(int signal) const;          // the program alone
-  void interrupt() const;               // as a terminal does: the whole group
-  bool kill_worker() const;             // false: there was none
-  bool runs();                          // still
-  int wait();                           // exit code; 128 + signal
-  std::string said() const;             // to stderr
+  void kill(int signal) const;  // the program alone
+  void interrupt() const;       // as a terminal does: the whole group
+  bool kill_worker() const;     // false: there was none
+  bool runs();                  // still
+  int wait();                   // exit code; 128 + signal
+  std::string said() const;     // to stderr
 
  private:
   std::string err_;

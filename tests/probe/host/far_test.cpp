@@ -1,4 +1,5 @@
-// Far memory's rates by a made device whose launches take what their bytes take and a noise of 3 %: how well they are known.
+// Far memory's rates by a made device whose launches take what their bytes take and a noise of 3 %:
+// how well they are known.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "tests/probe/made_module.h"
 #include "probe/experiments/experiments.h"
 #include "probe/inference/infer.h"
 #include "probe/inference/stats.h"
@@ -15,6 +15,7 @@
 #include "probe/kernels/code.h"
 #include "probe/kernels/kernels.h"
 #include "runtime/virtual/noise.h"
+#include "tests/probe/made_module.h"
 
 namespace assay::probe {
 namespace {
@@ -27,20 +28,27 @@ constexpr int kGroups = 32;
 
 class ChargedModule final : public test::MadeModule {
  public:
-  ChargedModule(const std::vector<ir::Kernel>& kernels, uint64_t seed, double rate = kRate, int64_t executed = kDear) : kernels_(kernels), noise_(seed, 0.03), rate_(rate), executed_(executed) {}
+  ChargedModule(const std::vector<ir::Kernel>& kernels, uint64_t seed, double rate = kRate,
+                int64_t executed = kDear)
+      : kernels_(kernels), noise_(seed, 0.03), rate_(rate), executed_(executed) {}
 
   // Of the first group, launch by launch.
   std::vector<float> places_of(const std::string& kernel) const { return places_.at(kernel); }
-  // Of all blocks that the most groups read in step, those that a cache of so many would still have held.
+  // Of all blocks that the most groups read in step, those that a cache of so many would still have
+  // held.
   double held(const std::string& kernel, int64_t blocks) const {
     std::map<int64_t, int64_t> last;
     int64_t now = 0, hits = 0;
     const std::vector<std::vector<float>>& launches = asked_.at(kernel);
-    const size_t most = std::max_element(launches.begin(), launches.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); })->size();
+    const size_t most =
+        std::max_element(launches.begin(), launches.end(), [](const auto& a, const auto& b) {
+          return a.size() < b.size();
+        })->size();
     for (const std::vector<float>& asked : launches)
       for (int64_t b = 0; asked.size() == most && b < static_cast<int64_t>(asked[1]); ++b)
         for (size_t g = 2; g < asked.size(); ++g) {
-          const auto [at, first] = last.try_emplace(static_cast<int64_t>(asked[g]) / (kBlockBytes / kPlaceBytes) + b, now);
+          const auto [at, first] = last.try_emplace(
+              static_cast<int64_t>(asked[g]) / (kBlockBytes / kPlaceBytes) + b, now);
           if (!first && now - at->second < blocks) ++hits;
           at->second = now++;
         }
@@ -49,13 +57,16 @@ class ChargedModule final : public test::MadeModule {
 
  private:
   int64_t executed() const override { return executed_; }
-  double seconds_of(const runtime::Launch& l) override { return quiet_seconds_of(l) * noise_.factor(); }
+  double seconds_of(const runtime::Launch& l) override {
+    return quiet_seconds_of(l) * noise_.factor();
+  }
   double quiet_seconds_of(const runtime::Launch& l) {
     const std::string& name = kernels_[static_cast<size_t>(l.kernel)].name;
     if (name == "nothing") return kTick;
     const std::vector<float>& wanted = asked(l);
     if (name == "sentinel") return wanted[0] * kSentinelSteps * kTick;
-    const double bytes = static_cast<double>(kBlockBytes) * wanted[0] * wanted[1] * static_cast<double>(l.queues[0].end - l.queues[0].begin);
+    const double bytes = static_cast<double>(kBlockBytes) * wanted[0] * wanted[1] *
+                         static_cast<double>(l.queues[0].end - l.queues[0].begin);
     if (wanted[1] > 0) {
       places_[name].push_back(wanted[2]);
       asked_[name].push_back(wanted);
@@ -89,10 +100,23 @@ Known known_of_waves(int groups) {
   return k;
 }
 
-void measure(ChargedModule& module, const std::vector<ir::Kernel>& kernels, const Known& known, uint64_t turn, Observations& to, const runtime::DeviceInfo& info = waves()) {
+void measure(ChargedModule& module, const std::vector<ir::Kernel>& kernels, const Known& known,
+             uint64_t turn, Observations& to, const runtime::DeviceInfo& info = waves()) {
   Bench bench(module, kernels, info);
   const Observations earlier;
-  Session s{bench, info, earlier, known, 1, 1, 0, std::min(int64_t{1} << 30, bench.largest_buffer()), info.widths, kernels, nullptr, [&](const std::string& line) { add_line(line, to); }, std::mt19937_64(turn)};
+  Session s{bench,
+            info,
+            earlier,
+            known,
+            1,
+            1,
+            0,
+            std::min(int64_t{1} << 30, bench.largest_buffer()),
+            info.widths,
+            kernels,
+            nullptr,
+            [&](const std::string& line) { add_line(line, to); },
+            std::mt19937_64(turn)};
   run_far(s);
 }
 
@@ -109,7 +133,8 @@ hwdesc::MemoryBandwidth far_rates(const std::vector<ir::Kernel>& kernels, uint64
   return p.memory.at(0).bandwidth;
 }
 
-// However much there is to simulate for a sample: of a hundred rates within 5 %, none may be a matter of luck.
+// However much there is to simulate for a sample: of a hundred rates within 5 %, none may be a
+// matter of luck.
 TEST(Far, NoiseLeavesAHundredthOfARate) {
   constexpr int kSeeds = 100;
   const std::vector<ir::Kernel> kernels = all_kernels(shape_of(waves()));
@@ -126,7 +151,8 @@ TEST(Far, NoiseLeavesAHundredthOfARate) {
   EXPECT_LT(std::sqrt(squares / n), 0.011);
 }
 
-// Chunks lie apart: over the same bytes again, a cache's sets that few of them meet in would answer.
+// Chunks lie apart: over the same bytes again, a cache's sets that few of them meet in would
+// answer.
 TEST(Far, ManyGroupsThatSoonAreThroughDoNotComeOverTheSameBytesAgain) {
   const std::vector<ir::Kernel> kernels = all_kernels(shape_of(waves()));
   ChargedModule module(kernels, 1);
@@ -170,8 +196,10 @@ TEST(Far, WhatWasReadLastIsNotReadNext) {
     ChargedModule module(kernels, 1, kFast, kCheap);
     Observations seen;
     measure(module, kernels, known_of_waves(groups), 0, seen);
-    constexpr int64_t kHeld = (16 << 20) / kBlockBytes;  // an eighth of the buffer, which is as little as it ever is
-    for (const char* access : {"read", "copy"}) EXPECT_LT(module.held(access_name(access, 32), kHeld), 0.01) << access << " by " << groups;
+    constexpr int64_t kHeld =
+        (16 << 20) / kBlockBytes;  // an eighth of the buffer, which is as little as it ever is
+    for (const char* access : {"read", "copy"})
+      EXPECT_LT(module.held(access_name(access, 32), kHeld), 0.01) << access << " by " << groups;
   }
 }
 

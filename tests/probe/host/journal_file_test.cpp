@@ -1,4 +1,5 @@
-// The journal as a file: what is in it stays, whatever happens to the disk, the directory or the writer.
+// The journal as a file: what is in it stays, whatever happens to the disk, the directory or the
+// writer.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <signal.h>
@@ -33,7 +34,8 @@ class JournalFile : public testing::Test {
     std::ofstream(directory_ + "/" + kJournalFile) << content;
   }
 
-  const std::string directory_ = (fs::temp_directory_path() / ("assay_journal." + std::to_string(::getpid()))).string();
+  const std::string directory_ =
+      (fs::temp_directory_path() / ("assay_journal." + std::to_string(::getpid()))).string();
   const std::string fact_ = to_line("a", "b");
 };
 
@@ -66,7 +68,8 @@ TEST_F(JournalFile, BeginningAnewKeepsTheEarlierOne) {
 
 TEST_F(JournalFile, ThereIsNoneToGoOnWith) {
   EXPECT_FALSE(Journal::go_on(directory_).ok());
-  EXPECT_THAT(render(read_journal(directory_).diags()), testing::HasSubstr("give the directory of an earlier probe"));
+  EXPECT_THAT(render(read_journal(directory_).diags()),
+              testing::HasSubstr("give the directory of an earlier probe"));
 }
 
 // A full disk cuts a line off in its middle.
@@ -78,7 +81,8 @@ TEST_F(JournalFile, AFullDiskIsAnErrorAndCostsNoWholeLine) {
     auto journal = Journal::begin(directory_);
     Diags why;
     for (int i = 0; i < 20 && why.empty(); ++i) why = journal->append(fact_);
-    return why.size() == 1 && why[0].hint.starts_with("make room") && why[0].file == directory_ + "/" + kJournalFile;
+    return why.size() == 1 && why[0].hint.starts_with("make room") &&
+           why[0].file == directory_ + "/" + kJournalFile;
   };
   ASSERT_TRUE(in_child(write_until_full));
   const size_t whole = (fact_.size() + 1) * (100 / (fact_.size() + 1));
@@ -122,8 +126,10 @@ TEST_F(JournalFile, ChildrenDoNotHoldIt) {
   ASSERT_TRUE(in_child([&] {
     auto journal = Journal::begin(directory_);
     orphan = ::fork();
-    if (orphan == 0) while (true) ::pause();
-    return ::write(ready[1], &orphan, sizeof orphan) == sizeof orphan && journal->append(fact_).empty();
+    if (orphan == 0)
+      while (true) ::pause();
+    return ::write(ready[1], &orphan, sizeof orphan) == sizeof orphan &&
+           journal->append(fact_).empty();
   }));
   ASSERT_EQ(::read(ready[0], &orphan, sizeof orphan), ssize_t{sizeof orphan});
   EXPECT_TRUE(Journal::go_on(directory_).ok());
@@ -138,7 +144,8 @@ TEST_F(JournalFile, WhatCanNotBeReadSaysWhereAndWhatToDo) {
   EXPECT_THAT(wrong, testing::HasSubstr("journal.jsonl:2: error:"));
   EXPECT_THAT(wrong, testing::HasSubstr("hint: without these lines"));
   leave(to_line("journal", "assay/journal/2") + "\n");
-  EXPECT_THAT(render(read_journal(directory_).diags()), testing::HasSubstr("this is 'assay/journal/2', expected assay/journal/1"));
+  EXPECT_THAT(render(read_journal(directory_).diags()),
+              testing::HasSubstr("this is 'assay/journal/2', expected assay/journal/1"));
 }
 
 }  // namespace

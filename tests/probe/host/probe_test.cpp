@@ -21,7 +21,8 @@ namespace assay::probe {
 namespace {
 
 std::string fresh_directory(const std::string& name) {
-  const auto path = std::filesystem::temp_directory_path() / ("assay_probe_" + name + "." + std::to_string(::getpid()));
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("assay_probe_" + name + "." + std::to_string(::getpid()));
   std::filesystem::remove_all(path);
   return path.string();
 }
@@ -39,8 +40,12 @@ void expect_plausible(const hwdesc::Profile& p) {
   ASSERT_GE(p.memory.size(), 2u);
   for (size_t i = 0; i + 1 < p.memory.size(); ++i) {
     ASSERT_TRUE(p.memory[i].capacity.known());
-    if (i > 0) { EXPECT_LT(p.memory[i - 1].capacity.value->v, p.memory[i].capacity.value->v); }
-    if (p.memory[i].knee.from.known()) { EXPECT_LE(p.memory[i].knee.from.value->v, p.memory[i].knee.to.value->v); }
+    if (i > 0) {
+      EXPECT_LT(p.memory[i - 1].capacity.value->v, p.memory[i].capacity.value->v);
+    }
+    if (p.memory[i].knee.from.known()) {
+      EXPECT_LE(p.memory[i].knee.from.value->v, p.memory[i].knee.to.value->v);
+    }
   }
   const double hz = p.clocks.at(0).max.value->v;
   EXPECT_GT(hz, 5e8);
@@ -56,7 +61,9 @@ void expect_plausible(const hwdesc::Profile& p) {
   EXPECT_GT(p.pipes[0].rate.value->v, 0.5);
   EXPECT_GE(p.execution.lanes.modes.size(), 1u);
   for (const hwdesc::ComputeOp& c : p.compute)
-    if (c.latency.known()) { EXPECT_GE(c.latency.value->v, 0.9) << c.op; }
+    if (c.latency.known()) {
+      EXPECT_GE(c.latency.value->v, 0.9) << c.op;
+    }
 }
 
 TEST(Probe, AShortOneIsPlausible) {
@@ -65,8 +72,10 @@ TEST(Probe, AShortOneIsPlausible) {
   ASSERT_TRUE(result.ok()) << render(result.diags());
   expect_plausible(result->profile);
   EXPECT_TRUE(result->observations.finished("streamed"));
-  for (const Ending& e : result->observations.endings) EXPECT_NE(e.outcome, Outcome::crashed) << e.experiment << ": " << e.reason;
-  EXPECT_EQ(result->observations.fact(kVectorLanes), std::to_string(int(result->profile.execution.lanes.modes.back().width.value->v)));
+  for (const Ending& e : result->observations.endings)
+    EXPECT_NE(e.outcome, Outcome::crashed) << e.experiment << ": " << e.reason;
+  EXPECT_EQ(result->observations.fact(kVectorLanes),
+            std::to_string(int(result->profile.execution.lanes.modes.back().width.value->v)));
   EXPECT_EQ(result->observations.times_done("mixes"), 2) << "rates are taken at two times";
   EXPECT_EQ(result->observations.times_done("sharing"), 1);
   EXPECT_GT(values_of(select(result->observations, "streamed", "read"), "bytes").size(), 8u);
@@ -104,22 +113,28 @@ TEST(Probe, GoesOnAfterAKill) {
   std::filesystem::remove_all(directory);
 }
 
-// Lanes that are threads. Mesa's driver for processors ends loops after 65535 iterations and says nothing.
+// Lanes that are threads. Mesa's driver for processors ends loops after 65535 iterations and says
+// nothing.
 TEST(Probe, VulkanOnAProcessor) {
   const runtime::Found found = runtime::devices();
-  const auto vulkan = std::find_if(found.devices.begin(), found.devices.end(), [](const runtime::DeviceInfo& d) {
-    return d.api == "vulkan" && d.name.find("llvmpipe") != std::string::npos;
-  });
-  if (vulkan == found.devices.end()) GTEST_SKIP() << "no lavapipe here (Debian: mesa-vulkan-drivers)";
+  const auto vulkan =
+      std::find_if(found.devices.begin(), found.devices.end(), [](const runtime::DeviceInfo& d) {
+        return d.api == "vulkan" && d.name.find("llvmpipe") != std::string::npos;
+      });
+  if (vulkan == found.devices.end())
+    GTEST_SKIP() << "no lavapipe here (Debian: mesa-vulkan-drivers)";
   const std::string directory = fresh_directory("vulkan");
   ProbeOptions options = short_probe(directory);
   options.max_bytes = int64_t{1} << 30;  // more than it shows kernels of a buffer
-  options.only = {"checks", "clock", "line", "chase", "fma", "units", "waves", "far", "launch"};  // its compiler takes long for all
+  options.only = {"checks", "clock", "line", "chase", "fma",
+                  "units",  "waves", "far",  "launch"};  // its compiler takes long for all
   const auto result = probe(vulkan->id, options);
   ASSERT_TRUE(result.ok()) << render(result.diags());
   const hwdesc::Profile& p = result->profile;
   for (const Diag& d : hwdesc::check(p))
-    EXPECT_TRUE(d.severity != Severity::error || d.message.find("needed to predict") != std::string::npos) << d.message;
+    EXPECT_TRUE(d.severity != Severity::error ||
+                d.message.find("needed to predict") != std::string::npos)
+        << d.message;
   EXPECT_EQ(p.execution.lanes.style, hwdesc::LaneStyle::simt);
   ASSERT_EQ(p.execution.lanes.modes.size(), 1u);
   EXPECT_EQ(p.execution.lanes.modes[0].width.value->v, vulkan->widths.at(0));
@@ -132,13 +147,19 @@ TEST(Probe, VulkanOnAProcessor) {
   ASSERT_TRUE(p.apis[0].limits.allocation.known());
   const double allowed = p.apis[0].limits.allocation.value->v;
   for (const Observation& o : result->observations.points)
-    if (o.experiment == "chase" || o.experiment == "far") { EXPECT_LE(o.value_at("bytes") * o.value_at("units", 1), allowed) << o.experiment << " " << o.what; }
+    if (o.experiment == "chase" || o.experiment == "far") {
+      EXPECT_LE(o.value_at("bytes") * o.value_at("units", 1), allowed)
+          << o.experiment << " " << o.what;
+    }
   // Whatever lies so far out is no nearer: beyond what it shows, a chase went round in a few lines.
-  const std::vector<CurvePoint> curve = curve_of(select(result->observations, "chase", "chase"), Estimator::latency);
+  const std::vector<CurvePoint> curve =
+      curve_of(select(result->observations, "chase", "chase"), Estimator::latency);
   EXPECT_GE(curve.back().bytes, allowed / 2);
   EXPECT_GT(curve.back().seconds, 2 * curve.front().seconds);
-  // A loop that ended early is an error of its experiment. (The driver itself has been seen to abort in others.)
-  for (const char* name : {"checks", "clock", "chase", "fma", "far", "launch"}) EXPECT_TRUE(result->observations.finished(name)) << name;
+  // A loop that ended early is an error of its experiment. (The driver itself has been seen to
+  // abort in others.)
+  for (const char* name : {"checks", "clock", "chase", "fma", "far", "launch"})
+    EXPECT_TRUE(result->observations.finished(name)) << name;
   std::filesystem::remove_all(directory);
 }
 

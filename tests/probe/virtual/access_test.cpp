@@ -1,4 +1,5 @@
-// How memory is accessed, found on simulated chips: what they were made of, or an interval around it, or unknown.
+// How memory is accessed, found on simulated chips: what they were made of, or an interval around
+// it, or unknown.
 #include <gtest/gtest.h>
 
 #include "tests/probe/virtual/found.h"
@@ -10,11 +11,17 @@ using testing::level;
 
 // The experiments on access, and what they need.
 const hwdesc::Profile& found(const std::string& name) {
-  return testing::found_of(testing::chip_file(name), {"checks", "clock", "line", "chase", "knees", "fma", "waves", "units", "sharing", "bandwidth", "far", "outstanding", "ways", "transfer", "scratch", "rewrite"}, int64_t{24} << 20);
+  return testing::found_of(
+      testing::chip_file(name),
+      {"checks", "clock", "line", "chase", "knees", "fma", "waves", "units", "sharing", "bandwidth",
+       "far", "outstanding", "ways", "transfer", "scratch", "rewrite"},
+      int64_t{24} << 20);
 }
 
 template <class Q>
-void expect_told(const hwdesc::Value<Q>& v, double truth) { testing::expect_told(v, truth, 0.03); }
+void expect_told(const hwdesc::Value<Q>& v, double truth) {
+  testing::expect_told(v, truth, 0.03);
+}
 
 // Not told, but not ruled out either.
 template <class Q>
@@ -26,7 +33,8 @@ void expect_open(const hwdesc::Value<Q>& v, double truth) {
 }
 
 TEST(AccessOfCores, misses_under_way) {
-  expect_open(level(found("access-core"), "l2").outstanding.lines, 9);  // at 16 ticks and 32 B a tick no more than 8 pass
+  expect_open(level(found("access-core"), "l2").outstanding.lines,
+              9);  // at 16 ticks and 32 B a tick no more than 8 pass
   expect_told(level(found("access-core"), "dram").outstanding.lines, 7);
 }
 
@@ -37,7 +45,8 @@ TEST(AccessOfCores, ways) {
 
 // 96 entries, and 2048 in 8 ways: rows of some lengths crowd its sets.
 TEST(AccessOfCores, translation) {
-  const hwdesc::Profile& p = testing::found_of("generic/x86-avx512-2core", {"checks", "clock", "line", "tlb"}, int64_t{128} << 20);
+  const hwdesc::Profile& p = testing::found_of(
+      "generic/x86-avx512-2core", {"checks", "clock", "line", "tlb"}, int64_t{128} << 20);
   ASSERT_EQ(p.tlb.size(), 2u);
   expect_told(p.tlb[0].miss, 7);
   EXPECT_NEAR(p.tlb[0].entries.value->v, 96, 6);
@@ -92,7 +101,9 @@ TEST(AccessOfWaves, ways) {
   EXPECT_EQ(level(found("access-waves"), "l2").ways.value->v, 16);
 }
 
-TEST(AccessOfWaves, misses_under_way) { expect_told(level(found("access-waves"), "dram").outstanding.lines, 64); }
+TEST(AccessOfWaves, misses_under_way) {
+  expect_told(level(found("access-waves"), "dram").outstanding.lines, 64);
+}
 
 }  // namespace
 }  // namespace assay::probe

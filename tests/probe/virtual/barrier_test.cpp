@@ -1,16 +1,16 @@
-// A barrier among groups that run at once, on simulated chips whose lanes are threads: what it costs there follows from what
-// additions in one step and barriers of a group cost.
+// A barrier among groups that run at once, on simulated chips whose lanes are threads: what it
+// costs there follows from what additions in one step and barriers of a group cost.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <stdexcept>
 #include <string>
 
-#include "support/diag.h"
 #include "hwdesc/library.h"
 #include "probe/probe.h"
 #include "runtime/virtual/chip.h"
 #include "runtime/virtual/defaults.h"
+#include "support/diag.h"
 #include "tests/probe/virtual/with_effects.h"
 
 namespace assay::probe {
@@ -24,13 +24,16 @@ simulated::Chip chip_of(const hwdesc::Profile& profile) {
   return *chip;
 }
 
-// A group adds and looks; either takes an addition's latency, or as long as the turns of all groups at the one number. The
-// group's own lanes meet before and behind. What is left is the loop: an addition that the barrier waits for, and five
-// issues (one for the first thread alone, two to see whether all have come, two to go round).
+// A group adds and looks; either takes an addition's latency, or as long as the turns of all groups
+// at the one number. The group's own lanes meet before and behind. What is left is the loop: an
+// addition that the barrier waits for, and five issues (one for the first thread alone, two to see
+// whether all have come, two to go round).
 double barrier_ticks(const simulated::Chip& c, double groups) {
   constexpr double kIssues = 5;
-  const double own = c.group_barriers.empty() ? simulated::defaults::kBarrier : c.group_barriers.front().second * c.clock;
-  const double loop = c.modes.front().ops[static_cast<size_t>(ir::ValueOp::fma)].latency + kIssues / c.modes.back().issue;
+  const double own = c.group_barriers.empty() ? simulated::defaults::kBarrier
+                                              : c.group_barriers.front().second * c.clock;
+  const double loop = c.modes.front().ops[static_cast<size_t>(ir::ValueOp::fma)].latency +
+                      kIssues / c.modes.back().issue;
   return 2 * std::max(c.atomic.latency.at(c.clock), groups * c.atomic.turn) + 2 * own + loop;
 }
 
@@ -64,13 +67,16 @@ TEST_P(Barriers, TakeWhatAddingAndLookingTake) {
 }
 
 std::string name_of(std::string profile) {
-  std::replace_if(profile.begin(), profile.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  std::replace_if(
+      profile.begin(), profile.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
   return profile;
 }
 
 // Chips of many units take minutes: with the slow tests.
-constexpr const char* kFewUnits[] = {"apple/m1-gpu-8core", "arm/mali-g76-mp5", "qualcomm/adreno-640"};
-constexpr const char* kManyUnits[] = {"amd/mi210", "nvidia/a100-sxm4-40gb", "nvidia/h100-sxm5-80gb", "nvidia/rtx-3090", "nvidia/v100-pcie-16gb"};
+constexpr const char* kFewUnits[] = {"apple/m1-gpu-8core", "arm/mali-g76-mp5",
+                                     "qualcomm/adreno-640"};
+constexpr const char* kManyUnits[] = {"amd/mi210", "nvidia/a100-sxm4-40gb", "nvidia/h100-sxm5-80gb",
+                                      "nvidia/rtx-3090", "nvidia/v100-pcie-16gb"};
 constexpr auto kName = [](const auto& i) { return name_of(i.param); };
 INSTANTIATE_TEST_SUITE_P(FewUnits, Barriers, ::testing::ValuesIn(kFewUnits), kName);
 INSTANTIATE_TEST_SUITE_P(All, Barriers, ::testing::ValuesIn(kManyUnits), kName);

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "support/diag.h"
 #include "runtime/virtual/chip.h"
+#include "support/diag.h"
 
 namespace assay::probe::testing {
 namespace {
@@ -34,26 +34,34 @@ void fill(MemoryLevel& l, const simulated::Level& from, double hz) {
   fill(l.latency, from.latency);
   fill(l.bandwidth.read, from.read);
   if (from.per_unit.at(hz) < from.read.at(hz)) fill(l.bandwidth.per_unit, from.per_unit);
-  if (l.write == WritePolicy::unknown) l.write = from.allocates ? WritePolicy::allocate : WritePolicy::through;
+  if (l.write == WritePolicy::unknown)
+    l.write = from.allocates ? WritePolicy::allocate : WritePolicy::through;
   fill(l.bandwidth.write, from.write);
   const double read = from.read.at(hz), write = from.write.at(hz);
-  const double apart = std::max(1 / read, 1 / write), turns = (1 / read + 1 / write) * from.copy_share;
+  const double apart = std::max(1 / read, 1 / write),
+               turns = (1 / read + 1 / write) * from.copy_share;
   fill(l.bandwidth.copy, Bandwidth{2 / std::max(apart, turns) * hz, ""});
-  const double both = (2 / read + 1 / write) * from.copy_share + (1 / read + 1 / write) * from.turn;  // a turn per pair
+  const double both = (2 / read + 1 / write) * from.copy_share +
+                      (1 / read + 1 / write) * from.turn;  // a turn per pair
   l.bandwidth.triad = {};  // a simulated memory goes by what reading, writing and copying take
-  if (from.memory) fill(l.bandwidth.triad, Bandwidth{3 / std::max({2 / read, 1 / write, both}) * hz, ""});
+  if (from.memory)
+    fill(l.bandwidth.triad, Bandwidth{3 / std::max({2 / read, 1 / write, both}) * hz, ""});
 }
 
-// By stores: a victim cache has what others gave up, and what they do not bring in they do not give up.
+// By stores: a victim cache has what others gave up, and what they do not bring in they do not give
+// up.
 bool passed_by(const std::vector<simulated::Level>& levels, const simulated::Level& l) {
-  const auto gives = [&](const simulated::Level& before) { return &before < &l && before.allocates && !before.victim; };
+  const auto gives = [&](const simulated::Level& before) {
+    return &before < &l && before.allocates && !before.victim;
+  };
   return l.victim && std::none_of(levels.begin(), levels.end(), gives);
 }
 
 }  // namespace
 
 Profile completed(Profile profile, const std::string& effects) {
-  const auto parsed = simulated::parse_effects("schema: assay/virtual/1\nprofile: it\n" + effects, "effects");
+  const auto parsed =
+      simulated::parse_effects("schema: assay/virtual/1\nprofile: it\n" + effects, "effects");
   if (!parsed) throw std::runtime_error(render(parsed.diags()));
   const auto chip = simulated::make_chip(profile, *parsed);
   if (!chip) throw std::runtime_error(render(chip.diags()));
@@ -61,21 +69,26 @@ Profile completed(Profile profile, const std::string& effects) {
   fill(profile.clocks[0].max, Hertz{chip->clock});
   std::vector<MemoryLevel> kept;
   for (MemoryLevel& l : profile.memory) {
-    const auto level = std::find_if(chip->levels.begin(), chip->levels.end(), [&](const simulated::Level& s) { return s.name == l.name; });
+    const auto level = std::find_if(chip->levels.begin(), chip->levels.end(),
+                                    [&](const simulated::Level& s) { return s.name == l.name; });
     if (level != chip->levels.end()) {
       if (passed_by(chip->levels, *level)) l.write = WritePolicy::through;
       fill(l, *level, chip->clock);
       // Cores that foresee nothing wait for three streams' lines: what is reached then nobody says.
       if (!chip->threads && !parsed->prefetch) l.bandwidth.triad = {};
-    }
-    else if (!chip->scratch.exists || l.managed != Managed::explicit_ || l.per == "device" || l.per == "host") continue;
-    else if (l.backed_by.empty()) fill(l.latency, chip->scratch.latency);  // of other memory it is what the caches make of it
+    } else if (!chip->scratch.exists || l.managed != Managed::explicit_ || l.per == "device" ||
+               l.per == "host")
+      continue;
+    else if (l.backed_by.empty())
+      fill(l.latency, chip->scratch.latency);  // of other memory it is what the caches make of it
     kept.push_back(std::move(l));
   }
   profile.memory = std::move(kept);
   const auto cost = [&](const char* op, ir::ValueOp at) {
     const double latency = chip->modes.front().ops[static_cast<size_t>(at)].latency;
-    const auto same = [&](const ComputeOp& c) { return c.op == op && c.dtype == "f32" && c.mode.empty(); };
+    const auto same = [&](const ComputeOp& c) {
+      return c.op == op && c.dtype == "f32" && c.mode.empty();
+    };
     const auto there = std::find_if(profile.compute.begin(), profile.compute.end(), same);
     if (there != profile.compute.end()) return fill(there->latency, Latency{latency, kCore});
     ComputeOp c;

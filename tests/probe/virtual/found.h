@@ -1,5 +1,5 @@
-// What the probe finds of the small chips of this folder by some of its experiments, and how that is held against what they
-// were made of.
+// What the probe finds of the small chips of this folder by some of its experiments, and how that
+// is held against what they were made of.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,13 +10,15 @@
 #include <utility>
 #include <vector>
 
-#include "tests/probe/virtual/made_of.h"
 #include "probe/probe.h"
+#include "tests/probe/virtual/made_of.h"
 
 namespace assay::probe::testing {
 
-// One probe for all tests of a chip. `device`: of a chip of the folder, or of the library, as virtual: has it.
-inline const hwdesc::Profile& found_of(const std::string& device, const std::vector<std::string>& only, int64_t max_bytes) {
+// One probe for all tests of a chip. `device`: of a chip of the folder, or of the library, as
+// virtual: has it.
+inline const hwdesc::Profile& found_of(const std::string& device,
+                                       const std::vector<std::string>& only, int64_t max_bytes) {
   static std::map<std::pair<std::string, std::vector<std::string>>, hwdesc::Profile> probed;
   if (const auto it = probed.find({device, only}); it != probed.end()) return it->second;
   ProbeOptions options;

@@ -1,4 +1,6 @@
 // The probe against the chips of the library, as a simulator runs them: slow.
+#include "hwdesc/library.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 #include <string>
 
 #include "tests/probe/virtual/complete.h"
-#include "hwdesc/library.h"
 #include "tests/probe/virtual/probed.h"
 #include "tests/probe/virtual/truth.h"
 #include "tests/probe/virtual/with_effects.h"
@@ -15,15 +16,29 @@ namespace assay::probe {
 namespace {
 
 // Everything of the library with the shape of a GPU or a CPU.
-constexpr const char* kSuitable[] = {
-    "amd/mi210",        "apple/m1-gpu-8core",   "arm/mali-g76-mp5", "generic/x86-avx512-2core", "hypothetical/a100-wide", "hypothetical/every-field",
-    "nvidia/a100-sxm4-40gb", "nvidia/h100-sxm5-80gb", "nvidia/rtx-3090",  "nvidia/v100-pcie-16gb",    "qualcomm/adreno-640"};
+constexpr const char* kSuitable[] = {"amd/mi210",
+                                     "apple/m1-gpu-8core",
+                                     "arm/mali-g76-mp5",
+                                     "generic/x86-avx512-2core",
+                                     "hypothetical/a100-wide",
+                                     "hypothetical/every-field",
+                                     "nvidia/a100-sxm4-40gb",
+                                     "nvidia/h100-sxm5-80gb",
+                                     "nvidia/rtx-3090",
+                                     "nvidia/v100-pcie-16gb",
+                                     "qualcomm/adreno-640"};
 
 // Why the others are not: no kernel of ours can be what probes them.
 constexpr std::pair<const char*, const char*> kUnsuitable[] = {
-    {"google/tpu-v3", "memories that code fills by movers of its own: no caches to find, and lanes that no kernel of ours chases with"},
-    {"nvidia/h200", "what a probe found, in part wide of the chip (writes to far memory): its truth is the chip, not this profile"},
-    {"graphcore/gc2", "tiles with memory of their own and no common one: nothing that loads reach is farther than another"}};
+    {"google/tpu-v3",
+     "memories that code fills by movers of its own: no caches to find, and lanes that no kernel "
+     "of ours chases with"},
+    {"nvidia/h200",
+     "what a probe found, in part wide of the chip (writes to far memory): its truth is the chip, "
+     "not this profile"},
+    {"graphcore/gc2",
+     "tiles with memory of their own and no common one: nothing that loads reach is farther than "
+     "another"}};
 
 TEST(Library, EveryProfileIsProbedOrThereIsAReason) {
   std::set<std::string> named(std::begin(kSuitable), std::end(kSuitable));
@@ -53,11 +68,14 @@ TEST_P(LibraryChips, AreFoundAsTheyAre) {
   ASSERT_TRUE(result.ok()) << render(result.diags());
   EXPECT_TRUE(result->warnings.empty()) << render(result->warnings);
   std::string all;
-  for (const std::string& w : testing::differences(testing::completed(*profile), result->profile, 0.05)) all += "\n  " + w;
+  for (const std::string& w :
+       testing::differences(testing::completed(*profile), result->profile, 0.05))
+    all += "\n  " + w;
   EXPECT_TRUE(all.empty()) << all;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, LibraryChips, ::testing::ValuesIn(kSuitable), [](const auto& i) { return name_of(i.param); });
+INSTANTIATE_TEST_SUITE_P(All, LibraryChips, ::testing::ValuesIn(kSuitable),
+                         [](const auto& i) { return name_of(i.param); });
 
 }  // namespace
 }  // namespace assay::probe

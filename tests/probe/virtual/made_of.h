@@ -10,7 +10,9 @@
 
 namespace assay::probe::testing {
 
-inline std::string chip_file(const std::string& name) { return std::string(ASSAY_SOURCE_DIR) + "/tests/probe/virtual/chips/" + name + ".yaml"; }
+inline std::string chip_file(const std::string& name) {
+  return std::string(ASSAY_SOURCE_DIR) + "/tests/probe/virtual/chips/" + name + ".yaml";
+}
 
 inline hwdesc::Profile made_of(const std::string& name) {
   std::stringstream text;

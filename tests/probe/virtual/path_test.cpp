@@ -15,7 +15,11 @@ using testing::expect_told;
 using testing::level;
 
 const hwdesc::Profile& found(const std::string& name) {
-  return testing::found_of(testing::chip_file(name), {"checks", "clock", "line", "chase", "knees", "fma", "waves", "units", "streamed", "latency", "sharing", "bandwidth", "far", "loaded", "constant", "image", "border"}, int64_t{24} << 20);
+  return testing::found_of(
+      testing::chip_file(name),
+      {"checks", "clock", "line", "chase", "knees", "fma", "waves", "units", "streamed", "latency",
+       "sharing", "bandwidth", "far", "loaded", "constant", "image", "border"},
+      int64_t{24} << 20);
 }
 
 const hwdesc::AccessPath& path(const hwdesc::Profile& p, const std::string& name) {
@@ -53,7 +57,8 @@ TEST(PathsOfWaves, images) {
   expect_told(path(p, "texture").max_width, 16384, 0);
   EXPECT_TRUE(path(p, "texture").bandwidth.known());
   EXPECT_EQ(path(p, "texture").border.gives, hwdesc::Border::clamp);
-  EXPECT_THAT(path(p, "texture").border.method, HasSubstr("far outside of images are read: as its profile says"));
+  EXPECT_THAT(path(p, "texture").border.method,
+              HasSubstr("far outside of images are read: as its profile says"));
   size_t told = 0;
   for (const auto& [format, rate] : path(p, "texture").formats) {
     told += rate.known() ? 1 : 0;
@@ -64,9 +69,13 @@ TEST(PathsOfWaves, images) {
   EXPECT_EQ(path(p, "texture").formats.size(), 9u);
 }
 
-// An Adreno 640: the cache of its texels is small, as fast as nothing else, and before the one of buffers.
+// An Adreno 640: the cache of its texels is small, as fast as nothing else, and before the one of
+// buffers.
 TEST(PathsOfWaves, a_real_chips_images) {
-  const hwdesc::Profile& p = testing::found_of("qualcomm/adreno-640", {"checks", "clock", "line", "chase", "knees", "fma", "waves", "units", "image", "border"}, int64_t{8} << 20);
+  const hwdesc::Profile& p = testing::found_of(
+      "qualcomm/adreno-640",
+      {"checks", "clock", "line", "chase", "knees", "fma", "waves", "units", "image", "border"},
+      int64_t{8} << 20);
   EXPECT_EQ(path(p, "texture").through.at(0), "texture_l1");
   expect_holds(level(p, "texture_l1").capacity, 1 << 10);
   expect_told(level(p, "texture_l1").line, 64, 0);
@@ -77,8 +86,8 @@ TEST(PathsOfWaves, a_real_chips_images) {
   EXPECT_EQ(path(p, "texture").border.gives, hwdesc::Border::zero);
 }
 
-// The chase waits as long as the lines that all the others have under way take to pass: more than alone, and the more the
-// busier the memory is.
+// The chase waits as long as the lines that all the others have under way take to pass: more than
+// alone, and the more the busier the memory is.
 void expect_loaded(const hwdesc::MemoryLevel& l, double alone) {
   ASSERT_TRUE(l.loaded.half.known()) << l.loaded.half.note;
   EXPECT_GT(l.loaded.half.value->v, 0.97 * alone);

@@ -1,5 +1,6 @@
-// A probe of a simulated chip whose observations may be kept: with ASSAY_OBSERVATIONS=DIR they stay in DIR/NAME, and what
-// already lies there is judged without probing again. For those who change how values are inferred.
+// A probe of a simulated chip whose observations may be kept: with ASSAY_OBSERVATIONS=DIR they stay
+// in DIR/NAME, and what already lies there is judged without probing again. For those who change
+// how values are inferred.
 #pragma once
 
 #include <cstdlib>
@@ -10,11 +11,13 @@
 
 namespace assay::probe::testing {
 
-inline Result<ProbeResult> probed(const std::string& name, const std::string& device, ProbeOptions options) {
+inline Result<ProbeResult> probed(const std::string& name, const std::string& device,
+                                  ProbeOptions options) {
   const char* kept = std::getenv("ASSAY_OBSERVATIONS");
   if (kept == nullptr) return probe(device, options);
   options.observations = (std::filesystem::path(kept) / name).string();
-  if (std::filesystem::exists(std::filesystem::path(options.observations) / "journal.jsonl")) return infer_from(options.observations);
+  if (std::filesystem::exists(std::filesystem::path(options.observations) / "journal.jsonl"))
+    return infer_from(options.observations);
   std::filesystem::create_directories(options.observations);
   return probe(device, options);
 }

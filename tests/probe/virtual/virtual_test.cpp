@@ -1,5 +1,6 @@
 // The probe against simulated chips: what it finds is what they were made of.
 #include <gtest/gtest.h>
+
 #include <algorithm>
 
 #include "tests/probe/virtual/complete.h"
@@ -20,7 +21,8 @@ TEST_P(Chips, AreFoundAsTheyAre) {
   const auto result = testing::probed(GetParam(), chip.device(), options);
   ASSERT_TRUE(result.ok()) << render(result.diags());
   EXPECT_TRUE(result->warnings.empty()) << render(result->warnings);
-  const std::vector<std::string> wrong = testing::differences(testing::completed(testing::made_of(GetParam())), result->profile, 0.05);
+  const std::vector<std::string> wrong =
+      testing::differences(testing::completed(testing::made_of(GetParam())), result->profile, 0.05);
   std::string all;
   for (const std::string& w : wrong) all += "\n  " + w;
   EXPECT_TRUE(wrong.empty()) << all;
@@ -32,7 +34,9 @@ std::string name_of(const ::testing::TestParamInfo<const char*>& info) {
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Small, Chips, ::testing::Values("two-levels", "three-levels", "waves-of-32", "phone"), name_of);
+INSTANTIATE_TEST_SUITE_P(Small, Chips,
+                         ::testing::Values("two-levels", "three-levels", "waves-of-32", "phone"),
+                         name_of);
 
 }  // namespace
 }  // namespace assay::probe

@@ -1,8 +1,9 @@
-// Kernels for chips that are not here: printed, and made into machine code by the real compiler, which says how many
-// registers they take.
+// Kernels for chips that are not here: printed, and made into machine code by the real compiler,
+// which says how many registers they take.
+#include "runtime/cuda/nvrtc.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
 #include <unistd.h>
 
 #include <cstdio>
@@ -32,7 +33,6 @@
 #include "probe/kernels/residency.h"
 #include "probe/kernels/types.h"
 #include "runtime/cuda/build.h"
-#include "runtime/cuda/nvrtc.h"
 #include "toolkit/profiles.h"
 
 namespace assay::runtime::cuda {
@@ -62,7 +62,8 @@ class Nvrtc : public ::testing::Test {
  protected:
   void SetUp() override {
     const char* named = std::getenv("ASSAY_NVRTC_LIBRARY");
-    if (named != nullptr && !std::filesystem::exists(named)) GTEST_SKIP() << "scripts/nvrtc.sh has not brought " << named;
+    if (named != nullptr && !std::filesystem::exists(named))
+      GTEST_SKIP() << "scripts/nvrtc.sh has not brought " << named;
     const auto loaded = Compiler::load();
     if (!loaded && named == nullptr) GTEST_SKIP() << render(loaded.diags());
     ASSERT_TRUE(loaded.ok()) << render(loaded.diags());
@@ -95,7 +96,9 @@ class Nvrtc : public ::testing::Test {
 };
 
 TEST_F(Nvrtc, makes_machine_code_of_an_elementwise_kernel) {
-  const ir::Kernel k = testing::elementwise("twice", 1000, [](ir::Value v) { return testing::op(ir::ValueOp::add, {v, v}); });
+  const ir::Kernel k = testing::elementwise("twice", 1000, [](ir::Value v) {
+    return testing::op(ir::ValueOp::add, {v, v});
+  });
   for (const Resources& r : compile(k, 16)) {
     EXPECT_LT(r.registers, 64);
     EXPECT_EQ(r.stack_bytes, 0);
@@ -105,7 +108,11 @@ TEST_F(Nvrtc, makes_machine_code_of_an_elementwise_kernel) {
 TEST_F(Nvrtc, knows_every_operation_of_every_type) {
   using enum ir::ValueOp;
   for (const ir::ValueOp o : {add, sub, mul, div, max, min, less, equal, pow})
-    compile(testing::elementwise("two", 100, [&](ir::Value v) { return testing::op(o, {v, testing::constant_of(0.5, v.lanes)}); }), 16);
+    compile(testing::elementwise("two", 100,
+                                 [&](ir::Value v) {
+                                   return testing::op(o, {v, testing::constant_of(0.5, v.lanes)});
+                                 }),
+            16);
   for (const ir::ValueOp o : {neg, abs, exp, log, sqrt, tanh, erf, floor, ceil, opaque})
     compile(testing::elementwise("one", 100, [&](ir::Value v) { return testing::op(o, {v}); }), 16);
 }
@@ -113,9 +120,11 @@ TEST_F(Nvrtc, knows_every_operation_of_every_type) {
 TEST_F(Nvrtc, knows_narrow_types) {
   using enum ir::ValueOp;
   for (const ir::DType type : {ir::DType::f16, ir::DType::bf16, ir::DType::i8})
-    for (const ir::ValueOp o : {add, sub, mul, div, fma, neg, max, min, less, select}) compile(testing::ternary("narrow", o, type, 32, 320), 32);
+    for (const ir::ValueOp o : {add, sub, mul, div, fma, neg, max, min, less, select})
+      compile(testing::ternary("narrow", o, type, 32, 320), 32);
   for (const ir::DType type : {ir::DType::f16x2, ir::DType::bf16x2})
-    for (const ir::ValueOp o : {add, sub, mul, fma, neg}) compile(testing::ternary("pairs", o, type, 32, 320), 32);
+    for (const ir::ValueOp o : {add, sub, mul, fma, neg})
+      compile(testing::ternary("pairs", o, type, 32, 320), 32);
   for (const ir::DType type : {ir::DType::f16, ir::DType::bf16})
     for (const ir::ValueOp o : {abs, exp, log, sqrt, tanh, erf, floor, ceil, opaque}) {
       ir::Kernel k = testing::ternary("function", neg, type, 32, 320);
@@ -138,18 +147,24 @@ TEST_F(Nvrtc, knows_what_the_probe_runs) {
 TEST_F(Nvrtc, knows_constants_and_images) {
   std::mt19937 rng(5);
   const std::vector<ir::Space> all = {ir::Space::constant, ir::Space::image, ir::Space::plain};
-  for (int i = 0; i < 4; ++i) compile(testing::random_reading(rng, all, i % 2 == 0 ? ir::DType::f32 : ir::DType::i32, 32), 32);
-  for (const ir::DType type : {ir::DType::f64, ir::DType::i64, ir::DType::f16, ir::DType::bf16, ir::DType::i8})
+  for (int i = 0; i < 4; ++i)
+    compile(testing::random_reading(rng, all, i % 2 == 0 ? ir::DType::f32 : ir::DType::i32, 32),
+            32);
+  for (const ir::DType type :
+       {ir::DType::f64, ir::DType::i64, ir::DType::f16, ir::DType::bf16, ir::DType::i8})
     compile(testing::random_reading(rng, {ir::Space::constant, ir::Space::plain}, type, 32), 32);
 }
 
 // What machine code holds of an instruction, by the disassembler that ASSAY_NVDISASM names.
 int occurrences(const std::string& cubin, const std::string& instruction) {
-  const std::filesystem::path file = std::filesystem::temp_directory_path() / ("assay-" + std::to_string(::getpid()) + ".cubin");
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / ("assay-" + std::to_string(::getpid()) + ".cubin");
   std::ofstream(file, std::ios::binary) << cubin;
-  FILE* out = ::popen((std::string(std::getenv("ASSAY_NVDISASM")) + " -c " + file.string()).c_str(), "r");
+  FILE* out =
+      ::popen((std::string(std::getenv("ASSAY_NVDISASM")) + " -c " + file.string()).c_str(), "r");
   std::string text;
-  for (char buffer[4096]; const size_t n = std::fread(buffer, 1, sizeof buffer, out);) text.append(buffer, n);
+  for (char buffer[4096]; const size_t n = std::fread(buffer, 1, sizeof buffer, out);)
+    text.append(buffer, n);
   ::pclose(out);
   std::filesystem::remove(file);
   int n = 0;
@@ -157,10 +172,12 @@ int occurrences(const std::string& cubin, const std::string& instruction) {
   return n;
 }
 
-// An operation of a chain is an instruction of the machine: as many as the probe counts, in one iteration of its loop.
+// An operation of a chain is an instruction of the machine: as many as the probe counts, in one
+// iteration of its loop.
 TEST_F(Nvrtc, chains_are_made_of_the_instructions_that_are_counted) {
   const char* named = std::getenv("ASSAY_NVDISASM");
-  if (named == nullptr || !std::filesystem::exists(named)) GTEST_SKIP() << "ASSAY_NVDISASM names no disassembler";
+  if (named == nullptr || !std::filesystem::exists(named))
+    GTEST_SKIP() << "ASSAY_NVDISASM names no disassembler";
   probe::KernelShape shape{true, {32}, int64_t{48} << 10, true};
   shape.types = {"f16", "f16x2", "bf16", "bf16x2", "i8", "dot"};
   for (const std::string& name : codegen::instruction_names()) {
@@ -173,17 +190,25 @@ TEST_F(Nvrtc, chains_are_made_of_the_instructions_that_are_counted) {
   };
   std::vector<Chain> chains;
   for (const int n : probe::kOpChains)
-    for (const auto& [op, type, instruction] : {std::tuple{"fma", ir::DType::f16, "HFMA2"}, {"fma", ir::DType::f16x2, "HFMA2"}, {"fma", ir::DType::bf16, "HFMA2"},
-                                                {"fma", ir::DType::bf16x2, "HFMA2"}, {"dot", ir::DType::i32, "IDP.4A"}}) {
-      // Of single numbers in several chains the assembler makes pairs: half as many instructions compute as much.
+    for (const auto& [op, type, instruction] : {std::tuple{"fma", ir::DType::f16, "HFMA2"},
+                                                {"fma", ir::DType::f16x2, "HFMA2"},
+                                                {"fma", ir::DType::bf16, "HFMA2"},
+                                                {"fma", ir::DType::bf16x2, "HFMA2"},
+                                                {"dot", ir::DType::i32, "IDP.4A"}}) {
+      // Of single numbers in several chains the assembler makes pairs: half as many instructions
+      // compute as much.
       const bool paired = n > 1 && (type == ir::DType::f16 || type == ir::DType::bf16);
-      chains.push_back({probe::typed_kernel(probe::typed_name({op, type}), 32, n), instruction, probe::typed_steps(n) / (paired ? 2 : 1)});
+      chains.push_back({probe::typed_kernel(probe::typed_name({op, type}), 32, n), instruction,
+                        probe::typed_steps(n) / (paired ? 2 : 1)});
     }
   for (const ir::MatrixInstruction& i : shape.matrix)
-    for (const int n : probe::kMatrixChains) chains.push_back({probe::matrix_kernel(i.name, n), i.c.number == ir::DType::i32 ? "IMMA." : "HMMA.", probe::matrix_steps(n)});
+    for (const int n : probe::kMatrixChains)
+      chains.push_back({probe::matrix_kernel(i.name, n),
+                        i.c.number == ir::DType::i32 ? "IMMA." : "HMMA.", probe::matrix_steps(n)});
   const std::vector<ir::Kernel> all = probe::all_kernels(shape);
   for (const Chain& c : chains) {
-    const auto k = std::find_if(all.begin(), all.end(), [&](const ir::Kernel& one) { return one.name == c.kernel; });
+    const auto k = std::find_if(all.begin(), all.end(),
+                                [&](const ir::Kernel& one) { return one.name == c.kernel; });
     ASSERT_NE(k, all.end()) << c.kernel;
     const auto text = codegen::render(std::span(&*k, 1), dialect_, 32);
     ASSERT_TRUE(text.ok()) << render(text.diags());
@@ -198,33 +223,40 @@ TEST_F(Nvrtc, chains_are_made_of_the_instructions_that_are_counted) {
   }
 }
 
-// What is read through a path goes that way: constants from the bank of constants, texels as texels, and nothing else.
+// What is read through a path goes that way: constants from the bank of constants, texels as
+// texels, and nothing else.
 TEST_F(Nvrtc, paths_are_read_by_instructions_of_their_own) {
   const char* named = std::getenv("ASSAY_NVDISASM");
-  if (named == nullptr || !std::filesystem::exists(named)) GTEST_SKIP() << "ASSAY_NVDISASM names no disassembler";
+  if (named == nullptr || !std::filesystem::exists(named))
+    GTEST_SKIP() << "ASSAY_NVDISASM names no disassembler";
   struct Read {
     ir::Kernel kernel;
     int constants, texels;  // instructions that read them
   };
   const int hops = probe::kPathHops, reads = static_cast<int>(probe::kPathReads);
-  for (const Read& r : {Read{probe::path_chase(ir::Space::constant, 4096, 32), hops, 0}, {probe::path_chase(ir::Space::image, 4096, 32), 0, hops},
-                        {probe::path_chase(ir::Space::plain, 4096, 32), 0, 0}, {probe::path_read(4, 4096, 32), 0, reads}}) {
+  for (const Read& r : {Read{probe::path_chase(ir::Space::constant, 4096, 32), hops, 0},
+                        {probe::path_chase(ir::Space::image, 4096, 32), 0, hops},
+                        {probe::path_chase(ir::Space::plain, 4096, 32), 0, 0},
+                        {probe::path_read(4, 4096, 32), 0, reads}}) {
     const auto text = codegen::render(std::span(&r.kernel, 1), dialect_, 32);
     ASSERT_TRUE(text.ok()) << render(text.diags());
     for (const int architecture : kArchitectures) {
       const auto made = compiler_->compile(*text, architecture);
       ASSERT_TRUE(made.ok()) << render(made.diags());
-      EXPECT_EQ(occurrences(made->cubin, ", c[0x3][R"), r.constants) << *text << "sm_" << architecture;
+      EXPECT_EQ(occurrences(made->cubin, ", c[0x3][R"), r.constants)
+          << *text << "sm_" << architecture;
       EXPECT_EQ(occurrences(made->cubin, " TLD."), r.texels) << *text << "sm_" << architecture;
       EXPECT_EQ(occurrences(made->cubin, ", 2D"), r.texels) << *text << "sm_" << architecture;
     }
   }
 }
 
-// What the model takes for one load of four words (apis.cuda.joined_loads) is one: a row of the register tile each.
+// What the model takes for one load of four words (apis.cuda.joined_loads) is one: a row of the
+// register tile each.
 TEST_F(Nvrtc, joins_loads_of_neighbouring_words) {
   const char* named = std::getenv("ASSAY_NVDISASM");
-  if (named == nullptr || !std::filesystem::exists(named)) GTEST_SKIP() << "ASSAY_NVDISASM names no disassembler";
+  if (named == nullptr || !std::filesystem::exists(named))
+    GTEST_SKIP() << "ASSAY_NVDISASM names no disassembler";
   const hwdesc::Target target = target_of("nvidia/a100-sxm4-40gb");
   const auto graph = compiler::parse_operator("matmul m=2048 n=2048 k=2048");
   ASSERT_TRUE(graph.ok()) << render(graph.diags());
@@ -242,7 +274,8 @@ TEST_F(Nvrtc, joins_loads_of_neighbouring_words) {
   for (const int architecture : kArchitectures) {
     const auto made = compiler_->compile(*text, architecture);
     ASSERT_TRUE(made.ok()) << render(made.diags());
-    EXPECT_GE(occurrences(made->cubin, "LDS.128"), p.tiles.back().extent[0]) << "sm_" << architecture;
+    EXPECT_GE(occurrences(made->cubin, "LDS.128"), p.tiles.back().extent[0])
+        << "sm_" << architecture;
   }
 }
 
@@ -250,7 +283,8 @@ TEST_F(Nvrtc, joins_loads_of_neighbouring_words) {
 TEST_F(Nvrtc, says_that_live_numbers_are_live) {
   for (const Resources& r : compile(probe::live_kernel(32, 272), 32)) EXPECT_GT(r.stack_bytes, 0);
   for (const Resources& r : compile(probe::live_kernel(32, 128), 32)) EXPECT_EQ(r.stack_bytes, 0);
-  for (const Resources& r : compile(probe::meet_registers_kernel(32, 128), 32)) EXPECT_GE(r.registers, 128);
+  for (const Resources& r : compile(probe::meet_registers_kernel(32, 128), 32))
+    EXPECT_GE(r.registers, 128);
 }
 
 // Chains that begin alike, or that nobody looks at, would be one.
@@ -267,7 +301,8 @@ TEST_F(Nvrtc, keeps_every_chain) {
 }
 
 TEST_F(Nvrtc, says_where_a_source_is_wrong) {
-  const auto made = compiler_->compile("extern \"C\" __global__ void k(float* p) {\n  *p = nothing;\n}\n", 80);
+  const auto made =
+      compiler_->compile("extern \"C\" __global__ void k(float* p) {\n  *p = nothing;\n}\n", 80);
   ASSERT_FALSE(made.ok());
   const Diag& d = made.diags()[0];
   EXPECT_EQ(d.line, 2);
@@ -277,12 +312,17 @@ TEST_F(Nvrtc, says_where_a_source_is_wrong) {
 
 TEST_F(Nvrtc, reports_spills) {
   std::string body;
-  for (int i = 0; i < 300; ++i) body += "  float a" + std::to_string(i) + " = p[" + std::to_string(i) + " * s];\n";
+  for (int i = 0; i < 300; ++i)
+    body += "  float a" + std::to_string(i) + " = p[" + std::to_string(i) + " * s];\n";
   body += "  for (int n = 0; n < s; ++n) {\n";
-  for (int i = 0; i < 300; ++i) body += "    a" + std::to_string(i) + " = a" + std::to_string(i) + " * a" + std::to_string((i + 1) % 300) + " + n;\n";
+  for (int i = 0; i < 300; ++i)
+    body += "    a" + std::to_string(i) + " = a" + std::to_string(i) + " * a" +
+            std::to_string((i + 1) % 300) + " + n;\n";
   body += "  }\n";
-  for (int i = 0; i < 300; ++i) body += "  p[" + std::to_string(i) + " * s] = a" + std::to_string(i) + ";\n";
-  const auto made = compiler_->compile("extern \"C\" __global__ void k(float* p, int s) {\n" + body + "}\n", 80);
+  for (int i = 0; i < 300; ++i)
+    body += "  p[" + std::to_string(i) + " * s] = a" + std::to_string(i) + ";\n";
+  const auto made =
+      compiler_->compile("extern \"C\" __global__ void k(float* p, int s) {\n" + body + "}\n", 80);
   ASSERT_TRUE(made.ok()) << render(made.diags());
   EXPECT_GT(made->resources.at("k").spill_bytes, 0);
   EXPECT_GT(made->resources.at("k").stack_bytes, 0);
@@ -309,7 +349,8 @@ TEST_F(Nvrtc, knows_every_random_operator) {
     const compiler::Problem problem = test::random_problem(rng, 32);
     auto made = compiler::construct(problem, target, m, {}, {}, 2);
     ASSERT_TRUE(made.ok()) << render(made.diags());
-    for (ir::Program p : {made->best.front().program, test::random_wave_program(problem, target, rng)}) {
+    for (ir::Program p :
+         {made->best.front().program, test::random_wave_program(problem, target, rng)}) {
       p.name = "operator_" + std::to_string(i);
       const auto kernel = lower::lower(p, target);
       ASSERT_TRUE(kernel.ok()) << render(kernel.diags());
@@ -324,7 +365,8 @@ TEST_F(Nvrtc, first_choices_do_not_spill) {
   for (const std::string profile : {"nvidia/a100-sxm4-40gb", "nvidia/h100-sxm5-80gb"}) {
     const hwdesc::Target target = target_of(profile);
     const model::Machine m = *model::prepare(target);
-    for (const std::string text : {"matmul m=512 n=512 k=512", "matmul m=2048 n=2048 k=2048", "conv n=1 c=64 h=56 w=56 o=64 r=3 s=3 pad=1"}) {
+    for (const std::string text : {"matmul m=512 n=512 k=512", "matmul m=2048 n=2048 k=2048",
+                                   "conv n=1 c=64 h=56 w=56 o=64 r=3 s=3 pad=1"}) {
       const auto graph = compiler::parse_operator(text);
       ASSERT_TRUE(graph.ok()) << render(graph.diags());
       const auto compiled = compiler::compile(*graph, target, {});
@@ -336,7 +378,8 @@ TEST_F(Nvrtc, first_choices_do_not_spill) {
           EXPECT_GT(kernel->waves, 1) << profile;
         }
         for (const Resources& r : compile(*kernel, 32)) {
-          EXPECT_EQ(r.spill_bytes, 0) << profile << " " << text << " " << kernel->name << ": " << r.registers << " registers";
+          EXPECT_EQ(r.spill_bytes, 0) << profile << " " << text << " " << kernel->name << ": "
+                                      << r.registers << " registers";
           RecordProperty((kernel->name + "_registers").c_str(), r.registers);
         }
       }

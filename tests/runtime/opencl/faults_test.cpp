@@ -25,9 +25,12 @@ ir::Kernel plus_one() {
 }
 
 // What `body` returns, run in a child with this variable set and a library that fails on demand.
-std::string said(const std::string& variable, const std::string& value, const std::function<std::string()>& body) {
+std::string said(const std::string& variable, const std::string& value,
+                 const std::function<std::string()>& body) {
   return said_in_child({{"ASSAY_OPENCL_LIBRARY", set_or("ASSAY_OPENCL_LIBRARY", FAILING_OPENCL)},
-                        {"ASSAY_TEST_DEVICE", "opencl:0"}, {variable, value}}, body);
+                        {"ASSAY_TEST_DEVICE", "opencl:0"},
+                        {variable, value}},
+                       body);
 }
 
 std::string load_it() {
@@ -40,9 +43,11 @@ TEST(Faults, without_one_all_is_well) { EXPECT_EQ(said("NO_FAULT", "1", load_it)
 
 TEST(Faults, a_build_failure_shows_log_file_and_line) {
   const std::string text = said("FAIL_BUILD", "1", load_it);
-  EXPECT_THAT(text, AllOf(HasSubstr("error: kernel 'plus_one' is not built by the driver of opencl:0"),
-                          HasSubstr("CL_BUILD_PROGRAM_FAILURE"), HasSubstr("unknown type name 'this'")));
-  EXPECT_THAT(text.substr(0, text.find('\n')), MatchesRegex("/.*/failed/[0-9a-f]*.cl:2:1: error: .*"));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("error: kernel 'plus_one' is not built by the driver of opencl:0"),
+                    HasSubstr("CL_BUILD_PROGRAM_FAILURE"), HasSubstr("unknown type name 'this'")));
+  EXPECT_THAT(text.substr(0, text.find('\n')),
+              MatchesRegex("/.*/failed/[0-9a-f]*.cl:2:1: error: .*"));
 }
 
 TEST(Faults, out_of_memory_says_how_much) {
@@ -57,7 +62,8 @@ TEST(Faults, out_of_memory_says_how_much) {
                     HasSubstr("CL_MEM_OBJECT_ALLOCATION_FAILURE"), HasSubstr("hint: ")));
 }
 
-// What running three launches says when the device goes after `runs` kernels; then what reading and running again say.
+// What running three launches says when the device goes after `runs` kernels; then what reading and
+// running again say.
 std::string vanish(bool one_by_one, const char* after) {
   return said("FAIL_AFTER", after, [one_by_one] {
     Host host;
@@ -70,21 +76,24 @@ std::string vanish(bool one_by_one, const char* after) {
     std::vector<float> values(40, 0.0f);
     m->read({b, 0}, std::as_writable_bytes(std::span(values)));
     const auto after_it = m->run(launches, {});
-    return (times.ok() ? "ran\n" : render(times.diags())) + (std::isnan(values[0]) ? "NaN\n" : "a value\n") +
+    return (times.ok() ? "ran\n" : render(times.diags())) +
+           (std::isnan(values[0]) ? "NaN\n" : "a value\n") +
            (after_it.ok() ? "ran again\n" : render(after_it.diags()));
   });
 }
 
 TEST(Faults, a_device_that_vanishes_is_named_and_gives_no_values) {
-  EXPECT_THAT(vanish(true, "2"), AllOf(HasSubstr("opencl:0: launch 2 ('plus_one'): clEnqueueNDRangeKernel: "
-                                                 "CL_DEVICE_NOT_AVAILABLE\nhint: the device has gone"),
-                                       HasSubstr("NaN\n"), HasSubstr("clEnqueueReadBuffer: CL_DEVICE_NOT_AVAILABLE")));
+  EXPECT_THAT(vanish(true, "2"),
+              AllOf(HasSubstr("opencl:0: launch 2 ('plus_one'): clEnqueueNDRangeKernel: "
+                              "CL_DEVICE_NOT_AVAILABLE\nhint: the device has gone"),
+                    HasSubstr("NaN\n"), HasSubstr("clEnqueueReadBuffer: CL_DEVICE_NOT_AVAILABLE")));
 }
 
 TEST(Faults, so_is_one_that_vanishes_before_a_sequence) {
-  EXPECT_THAT(vanish(false, "0"), AllOf(HasSubstr("opencl:0: launch 0 ('plus_one'): clEnqueueNDRangeKernel: "
-                                                  "CL_DEVICE_NOT_AVAILABLE\nhint: the device has gone"),
-                                        HasSubstr("NaN\n"), HasSubstr("clEnqueueReadBuffer: CL_DEVICE_NOT_AVAILABLE")));
+  EXPECT_THAT(vanish(false, "0"),
+              AllOf(HasSubstr("opencl:0: launch 0 ('plus_one'): clEnqueueNDRangeKernel: "
+                              "CL_DEVICE_NOT_AVAILABLE\nhint: the device has gone"),
+                    HasSubstr("NaN\n"), HasSubstr("clEnqueueReadBuffer: CL_DEVICE_NOT_AVAILABLE")));
 }
 
 TEST(Faults, no_library_is_an_absence_with_a_reason) {

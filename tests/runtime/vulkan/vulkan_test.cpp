@@ -1,5 +1,5 @@
-// What is particular to Vulkan: drivers that fail, cards whose memory is not the host's, the rules that validation layers
-// know, and loops that drivers end early.
+// What is particular to Vulkan: drivers that fail, cards whose memory is not the host's, the rules
+// that validation layers know, and loops that drivers end early.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,15 +21,19 @@ using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::Not;
 
-// What `body` returns, after what it printed, run in a child with these variables set and a library that fails on demand.
+// What `body` returns, after what it printed, run in a child with these variables set and a library
+// that fails on demand.
 std::string said(const Variables& variables, const std::function<std::string()>& body) {
-  Variables all = {{"ASSAY_VULKAN_LIBRARY", set_or("ASSAY_VULKAN_LIBRARY", FAILING_VULKAN)}, {"ASSAY_TEST_DEVICE", "vulkan:0"}};
+  Variables all = {{"ASSAY_VULKAN_LIBRARY", set_or("ASSAY_VULKAN_LIBRARY", FAILING_VULKAN)},
+                   {"ASSAY_TEST_DEVICE", "vulkan:0"}};
   all.insert(all.end(), variables.begin(), variables.end());
   return said_in_child(all, body, Output::kept);
 }
 
 ir::Kernel plus_one(int64_t n = 40) {
-  return elementwise("plus_one", n, [](ir::Value v) { return op(ir::ValueOp::add, {v, constant_of(1, v.lanes)}); });
+  return elementwise("plus_one", n, [](ir::Value v) {
+    return op(ir::ValueOp::add, {v, constant_of(1, v.lanes)});
+  });
 }
 
 std::string load_it() {
@@ -46,8 +50,13 @@ std::string read_spaces() {
   threads.profile.execution.lanes.modes.emplace_back().width.value = hwdesc::Count{16};
   std::mt19937 rng(3);
   for (int i = 0; i < 12; ++i) {
-    const ir::Kernel k = random_reading(rng, {ir::Space::constant, ir::Space::image, ir::Space::plain}, i % 2 == 0 ? ir::DType::f32 : ir::DType::i32, 16);
-    if (const std::string told = told_of(host.device(), k, i % 3 == 0 ? hwdesc::Target{} : threads, host.options(), rng); told != "right") return told;
+    const ir::Kernel k =
+        random_reading(rng, {ir::Space::constant, ir::Space::image, ir::Space::plain},
+                       i % 2 == 0 ? ir::DType::f32 : ir::DType::i32, 16);
+    if (const std::string told =
+            told_of(host.device(), k, i % 3 == 0 ? hwdesc::Target{} : threads, host.options(), rng);
+        told != "right")
+      return told;
   }
   return "right";
 }
@@ -95,8 +104,10 @@ TEST_F(Vulkan, a_card_is_filled_through_staging_memory) {
 
 TEST_F(Vulkan, a_build_failure_shows_file_and_line) {
   const std::string text = said({{"FAIL_BUILD", "1"}}, load_it);
-  EXPECT_THAT(text, HasSubstr("error: kernel 'plus_one' is not built for vulkan:0: vkCreateComputePipelines: VK_ERROR_INVALID_SHADER"));
-  EXPECT_THAT(text.substr(0, text.find('\n')), MatchesRegex("/.*/failed/[0-9a-f]*.comp:1:1: error: .*"));
+  EXPECT_THAT(text, HasSubstr("error: kernel 'plus_one' is not built for vulkan:0: "
+                              "vkCreateComputePipelines: VK_ERROR_INVALID_SHADER"));
+  EXPECT_THAT(text.substr(0, text.find('\n')),
+              MatchesRegex("/.*/failed/[0-9a-f]*.comp:1:1: error: .*"));
 }
 
 // A number that is no literal of 32 bits.
@@ -110,8 +121,11 @@ TEST_F(Vulkan, a_kernel_that_does_not_compile_shows_the_log_and_its_line) {
     const auto m = host.device().load(std::vector{k}, {}, host.options());
     return m.ok() ? "loaded" : render(m.diags());
   });
-  EXPECT_THAT(text, AllOf(HasSubstr("error: kernel 'plus_one' is not built for vulkan:0: ERROR: 0:"), HasSubstr("1099511627776")));
-  EXPECT_THAT(text.substr(0, text.find('\n')), MatchesRegex("/.*/failed/[0-9a-f]*.comp:[0-9][0-9]+:1: error: .*"));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("error: kernel 'plus_one' is not built for vulkan:0: ERROR: 0:"),
+                    HasSubstr("1099511627776")));
+  EXPECT_THAT(text.substr(0, text.find('\n')),
+              MatchesRegex("/.*/failed/[0-9a-f]*.comp:[0-9][0-9]+:1: error: .*"));
 }
 
 TEST_F(Vulkan, out_of_memory_says_how_much) {
@@ -138,10 +152,13 @@ TEST_F(Vulkan, a_device_that_is_lost_is_named_and_gives_no_values) {
     std::vector<float> values(40, 0.0f);
     m->read({b, 0}, std::as_writable_bytes(std::span(values)));
     const auto after = m->run(launches, {});
-    return (before.ok() ? "ran\n" : render(before.diags())) + (times.ok() ? "ran again\n" : render(times.diags())) +
-           (std::isnan(values[0]) ? "NaN\n" : "a value\n") + (after.ok() ? "ran\n" : render(after.diags()));
+    return (before.ok() ? "ran\n" : render(before.diags())) +
+           (times.ok() ? "ran again\n" : render(times.diags())) +
+           (std::isnan(values[0]) ? "NaN\n" : "a value\n") +
+           (after.ok() ? "ran\n" : render(after.diags()));
   });
-  EXPECT_THAT(text, AllOf(HasSubstr("ran\nerror: vulkan:0: 3 launches from 'plus_one' on: vkQueueSubmit: VK_ERROR_DEVICE_LOST\n"
+  EXPECT_THAT(text, AllOf(HasSubstr("ran\nerror: vulkan:0: 3 launches from 'plus_one' on: "
+                                    "vkQueueSubmit: VK_ERROR_DEVICE_LOST\n"
                                     "hint: the device has gone"),
                           HasSubstr("NaN\n"), Not(HasSubstr("ran again"))));
   EXPECT_THAT(text.substr(text.find("NaN")), HasSubstr("vkQueueSubmit: VK_ERROR_DEVICE_LOST"));
@@ -164,10 +181,12 @@ TEST_F(Vulkan, pipelines_come_from_the_cache_the_second_time) {
                    Host host;
                    const bool first = host.load({plus_one()})->build_seconds() > 0;
                    const bool second = host.load({plus_one()})->build_seconds() > 0;
-                   for (const auto& file : std::filesystem::directory_iterator(host.folder() / "libraries"))
+                   for (const auto& file :
+                        std::filesystem::directory_iterator(host.folder() / "libraries"))
                      std::filesystem::resize_file(file.path(), 5);
                    const bool damaged = host.load({plus_one()})->build_seconds() > 0;
-                   return std::string(first ? "built " : "kept ") + (second ? "built " : "kept ") + (damaged ? "built" : "kept");
+                   return std::string(first ? "built " : "kept ") + (second ? "built " : "kept ") +
+                          (damaged ? "built" : "kept");
                  }),
             "built kept built");
 }
@@ -181,7 +200,8 @@ ir::Kernel count_to(int64_t outer, int64_t inner) {
   k.registers = {{"sum", ir::DType::f32, 1}};
   k.groups = 1;
   k.body = {declare({0}), assign(0, constant_of(0, 1)),
-            loop(1, outer, {loop(2, inner, {assign(0, op(ir::ValueOp::add, {reg(0, 1), load(0, {}, 1)}))})}),
+            loop(1, outer,
+                 {loop(2, inner, {assign(0, op(ir::ValueOp::add, {reg(0, 1), load(0, {}, 1)}))})}),
             store(1, {}, reg(0, 1))};
   return k;
 }
@@ -205,10 +225,17 @@ std::string counted(int64_t outer, int64_t inner) {
 TEST_F(Vulkan, loops_run_to_their_end_or_it_is_said) {
   EXPECT_EQ(counted(1, 60000), "60000");
   EXPECT_EQ(counted(200, 300), "60000");
-  for (const auto& [outer, inner] : {std::pair<int64_t, int64_t>{1, 100000}, {100000, 1}, {400, 400}, {2, 65535}, {65530, 3}, {32767, 2}, {3, 65536}}) {
+  for (const auto& [outer, inner] : {std::pair<int64_t, int64_t>{1, 100000},
+                                     {100000, 1},
+                                     {400, 400},
+                                     {2, 65535},
+                                     {65530, 3},
+                                     {32767, 2},
+                                     {3, 65536}}) {
     const std::string result = counted(outer, inner);
     if (result == std::to_string(outer * inner)) continue;  // a driver that ends no loop early
-    EXPECT_THAT(result, HasSubstr("launch 0 ('count'): a loop ended before its last iteration")) << outer << " x " << inner;
+    EXPECT_THAT(result, HasSubstr("launch 0 ('count'): a loop ended before its last iteration"))
+        << outer << " x " << inner;
   }
 }
 
@@ -229,8 +256,11 @@ TEST_F(Vulkan, loops_of_threads_that_meet_run_to_their_end_or_it_is_said) {
       k.registers = {{"sum", ir::DType::f32, kThreads}};
       k.groups = 1;
       k.body = {declare({0}), assign(0, constant_of(0, kThreads)),
-                loop(1, n, {store(2, {}, load(0, {}, kThreads)),
-                            assign(0, op(ir::ValueOp::add, {reg(0, kThreads), gather(2, ir::constant(kThreads - 1), -1, kThreads)}))}),
+                loop(1, n,
+                     {store(2, {}, load(0, {}, kThreads)),
+                      assign(0, op(ir::ValueOp::add,
+                                   {reg(0, kThreads),
+                                    gather(2, ir::constant(kThreads - 1), -1, kThreads)}))}),
                 store(1, {}, reg(0, kThreads))};
       Host host;
       const auto m = host.device().load(std::vector{k}, target, host.options());
@@ -245,13 +275,17 @@ TEST_F(Vulkan, loops_of_threads_that_meet_run_to_their_end_or_it_is_said) {
       return std::to_string(std::accumulate(sums.begin(), sums.end(), 0.0));
     });
     const std::string all = std::to_string(static_cast<double>(n * kThreads));
-    if (n > 65535 && result != all) EXPECT_THAT(result, HasSubstr("launch 0 ('together'): a loop ended before its last iteration"));
-    else EXPECT_EQ(result, all);
+    if (n > 65535 && result != all)
+      EXPECT_THAT(result,
+                  HasSubstr("launch 0 ('together'): a loop ended before its last iteration"));
+    else
+      EXPECT_EQ(result, all);
   }
 }
 
 bool has_validation() {
-  return said({{"VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation"}, {"FAIL_RULES", "1"}}, run_it).find("VUID-") != std::string::npos;
+  return said({{"VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation"}, {"FAIL_RULES", "1"}}, run_it)
+             .find("VUID-") != std::string::npos;
 }
 
 TEST_F(Vulkan, validation_layers_find_nothing) {

@@ -1,6 +1,8 @@
 // Model + profile -> bundle -> disk -> run, and what is refused on the way.
 #include "toolkit/bundle.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,11 +11,8 @@
 #include <csignal>
 #include <thread>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "tests/toolkit/scratch_directory.h"
 #include "support/files/files.h"
+#include "tests/toolkit/scratch_directory.h"
 #include "toolkit/compile.h"
 #include "toolkit/profiles.h"
 #include "toolkit/summary.h"
@@ -134,9 +133,8 @@ INSTANTIATE_TEST_SUITE_P(Host, Operators,
 TEST(Bundle, AForeignProfileIsPredictedAndNotRun) {
   const ScratchDirectory scratch;
   CompileOptions options;
-  const Bundle bundle =
-      value_of(compile_bundle(value_of(operator_model("matmul m=64 n=64 k=64")),
-                              value_of(load_profile("graphcore/gc2")), options));
+  const Bundle bundle = value_of(compile_bundle(value_of(operator_model("matmul m=64 n=64 k=64")),
+                                                value_of(load_profile("graphcore/gc2")), options));
   EXPECT_THAT(bundle.no_kernels, HasSubstr("no dialect file"));
   EXPECT_GT(bundle.total.seconds, 0);
   const auto run = run_bundle(bundle, generate_inputs(bundle.graph, 0), run_options(scratch));
@@ -184,7 +182,9 @@ TEST(RunBundle, SaysThatOthersKeptItWaiting) {
   const RunResult run = value_of(run_bundle(bundle, inputs, options));
   EXPECT_GT(run.kept_waiting, 0.1);
   EXPECT_THAT(render(run.notes), HasSubstr("other programs kept this one waiting"));
-  EXPECT_DOUBLE_EQ(to_json(summarize(bundle, run, std::nullopt, nullptr)).at("kept_waiting").get<double>(), run.kept_waiting);
+  EXPECT_DOUBLE_EQ(
+      to_json(summarize(bundle, run, std::nullopt, nullptr)).at("kept_waiting").get<double>(),
+      run.kept_waiting);
 }
 
 // A profile that says the machine is ten times as fast as any, and one that nobody measured.
@@ -211,16 +211,19 @@ TEST(RunBundle, SaysThatTheMachineIsNotAsItWasProbedAndTriesAgainMeanwhile) {
   EXPECT_EQ(to_json(summarize(bundle, again, std::nullopt, nullptr)).at("batches"), again.batches);
 }
 
-// Beside what the profile predicts, what the same model does for units as near as they were: here with a last cache each, of which one alone reads slowly.
+// Beside what the profile predicts, what the same model does for units as near as they were: here
+// with a last cache each, of which one alone reads slowly.
 TEST(Summary, PredictsForUnitsAsNearAsTheyWere) {
   const ScratchDirectory scratch;
   Bundle bundle = compiled("softmax rows=1536 columns=1024", scratch);
   for (hwdesc::MemoryLevel& l : bundle.profile.memory)
-    if (l.name == "l3") l.bandwidth.per_unit.value = hwdesc::Bandwidth{l.bandwidth.read.value->v / 20, ""};
+    if (l.name == "l3")
+      l.bandwidth.per_unit.value = hwdesc::Bandwidth{l.bandwidth.read.value->v / 20, ""};
   RunOptions options = run_options(scratch);
   RunResult run = value_of(run_bundle(bundle, generate_inputs(bundle.graph, 1), options));
   run.as_probed = AsProbed{0.5, 1, 1, 1.1};
-  EXPECT_FALSE(summarize(bundle, run, std::nullopt).as_it_ran) << "as near as it was probed, if slower";
+  EXPECT_FALSE(summarize(bundle, run, std::nullopt).as_it_ran)
+      << "as near as it was probed, if slower";
   run.as_probed->elsewhere = 4;
   const Summary s = summarize(bundle, run, std::nullopt);
   ASSERT_TRUE(s.as_it_ran);

@@ -1,4 +1,5 @@
-// Plans whose launches are recorded: measured beside launches one by one, predicted, and refused where nothing records.
+// Plans whose launches are recorded: measured beside launches one by one, predicted, and refused
+// where nothing records.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,9 +15,11 @@ namespace {
 using test::ScratchDirectory;
 using testing::HasSubstr;
 
-constexpr const char* kTwoSteps = "column_sum rows=128 columns=96";  // sums of few results are two tile-graphs
+constexpr const char* kTwoSteps =
+    "column_sum rows=128 columns=96";  // sums of few results are two tile-graphs
 
-Result<Bundle> compiled(const char* op, const hwdesc::Profile& profile, const ScratchDirectory& scratch) {
+Result<Bundle> compiled(const char* op, const hwdesc::Profile& profile,
+                        const ScratchDirectory& scratch) {
   CompileOptions options;
   options.build = false;
   options.cache_dir = scratch.at("cache");
@@ -40,14 +43,17 @@ TEST(RecordedPlans, TakeLessAndArePredictedTo) {
   const Result<Bundle> bundle = compiled(kTwoSteps, profile, scratch);
   ASSERT_TRUE(bundle.ok()) << render(bundle.diags());
   ASSERT_GE(bundle->plan.steps.size(), 2U);
-  const auto run = run_bundle(*bundle, generate_inputs(bundle->graph, 0), recorded_on(std::string("virtual:") + name, scratch));
+  const auto run = run_bundle(*bundle, generate_inputs(bundle->graph, 0),
+                              recorded_on(std::string("virtual:") + name, scratch));
   ASSERT_TRUE(run.ok()) << render(run.diags());
   const Summary s = summarize(*bundle, *run, {});
   ASSERT_TRUE(s.recorded && s.recorded->predicted);
   const auto& launch = profile.apis.at(0).launch;
-  const double saved = static_cast<double>(bundle->plan.steps.size()) * (launch.stream.value->v - launch.graph.value->v);
+  const double saved = static_cast<double>(bundle->plan.steps.size()) *
+                       (launch.stream.value->v - launch.graph.value->v);
   EXPECT_NEAR(s.measured.median - s.recorded->measured.median, saved, 0.1 * saved);
-  const double outside = launch.eager.value->v - launch.stream.value->v;  // the first of them is waited for
+  const double outside =
+      launch.eager.value->v - launch.stream.value->v;  // the first of them is waited for
   EXPECT_NEAR(s.predicted_s + outside - s.recorded->predicted->seconds, saved, 0.1 * saved);
   EXPECT_NEAR(s.recorded->predicted->seconds / s.recorded->measured.median, 1, 0.1);
   EXPECT_EQ(to_json(s)["recorded"]["measured_s"], s.recorded->measured.median);
@@ -56,9 +62,11 @@ TEST(RecordedPlans, TakeLessAndArePredictedTo) {
 
 TEST(RecordedPlans, AreRefusedWhereNothingRecords) {
   const ScratchDirectory scratch;
-  const Result<Bundle> bundle = compiled("relu n=101", *load_profile("generic/x86-avx512-2core"), scratch);
+  const Result<Bundle> bundle =
+      compiled("relu n=101", *load_profile("generic/x86-avx512-2core"), scratch);
   ASSERT_TRUE(bundle.ok()) << render(bundle.diags());
-  const auto run = run_bundle(*bundle, generate_inputs(bundle->graph, 0), recorded_on("cpu:0", scratch));
+  const auto run =
+      run_bundle(*bundle, generate_inputs(bundle->graph, 0), recorded_on("cpu:0", scratch));
   ASSERT_FALSE(run.ok());
   EXPECT_THAT(render(run.diags()), HasSubstr("there is nothing to record it in"));
 }
@@ -71,8 +79,10 @@ TEST(RecordedPlans, AreNotPredictedWhereTheProfileDoesNotSayWhatTheyTake) {
     const auto e = recorded_total(bundle->plan, profile, bundle->api);
     return e.ok() ? "" : render(e.diags());
   };
-  EXPECT_THAT(refusal("nvidia/v100-pcie-16gb"), HasSubstr("apis.cuda.launch.graph is unknown in nvidia-v100-pcie-16gb"));
-  EXPECT_THAT(refusal("generic/x86-avx512-2core"), HasSubstr("apis.cpp.device_barrier: a plan runs within one launch there"));
+  EXPECT_THAT(refusal("nvidia/v100-pcie-16gb"),
+              HasSubstr("apis.cuda.launch.graph is unknown in nvidia-v100-pcie-16gb"));
+  EXPECT_THAT(refusal("generic/x86-avx512-2core"),
+              HasSubstr("apis.cpp.device_barrier: a plan runs within one launch there"));
 }
 
 }  // namespace

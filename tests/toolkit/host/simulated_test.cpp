@@ -1,4 +1,5 @@
-// Predictions for GPUs against simulated ones of the same profile: small operators, which wait for memory more than they compute.
+// Predictions for GPUs against simulated ones of the same profile: small operators, which wait for
+// memory more than they compute.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -23,7 +24,8 @@ TEST(Simulated, PredictionsForAGpuHoldOnItsSimulation) {
   const Suite suite = {"small", {"bias_add rows=64 columns=200", "column_sum rows=128 columns=96"}};
   const Result<Validation> v = validate(*load_profile(name), suite, options);
   ASSERT_TRUE(v.ok()) << render(v.diags());
-  ASSERT_EQ(static_cast<int>(v->operators.size()), v->total);  // sums of few results are two tile-graphs
+  ASSERT_EQ(static_cast<int>(v->operators.size()),
+            v->total);  // sums of few results are two tile-graphs
   ASSERT_GE(v->operators.size(), suite.operators.size());
   for (const OperatorRows& o : v->operators)
     for (const ProgramRow& r : o.rows) {

@@ -84,22 +84,30 @@ TEST(Validate, KeptTimesAreJudgedAgain) {
   ASSERT_TRUE(again.ok()) << render(again.diags());
   ASSERT_EQ(again->operators.size(), measured->operators.size());
   for (size_t o = 0; o < again->operators.size(); ++o) {
-    const std::vector<ProgramRow>&now = again->operators[o].rows, &then = measured->operators[o].rows;
+    const std::vector<ProgramRow>&now = again->operators[o].rows,
+          &then = measured->operators[o].rows;
     ASSERT_EQ(now.size(), then.size());
     for (size_t i = 0; i < now.size(); ++i) {
       EXPECT_EQ(now[i].measured, then[i].measured);
-      EXPECT_NEAR(now[i].estimate.seconds, then[i].estimate.seconds, 1e-9 * then[i].estimate.seconds);
+      EXPECT_NEAR(now[i].estimate.seconds, then[i].estimate.seconds,
+                  1e-9 * then[i].estimate.seconds);
     }
-    const auto first = std::find_if(now.begin(), now.end(), [](const ProgramRow& r) { return r.first; });
+    const auto first =
+        std::find_if(now.begin(), now.end(), [](const ProgramRow& r) { return r.first; });
     ASSERT_NE(first, now.end());
     for (const ProgramRow& r : now)
-      if (r.drawn != Drawn::neighbour) { EXPECT_LE(first->estimate.seconds, r.estimate.seconds); }
+      if (r.drawn != Drawn::neighbour) {
+        EXPECT_LE(first->estimate.seconds, r.estimate.seconds);
+      }
   }
-  const auto slower = apply_overrides(same, std::vector<std::string>{"apis.cpp.device_barrier=2 ms"});
+  const auto slower =
+      apply_overrides(same, std::vector<std::string>{"apis.cpp.device_barrier=2 ms"});
   ASSERT_TRUE(slower.ok()) << render(slower.diags());
   EXPECT_GT(judge_again(*slower, options.journal, "")->operators[0].rows[0].estimate.seconds, 1e-3);
   EXPECT_FALSE(judge_again(same, options.journal + ".nowhere", "").ok());
-  EXPECT_THAT(render(judge_again(*load_profile("nvidia/a100-sxm4-40gb"), options.journal, "").diags()), HasSubstr("cpp"));
+  EXPECT_THAT(
+      render(judge_again(*load_profile("nvidia/a100-sxm4-40gb"), options.journal, "").diags()),
+      HasSubstr("cpp"));
 }
 
 TEST(Validate, ADeviceOfAnotherApiIsRefused) {

@@ -1,4 +1,5 @@
-// Graphs of the host's driver: what a stream is handed while it captures is kept, and done each time the graph is launched.
+// Graphs of the host's driver: what a stream is handed while it captures is kept, and done each
+// time the graph is launched.
 #pragma once
 
 #include <functional>
@@ -20,12 +21,14 @@ inline int now_or_later(std::function<int()> what) {
 
 extern "C" {
 
-inline __attribute__((used, visibility("default"))) int cuStreamBeginCapture_v2(void* stream, int mode) {
+inline __attribute__((used, visibility("default"))) int cuStreamBeginCapture_v2(void* stream,
+                                                                                int mode) {
   if (stream == nullptr || mode != 1 || host_cuda::capturing != nullptr) return 1;
   host_cuda::capturing = new host_cuda::Graph();
   return 0;
 }
-inline __attribute__((used, visibility("default"))) int cuStreamEndCapture(void*, host_cuda::Graph** graph) {
+inline __attribute__((used, visibility("default"))) int cuStreamEndCapture(
+    void*, host_cuda::Graph** graph) {
   if (host_cuda::capturing == nullptr) return 1;
   *graph = host_cuda::capturing;
   host_cuda::capturing = nullptr;
@@ -35,7 +38,8 @@ inline __attribute__((used, visibility("default"))) int cuGraphDestroy(host_cuda
   delete graph;
   return 0;
 }
-inline __attribute__((used, visibility("default"))) int cuGraphInstantiateWithFlags(host_cuda::Graph** run, const host_cuda::Graph* graph, unsigned long long flags) {
+inline __attribute__((used, visibility("default"))) int cuGraphInstantiateWithFlags(
+    host_cuda::Graph** run, const host_cuda::Graph* graph, unsigned long long flags) {
   if (flags != 0) return 1;
   *run = new host_cuda::Graph(*graph);
   return 0;
@@ -44,7 +48,8 @@ inline __attribute__((used, visibility("default"))) int cuGraphExecDestroy(host_
   delete run;
   return 0;
 }
-inline __attribute__((used, visibility("default"))) int cuGraphLaunch(const host_cuda::Graph* run, void*) {
+inline __attribute__((used, visibility("default"))) int cuGraphLaunch(const host_cuda::Graph* run,
+                                                                      void*) {
   if (host_cuda::capturing != nullptr) return 1;
   for (const auto& node : *run)
     if (const int status = node()) return status;

@@ -1,15 +1,17 @@
-// A CUDA driver and its compiler on the host, for tests where there is no GPU. "Machine code" is a shared object that
-// g++ made of the kernel's source; a wave's lanes are coroutines that switch at barriers; events read the host's
-// clock. So launch, arguments and the printed text are put to the proof, not how fast anything is.
+// A CUDA driver and its compiler on the host, for tests where there is no GPU. "Machine code" is a
+// shared object that g++ made of the kernel's source; a wave's lanes are coroutines that switch at
+// barriers; events read the host's clock. So launch, arguments and the printed text are put to the
+// proof, not how fast anything is.
 //
-// It is strict: threads must be those the kernel was bound to, group memory is poisoned and may not be written beyond
-// what the launch asked for, and lanes must all meet at every barrier. It fails on demand:
+// It is strict: threads must be those the kernel was bound to, group memory is poisoned and may not
+// be written beyond what the launch asked for, and lanes must all meet at every barrier. It fails
+// on demand:
 //   FAIL_START=STATUS    cuInit says so
 //   FAIL_BUILD=1         nothing compiles
 //   FAIL_IMAGE=1         the driver does not take the code
 //   FAIL_MEMORY=BYTES    buffers from this size on can not be had
-//   FAIL_AFTER=N         kernel N + 1 breaks the context: waiting says so, and every call from then on
-//   HOST_CUDA_LOG=FILE   a line per call that is worth comparing
+//   FAIL_AFTER=N         kernel N + 1 breaks the context: waiting says so, and every call from then
+//   on HOST_CUDA_LOG=FILE   a line per call that is worth comparing
 #include <dlfcn.h>
 #include <elf.h>
 #include <sys/wait.h>
@@ -36,11 +38,11 @@
 
 namespace {
 
-constexpr int kInvalidValue = 1, kOutOfMemory = 2, kInvalidImage = 200, kNotFound = 500, kIllegalAddress = 700;
+constexpr int kInvalidValue = 1, kOutOfMemory = 2, kInvalidImage = 200, kNotFound = 500,
+              kIllegalAddress = 700;
 constexpr size_t kGroupBytes = 160 * 1024;
 constexpr size_t kMostParameters = 24;
 constexpr size_t kStackBytes = 256 * 1024;
-
 
 long number(const char* name) {
   const char* text = std::getenv(name);
@@ -77,7 +79,9 @@ struct Function {
   size_t most_group_bytes = 48 * 1024;
   Code* code = nullptr;
   template <class T>
-  T* symbol(const char* of) const { return static_cast<T*>(dlsym(code->handle, of)); }
+  T* symbol(const char* of) const {
+    return static_cast<T*>(dlsym(code->handle, of));
+  }
 };
 
 // CUDA_ARRAY_DESCRIPTOR, and what a CUarray is here.
@@ -106,33 +110,40 @@ float number_at(const char* at, unsigned format) {
   return static_cast<float>(half);
 }
 
-// Four numbers of 4 bytes; poison where a texel has fewer, and outside unless the texture has a border there, which is 0.
+// Four numbers of 4 bytes; poison where a texel has fewer, and outside unless the texture has a
+// border there, which is 0.
 void read_texel(unsigned long long texture, float x, float y, void* to) {
   std::memset(to, 0x7F, 16);
   auto* const t = reinterpret_cast<Texture*>(texture);
   if (textures.count(t) == 0) return;
   const Array& a = *t->array;
   const float in_row = std::floor(x), in_rows = std::floor(y);
-  if (in_row < 0 || in_rows < 0 || in_row >= static_cast<float>(a.shape.width) || in_rows >= static_cast<float>(a.shape.height)) {
+  if (in_row < 0 || in_rows < 0 || in_row >= static_cast<float>(a.shape.width) ||
+      in_rows >= static_cast<float>(a.shape.height)) {
     if (t->has_border) std::memset(to, 0, a.shape.numbers * 4);
     return;
   }
   const auto column = static_cast<size_t>(in_row), row = static_cast<size_t>(in_rows);
-  const char* from = a.bytes.data() + row * a.shape.row_bytes() + column * a.shape.numbers * a.shape.number_bytes();
-  if (a.shape.number_bytes() == 4) std::memcpy(to, from, a.shape.numbers * 4);
-  else for (size_t i = 0; i < a.shape.numbers; ++i) static_cast<float*>(to)[i] = number_at(from + i * a.shape.number_bytes(), a.shape.format);
+  const char* from = a.bytes.data() + row * a.shape.row_bytes() +
+                     column * a.shape.numbers * a.shape.number_bytes();
+  if (a.shape.number_bytes() == 4)
+    std::memcpy(to, from, a.shape.numbers * 4);
+  else
+    for (size_t i = 0; i < a.shape.numbers; ++i)
+      static_cast<float*>(to)[i] = number_at(from + i * a.shape.number_bytes(), a.shape.format);
 }
 
 std::set<void*> memory;
 std::set<Function*> functions;
 
-using Entry = void (*)(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
-                       int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
-                       int64_t, int64_t);
+using Entry = void (*)(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
+                       int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
+                       int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t);
 
 void call(void* entry, const std::vector<int64_t>& a) {
-  reinterpret_cast<Entry>(entry)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13],
-                                 a[14], a[15], a[16], a[17], a[18], a[19], a[20], a[21], a[22], a[23]);
+  reinterpret_cast<Entry>(entry)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10],
+                                 a[11], a[12], a[13], a[14], a[15], a[16], a[17], a[18], a[19],
+                                 a[20], a[21], a[22], a[23]);
 }
 
 // The lanes of one group, each on a stack of its own.
@@ -159,7 +170,9 @@ void be_lane() {
 
 // False: some lanes have ended while others wait at a barrier.
 bool run_group(const Function& f, const std::vector<int64_t>& arguments, unsigned threads) {
-  struct Dim { unsigned x, y, z; };
+  struct Dim {
+    unsigned x, y, z;
+  };
   auto* lane_number = f.symbol<Dim>("threadIdx");
   group.entry = f.entry;
   group.arguments = &arguments;
@@ -187,8 +200,11 @@ bool run_group(const Function& f, const std::vector<int64_t>& arguments, unsigne
   return true;
 }
 
-int run(const Function& f, unsigned groups, unsigned threads, size_t group_bytes, const std::vector<int64_t>& arguments) {
-  struct Dim { unsigned x, y, z; };
+int run(const Function& f, unsigned groups, unsigned threads, size_t group_bytes,
+        const std::vector<int64_t>& arguments) {
+  struct Dim {
+    unsigned x, y, z;
+  };
   auto* number_of_group = f.symbol<Dim>("blockIdx");
   auto* scratch = f.symbol<unsigned char>("group_memory");
   *f.symbol<void (*)()>("host_barrier") = barrier;
@@ -212,7 +228,8 @@ std::string text_of(const std::string& file) {
 
 // How many parameters and threads each entry has, which real machine code says.
 std::string facts_of(const std::string& source) {
-  static const std::regex kEntry(R"re(extern "C" __global__ void __launch_bounds__\((\d+)\) (\w+)\(([^)]*)\))re");
+  static const std::regex kEntry(
+      R"re(extern "C" __global__ void __launch_bounds__\((\d+)\) (\w+)\(([^)]*)\))re");
   std::string out = "\nextern \"C\" {\n";
   for (std::sregex_iterator i(source.begin(), source.end(), kEntry), end; i != end; ++i) {
     const std::string parameters = (*i)[3];
@@ -222,13 +239,16 @@ std::string facts_of(const std::string& source) {
   }
   out += "}\n";
   if (source.find("group_memory[]") != std::string::npos)
-    out += "unsigned char group_memory[" + std::to_string(kGroupBytes) + "] __attribute__((aligned(64)));\n";
+    out += "unsigned char group_memory[" + std::to_string(kGroupBytes) +
+           "] __attribute__((aligned(64)));\n";
   return out;
 }
 
 struct Folder {
   std::string path = "/tmp/host_cuda.XXXXXX";
-  Folder() { if (mkdtemp(path.data()) == nullptr) std::abort(); }
+  Folder() {
+    if (mkdtemp(path.data()) == nullptr) std::abort();
+  }
   ~Folder() { [[maybe_unused]] const int status = std::system(("rm -r " + path).c_str()); }
 };
 
@@ -243,12 +263,26 @@ size_t size_of_image(const void* image) {
 
 // The compiler.
 
-API const char* nvrtcGetErrorString(int status) { return status == 6 ? "NVRTC_ERROR_COMPILATION" : "NVRTC_ERROR"; }
-API int nvrtcVersion(int* major, int* minor) { *major = 0; *minor = HOST_CUDA_VERSION; return 0; }
-API int nvrtcGetNumSupportedArchs(int* count) { *count = 2; return 0; }
-API int nvrtcGetSupportedArchs(int* all) { all[0] = 80; all[1] = 90; return 0; }
+API const char* nvrtcGetErrorString(int status) {
+  return status == 6 ? "NVRTC_ERROR_COMPILATION" : "NVRTC_ERROR";
+}
+API int nvrtcVersion(int* major, int* minor) {
+  *major = 0;
+  *minor = HOST_CUDA_VERSION;
+  return 0;
+}
+API int nvrtcGetNumSupportedArchs(int* count) {
+  *count = 2;
+  return 0;
+}
+API int nvrtcGetSupportedArchs(int* all) {
+  all[0] = 80;
+  all[1] = 90;
+  return 0;
+}
 
-API int nvrtcCreateProgram(Program** program, const char* source, const char*, int, const char* const*, const char* const*) {
+API int nvrtcCreateProgram(Program** program, const char* source, const char*, int,
+                           const char* const*, const char* const*) {
   *program = new Program{source, "", ""};
   return 0;
 }
@@ -262,13 +296,18 @@ API int nvrtcDestroyProgram(Program** program) {
 API int nvrtcCompileProgram(Program* p, int count, const char* const* options) {
   for (int i = 0; i < count; ++i) note("option %s\n", options[i]);
   if (number("FAIL_BUILD") >= 0) {
-    p->log = "kernel.cu(2): error: this declaration has no storage class or type specifier\n  template <class T>\n      ^\n";
+    p->log =
+        "kernel.cu(2): error: this declaration has no storage class or type specifier\n  template "
+        "<class T>\n      ^\n";
     return 6;
   }
   const Folder folder;
-  const std::string file = folder.path + "/kernel.cpp", code = folder.path + "/kernel.so", log = folder.path + "/log";
+  const std::string file = folder.path + "/kernel.cpp", code = folder.path + "/kernel.so",
+                    log = folder.path + "/log";
   std::ofstream(file) << kPrelude << p->source << facts_of(p->source);
-  const std::string command = "g++ -std=c++20 -O2 -march=native -ffp-contract=fast -w -fPIC -shared -o " + code + " " + file + " 2> " + log;
+  const std::string command =
+      "g++ -std=c++20 -O2 -march=native -ffp-contract=fast -w -fPIC -shared -o " + code + " " +
+      file + " 2> " + log;
   const int status = std::system(command.c_str());
   p->log = text_of(log);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return 6;
@@ -276,27 +315,64 @@ API int nvrtcCompileProgram(Program* p, int count, const char* const* options) {
   return 0;
 }
 
-API int nvrtcGetProgramLogSize(Program* p, size_t* size) { *size = p->log.size() + 1; return 0; }
-API int nvrtcGetProgramLog(Program* p, char* log) { std::memcpy(log, p->log.c_str(), p->log.size() + 1); return 0; }
-API int nvrtcGetCUBINSize(Program* p, size_t* size) { *size = p->code.size(); return 0; }
-API int nvrtcGetCUBIN(Program* p, char* code) { std::memcpy(code, p->code.data(), p->code.size()); return 0; }
+API int nvrtcGetProgramLogSize(Program* p, size_t* size) {
+  *size = p->log.size() + 1;
+  return 0;
+}
+API int nvrtcGetProgramLog(Program* p, char* log) {
+  std::memcpy(log, p->log.c_str(), p->log.size() + 1);
+  return 0;
+}
+API int nvrtcGetCUBINSize(Program* p, size_t* size) {
+  *size = p->code.size();
+  return 0;
+}
+API int nvrtcGetCUBIN(Program* p, char* code) {
+  std::memcpy(code, p->code.data(), p->code.size());
+  return 0;
+}
 
 // The driver.
 
-API int cuInit(unsigned) { return number("FAIL_START") >= 0 ? static_cast<int>(number("FAIL_START")) : 0; }
-API int cuDriverGetVersion(int* version) { *version = 12090; return 0; }
-API int cuDeviceGetCount(int* count) { *count = 1; return 0; }
-API int cuDeviceGet(int* device, int) { *device = 0; return 0; }
-API int cuDeviceTotalMem_v2(size_t* bytes, int) { *bytes = size_t{1} << 34; return 0; }
-API int cuDeviceGetName(char* name, int size, int) { std::snprintf(name, static_cast<size_t>(size), "the host in a GPU's place"); return 0; }
+API int cuInit(unsigned) {
+  return number("FAIL_START") >= 0 ? static_cast<int>(number("FAIL_START")) : 0;
+}
+API int cuDriverGetVersion(int* version) {
+  *version = 12090;
+  return 0;
+}
+API int cuDeviceGetCount(int* count) {
+  *count = 1;
+  return 0;
+}
+API int cuDeviceGet(int* device, int) {
+  *device = 0;
+  return 0;
+}
+API int cuDeviceTotalMem_v2(size_t* bytes, int) {
+  *bytes = size_t{1} << 34;
+  return 0;
+}
+API int cuDeviceGetName(char* name, int size, int) {
+  std::snprintf(name, static_cast<size_t>(size), "the host in a GPU's place");
+  return 0;
+}
 
 API int cuGetErrorName(int status, const char** name) {
-  static const std::pair<int, const char*> kNames[] = {{0, "CUDA_SUCCESS"}, {1, "CUDA_ERROR_INVALID_VALUE"}, {2, "CUDA_ERROR_OUT_OF_MEMORY"},
-                                                       {100, "CUDA_ERROR_NO_DEVICE"}, {200, "CUDA_ERROR_INVALID_IMAGE"},
-                                                       {209, "CUDA_ERROR_NO_BINARY_FOR_GPU"}, {500, "CUDA_ERROR_NOT_FOUND"},
-                                                       {700, "CUDA_ERROR_ILLEGAL_ADDRESS"}, {999, "CUDA_ERROR_UNKNOWN"}};
+  static const std::pair<int, const char*> kNames[] = {{0, "CUDA_SUCCESS"},
+                                                       {1, "CUDA_ERROR_INVALID_VALUE"},
+                                                       {2, "CUDA_ERROR_OUT_OF_MEMORY"},
+                                                       {100, "CUDA_ERROR_NO_DEVICE"},
+                                                       {200, "CUDA_ERROR_INVALID_IMAGE"},
+                                                       {209, "CUDA_ERROR_NO_BINARY_FOR_GPU"},
+                                                       {500, "CUDA_ERROR_NOT_FOUND"},
+                                                       {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+                                                       {999, "CUDA_ERROR_UNKNOWN"}};
   for (const auto& [known, text] : kNames)
-    if (known == status) { *name = text; return 0; }
+    if (known == status) {
+      *name = text;
+      return 0;
+    }
   return kInvalidValue;
 }
 API int cuGetErrorString(int status, const char** text) { return cuGetErrorName(status, text); }
@@ -319,24 +395,44 @@ API int cuDeviceGetPCIBusId(char* bus, int size, int) {
   return 0;
 }
 API int cuDeviceGetAttribute(int* value, int attribute, int) {
-  static const std::pair<int, int> kValues[] = {{1, 1024}, {8, 48 * 1024}, {9, 64 * 1024}, {10, 32}, {16, 4}, {22, 131072}, {23, 65536}, {39, 2048}, {75, 8}, {76, 6}, {81, 164 * 1024}, {82, 65536}, {97, kGroupBytes}, {106, 16}, {111, 1024}};
+  static const std::pair<int, int> kValues[] = {
+      {1, 1024},        {8, 48 * 1024}, {9, 64 * 1024},    {10, 32},  {16, 4},
+      {22, 131072},     {23, 65536},    {39, 2048},        {75, 8},   {76, 6},
+      {81, 164 * 1024}, {82, 65536},    {97, kGroupBytes}, {106, 16}, {111, 1024}};
   *value = 0;
   for (const auto& [known, v] : kValues)
     if (known == attribute) *value = v;
   return 0;
 }
 
-API int cuDevicePrimaryCtxRetain(void** context, int) { static int one; *context = &one; return 0; }
+API int cuDevicePrimaryCtxRetain(void** context, int) {
+  static int one;
+  *context = &one;
+  return 0;
+}
 API int cuDevicePrimaryCtxRelease_v2(int) { return 0; }
 API int cuCtxSetCurrent(void* context) { return context == nullptr ? kInvalidValue : 0; }
-API int cuStreamCreate(void** stream, unsigned) { static int one; *stream = &one; return 0; }
+API int cuStreamCreate(void** stream, unsigned) {
+  static int one;
+  *stream = &one;
+  return 0;
+}
 API int cuStreamDestroy_v2(void*) { return 0; }
 API int cuStreamSynchronize(void*) { return is_broken() ? kIllegalAddress : 0; }
 
 using Clock = std::chrono::steady_clock;
-API int cuEventCreate(Clock::time_point** event, unsigned) { *event = new Clock::time_point(); return 0; }
-API int cuEventDestroy_v2(Clock::time_point* event) { delete event; return 0; }
-API int cuEventRecord(Clock::time_point* event, void*) { *event = Clock::now(); return 0; }
+API int cuEventCreate(Clock::time_point** event, unsigned) {
+  *event = new Clock::time_point();
+  return 0;
+}
+API int cuEventDestroy_v2(Clock::time_point* event) {
+  delete event;
+  return 0;
+}
+API int cuEventRecord(Clock::time_point* event, void*) {
+  *event = Clock::now();
+  return 0;
+}
 API int cuEventElapsedTime(float* milliseconds, Clock::time_point* from, Clock::time_point* to) {
   *milliseconds = std::chrono::duration<float, std::milli>(*to - *from).count();
   return 0;
@@ -344,7 +440,8 @@ API int cuEventElapsedTime(float* milliseconds, Clock::time_point* from, Clock::
 
 API int cuMemAlloc_v2(unsigned long long* address, size_t bytes) {
   note("allocate %zu\n", bytes);
-  if (number("FAIL_MEMORY") >= 0 && bytes >= static_cast<size_t>(number("FAIL_MEMORY"))) return kOutOfMemory;
+  if (number("FAIL_MEMORY") >= 0 && bytes >= static_cast<size_t>(number("FAIL_MEMORY")))
+    return kOutOfMemory;
   void* at = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   memory.insert(at);
   *address = reinterpret_cast<unsigned long long>(at);
@@ -376,7 +473,8 @@ API int cuModuleLoadData(Code** code, const void* image) {
   if (std::memcmp(image, ELFMAG, SELFMAG) != 0) return kInvalidImage;
   const Folder folder;
   const std::string file = folder.path + "/image.so";
-  std::ofstream(file, std::ios::binary).write(static_cast<const char*>(image), static_cast<std::streamsize>(size_of_image(image)));
+  std::ofstream(file, std::ios::binary)
+      .write(static_cast<const char*>(image), static_cast<std::streamsize>(size_of_image(image)));
   void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) return kInvalidImage;
   *code = new Code{handle};
@@ -397,11 +495,14 @@ API int cuModuleGetFunction(Function** function, Code* code, const char* name) {
   functions.insert(*function);
   return 0;
 }
-API int cuModuleGetGlobal_v2(unsigned long long* address, size_t* bytes, Code* code, const char* name) {
+API int cuModuleGetGlobal_v2(unsigned long long* address, size_t* bytes, Code* code,
+                             const char* name) {
   void* at = dlsym(code->handle, name);
   Dl_info info;
   Elf64_Sym* symbol = nullptr;
-  if (at == nullptr || dladdr1(at, &info, reinterpret_cast<void**>(&symbol), RTLD_DL_SYMENT) == 0 || symbol == nullptr) return kNotFound;
+  if (at == nullptr || dladdr1(at, &info, reinterpret_cast<void**>(&symbol), RTLD_DL_SYMENT) == 0 ||
+      symbol == nullptr)
+    return kNotFound;
   *address = reinterpret_cast<unsigned long long>(at);
   *bytes = symbol->st_size;
   return 0;
@@ -409,11 +510,16 @@ API int cuModuleGetGlobal_v2(unsigned long long* address, size_t* bytes, Code* c
 API int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, size_t bytes, void*) {
   if (is_broken()) return kIllegalAddress;
   note("copy %zu\n", bytes);
-  return host_cuda::now_or_later([=] { return std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes), 0; });
+  return host_cuda::now_or_later([=] {
+    return std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes), 0;
+  });
 }
 
 API int cuArrayCreate_v2(Array** array, const Shape* shape) {
-  if ((shape->format != 0x20 && shape->format != 0x0a && shape->format != 0x10 && shape->format != 0x01) || (shape->numbers != 1 && shape->numbers != 2 && shape->numbers != 4)) return kInvalidValue;
+  if ((shape->format != 0x20 && shape->format != 0x0a && shape->format != 0x10 &&
+       shape->format != 0x01) ||
+      (shape->numbers != 1 && shape->numbers != 2 && shape->numbers != 4))
+    return kInvalidValue;
   *array = new Array{*shape, std::vector<char>(shape->row_bytes() * shape->height, 0x7F)};
   arrays.insert(*array);
   return 0;
@@ -427,8 +533,10 @@ struct Resource {
   int kind;
   Array* array;
 };
-API int cuTexObjectCreate(unsigned long long* texture, const Resource* of, const void* use, const void* view) {
-  if (of->kind != 0 || arrays.count(of->array) == 0 || use == nullptr || view != nullptr) return kInvalidValue;
+API int cuTexObjectCreate(unsigned long long* texture, const Resource* of, const void* use,
+                          const void* view) {
+  if (of->kind != 0 || arrays.count(of->array) == 0 || use == nullptr || view != nullptr)
+    return kInvalidValue;
   const auto* outside = static_cast<const int*>(use);
   auto* t = new Texture{of->array, outside[0] == 3 && outside[1] == 3};
   textures.insert(t);
@@ -459,12 +567,17 @@ API int cuMemcpy2DAsync_v2(const BlockCopy* c, void*) {
   const bool in = c->to_kind == 3;
   Array* a = in ? c->to_array : c->from_array;
   const size_t y = in ? c->to_y : c->from_y;
-  if ((in ? c->from_kind : c->to_kind) != 1 || (!in && c->from_kind != 3) || arrays.count(a) == 0) return kInvalidValue;
-  if (c->from_x != 0 || c->to_x != 0 || c->width_bytes > a->shape.row_bytes() || y + c->height > a->shape.height) return kInvalidValue;
+  if ((in ? c->from_kind : c->to_kind) != 1 || (!in && c->from_kind != 3) || arrays.count(a) == 0)
+    return kInvalidValue;
+  if (c->from_x != 0 || c->to_x != 0 || c->width_bytes > a->shape.row_bytes() ||
+      y + c->height > a->shape.height)
+    return kInvalidValue;
   for (size_t row = 0; row < c->height; ++row) {
     char* here = a->bytes.data() + (y + row) * a->shape.row_bytes();
-    if (in) std::memcpy(here, c->from_host + row * c->from_pitch, c->width_bytes);
-    else std::memcpy(c->to_host + row * c->to_pitch, here, c->width_bytes);
+    if (in)
+      std::memcpy(here, c->from_host + row * c->from_pitch, c->width_bytes);
+    else
+      std::memcpy(c->to_host + row * c->to_pitch, here, c->width_bytes);
   }
   return 0;
 }
@@ -483,14 +596,19 @@ API int cuFuncSetAttribute(Function* f, int attribute, int value) {
   return 0;
 }
 
-API int cuLaunchKernel(Function* f, unsigned gx, unsigned gy, unsigned gz, unsigned tx, unsigned ty, unsigned tz, unsigned group_bytes,
-                       void* stream, void** arguments, void** extra) {
-  if (functions.count(f) == 0 || stream == nullptr || extra != nullptr || gx == 0 || gy != 1 || gz != 1 || ty != 1 || tz != 1) return kInvalidValue;
+API int cuLaunchKernel(Function* f, unsigned gx, unsigned gy, unsigned gz, unsigned tx, unsigned ty,
+                       unsigned tz, unsigned group_bytes, void* stream, void** arguments,
+                       void** extra) {
+  if (functions.count(f) == 0 || stream == nullptr || extra != nullptr || gx == 0 || gy != 1 ||
+      gz != 1 || ty != 1 || tz != 1)
+    return kInvalidValue;
   if (static_cast<int>(tx) != f->threads || group_bytes > f->most_group_bytes) return kInvalidValue;
   if (static_cast<size_t>(f->parameters) > kMostParameters) return kInvalidValue;
   std::vector<int64_t> values(kMostParameters);
-  for (size_t i = 0; i < static_cast<size_t>(f->parameters); ++i) std::memcpy(&values[i], arguments[i], sizeof(int64_t));
-  note("launch groups %u threads %u bytes %u first %lld\n", gx, tx, group_bytes, static_cast<long long>(values[static_cast<size_t>(f->parameters) - 1]));
+  for (size_t i = 0; i < static_cast<size_t>(f->parameters); ++i)
+    std::memcpy(&values[i], arguments[i], sizeof(int64_t));
+  note("launch groups %u threads %u bytes %u first %lld\n", gx, tx, group_bytes,
+       static_cast<long long>(values[static_cast<size_t>(f->parameters) - 1]));
   return host_cuda::now_or_later([=]() mutable {
     ++kernels;
     if (is_broken()) return 0;  // what a kernel does wrong shows later

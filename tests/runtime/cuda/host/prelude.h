@@ -11,23 +11,36 @@ constexpr const char* kPrelude = R"cpp(
 #define __forceinline__ inline
 #define __launch_bounds__(n)
 #define __align__(n) __attribute__((aligned(n)))
-extern "C" {
-struct Dim { unsigned x, y, z; };
-Dim threadIdx, blockIdx;
-void (*host_barrier)();
-void (*host_texel)(unsigned long long, float, float, void*);
-}
-struct float4 { float x, y, z, w; };
-struct int4 { int x, y, z, w; };
-template <class V> V tex2D(unsigned long long t, float x, float y) { V v; host_texel(t, x, y, &v); return v; }
-inline void __syncwarp() { host_barrier(); }
-inline void __syncthreads() { host_barrier(); }
-inline void __trap() { __builtin_trap(); }
-inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-inline int atomicAdd(int* to, int by) { return __atomic_fetch_add(to, by, __ATOMIC_RELAXED); }
-inline float __int_as_float(int bits) { return __builtin_bit_cast(float, bits); }
-inline int __float_as_int(float number) { return __builtin_bit_cast(int, number); }
-inline long long __double_as_longlong(double number) { return __builtin_bit_cast(long long, number); }
-inline double __longlong_as_double(long long bits) { return __builtin_bit_cast(double, bits); }
+  extern "C" {
+  struct Dim {
+    unsigned x, y, z;
+  };
+  Dim threadIdx, blockIdx;
+  void (*host_barrier)();
+  void (*host_texel)(unsigned long long, float, float, void*);
+  }
+  struct float4 {
+    float x, y, z, w;
+  };
+  struct int4 {
+    int x, y, z, w;
+  };
+  template <class V>
+  V tex2D(unsigned long long t, float x, float y) {
+    V v;
+    host_texel(t, x, y, &v);
+    return v;
+  }
+  inline void __syncwarp() { host_barrier(); }
+  inline void __syncthreads() { host_barrier(); }
+  inline void __trap() { __builtin_trap(); }
+  inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+  inline int atomicAdd(int* to, int by) { return __atomic_fetch_add(to, by, __ATOMIC_RELAXED); }
+  inline float __int_as_float(int bits) { return __builtin_bit_cast(float, bits); }
+  inline int __float_as_int(float number) { return __builtin_bit_cast(int, number); }
+  inline long long __double_as_longlong(double number) {
+    return __builtin_bit_cast(long long, number);
+  }
+  inline double __longlong_as_double(long long bits) { return __builtin_bit_cast(double, bits); }
 #line 1 "kernel.cu"
 )cpp";

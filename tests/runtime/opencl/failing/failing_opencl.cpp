@@ -44,7 +44,8 @@ cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const ch
   return make(context, 1, &source, &size, status);
 }
 
-cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void* host, cl_int* status) {
+cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void* host,
+                      cl_int* status) {
   const long most = number("FAIL_MEMORY");
   if (most < 0 || size < static_cast<size_t>(most))
     return real(&clCreateBuffer, "clCreateBuffer")(context, flags, size, host, status);
@@ -56,15 +57,16 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
                               const size_t* offset, const size_t* global, const size_t* local,
                               cl_uint count, const cl_event* wait, cl_event* event) {
   if (gone(true)) return CL_DEVICE_NOT_AVAILABLE;
-  return real(&clEnqueueNDRangeKernel, "clEnqueueNDRangeKernel")(queue, kernel, dimensions, offset, global,
-                                                                 local, count, wait, event);
+  return real(&clEnqueueNDRangeKernel, "clEnqueueNDRangeKernel")(queue, kernel, dimensions, offset,
+                                                                 global, local, count, wait, event);
 }
 
 cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset,
-                           size_t size, void* to, cl_uint count, const cl_event* wait, cl_event* event) {
+                           size_t size, void* to, cl_uint count, const cl_event* wait,
+                           cl_event* event) {
   if (gone(false)) return CL_DEVICE_NOT_AVAILABLE;
-  return real(&clEnqueueReadBuffer, "clEnqueueReadBuffer")(queue, buffer, blocking, offset, size, to, count,
-                                                           wait, event);
+  return real(&clEnqueueReadBuffer, "clEnqueueReadBuffer")(queue, buffer, blocking, offset, size,
+                                                           to, count, wait, event);
 }
 
 }  // extern "C"

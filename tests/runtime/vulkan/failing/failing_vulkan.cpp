@@ -37,15 +37,18 @@ F of_instance(F, const char* name) {
   return reinterpret_cast<F>(real_lookup()(instance, name));
 }
 
-VkResult VKAPI_CALL create_pipelines(VkDevice d, VkPipelineCache cache, uint32_t count, const VkComputePipelineCreateInfo* infos,
+VkResult VKAPI_CALL create_pipelines(VkDevice d, VkPipelineCache cache, uint32_t count,
+                                     const VkComputePipelineCreateInfo* infos,
                                      const VkAllocationCallbacks* a, VkPipeline* out) {
   if (number("FAIL_BUILD") >= 0) return VK_ERROR_INVALID_SHADER_NV;
   return of_device(&create_pipelines, "vkCreateComputePipelines")(d, cache, count, infos, a, out);
 }
 
-VkResult VKAPI_CALL allocate(VkDevice d, const VkMemoryAllocateInfo* info, const VkAllocationCallbacks* a, VkDeviceMemory* out) {
+VkResult VKAPI_CALL allocate(VkDevice d, const VkMemoryAllocateInfo* info,
+                             const VkAllocationCallbacks* a, VkDeviceMemory* out) {
   const long most = number("FAIL_MEMORY");
-  if (most >= 0 && info->allocationSize >= static_cast<VkDeviceSize>(most)) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+  if (most >= 0 && info->allocationSize >= static_cast<VkDeviceSize>(most))
+    return VK_ERROR_OUT_OF_DEVICE_MEMORY;
   VkMemoryAllocateInfo changed = *info;
   if (number("APART") >= 0) changed.memoryTypeIndex = 0;
   return of_device(&allocate, "vkAllocateMemory")(d, &changed, a, out);
@@ -58,7 +61,8 @@ VkResult VKAPI_CALL submit(VkQueue queue, uint32_t count, const VkSubmitInfo* wo
   return of_device(&submit, "vkQueueSubmit")(queue, count, work, fence);
 }
 
-VkResult VKAPI_CALL create_buffer(VkDevice d, const VkBufferCreateInfo* info, const VkAllocationCallbacks* a, VkBuffer* out) {
+VkResult VKAPI_CALL create_buffer(VkDevice d, const VkBufferCreateInfo* info,
+                                  const VkAllocationCallbacks* a, VkBuffer* out) {
   VkBufferCreateInfo changed = *info;
   if (number("FAIL_RULES") >= 0) changed.usage = 0;
   return of_device(&create_buffer, "vkCreateBuffer")(d, &changed, a, out);
@@ -71,7 +75,8 @@ void VKAPI_CALL memory_properties(VkPhysicalDevice p, VkPhysicalDeviceMemoryProp
   out->memoryTypeCount = 2;
   out->memoryTypes[1] = out->memoryTypes[0];
   out->memoryTypes[0].propertyFlags = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
-  out->memoryTypes[1].propertyFlags = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+  out->memoryTypes[1].propertyFlags =
+      VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
 }
 
 void VKAPI_CALL requirements(VkDevice d, VkBuffer b, VkMemoryRequirements* out) {
@@ -89,14 +94,17 @@ void VKAPI_CALL properties2(VkPhysicalDevice p, VkPhysicalDeviceProperties2* out
   if (number("APART") >= 0) out->properties.deviceType = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
 }
 
-VkResult VKAPI_CALL create_device(VkPhysicalDevice p, const VkDeviceCreateInfo* info, const VkAllocationCallbacks* a, VkDevice* out) {
+VkResult VKAPI_CALL create_device(VkPhysicalDevice p, const VkDeviceCreateInfo* info,
+                                  const VkAllocationCallbacks* a, VkDevice* out) {
   const VkResult status = of_instance(&create_device, "vkCreateDevice")(p, info, a, out);
   device = *out;
   return status;
 }
 
-VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo* info, const VkAllocationCallbacks* a, VkInstance* out) {
-  const VkResult status = reinterpret_cast<PFN_vkCreateInstance>(real_lookup()(nullptr, "vkCreateInstance"))(info, a, out);
+VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo* info,
+                                    const VkAllocationCallbacks* a, VkInstance* out) {
+  const VkResult status = reinterpret_cast<PFN_vkCreateInstance>(
+      real_lookup()(nullptr, "vkCreateInstance"))(info, a, out);
   instance = *out;
   return status;
 }
