@@ -227,8 +227,8 @@ Run judge(const probe::ProbeResult& result) {
     if (i + 1 < declared) expect(run, c.name + " capacity", value_or_zero(c.capacity), size);
   }
   if (!caches.empty() && caches.back()->capacity.known()) {
-    run.last = caches.back()->streamed.from.known() ? caches.back()->streamed.from.value->v
-                                                    : caches.back()->capacity.value->v;
+    run.last = caches.back()->cyclic_scan.from.known() ? caches.back()->cyclic_scan.from.value->v
+                                                       : caches.back()->capacity.value->v;
     run.last_low = caches.back()->capacity.low->v;
     run.last_high = caches.back()->capacity.high->v;
   }

@@ -153,7 +153,8 @@ void print_recorded(const toolkit::RecordedSummary& r, const toolkit::Times& one
 
 void print_as_probed(const toolkit::AsProbed& now, int batches) {
   fmt::print("around it multiply-adds ran at {:.2f}", now.multiply_adds);
-  if (now.handed > 0) fmt::print(", and units read each other's data at {:.2f},", now.handed);
+  if (now.dirty_remote_read > 0)
+    fmt::print(", and units read each other's data at {:.2f},", now.dirty_remote_read);
   fmt::print(" of the profile's rate{}\n",
              batches > 1 ? fmt::format("; the least disturbed of {} batches", batches) : "");
 }

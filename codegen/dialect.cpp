@@ -45,14 +45,15 @@ hwdesc::DialectCapabilities Reader::capabilities(const Node& n) {
 }
 
 Structure Reader::structure(const Node& n) {
-  only_keys(n, {"parameters", "group_memory", "ids", "mixed_operands", "constants_apart"});
+  only_keys(n, {"parameters", "group_memory", "ids", "mixed_operands", "separate_displacements"});
   Structure s;
   s.parameters =
       static_cast<Parameters>(word(n, "parameters", {"pointers", "blocks", "attributes"}));
   s.group_memory = static_cast<GroupMemory>(word(n, "group_memory", {"body", "file"}));
   s.ids = static_cast<Ids>(word(n, "ids", {"call", "variable"}));
   s.mixed_operands = flag(n, "mixed_operands");
-  s.constants_apart = n.find("constants_apart") != nullptr && flag(n, "constants_apart");
+  s.separate_displacements =
+      n.find("separate_displacements") != nullptr && flag(n, "separate_displacements");
   return s;
 }
 

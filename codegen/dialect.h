@@ -25,9 +25,9 @@ struct Structure {
   Parameters parameters = Parameters::pointers;
   GroupMemory group_memory = GroupMemory::body;
   Ids ids = Ids::variable;
-  bool mixed_operands = false;   // a scalar operand of + - * / is broadcast by the language
-  bool constants_apart = false;  // an address is an address and a constant, where compilers do
-                                 // better with these than with their sum
+  bool mixed_operands = false;          // a scalar operand of + - * / is broadcast by the language
+  bool separate_displacements = false;  // an address is an address and a constant, where compilers
+                                        // do better with these than with their sum
   bool operator==(const Structure&) const = default;
 };
 

@@ -107,7 +107,7 @@ Way way_to(Printer& p, int buffer, const ir::Index& index) {
       return {name, ir::constant(index.offset - pointer.place.offset)};
   const std::string& name = p.buffer_name(buffer);
   const ir::Index rest = index + -index.offset;
-  if (!p.dialect.structure.constants_apart || index.offset <= 0 || index.terms.empty() ||
+  if (!p.dialect.structure.separate_displacements || index.offset <= 0 || index.terms.empty() ||
       ir::range_of(rest, p.ranges).low < 0)
     return {name, index};
   const Text between = p.spell(kAddress, {{"buffer", {name}}, {"index", print_index(p, rest)}});

@@ -10,11 +10,11 @@ namespace assay::codegen {
 namespace {
 
 // Pointers of a loop get names at the top of its body, where the dialect has a word for that.
-void name_walked(Printer& p, const ir::For& s) {
+void name_opaque(Printer& p, const ir::For& s) {
   if (p.threads > 1) return;
-  for (Walked& pointer : walked_pointers(p.kernel, s)) {
+  for (OpaquePointer& pointer : opaque_pointers(p.kernel, s)) {
     const ir::Buffer& b = p.buffer(pointer.buffer);
-    const std::string word = b.scope == ir::Scope::scratch ? "walked_scratch" : "walked_in",
+    const std::string word = b.scope == ir::Scope::scratch ? "opaque_scratch" : "opaque_in",
                       name = fmt::format("w{}", p.temporaries);
     if (!p.has(word)) continue;
     ++p.temporaries;
@@ -51,7 +51,7 @@ void print(Printer& p, const ir::For& s) {
   p.line(checked
              ? fmt::format("for (; {} < {}; ++{}) {{", name, end.text, name)
              : fmt::format("for ({} {} = 0; {} < {}; ++{}) {{", type, name, name, end.text, name));
-  name_walked(p, s);
+  name_opaque(p, s);
   print_block(p, s.body);
   p.walked.clear();
   p.line("}");
@@ -85,8 +85,8 @@ void print(Printer& p, const ir::Locate& s) {
 
 void print(Printer& p, const ir::Assign& s) {
   Text value = print_value(p, s.value);
-  if (p.held[static_cast<size_t>(s.reg)] && p.has("held"))
-    value = p.spell("held", {{"a", value}, {"type", {p.type_name(s.value.dtype, s.value.lanes)}}});
+  if (p.held[static_cast<size_t>(s.reg)] && p.has("pin"))
+    value = p.spell("pin", {{"a", value}, {"type", {p.type_name(s.value.dtype, s.value.lanes)}}});
   p.line(fmt::format("{} = {};", p.register_names[static_cast<size_t>(s.reg)], value.text));
 }
 

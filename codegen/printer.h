@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "codegen/dialect.h"
-#include "codegen/walked.h"
+#include "codegen/opaque_pointers.h"
 #include "ir/kernel.h"
 
 namespace assay::codegen {
@@ -28,7 +28,7 @@ struct Printer {
   std::vector<ir::Range> ranges;  // of the index variables bound so far
   std::vector<std::string> index_names, buffer_names, register_names;
   std::vector<bool> held;  // registers
-  std::vector<std::pair<Walked, std::string>>
+  std::vector<std::pair<OpaquePointer, std::string>>
       walked;  // pointers of the loop that is printed, and their names
   std::string out;
   int depth = 0;

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cctype>
 
-#include "codegen/held.h"
 #include "codegen/legalise.h"
 #include "codegen/one_lane.h"
 #include "codegen/printer.h"
+#include "codegen/register_pinning.h"
 
 namespace assay::codegen {
 namespace {
@@ -253,7 +253,7 @@ Printer::Printer(const ir::Kernel& k, const Dialect& d, Used& u, int threads_of_
       index_names(identifiers('i', k.index_names)),
       buffer_names(identifiers('p', names_of(k.buffers))),
       register_names(identifiers('r', names_of(k.registers))),
-      held(held_registers(k)) {
+      held(pinned_registers(k)) {
   ranges[0] = {0, std::max<int64_t>(0, k.groups - 1)};
   if (k.lane >= 0) ranges[static_cast<size_t>(k.lane)] = {0, int64_t{threads} * k.waves - 1};
 }

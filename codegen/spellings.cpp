@@ -17,14 +17,14 @@ constexpr SpellingRow kRows[] = {
     {"tanh", {"a", "type"}, kOptional}, {"erf", {"a", "type"}, kOptional}, {"floor", {"a", "type"}, kOptional},
     {"ceil", {"a", "type"}, kOptional}, {"pow", {"a", "b", "type"}, kOptional},
     {"opaque", {"a", "type"}, kOptional},
-    {"held", {"a", "type"}, kOptional},  // a load that several operations use; without it compilers may load for each
+    {"pin", {"a", "type"}, kOptional},  // a load that several operations use; without it compilers may load for each
     {"dot", {"a", "b", "c", "type"}, kOptional},  // c and the products of the four i8 in each i32 of a and b
     {"broadcast", {"a", "type"}}, {"list", {"items", "type"}}, {"lane", {"a", "lane", "hex"}},
     // Memory.
     {"element", {"buffer", "index"}}, {"address", {"buffer", "index"}},
     {"element_apart", {"buffer", "index"}, kOptional},  // one of a vector's, where they lie apart; without it as any
-    {"walked_in", {"name", "scalar", "pointer"}, kOptional},       // a name for a pointer that a loop walks, of which compilers do not know how it
-    {"walked_scratch", {"name", "scalar", "pointer"}, kOptional},  // came about; without them addresses begin at the buffer
+    {"opaque_in", {"name", "scalar", "pointer"}, kOptional},       // a name for a pointer that a loop walks, of which compilers do not know how it
+    {"opaque_scratch", {"name", "scalar", "pointer"}, kOptional},  // came about; without them addresses begin at the buffer
     {"load", {"pointer", "type", "lanes"}}, {"load_part", {"pointer", "count", "fill", "type"}, kOptional},
     {"store", {"pointer", "value", "type", "lanes"}},
     {"store_part", {"pointer", "count", "value", "type"}, kOptional},

@@ -6,8 +6,8 @@
 #include "compiler/passes/place.h"
 #include "compiler/passes/schedule.h"
 #include "compiler/search/construct.h"
-#include "compiler/search/problems.h"
 #include "compiler/search/storage.h"
+#include "compiler/search/tile_graphs.h"
 
 namespace assay::compiler {
 

@@ -51,7 +51,7 @@ void check_binary(Findings& out, const std::string& path, const MemoryLevel& m, 
   }
 }
 
-void check_streamed(Findings& out, const std::string& path, const Streamed& s) {
+void check_hit_curve(Findings& out, const std::string& path, const HitCurve& s) {
   double last = 0;
   for (const Value<Bytes>* v : {&s.from, &s.middle, &s.to}) {
     if (!v->known()) continue;
@@ -69,9 +69,9 @@ void check_level(Findings& out, const MemoryLevel& m, Origin otherwise) {
           "give its latency in ns");
   if (m.knee.from.known() && m.knee.to.known() && m.knee.from.value->v > m.knee.to.value->v)
     fault(out, path + ".knee", "from is above to");
-  check_streamed(out, path + ".streamed", m.streamed);
-  check_streamed(out, path + ".passed", m.passed);
-  check_streamed(out, path + ".kept", m.kept);
+  check_hit_curve(out, path + ".cyclic_scan", m.cyclic_scan);
+  check_hit_curve(out, path + ".single_use_retention", m.single_use_retention);
+  check_hit_curve(out, path + ".reuse_retention", m.reuse_retention);
   if (m.line.known() && m.transaction.known() && m.transaction.value->v > m.line.value->v)
     warn(out, path + ".transaction", "a transaction larger than a line");
   for (const auto& [key, size] : {std::pair{".line", &m.line}, {".transaction", &m.transaction}})

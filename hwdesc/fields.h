@@ -124,22 +124,22 @@ void fields(V& v, Is<MemoryBandwidth> auto& x) {
   v("triad", x.triad, "all users reading two streams and writing a third, bytes of all three",
     Need::optional);
   v("per_unit", x.per_unit, "what one unit alone reaches, reading", Need::optional);
-  v("handed", x.handed,
+  v("dirty_remote_read", x.dirty_remote_read,
     "of a cache per unit: what each unit reaches, all at once reading what another one has just "
     "written and still holds there",
     Need::optional);
-  v("taken", x.taken,
+  v("dirty_remote_rfo", x.dirty_remote_rfo,
     "of a cache per unit: what each unit reaches, all at once writing what another one has just "
     "written and still holds there",
     Need::optional);
-  v("reclaimed", x.reclaimed,
+  v("upgrade", x.upgrade,
     "of a cache per unit: what each unit reaches, all at once writing what another one has read "
     "since it was written",
     Need::optional);
-  v("apart_read", x.apart_read,
+  v("short_run_read", x.short_run_read,
     "all users reading runs of 256 bytes, each further than a page from the one before",
     Need::optional);
-  v("apart_write", x.apart_write, "all users writing such runs", Need::optional);
+  v("short_run_write", x.short_run_write, "all users writing such runs", Need::optional);
   v("sharpness", x.sharpness, "p of ((n b1)^-p + B^-p)^(-1/p) for n active units", Need::optional);
   v("shape", x.shape,
     "bandwidth against active units, both as fractions, where that formula does not fit",
@@ -153,7 +153,7 @@ void fields(V& v, Is<Knee> auto& x) {
 }
 
 template <class V>
-void fields(V& v, Is<Streamed> auto& x) {
+void fields(V& v, Is<HitCurve> auto& x) {
   v("from", x.from, "bytes with which 90 % is still held", Need::optional);
   v("middle", x.middle, "bytes with which half is still held", Need::optional);
   v("to", x.to, "bytes with which 10 % is still held", Need::optional);
@@ -195,33 +195,33 @@ void fields(V& v, Is<MemoryLevel> auto& x) {
     Need::optional);
   v("capacity", x.capacity, "nominal size of one instance", Need::optional);
   v("knee", x.knee, "where the hit rate falls", Need::optional);
-  v("streamed", x.streamed,
+  v("cyclic_scan", x.cyclic_scan,
     "where it falls for data streamed through again and again, by the bytes of these; without it, "
     "as the knee",
     Need::optional);
-  v("passed", x.passed,
+  v("single_use_retention", x.single_use_retention,
     "where it falls for data that was used once, by the bytes of other such data that came in "
     "since; without it, as streamed data that misses as much",
     Need::optional);
-  v("kept", x.kept,
+  v("reuse_retention", x.reuse_retention,
     "the same for data that was used again and again before, whose place some caches keep before "
     "what comes in for the first time",
     Need::optional);
   v("latency", x.latency, "load to use; far memory in ns", Need::optional);
-  v("loaded", x.loaded, "the same while others keep it busy", Need::optional);
-  v("set_turn", x.set_turn,
+  v("loaded_latency", x.loaded_latency, "the same while others keep it busy", Need::optional);
+  v("set_conflict", x.set_conflict,
     "of a cache: how long a line takes that comes into a set which has too many, where nothing "
     "waits for it but the next one there",
     Need::optional);
-  v("set_turn_changed", x.set_turn_changed,
+  v("set_conflict_dirty", x.set_conflict_dirty,
     "the same for a line that is changed in part there, and leaves again; without it, as a "
-    "multiple of `set_turn`",
+    "multiple of `set_conflict`",
     Need::optional);
   v("false_sharing", x.false_sharing,
     "of a cache per unit: how long each end of a run of 1 KiB takes behind which another unit "
     "writes, all at once; prefetchers take lines that it is about to write",
     Need::optional);
-  v("foreign_fill", x.foreign_fill,
+  v("co_tenant_eviction", x.co_tenant_eviction,
     "of a cache that others than this device's programs use (guests of one host, engines of one "
     "chip): how fast what they bring into it drives out data that lies untouched",
     Need::optional);
@@ -229,7 +229,7 @@ void fields(V& v, Is<MemoryLevel> auto& x) {
   v("line", x.line, "unit of allocation", Need::optional);
   v("transaction", x.transaction, "unit of transfer", Need::optional);
   v("ways", x.ways, "associativity", Need::optional);
-  v("page_lines", x.page_lines,
+  v("page_stride_lines", x.page_stride_lines,
     "lines 4 KiB apart that a cache holds: sets are chosen by places within pages, or by more, so "
     "that fewer of them fit than of lines side by side; rows of arrays lie so",
     Need::optional);
@@ -248,8 +248,8 @@ void fields(V& v, Is<TlbLevel> auto& x) {
   v("page", x.page, "bytes one entry covers", Need::optional);
   v("entries", x.entries, "pages it holds", Need::optional);
   v("miss", x.miss, "added to an access that misses it", Need::optional);
-  v("passing", x.passing, "added to a vector load that misses it, and that nothing waits for",
-    Need::optional);
+  v("overlapped_miss", x.overlapped_miss,
+    "added to a vector load that misses it, and that nothing waits for", Need::optional);
 }
 
 template <class V>
@@ -363,7 +363,7 @@ void fields(V& v, Is<Api> auto& x) {
   v("dialect", x.dialect, "kernel language, a file of dialects/", Need::required);
   v("launch", x.launch, "cost per kernel by mode", Need::optional);
   v("group_start", x.group_start, "cost per group on the unit that runs it", Need::optional);
-  v("unit_join", x.unit_join,
+  v("wakeup_skew", x.wakeup_skew,
     "until all units take part in a launch, after the first of them began", Need::optional);
   v("group_barrier", x.group_barrier, "of a group that is one wave", Need::optional);
   v("wide_barrier", x.wide_barrier,
@@ -378,11 +378,11 @@ void fields(V& v, Is<Api> auto& x) {
     "is what `device_barrier` stands for",
     Need::optional);
   v("map", x.map, "making a small buffer visible to the host and giving it back", Need::optional);
-  v("joined_lanes", x.joined_lanes,
+  v("slp_lanes", x.slp_lanes,
     "lanes of the vectors that its compiler makes of the same operation on neighbouring elements; "
     "1: it makes none",
     Need::optional);
-  v("joined_loads", x.joined_loads,
+  v("merged_loads", x.merged_loads,
     "threads' loads of neighbouring words of a group's own memory, one for each step of an "
     "unrolled loop, that its compiler makes one of; 1: it makes none",
     Need::optional);

@@ -111,7 +111,7 @@ bool disagree(const AnyValue& a, const AnyValue& b) {
 // A cache has one capacity; its knee, what it holds of streams and misses in flight are measured
 // shapes. Of the other memories an api may hand out less than there is.
 bool may_depend_on_api(const std::string& path, const Profile& profile) {
-  for (const char* shape : {".knee.", ".streamed.", ".outstanding."})
+  for (const char* shape : {".knee.", ".cyclic_scan.", ".outstanding."})
     if (path.find(shape) != std::string::npos) return true;
   return std::any_of(profile.memory.begin(), profile.memory.end(), [&](const MemoryLevel& m) {
     return m.managed == Managed::explicit_ && path == "memory." + m.name + ".capacity";

@@ -116,16 +116,16 @@ struct ShapePoint {
   bool operator==(const ShapePoint&) const = default;
 };
 
-inline constexpr int kApartRunBytes = 256;  // of the runs whose bandwidth is `apart`
+inline constexpr int kShortRunBytes = 256;  // of the runs whose bandwidth is `apart`
 
 struct MemoryBandwidth {
   Value<Bandwidth> read, write, copy, triad;
   Value<Bandwidth> per_unit;  // what one unit alone reaches, reading
   // Of a cache per unit: what a unit reaches in lines that another one's holds. Reading and writing
   // what that one has written, and writing what that one has read.
-  Value<Bandwidth> handed, taken, reclaimed;
-  Value<Bandwidth> apart_read,
-      apart_write;  // as read and write, in runs that lie further than a page from each other
+  Value<Bandwidth> dirty_remote_read, dirty_remote_rfo, upgrade;
+  Value<Bandwidth> short_run_read,
+      short_run_write;  // as read and write, in runs that lie further than a page from each other
   Value<Ratio> sharpness;         // p of ((n b1)^-p + B^-p)^(-1/p), n active units
   std::vector<ShapePoint> shape;  // the same law as measured, where it is not of that form
   bool operator==(const MemoryBandwidth&) const = default;
@@ -134,9 +134,9 @@ struct MemoryBandwidth {
 // The same of data that is streamed through again and again: what programs do, where a chase also
 // waits for translation and hops. Footprints of one instance of which 90 %, 50 % and 10 % are still
 // held.
-struct Streamed {
+struct HitCurve {
   Value<Bytes> from, middle, to;
-  bool operator==(const Streamed&) const = default;
+  bool operator==(const HitCurve&) const = default;
 };
 
 struct Banks {
@@ -171,21 +171,22 @@ struct MemoryLevel {  // near to far in Profile::memory
   std::string path;  // the one of `paths` that alone reaches it (a texture cache); empty: loads do
   Value<Bytes> capacity;  // nominal, per instance
   Knee knee;
-  Streamed streamed;
-  Streamed passed;  // by the bytes of other data that came in since, of data that was used once
-  Streamed kept;    // the same, of data that was used again and again before
-  MemoryBandwidth bandwidth;  // per instance
-  Value<Latency> latency;     // load to use
-  Loaded loaded;
-  Value<Latency> set_turn;          // of a cache: between two lines that come into one of its sets
-  Value<Latency> set_turn_changed;  // the same where each is changed in part, and leaves again
+  HitCurve cyclic_scan;
+  HitCurve single_use_retention;  // by the bytes of other data that came in since, of data that was
+                                  // used once
+  HitCurve reuse_retention;       // the same, of data that was used again and again before
+  MemoryBandwidth bandwidth;      // per instance
+  Value<Latency> latency;         // load to use
+  Loaded loaded_latency;
+  Value<Latency> set_conflict;  // of a cache: between two lines that come into one of its sets
+  Value<Latency> set_conflict_dirty;  // the same where each is changed in part, and leaves again
   Value<Latency> false_sharing;  // of a cache per unit: for each end of a written run behind which
                                  // another unit writes
   Value<Bandwidth>
-      foreign_fill;  // of a cache that others use, too: what they bring into it meanwhile
+      co_tenant_eviction;  // of a cache that others use, too: what they bring into it meanwhile
   Value<Bytes> line, transaction;
   Value<Count> ways;
-  Value<Count> page_lines;  // of a cache: lines a page apart that it holds
+  Value<Count> page_stride_lines;  // of a cache: lines a page apart that it holds
   Banks banks;
   WritePolicy write = WritePolicy::unknown;
   CacheRole role = CacheRole::unknown;
@@ -198,7 +199,7 @@ struct TlbLevel {
   int depth = 1;
   Value<Bytes> page;
   Value<Count> entries;
-  Value<Latency> miss, passing;
+  Value<Latency> miss, overlapped_miss;
   bool operator==(const TlbLevel&) const = default;
 };
 
@@ -297,15 +298,15 @@ struct Api {
   std::string dialect;  // file dialects/<dialect>.yaml
   Launch launch;
   Value<Seconds> group_start;    // per group, on the unit that runs it
-  Value<Seconds> unit_join;      // until all units take part in a launch, after the first began
+  Value<Seconds> wakeup_skew;    // until all units take part in a launch, after the first began
   Value<Seconds> group_barrier;  // of one wave's group
   std::vector<WideBarrier> wide_barrier;
   Value<Seconds> device_barrier;  // between steps of one schedule
   std::vector<BarrierPoint> coresident_barrier;
-  Value<Seconds> map;         // a buffer made visible to the host and given back
-  Value<Count> joined_lanes;  // of the vectors that its compiler makes of neighbouring operations
+  Value<Seconds> map;      // a buffer made visible to the host and given back
+  Value<Count> slp_lanes;  // of the vectors that its compiler makes of neighbouring operations
   Value<Count>
-      joined_loads;  // of neighbouring words of a group's memory, one a step of an unrolled loop
+      merged_loads;  // of neighbouring words of a group's memory, one a step of an unrolled loop
   Value<Count> unrolled;  // turns of a loop whose loads its compiler brings together
   Fact coresident_groups = Fact::unknown;
   ApiLimits limits;

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "lower/kept.h"
+#include "lower/redundant_loads.h"
 #include "support/check.h"
 
 namespace assay::lower {
@@ -142,7 +142,7 @@ void deciding(const ir::Block& block, std::set<int>& out) {
 class Counter {
  public:
   explicit Counter(const ir::Kernel& k)
-      : values_(k.index_names.size(), 0), buffers_(k.buffers.size()), kept_(kept_loads(k)) {}
+      : values_(k.index_names.size(), 0), buffers_(k.buffers.size()), kept_(redundant_loads(k)) {}
 
   Counts empty() const {
     Counts c;
@@ -254,7 +254,7 @@ class Counter {
   std::vector<int64_t> values_;
   size_t buffers_;
   Asked asked_;
-  KeptLoads kept_;
+  RedundantLoads kept_;
   std::map<const ir::Block*, std::set<int>> deciding_;
   std::map<const ir::Block*, Counts> counts_;
 };

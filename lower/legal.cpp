@@ -64,7 +64,7 @@ void check_iterations(const ir::Program& p, const hwdesc::Target& target, Diags&
   if (!limit.known() || !out.empty()) return;
   int64_t most = 0;
   for (const Loop& l : nest_of(p).loops)
-    if (l.is_walked()) most = std::max(most, l.trips);
+    if (l.is_opaque()) most = std::max(most, l.trips);
   for (const ir::Staging& s : p.staging) {
     const std::vector<int64_t> shape = staged_shape(p, s);
     const int vectors = copy_vector_dim(p, s);
@@ -220,7 +220,7 @@ void add_constants(const ir::Scalar& e, std::set<double>& out) {
 
 int64_t hoisted_vectors(const ir::Program& p) {
   const Nest nest = nest_of(p);
-  if (nest.first_inner == 0 || !nest.loops[nest.first_inner - 1].is_walked() ||
+  if (nest.first_inner == 0 || !nest.loops[nest.first_inner - 1].is_opaque() ||
       nest.loops[nest.first_inner - 1].reduce)
     return 0;
   const int around = nest.loops[nest.first_inner - 1].axis;

@@ -75,7 +75,7 @@ class Emitter {  // invariant: emits the nest's loops in order, copies at their 
       body->emit_reduce_point(place, tile, out);
       return;
     }
-    if (loop(i).is_walked())
+    if (loop(i).is_opaque())
       emit_loop(i, place, tile, out, body);
     else
       emit_dealt(i, place, tile, out, body);

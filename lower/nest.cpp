@@ -32,7 +32,7 @@ bool is_condition(const ir::Program& p, const Nest& nest, size_t loop) {
   const bool last =
       std::none_of(nest.loops.begin() + static_cast<ptrdiff_t>(loop) + 1, nest.loops.end(),
                    [&](const Loop& other) { return other.axis == l.axis; });
-  return last && l.is_walked() && around < whole && whole % around != 0 &&
+  return last && l.is_opaque() && around < whole && whole % around != 0 &&
          std::min(whole, around) / l.tile == 1;
 }
 

@@ -21,7 +21,7 @@ struct Loop {
   bool group = false;  // decoded from the group id instead of being a loop
   bool wave =
       false;  // decoded from the wave's number: the waves of a group walk its tiles side by side
-  bool is_walked() const { return !group && !wave; }
+  bool is_opaque() const { return !group && !wave; }
   bool operator==(const Loop&) const = default;
 };
 

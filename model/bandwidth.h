@@ -16,13 +16,13 @@ double little_bound(double in_flight_bytes, double latency);
 
 // Seconds a byte: read, written, and of one of each at once, which take between the longer and
 // both.
-struct Pace {
+struct TransferCost {
   double read = 0, write = 0, both = 0;
   double seconds(double in, double out) const {
     const double pairs = std::min(in, out);
     return pairs * both + (in - pairs) * read + (out - pairs) * write;
   }
-  Pace slowed(double reading, double writing) const {
+  TransferCost slowed(double reading, double writing) const {
     const double sum = read + write, slower = read * reading + write * writing;
     return {read * reading, write * writing, sum > 0 ? both * slower / sum : both};
   }

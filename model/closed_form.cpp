@@ -260,7 +260,7 @@ class ClosedForm {
   bool walks_alone(size_t loop) const {
     const lower::Loop& l = nest_.loops[loop];
     const auto a = static_cast<size_t>(l.axis);
-    return l.is_walked() &&
+    return l.is_opaque() &&
            lower::enclosing_extent(p_, l.level, l.axis) == anchor_.axes[a].extent &&
            l.tile == p_.tiles.back().extent[a];
   }
@@ -290,7 +290,7 @@ class ClosedForm {
   // The last loop that moves a load in tiles of a class, or that it can not leave.
   int inside(const std::vector<bool>& moves, const TileClass& c, size_t loops, int fixed) const {
     for (size_t i = 0; i < loops; ++i)
-      if (!nest_.loops[i].is_walked() || moved_by(i, moves, c) || lower::is_condition(p_, nest_, i))
+      if (!nest_.loops[i].is_opaque() || moved_by(i, moves, c) || lower::is_condition(p_, nest_, i))
         fixed = std::max(fixed, static_cast<int>(i));
     return fixed;
   }
@@ -486,7 +486,7 @@ class ClosedForm {
       std::vector<double> positions(anchor_.axes.size(), 1);
       for (size_t i = 0; i < nest_.loops.size(); ++i) {
         const lower::Loop& l = nest_.loops[i];
-        if (!l.is_walked() || static_cast<int>(i) <= place)
+        if (!l.is_opaque() || static_cast<int>(i) <= place)
           positions[static_cast<size_t>(l.axis)] =
               static_cast<double>(ir::tile_count(p_, l.level, l.axis));
       }
@@ -507,7 +507,7 @@ class ClosedForm {
       positions[a] = static_cast<double>(ir::tile_count(p_, l.level, l.axis));
       double n = 1;
       for (double x : positions) n *= x;
-      if (l.is_walked()) out_.iterations += n;
+      if (l.is_opaque()) out_.iterations += n;
     }
   }
 

@@ -157,7 +157,7 @@ class Resolver : Resolving {
     return rates;
   }
 
-  Quantity lanes_apart(const std::string& name) const {
+  Quantity divergent_lanes(const std::string& name) const {
     const hwdesc::ComputeOp* c = op(name);
     if (c == nullptr || !c->slots.known()) return {};
     Quantity q = pipe(c->pipe);
@@ -223,11 +223,11 @@ class Resolver : Resolving {
     for (NarrowRate& n : m_.narrow_arithmetic) n.rate /= instructions(q, 1.0).value;
     m_.narrow_loads = narrow_rates("load");
     m_.narrow_stores = narrow_rates("store");
-    m_.gather_rate = lanes_apart("gather");
-    m_.scatter_rate = lanes_apart("scatter");
+    m_.gather_rate = divergent_lanes("gather");
+    m_.scatter_rate = divergent_lanes("scatter");
     m_.narrow_gathers = narrow_elements("gather");
     m_.narrow_scatters = narrow_elements("scatter");
-    if (Quantity lanes = lanes_apart("splat"); lanes.value > 0) {
+    if (Quantity lanes = divergent_lanes("splat"); lanes.value > 0) {
       m_.splat_rate = lanes;
       m_.splat_rate.value /= m_.native_width;
       m_.narrow_splats = narrow_elements("splat");
@@ -268,19 +268,19 @@ class Resolver : Resolving {
                    base + ".device_barrier"};
     else
       m_.launch = time_or(api_.launch.stream, m_.simt ? 3e-6 : 1e-6, base + ".launch.stream");
-    if (api_.unit_join.known() && !api_.device_barrier.known())
-      m_.unit_join = {api_.unit_join.value->v, spread_of(api_.unit_join), false,
-                      base + ".unit_join"};
+    if (api_.wakeup_skew.known() && !api_.device_barrier.known())
+      m_.wakeup_skew = {api_.wakeup_skew.value->v, spread_of(api_.wakeup_skew), false,
+                        base + ".wakeup_skew"};
     if (api_.launch.cold.known())
       m_.cold = {api_.launch.cold.value->v, spread_of(api_.launch.cold), false,
                  base + ".launch.cold"};
     if (api_.launch.uncached.known())
       m_.uncached = {api_.launch.uncached.value->v, spread_of(api_.launch.uncached), false,
                      base + ".launch.uncached"};
-    if (api_.joined_lanes.known())
-      m_.joined_lanes = std::max(1, static_cast<int>(api_.joined_lanes.value->v));
-    if (api_.joined_loads.known())
-      m_.joined_loads = std::max(1, static_cast<int>(api_.joined_loads.value->v));
+    if (api_.slp_lanes.known())
+      m_.slp_lanes = std::max(1, static_cast<int>(api_.slp_lanes.value->v));
+    if (api_.merged_loads.known())
+      m_.merged_loads = std::max(1, static_cast<int>(api_.merged_loads.value->v));
     if (api_.unrolled.known()) m_.unrolled = std::max(1, static_cast<int>(api_.unrolled.value->v));
     m_.group_start = time_or(api_.group_start, 50e-9, base + ".group_start");
     if (api_.group_barrier.known())

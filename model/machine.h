@@ -23,7 +23,7 @@ struct Quantity {
 
 // How a part that is held falls: all up to `from`, `half` of it at `middle` where that lies
 // between, nothing from `to` on.
-struct Falling {
+struct HitCurve {
   double from = 0, middle = 0, half = 0.5, to = 0;  // bytes; to = 0: not known
 };
 
@@ -34,25 +34,26 @@ struct Level {  // one memory, near to far
   bool last = false;              // nothing lies behind it for this program: dram or host
   double instances = 1;           // in the whole device
   Quantity capacity;              // bytes of one instance that are still held whole (retention.h)
-  double middle = 0;              // bytes of which `middle_held` is; 0: not known
-  double middle_held = 0.5;
-  double end = 0;          // bytes beyond which nothing is
-  bool streamed = false;   // these three from a sweep that streams, else from the knee of a chase
-  double line = 64;        // bytes of a transfer
-  double whole_line = 64;  // of which transfers may be parts
-  double sets = 1;         // of a cache; from ways where known, else as if of 8 to 15 ways
-  Quantity read, write;    // bytes/s of one instance, all its units together
+  double middle = 0;              // bytes of which `middle_hits` is; 0: not known
+  double middle_hits = 0.5;
+  double end = 0;            // bytes beyond which nothing is
+  bool cyclic_scan = false;  // these three from a sweep that streams, else from the knee of a chase
+  double line = 64;          // bytes of a transfer
+  double whole_line = 64;    // of which transfers may be parts
+  double sets = 1;           // of a cache; from ways where known, else as if of 8 to 15 ways
+  Quantity read, write;      // bytes/s of one instance, all its units together
   Quantity per_unit_read, per_unit_write;  // bytes/s one unit alone reaches
   double sharpness =
       32;  // p of the bandwidth law; where it is not known, `read` is what all units reach
   double together =
       1;  // of the sum of the times of reading and writing, what both take side by side at least
-  double apart_read = 1,
-         apart_write = 1;  // times as long per byte, in runs of a few lines that lie apart
-  Falling passed, kept;  // of data used once, and of data used again and again before, by the bytes
-                         // of other data that came in since; `to` 0: not known
-  Quantity foreign_fill;  // bytes/s that others bring into an instance meanwhile; 0: not known, or
-                          // nobody does
+  double short_run_read = 1,
+         short_run_write = 1;  // times as long per byte, in runs of a few lines that lie apart
+  HitCurve single_use_retention,
+      reuse_retention;  // of data used once, and of data used again and again before, by the bytes
+                        // of other data that came in since; `to` 0: not known
+  Quantity co_tenant_eviction;  // bytes/s that others bring into an instance meanwhile; 0: not
+                                // known, or nobody does
   std::optional<double> run_start;  // s beyond streaming that a unit pays for the first line of a
                                     // run, as those runs showed; nullopt: not measured
   Quantity latency;                 // s
@@ -100,18 +101,19 @@ struct Machine {
       update_latency;  // s: from a multiply-add on a vector in memory to the next one on the same
   double together =
       0.5;  // of the sum of the times of loads and stores, what both take side by side at least
-  Quantity set_turn, set_turn_changed;  // s between two lines that come into one set of the nearest
-                                        // cache; that are changed in part there, and leave
+  Quantity set_conflict,
+      set_conflict_dirty;  // s between two lines that come into one set of the nearest
+                           // cache; that are changed in part there, and leave
   Quantity false_sharing;  // s, of a run's end behind which another unit writes; 0: not known
   // Bytes/s a unit reaches in lines that another one's own cache holds; 0: not known.
-  Quantity handed, taken;  // reading and writing what it has modified
-  Quantity reclaimed;      // writing what it has read
-  int joined_lanes =
+  Quantity dirty_remote_read, dirty_remote_rfo;  // reading and writing what it has modified
+  Quantity upgrade;                              // writing what it has read
+  int slp_lanes =
       1;  // of the vectors that the kernel language's compiler makes of scalar neighbours
-  int joined_loads =
+  int merged_loads =
       1;             // of neighbouring words of a group's memory, one a step, that it makes one of
   int unrolled = 1;  // turns of a loop of threads whose loads it brings together
-  Quantity unit_join;  // s from the first unit's begin to the last one's; 0: together
+  Quantity wakeup_skew;  // s from the first unit's begin to the last one's; 0: together
   double page = 4096,
          translations = 0;  // bytes; what the nearest buffer of translations holds, 0: not known
   Quantity translation;     // s of a miss there

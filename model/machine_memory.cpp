@@ -16,7 +16,7 @@ class Memories : Resolving {
     resolve_translation();
     for (const hwdesc::MemoryLevel& l : p_.memory) resolve_level(l);
     resolve_knees();
-    resolve_turns();
+    resolve_set_conflicts();
     // What a copy brings into a group's own memory comes as the cache behind it hands over.
     for (size_t l = m_.levels.size(); l-- > 1;)
       if (m_.levels[l - 1].on_chip_explicit) m_.levels[l - 1].line = m_.levels[l].line;
@@ -34,22 +34,24 @@ class Memories : Resolving {
       if (t.page.known()) m_.page = t.page.value->v;
       m_.translations = t.entries.value->v;
       const bool passing =
-          t.passing.known();  // of loads that do not wait for each other, as programs' do not
-      const auto& cost = passing ? t.passing : t.miss;
+          t.overlapped_miss
+              .known();  // of loads that do not wait for each other, as programs' do not
+      const auto& cost = passing ? t.overlapped_miss : t.miss;
       m_.translation = {seconds(*cost.value), spread_of(cost), false,
-                        passing ? "tlb.1.passing" : "tlb.1.miss"};
+                        passing ? "tlb.1.overlapped_miss" : "tlb.1.miss"};
     }
   }
 
   void resolve_walks(const hwdesc::TlbLevel& t) {
-    if (!t.entries.known() || !t.passing.known()) return;
+    if (!t.entries.known() || !t.overlapped_miss.known()) return;
     const double page = t.page.known() ? t.page.value->v : m_.page, entries = t.entries.value->v;
     Level& w = m_.walked;
     w.line = page;
     w.capacity = {page * (t.entries.low ? t.entries.low->v : entries), 0, false, "tlb.2.entries"};
     w.middle = page * entries;
     w.end = page * (t.entries.high ? t.entries.high->v : entries);
-    w.latency = {seconds(*t.passing.value), spread_of(t.passing), false, "tlb.2.passing"};
+    w.latency = {seconds(*t.overlapped_miss.value), spread_of(t.overlapped_miss), false,
+                 "tlb.2.overlapped_miss"};
   }
 
   // The device's own; the host's lies behind it.
@@ -66,25 +68,25 @@ class Memories : Resolving {
 
   // Where nobody has measured them: as one core where somebody has (C of docs/RESULTS.md), 9 to 10
   // ticks of the 14 to its second cache, and 18 to 29.
-  void resolve_turns() {
+  void resolve_set_conflicts() {
     constexpr double kTurn = 0.65, kChanged = 2.3;
     if (m_.simt || m_.levels.size() < 2) return;
-    const std::string path = "memory." + m_.levels[0].name + ".set_turn";
+    const std::string path = "memory." + m_.levels[0].name + ".set_conflict";
     const auto assume = [](const Quantity& from, double times, const std::string& name,
                            Quantity& to) {
       if (to.value <= 0 && from.value > 0) to = {from.value * times, from.spread, true, name};
     };
-    assume(m_.levels[1].latency, kTurn, path, m_.set_turn);
-    assume(m_.set_turn, kChanged, path + "_changed", m_.set_turn_changed);
+    assume(m_.levels[1].latency, kTurn, path, m_.set_conflict);
+    assume(m_.set_conflict, kChanged, path + "_changed", m_.set_conflict_dirty);
   }
 
   // A power of two: as many as lines a page apart have to crowd, where they fall on more than their
   // addresses tell. Where nobody told the ways, they are at least 8.
   static double sets_of(const hwdesc::MemoryLevel& l, const Level& level) {
     const double bytes = l.capacity.known() ? l.capacity.value->v : level.capacity.value;
-    if (!l.ways.known() && l.page_lines.known())
+    if (!l.ways.known() && l.page_stride_lines.known())
       return std::exp2(
-          std::round(std::log2(std::max(1.0, bytes / level.line / l.page_lines.value->v))));
+          std::round(std::log2(std::max(1.0, bytes / level.line / l.page_stride_lines.value->v))));
     const double sets =
         std::log2(std::max(1.0, bytes / ((l.ways.known() ? l.ways.value->v : 8.0) * level.line)));
     return std::exp2(l.ways.known() ? std::round(sets) : std::floor(sets));
@@ -127,9 +129,9 @@ class Memories : Resolving {
       out.latency = usual_latency(l, out, base + ".latency");
     if (l.outstanding.lines.known())
       out.misses_in_flight = l.outstanding.lines.value->v * per_unit(l.outstanding.per);
-    resolve_falling(l.passed, out.passed);
-    resolve_falling(l.kept, out.kept);
-    out.foreign_fill = bandwidth(l.foreign_fill, base + ".foreign_fill");
+    resolve_hit_curve(l.single_use_retention, out.single_use_retention);
+    resolve_hit_curve(l.reuse_retention, out.reuse_retention);
+    out.co_tenant_eviction = bandwidth(l.co_tenant_eviction, base + ".co_tenant_eviction");
     out.write_allocates =
         l.write == hwdesc::WritePolicy::allocate || l.write == hwdesc::WritePolicy::unknown;
     if (!out.shared) resolve_others(l.bandwidth, base + ".bandwidth.");
@@ -137,11 +139,13 @@ class Memories : Resolving {
       m_.false_sharing = {seconds(*l.false_sharing.value), spread_of(l.false_sharing), false,
                           base + ".false_sharing"};
     if (m_.levels.empty()) resolve_nearest(l.bandwidth, base + ".bandwidth.", out);
-    if (m_.levels.empty() && l.set_turn.known())
-      m_.set_turn = {seconds(*l.set_turn.value), spread_of(l.set_turn), false, base + ".set_turn"};
-    if (m_.levels.empty() && l.set_turn_changed.known())
-      m_.set_turn_changed = {seconds(*l.set_turn_changed.value), spread_of(l.set_turn_changed),
-                             false, base + ".set_turn_changed"};
+    if (m_.levels.empty() && l.set_conflict.known())
+      m_.set_conflict = {seconds(*l.set_conflict.value), spread_of(l.set_conflict), false,
+                         base + ".set_conflict"};
+    if (m_.levels.empty() && l.set_conflict_dirty.known())
+      m_.set_conflict_dirty = {seconds(*l.set_conflict_dirty.value),
+                               spread_of(l.set_conflict_dirty), false,
+                               base + ".set_conflict_dirty"};
     m_.levels.push_back(std::move(out));
   }
 
@@ -174,34 +178,36 @@ class Memories : Resolving {
   }
 
   void resolve_others(const hwdesc::MemoryBandwidth& b, const std::string& base) {
-    if (b.handed.known()) m_.handed = bandwidth(b.handed, base + "handed");
-    if (b.taken.known()) m_.taken = bandwidth(b.taken, base + "taken");
-    if (b.reclaimed.known()) m_.reclaimed = bandwidth(b.reclaimed, base + "reclaimed");
+    if (b.dirty_remote_read.known())
+      m_.dirty_remote_read = bandwidth(b.dirty_remote_read, base + "dirty_remote_read");
+    if (b.dirty_remote_rfo.known())
+      m_.dirty_remote_rfo = bandwidth(b.dirty_remote_rfo, base + "dirty_remote_rfo");
+    if (b.upgrade.known()) m_.upgrade = bandwidth(b.upgrade, base + "upgrade");
   }
 
   // What programs do is stream. Nine tenths are held at `from`, one tenth at `to`: the ends lie
   // where those lines, drawn on, reach all and nothing.
   void resolve_streamed(const hwdesc::MemoryLevel& l, const std::string& base, Level& out) {
-    const hwdesc::Streamed& s = l.streamed;
+    const hwdesc::HitCurve& s = l.cyclic_scan;
     if (!s.from.known()) return;
     const double from = s.from.value->v;
     double to = s.to.known() ? s.to.value->v : 0;
     if (!s.to.known()) {
       to = s.middle.known() ? s.middle.value->v / from * s.middle.value->v
                             : std::max(out.end, 2 * from);
-      m_.assumptions.push_back(base + ".streamed.to: " +
+      m_.assumptions.push_back(base + ".cyclic_scan.to: " +
                                (s.middle.known() ? "as far beyond the middle as `from` is before it"
                                                  : "the knee's end, at least twice `from`"));
     }
-    out.streamed = true;
+    out.cyclic_scan = true;
     out.middle = s.middle.known() ? s.middle.value->v : std::sqrt(from * to);
-    out.middle_held = 0.5;
+    out.middle_hits = 0.5;
     out.capacity = {from * std::pow(from / out.middle, 0.25), spread_of(s.from), false,
-                    base + ".streamed.from"};
+                    base + ".cyclic_scan.from"};
     out.end = to * std::pow(to / out.middle, 0.25);
   }
 
-  static void resolve_falling(const hwdesc::Streamed& s, Falling& out) {
+  static void resolve_hit_curve(const hwdesc::HitCurve& s, HitCurve& out) {
     if (!s.from.known() || !s.middle.known()) return;
     const double from = s.from.value->v, middle = s.middle.value->v,
                  to = s.to.known() ? s.to.value->v : middle / from * middle;
@@ -213,13 +219,13 @@ class Memories : Resolving {
   void resolve_knees() {
     for (size_t l = 0; l + 1 < m_.levels.size(); ++l) {
       Level& level = m_.levels[l];
-      if (level.streamed) continue;
+      if (level.cyclic_scan) continue;
       const double near = level.latency.value, far = m_.levels[l + 1].latency.value;
       if (near <= 0 || far <= near || level.middle <= level.capacity.value ||
           level.middle >= level.end)
         level.middle = 0;
       else
-        level.middle_held = (far - std::sqrt(near * far)) / (far - near);
+        level.middle_hits = (far - std::sqrt(near * far)) / (far - near);
     }
   }
 
@@ -251,10 +257,10 @@ class Memories : Resolving {
     const auto slower = [&](const hwdesc::Value<hwdesc::Bandwidth>& apart, const Quantity& whole) {
       return apart.known() ? std::max(1.0, whole.value / bandwidth(apart, "").value) : 1;
     };
-    out.apart_read = slower(l.bandwidth.apart_read, out.read);
-    out.apart_write = slower(l.bandwidth.apart_write, out.write);
-    if (l.bandwidth.apart_read.known())
-      out.run_start = hwdesc::kApartRunBytes * users / out.read.value * (out.apart_read - 1);
+    out.short_run_read = slower(l.bandwidth.short_run_read, out.read);
+    out.short_run_write = slower(l.bandwidth.short_run_write, out.write);
+    if (l.bandwidth.short_run_read.known())
+      out.run_start = hwdesc::kShortRunBytes * users / out.read.value * (out.short_run_read - 1);
     if (l.bandwidth.sharpness.known()) out.sharpness = l.bandwidth.sharpness.value->v;
   }
 };

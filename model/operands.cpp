@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "model/joined.h"
+#include "model/slp.h"
 
 namespace assay::model {
 
@@ -50,7 +50,7 @@ double operands_in_memory(const ir::Program& p, const lower::Counts& counts, int
                             ? executions(p, node, joined) * uses
                             : std::numeric_limits<double>::infinity();  // positions are computed
                                                                         // with, in registers
-      if (joined > 1 && !ir::moves_with(node, r, *joined_axis(p))) needs[b].lanes = false;
+      if (joined > 1 && !ir::moves_with(node, r, *slp_axis(p))) needs[b].lanes = false;
     }
   }
   double out = 0;

@@ -20,13 +20,13 @@
 
 namespace assay::model {
 
-// kOverlapSharpness, kInTurn, kHiddenCycles and the issue slots (model/control) are assumed: fitted
-// together to the times of 12500 programs of 40 operators on one machine with a last cache 93
-// cycles away, in five hours and through two kernel languages, each hour's clock by what nothing
+// kOverlapSharpness, kEcmNonOverlap, kHiddenCycles and the issue slots (model/control) are assumed:
+// fitted together to the times of 12500 programs of 40 operators on one machine with a last cache
+// 93 cycles away, in five hours and through two kernel languages, each hour's clock by what nothing
 // but multiply-adds bounds. Fitted to three quarters of the operators they leave half a hundredth
-// more in those of the rest. kPortSharpness and kInTurn again to 4000 programs of a quiet hour on a
-// machine whose last cache is 51 cycles away, kOverlapSharpness and the slots to 8000 of four hours
-// there; kInTurn between both, since that one alone says 0.11.
+// more in those of the rest. kPortSharpness and kEcmNonOverlap again to 4000 programs of a quiet
+// hour on a machine whose last cache is 51 cycles away, kOverlapSharpness and the slots to 8000 of
+// four hours there; kEcmNonOverlap between both, since that one alone says 0.11.
 
 // p of the p-norm that joins what a core does side by side: operations, slots, chains, loads and
 // stores, translations; 3 is the field's usual value, larger means closer to max(). Of operations
@@ -45,7 +45,7 @@ inline constexpr double kMovingSharpness = 2;
 // turn with everything else, where a core can look past it: 1 all of it, as on the cores of the ECM
 // papers, 0 none, as on one that overlaps everything. The same of far lines that stores wait for,
 // by convolutions of a plan whose results go to far memory.
-inline constexpr double kInTurn = 0.25;
+inline constexpr double kEcmNonOverlap = 0.25;
 
 // p of the norm that joins all of that with the time for which units keep lines from each other.
 // Assumed: stores leave a core in order, so one that waits for its line holds up the next, yet a

@@ -12,7 +12,7 @@ double way(double x, double a, double b) { return std::log(x / a) / std::log(b /
 
 }  // namespace
 
-double held(const Falling& f, double bytes) {
+double hit_fraction(const HitCurve& f, double bytes) {
   if (bytes <= f.from) return 1;
   if (bytes >= f.to || f.to <= f.from) return 0;
   if (f.middle <= f.from || f.middle >= f.to) return 1 - way(bytes, f.from, f.to);
@@ -20,18 +20,19 @@ double held(const Falling& f, double bytes) {
                           : f.half * (1 - way(bytes, f.middle, f.to));
 }
 
-double held(const Level& cache, double bytes, double end) {
-  return held(Falling{cache.capacity.value, cache.middle, cache.middle_held, end}, bytes);
+double hit_fraction(const Level& cache, double bytes, double end) {
+  return hit_fraction(HitCurve{cache.capacity.value, cache.middle, cache.middle_hits, end}, bytes);
 }
 
-double left_behind(const Level& cache, double missed, double touched, double foreign, double end) {
+double retained_behind(const Level& cache, double missed, double touched, double foreign,
+                       double end) {
   double low = cache.capacity.value,
          high = std::max(end, missed);  // bytes of the walk: its misses grow with it
   for (int i = 0; i < 40; ++i) {
     const double middle = 0.5 * (low + high);
-    ((1 - held(cache, middle, end)) * middle < missed ? low : high) = middle;
+    ((1 - hit_fraction(cache, middle, end)) * middle < missed ? low : high) = middle;
   }
-  return held(cache, std::min(touched, low) + foreign, end);
+  return hit_fraction(cache, std::min(touched, low) + foreign, end);
 }
 
 }  // namespace assay::model

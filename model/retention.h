@@ -13,16 +13,17 @@
 namespace assay::model {
 
 // The part of `bytes` that an instance of the cache still holds, 0 to 1, falling: all up to
-// `capacity`, `middle_held` at `middle` where that lies between, nothing from `end` bytes on (the
+// `capacity`, `middle_hits` at `middle` where that lies between, nothing from `end` bytes on (the
 // level's own, or later where other things delay it).
-double held(const Level& cache, double bytes, double end);
-double held(const Falling& f, double bytes);
+double hit_fraction(const Level& cache, double bytes, double end);
+double hit_fraction(const HitCurve& f, double bytes);
 
 // The part of data that is left behind `touched` bytes, itself among them, of which `missed` came
 // into the cache since: as much as of a walk again and again whose own misses are so many. Exact
 // where lines leave at random; a cache whose oldest line left first would keep all, then nothing.
 // What fits drives out nothing. Others than the device brought in `foreign` bytes beside: as if so
 // many more were touched.
-double left_behind(const Level& cache, double missed, double touched, double foreign, double end);
+double retained_behind(const Level& cache, double missed, double touched, double foreign,
+                       double end);
 
 }  // namespace assay::model

@@ -11,13 +11,13 @@ namespace assay::model {
 
 namespace {
 
-constexpr double kCrowdedEnd = 2;  // times the capacity
-constexpr double kLongRun = 8192;  // bytes: prefetchers of units' own caches have caught up; two
-                                   // pages, as seen on one machine
-constexpr double kCloseLines = 4;  // between rows that are walked as one
-constexpr double kNothing = 1e-6;  // a part that does not count
-constexpr double kLinesAhead =
-    48;  // that a core brings while it works on others; assumed, by the same loops as kUpdatedTurns
+constexpr double kConflictEnd = 2;  // times the capacity
+constexpr double kLongRun = 8192;   // bytes: prefetchers of units' own caches have caught up; two
+                                    // pages, as seen on one machine
+constexpr double kCloseLines = 4;   // between rows that are walked as one
+constexpr double kNothing = 1e-6;   // a part that does not count
+constexpr double kLinesAhead = 48;  // that a core brings while it works on others; assumed, by the
+                                    // same loops as kUpdateConflictCost
 constexpr double kWaitingSets =
     8;  // which wait for a line from behind the next cache as long as one does; assumed, by loops
         // over rows 0.25 to 16 KiB apart on one core (B)
@@ -92,7 +92,7 @@ class Traffic {
           size += (j == 0 ? unit_.whole[i] : shapes_[i][j]).crowding(line_);
         again += j == 0 ? 0 : reused(unit_, i, j);
       }
-      const double h = held(buffer, size, buffer.end);
+      const double h = hit_fraction(buffer, size, buffer.end);
       bytes += left * h * again;
       left *= 1 - h;
     }
@@ -215,7 +215,7 @@ class Traffic {
   // has to leave a set is not the one longest unused: the last have gone at twice what fits.
   double crowded_end(const View& v, size_t depth, const Level& cache, double instances) const {
     return touched(v, depth) / instances <= cache.capacity.value
-               ? std::max(cache.end, kCrowdedEnd * cache.capacity.value)
+               ? std::max(cache.end, kConflictEnd * cache.capacity.value)
                : cache.end;
   }
 
@@ -281,20 +281,21 @@ class Traffic {
 
   // The part of the lines prefetched some rows ahead that have gone before their turn comes, since
   // so many rows of a stride crowd a set: they are fetched a second time.
-  double in_vain(size_t i, const Level& cache) const {
+  double prefetches_evicted_before_use(size_t i, const Level& cache) const {
     Footprint ahead = shapes_[i][s_.nest.loops.size() - 1];
     ahead.near_rows = ahead.rows = std::min(ahead.near_rows, static_cast<double>(p_.prefetch) + 1);
     ahead.far_rows = 1;
     if (ahead.bytes(line_) > cache.capacity.value) return 0;
-    return 1 - held(cache, ahead.occupied(line_, cache.sets), kCrowdedEnd * cache.capacity.value);
+    return 1 - hit_fraction(cache, ahead.occupied(line_, cache.sets),
+                            kConflictEnd * cache.capacity.value);
   }
 
   // The part of what prefetchers bring of rows that are walked side by side which has gone before
   // its turn, since more of them meet in a set than it has ways.
-  double followed_in_vain(size_t i, const Level& cache) const {
+  double evicted_prefetches(size_t i, const Level& cache) const {
     if (m_.simt || s_.streams[i].written || prefetched(i) || straight_run(i) <= line_) return 0;
-    return 1 - held(cache, shapes_[i].back().occupied(line_, cache.sets),
-                    kCrowdedEnd * cache.capacity.value);
+    return 1 - hit_fraction(cache, shapes_[i].back().occupied(line_, cache.sets),
+                            kConflictEnd * cache.capacity.value);
   }
 
   // Rows that the nest walks side by side before it goes on along them, by a line or more.
@@ -312,11 +313,11 @@ class Traffic {
   // Of `bytes` that come into a cache or leave it, lines of rows that share a few of its sets: each
   // set takes one after the other. A core that looks ahead has several columns of few rows under
   // way, which lie in sets of their own.
-  double in_turn(size_t i, double bytes, const Level& cache) const {
-    return in_turn(side_by_side(i), bytes, cache);
+  double set_conflicts(size_t i, double bytes, const Level& cache) const {
+    return set_conflicts(side_by_side(i), bytes, cache);
   }
 
-  double in_turn(const Footprint& f, double bytes, const Level& cache) const {
+  double set_conflicts(const Footprint& f, double bytes, const Level& cache) const {
     const double lines = f.row_lines(line_), sets = f.sets_touched(line_, cache.sets);
     if (m_.simt || cache.shared || f.near_rows <= 1 || lines <= sets) return 0;
     const double at_once = std::min(cache.sets, sets * std::max(1.0, kLinesAhead / lines));
@@ -380,10 +381,10 @@ class Traffic {
                              1);  // weight of the cases in which no outer depth fitted
     for (size_t j = 0; j < depths; ++j) {
       const double size = touched(v, j) / instances, end = crowded_end(v, j, cache, instances);
-      if (held(cache, size, end) > 0 && out.working_set == 0) out.working_set = size;
+      if (hit_fraction(cache, size, end) > 0 && out.working_set == 0) out.working_set = size;
       for (size_t i = 0; i < bytes.size(); ++i) {
         const double h =
-            left[i] > kNothing ? held(cache, needed(v, i, j, cache) / instances, end) : 0;
+            left[i] > kNothing ? hit_fraction(cache, needed(v, i, j, cache) / instances, end) : 0;
         bytes[i] += left[i] * h * (h > 0 ? reused(v, i, j) : 0);
         left[i] *= 1 - h;
       }
@@ -396,8 +397,8 @@ class Traffic {
       bytes[i] += left[i] * std::max(all, unreused(v, i));
       if (shared && side_by_side_ > 1)
         bytes[i] = std::min(bytes[i], std::max(v.footprint[i][0], together(i)));
-      if (l == 0 && prefetched(i)) bytes[i] *= 1 + in_vain(i, cache);
-      if (l == 0 && crowds(i, cache)) bytes[i] += followed_in_vain(i, cache) * unreused(v, i);
+      if (l == 0 && prefetched(i)) bytes[i] *= 1 + prefetches_evicted_before_use(i, cache);
+      if (l == 0 && crowds(i, cache)) bytes[i] += evicted_prefetches(i, cache) * unreused(v, i);
     }
     // What was written is written back once the program's other operands have driven it out; it
     // stays where all fit.
@@ -408,11 +409,11 @@ class Traffic {
       }
       if (s_.streams[i].staging >= 0) {
         const size_t inside = staged_depth(i);
-        const double kept = held(cache, needed(v, i, inside, cache) / instances, cache.end);
+        const double kept = hit_fraction(cache, needed(v, i, inside, cache) / instances, cache.end);
         out.streams.push_back(copied(bytes[i] * units, v.refetched[i][inside] * units, kept));
         continue;
       }
-      const double stays = held(cache, needed(v, i, 0, cache) / instances, cache.end);
+      const double stays = hit_fraction(cache, needed(v, i, 0, cache) / instances, cache.end);
       out.streams.push_back(split(i, bytes[i] * units, l, v.footprint[i][0] * units, stays));
     }
     total(out);
@@ -421,27 +422,28 @@ class Traffic {
       const Stream& s = s_.streams[i];
       const bool copy = s.staging >= 0;
       const double lines =
-          in_turn(i, out.streams[i].read + (copy ? 0 : out.streams[i].written), m_.levels[0]);
+          set_conflicts(i, out.streams[i].read + (copy ? 0 : out.streams[i].written), m_.levels[0]);
       if (copy && l == 0)
-        out.copied_in_turn +=
-            in_turn(written_side_by_side(p_, s, line_), out.streams[i].written, m_.levels[0]);
+        out.copy_set_conflicts +=
+            set_conflicts(written_side_by_side(p_, s, line_), out.streams[i].written, m_.levels[0]);
       if (s.written)
-        out.changed_in_turn += (s.read ? kUpdatedTurns : 1) * lines / 2;  // they come, and leave
+        out.set_conflicts_dirty +=
+            (s.read ? kUpdateConflictCost : 1) * lines / 2;  // they come, and leave
       else {
-        out.in_turn += lines;
-        out.begun_in_turn +=
+        out.set_conflicts += lines;
+        out.unprefetched_set_conflicts +=
             lines * std::min(kWaitingSets, side_by_side(i).sets_touched(line_, m_.levels[0].sets)) *
             line_ / std::max(line_, straight_run(i));
       }
     }
     for (size_t i = 0; i < bytes.size(); ++i) {
       if (!lies_apart(i)) continue;
-      out.read_apart += out.streams[i].read;
-      out.written_apart += out.streams[i].written;
+      out.short_run_read += out.streams[i].read;
+      out.short_run_written += out.streams[i].written;
     }
     for (size_t i = 0; i < bytes.size(); ++i)
-      out.unforeseen += out.streams[i].read / std::max(line_, straight_run(i)) *
-                        (prefetched(i) ? in_vain(i, m_.levels[0]) : 1);
+      out.unprefetched += out.streams[i].read / std::max(line_, straight_run(i)) *
+                          (prefetched(i) ? prefetches_evicted_before_use(i, m_.levels[0]) : 1);
     return out;
   }
 

@@ -30,26 +30,27 @@ struct StreamTraffic {
 };
 
 // What a line takes that is loaded, changed and stored, of one that is changed in part
-// (memory.*.set_turn_changed); one that is written whole takes half of that. Assumed: loops over 16
-// to 768 rows 2 to 12 KiB apart took 9 to 10 cycles a line that is loaded, 7 to 10 that is written
-// whole, 18 to 29 in part (it comes, and leaves), and 28 to 32 that is updated, on one core (C of
-// docs/RESULTS.md), where all rows share a set; a half and a quarter of that with two and four. On
-// another (B) 39 to 128 rows took 4 to 7 cycles a line that is loaded, 15 to 28 that is written
-// whole, 26 to 32 in part, 36 to 41 updated.
-inline constexpr double kUpdatedTurns = 1.3;
+// (memory.*.set_conflict_dirty); one that is written whole takes half of that. Assumed: loops over
+// 16 to 768 rows 2 to 12 KiB apart took 9 to 10 cycles a line that is loaded, 7 to 10 that is
+// written whole, 18 to 29 in part (it comes, and leaves), and 28 to 32 that is updated, on one core
+// (C of docs/RESULTS.md), where all rows share a set; a half and a quarter of that with two and
+// four. On another (B) 39 to 128 rows took 4 to 7 cycles a line that is loaded, 15 to 28 that is
+// written whole, 26 to 32 in part, 36 to 41 updated.
+inline constexpr double kUpdateConflictCost = 1.3;
 
 struct LevelTraffic {  // into (read) and out of (written) level i, from and to level i+1
   double read = 0, written = 0;
-  double read_apart = 0, written_apart = 0;  // of these, in short runs that lie apart
-  double working_set = 0;                    // of the depth that fits, bytes
-  double unforeseen =
+  double short_run_read = 0, short_run_written = 0;  // of these, in short runs that lie apart
+  double working_set = 0;                            // of the depth that fits, bytes
+  double unprefetched =
       0;  // of all units: lines read at the start of a run, which no prefetcher knew of
-  double in_turn = 0,
-         changed_in_turn = 0;  // of all units: lines that come into one set of the nearest cache
-                               // one after the other; that are changed there, and leave
-  double copied_in_turn = 0;   // beside those that are changed, by copies of staged operands
-  double begun_in_turn = 0;  // of those that come: the first ones of runs, which no prefetcher knew
-                             // of, each as often as sets wait beside its own
+  double set_conflicts = 0,
+         set_conflicts_dirty = 0;  // of all units: lines that come into one set of the nearest
+                                   // cache one after the other; that are changed there, and leave
+  double copy_set_conflicts = 0;  // beside those that are changed, by copies of staged operands
+  double unprefetched_set_conflicts =
+      0;  // of those that come: the first ones of runs, which no prefetcher knew
+          // of, each as often as sets wait beside its own
   std::vector<StreamTraffic> streams;
 };
 

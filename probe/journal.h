@@ -1,7 +1,7 @@
 // The journal: one JSON object per line, appended and fsync'd as soon as something is known, so
 // that a crash, a kill or Ctrl-C loses at most the line being written. Reading tolerates a
 // truncated last line. The only file of the probe that opens files.
-//   {"kind":"fact","name":"journal","text":"assay/journal/1"}      the first line
+//   {"kind":"fact","name":"journal","text":"assay/journal/2"}      the first line
 //   {"kind":"sample","experiment":"chase","what":"chase","at":{"bytes":4096},"unit":"s","samples":[...],...}
 //   {"kind":"fact","name":"cpu","text":"..."}
 //   {"kind":"end","experiment":"chase","outcome":"done","seconds":3.1,"reason":""}//
@@ -19,7 +19,7 @@ namespace assay::probe {
 inline constexpr const char* kJournalFile = "journal.jsonl";
 inline constexpr const char* kEarlierJournal =
     "journal.jsonl.before";  // what a probe that began anew found there
-inline constexpr const char* kJournalFormat = "assay/journal/1";
+inline constexpr const char* kJournalFormat = "assay/journal/2";
 
 std::string to_line(const Observation& o);
 std::string to_line(const std::string& fact, const std::string& text);

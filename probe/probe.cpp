@@ -338,8 +338,8 @@ bool Prober::asked_for(const Experiment& e) const {
 // What others leave of a cache does not change on simulated devices, and of threads it is not
 // measured.
 int Prober::times_of(const Experiment& e) const {
-  const bool once = e.run == run_streamed && (observations_.fact("lanes") == "threads" ||
-                                              !observations_.fact("simulated").empty());
+  const bool once = e.run == run_cyclic_scan && (observations_.fact("lanes") == "threads" ||
+                                                 !observations_.fact("simulated").empty());
   return once ? 1 : e.times;
 }
 

@@ -117,7 +117,7 @@ Places reached(std::span<const Turns> loops, bool last) {
 std::vector<Walk> walks_of(const ir::Program& p, const model::Streams& streams,
                            const model::Machine& m) {
   const double line = m.levels[0].line, units = units_of(p, m);
-  struct Walked {
+  struct OpaquePointer {
     size_t tensor = 0;
     double part = 0;
     std::vector<double> within;  // a depth of the nest, at most the part
@@ -129,22 +129,22 @@ std::vector<Walk> walks_of(const ir::Program& p, const model::Streams& streams,
     trips.push_back(l.group ? std::max(1.0, all / others) : all);
     if (l.group) others = std::max(1.0, others / all);
   }
-  std::vector<Walked> all;
+  std::vector<OpaquePointer> all;
   for (const model::Stream& s : streams.streams) {
     if (s.staging >= 0) continue;
-    Walked w{static_cast<size_t>(s.tensor),
-             model::part_of_unit(p, streams, s, units, line).bytes(line),
-             {}};
+    OpaquePointer w{static_cast<size_t>(s.tensor),
+                    model::part_of_unit(p, streams, s, units, line).bytes(line),
+                    {}};
     for (const model::Footprint& f : model::footprints(p, streams, s, line))
       w.within.push_back(std::min(w.part, f.bytes(line)));
     all.push_back(std::move(w));
   }
   std::vector<Walk> out(p.graph.tensors.size());
-  for (const Walked& w : all) {
+  for (const OpaquePointer& w : all) {
     size_t depth = 0;
     while (depth + 1 < w.within.size() && w.within[depth + 1] >= w.part) ++depth;
     double beside = 0, whole = 0;
-    for (const Walked& o : all) {
+    for (const OpaquePointer& o : all) {
       if (o.tensor == w.tensor) continue;
       beside += depth == 0 ? o.part : o.within[std::min(depth, o.within.size() - 1)];
       whole += o.part;
@@ -234,21 +234,22 @@ double stays(const model::Machine& m, const model::Level& cache, const CacheStat
     const double left = 1 - e.last[i];  // of the walk before
     const double mine = since.mine + e.mine + left * e.beside + walk.first[i] * walk.beside;
     if (!last) {
-      sum += held(cache, mine, cache.end);
+      sum += hit_fraction(cache, mine, cache.end);
       continue;
     }
     const double touched = cache.shared ? (since.all + size_of(e.range)) / cache.instances : mine;
     const double missed =
         (since.missed + left * e.part * e.came + walk.first[i] * e.missed) / cache.instances;
     const double seconds = state.now - e.ended + left * e.part * (e.ended - e.began);
-    const double foreign = seconds * cache.foreign_fill.value;
-    if (cache.passed.to > 0 && e.run != state.runs)
-      sum += cache.kept.to > 0
-                 ? std::lerp(held(cache.passed, missed + foreign),
-                             held(cache.kept, missed + foreign), e.again)
-                 : std::pow(held(cache.passed, missed + foreign), e.made ? 1 : kUsedAgain);
+    const double foreign = seconds * cache.co_tenant_eviction.value;
+    if (cache.single_use_retention.to > 0 && e.run != state.runs)
+      sum += cache.reuse_retention.to > 0
+                 ? std::lerp(hit_fraction(cache.single_use_retention, missed + foreign),
+                             hit_fraction(cache.reuse_retention, missed + foreign), e.again)
+                 : std::pow(hit_fraction(cache.single_use_retention, missed + foreign),
+                            e.made ? 1 : kUsedAgain);
     else
-      sum += left_behind(cache, missed, touched, foreign, cache.end);
+      sum += retained_behind(cache, missed, touched, foreign, cache.end);
   }
   return sum / static_cast<double>(walk.first.size());
 }
@@ -273,28 +274,29 @@ model::Residency residency_of(const ir::Program& p, const model::Streams& stream
   for (size_t t = 0; t < p.graph.tensors.size(); ++t) {
     if (!known_place(where, t)) continue;
     const Dealt mine = dealt(p, static_cast<int>(t), nest, where[t], units);
-    for_each_on(
-        before, where[t], [&](const CacheState::Entry& e, const Range& both, const Since& since) {
-          const double part = size_of(both) / size_of(where[t]),
-                       own = mine_again(both, mine, e.touched);
-          for (size_t l = 0; l < m.levels.size(); ++l) {
-            const model::Level& level = m.levels[l];
-            const bool shared = level.shared || level.instances <= 1;
-            const double stay =
-                shared && &level != last_cache(m)
-                    ? held(level, (since.all + size_of(e.range)) / level.instances, level.end)
-                    : stays(m, level, before, e, since, walks[t]);
-            out[t][l] += part * (shared ? 1 : own) * stay;
-          }
-        });
+    for_each_on(before, where[t],
+                [&](const CacheState::Entry& e, const Range& both, const Since& since) {
+                  const double part = size_of(both) / size_of(where[t]),
+                               own = mine_again(both, mine, e.touched);
+                  for (size_t l = 0; l < m.levels.size(); ++l) {
+                    const model::Level& level = m.levels[l];
+                    const bool shared = level.shared || level.instances <= 1;
+                    const double stay =
+                        shared && &level != last_cache(m)
+                            ? hit_fraction(level, (since.all + size_of(e.range)) / level.instances,
+                                           level.end)
+                            : stays(m, level, before, e, since, walks[t]);
+                    out[t][l] += part * (shared ? 1 : own) * stay;
+                  }
+                });
   }
   return out;
 }
 
-HeldByOthers held_by_others(const ir::Program& p, const model::Streams& streams,
-                            const model::Machine& m, const CacheState& before,
-                            std::span<const Range> where) {
-  HeldByOthers out;
+RemoteLines remote_lines(const ir::Program& p, const model::Streams& streams,
+                         const model::Machine& m, const CacheState& before,
+                         std::span<const Range> where) {
+  RemoteLines out;
   const model::Level* cache = own_cache(m);
   if (cache == nullptr || m.units <= 1 || before.recent.empty()) return out;
   const lower::Nest& nest = streams.nest;
@@ -306,15 +308,16 @@ HeldByOthers held_by_others(const ir::Program& p, const model::Streams& streams,
     if (!known_place(where, t)) continue;
     const Dealt mine = dealt(p, static_cast<int>(t), nest, where[t], units);
     const bool writes = is_written(p, static_cast<int>(t));
-    for_each_on(
-        before, where[t], [&](const CacheState::Entry& e, const Range& both, const Since& since) {
-          const double bytes = needed[t] * size_of(both) / size_of(where[t]) *
-                               stays(m, *cache, before, e, since, walks[t]);
-          if (e.written)
-            (writes ? out.taken : out.handed) += bytes * (1 - mine_again(both, mine, e.touched));
-          else if (writes)
-            out.reclaimed += bytes * (1 - mine_alone(both, mine, e.touched, e.wrote));
-        });
+    for_each_on(before, where[t],
+                [&](const CacheState::Entry& e, const Range& both, const Since& since) {
+                  const double bytes = needed[t] * size_of(both) / size_of(where[t]) *
+                                       stays(m, *cache, before, e, since, walks[t]);
+                  if (e.written)
+                    (writes ? out.dirty_remote_rfo : out.dirty_remote_read) +=
+                        bytes * (1 - mine_again(both, mine, e.touched));
+                  else if (writes)
+                    out.upgrade += bytes * (1 - mine_alone(both, mine, e.touched, e.wrote));
+                });
   }
   return out;
 }
@@ -378,7 +381,7 @@ CacheState after(const ir::Program& p, const model::Machine& m, CacheState befor
     if (const auto i = static_cast<size_t>(t); known_place(where, i) && last != nullptr)
       all += last->shared ? size_of(where[i]) / last->instances : own[i];
   const int run = ++before.runs;
-  const double kept_of_all = last == nullptr ? 0 : held(*last, all, last->end);
+  const double kept_of_all = last == nullptr ? 0 : hit_fraction(*last, all, last->end);
   for (int t : ir::arguments_of(p)) {
     const auto i = static_cast<size_t>(t);
     if (!known_place(where, i)) continue;

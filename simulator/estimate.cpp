@@ -12,18 +12,18 @@
 #include "model/closed_form.h"
 #include "model/control.h"
 #include "model/copies.h"
-#include "model/joined.h"
 #include "model/operands.h"
 #include "model/residual.h"
 #include "model/retention.h"
+#include "model/slp.h"
 #include "simulator/balance.h"
 #include "simulator/chain.h"
 #include "simulator/pipes.h"
 #include "simulator/residency.h"
+#include "simulator/transfer_cost.h"
 #include "simulator/unit_cost.h"
 #include "simulator/waits.h"
 #include "simulator/waves.h"
-#include "simulator/way.h"
 
 namespace assay::simulator {
 
@@ -31,16 +31,16 @@ namespace {
 
 using model::Estimate;
 using model::Machine;
-using model::Pace;
 using model::Quantity;
 using model::Term;
+using model::TransferCost;
 
 // What is left of the operations written once the kernel language's compiler has joined what it
 // can.
 lower::Counts executed(const ir::Program& p, const Machine& m, const lower::Counts& written,
                        int lanes) {
   lower::Counts joined = model::joined(p, written, lanes);
-  return m.simt ? model::with_joined_loads(p, m.joined_loads, std::move(joined)) : joined;
+  return m.simt ? model::with_merged_loads(p, m.merged_loads, std::move(joined)) : joined;
 }
 
 class Estimator {
@@ -51,12 +51,12 @@ class Estimator {
         m_(m),
         words_(words),
         streams_(model::streams_of(p)),
-        joined_(model::joined_lanes(p, m.joined_lanes)),
+        joined_(model::slp_lanes(p, m.slp_lanes)),
         width_(p.vector_width * joined_),
         counts_(executed(p, m, counts != nullptr ? *counts : model::closed_form(p), joined_)),
         share_(busiest_share(p, m)),
         pipes_(m, width_, share_) {
-    others_ = held_by_others(p, streams_, m, before, where);
+    others_ = remote_lines(p, streams_, m, before, where);
     traffic_ = model::traffic(p, streams_, m, residency_of(p, streams_, m, before, where),
                               model::accessed_bytes(p, streams_, counts_, m.levels[0].line),
                               m.simt ? groups_at_once(p, m) : 1);
@@ -72,9 +72,9 @@ class Estimator {
     out_.balance = 1 / (share_ * active_);
     in_core();
     data();
-    meeting_in_sets();
-    handing_over();
-    taking_over();
+    set_conflict();
+    false_sharing();
+    coherence_transfers();
     translating();
     if (!m_.simt) out_.rounds = std::ceil(groups_ / m_.units);
     const double body = m_.simt ? compose_simt() : composed(cost_, m_.together);
@@ -265,8 +265,9 @@ class Estimator {
     const double line = m_.levels[0].line;
     const double late =
         line / model::little_bound(from.misses_in_flight * line, from.latency.value);
-    const double each = std::max(0.0, late - paid * line * on_its_way(m_, l + 1, active_).read);
-    return t.unforeseen * read / t.read * moved_ *
+    const double each =
+        std::max(0.0, late - paid * line * path_transfer_cost(m_, l + 1, active_).read);
+    return t.unprefetched * read / t.read * moved_ *
            (from.run_start ? std::min(each, *from.run_start) : each);
   }
 
@@ -280,18 +281,19 @@ class Estimator {
       const model::LevelTraffic& t = traffic_[l];
       const auto [in, out] = from_there(l);
       const model::Level& from = m_.levels[l + 1];
-      const double slow_in = slowed(t.read_apart, t.read, from.apart_read),
-                   slow_out = slowed(t.written_apart, t.written, from.apart_write);
-      const Pace together = on_its_way(m_, l + 1, active_).slowed(slow_in, slow_out),
-                 alone = on_its_way(m_, l + 1, 1).slowed(slow_in, slow_out);
+      const double slow_in = slowed(t.short_run_read, t.read, from.short_run_read),
+                   slow_out = slowed(t.short_run_written, t.written, from.short_run_write);
+      const TransferCost together =
+                             path_transfer_cost(m_, l + 1, active_).slowed(slow_in, slow_out),
+                         alone = path_transfer_cost(m_, l + 1, 1).slowed(slow_in, slow_out);
       const auto streamed = [&](double read, double written) {
         return moved_by_others_ * together.seconds(read, written) +
                (moved_ - moved_by_others_) * alone.seconds(read, written);
       };
       // What is overlapped with loads and stores counts beyond what those take.
       const auto beyond = [&](double read, double written) {
-        return std::max(
-            0.0, streamed(read, written) - moved_ * pace_of(m_, 0, active_).seconds(read, written));
+        return std::max(0.0, streamed(read, written) -
+                                 moved_ * transfer_cost(m_, 0, active_).seconds(read, written));
       };
       const double streaming = streamed(in, out), all = beyond(in, out),
                    reading = std::min(all, beyond(in, 0));
@@ -300,13 +302,13 @@ class Estimator {
       // more of them.
       const double hidden = hidden_part(m_, l + 1), near = hidden * all;
       const double far =
-          (1 - hidden) * (m_.simt ? streaming : reading + model::kInTurn * (all - reading));
+          (1 - hidden) * (m_.simt ? streaming : reading + model::kEcmNonOverlap * (all - reading));
       const double copied = model::copied_part(streams_, t) * copied_alone_,
-                   in_turn = m_.simt ? 1 : copied + (1 - copied) * model::kInTurn;
+                   set_conflicts = m_.simt ? 1 : copied + (1 - copied) * model::kEcmNonOverlap;
       const double late = waited(l, in, 1),
-                   apart = waited(l, in, in_turn * (shared ? 1 - hidden : 1));
+                   apart = waited(l, in, set_conflicts * (shared ? 1 - hidden : 1));
       cost_.streaming += streaming + late;
-      cost_.near += in_turn * near + (shared ? 0 : apart);
+      cost_.near += set_conflicts * near + (shared ? 0 : apart);
       cost_.far += far + (shared ? apart : 0);
       cost_.copied_near += copied * (near + far);
       note_assumed(m_.levels[l + 1].read, in);
@@ -324,7 +326,7 @@ class Estimator {
 
   // Lines of rows that share a few sets of the nearest cache, which takes them one after the other
   // there; a core goes on meanwhile.
-  void meeting_in_sets() {
+  void set_conflict() {
     if (traffic_.empty()) return;
     // A set waits for few lines at once, so the longer for those from behind the next cache: by
     // what that is further away, were all of them alone. Assumed, by loops over rows (0.75 to 1.25)
@@ -341,24 +343,27 @@ class Estimator {
                       std::max(0.0, m_.levels[2].latency.value / m_.levels[1].latency.value - 1)
                 : 0;
     const double loaded =
-        (traffic_[0].in_turn + longer * traffic_[1].begun_in_turn) * moved_ * m_.set_turn.value;
-    const double changed = traffic_[0].changed_in_turn * moved_ * m_.set_turn_changed.value;
+        (traffic_[0].set_conflicts + longer * traffic_[1].unprefetched_set_conflicts) * moved_ *
+        m_.set_conflict.value;
+    const double changed = traffic_[0].set_conflicts_dirty * moved_ * m_.set_conflict_dirty.value;
     const double copied =
-        kCopiedTurns * traffic_[0].copied_in_turn * moved_ * m_.set_turn_changed.value;
+        kCopiedTurns * traffic_[0].copy_set_conflicts * moved_ * m_.set_conflict_dirty.value;
     cost_.sets = loaded + changed + (1 - copied_alone_) * copied;
     cost_.copied_sets = copied_alone_ * copied;
     if (cost_.sets + cost_.copied_sets <= 0) return;
-    note_assumed(m_.set_turn, loaded);
-    note_assumed(m_.set_turn_changed, changed + copied);
+    note_assumed(m_.set_conflict, loaded);
+    note_assumed(m_.set_conflict_dirty, changed + copied);
     const double all = loaded + changed + copied;
     add_term(
-        "sets", all,
+        "set conflicts", all,
         [&] {
           return fmt::format(
               "{:.4g} lines meet in a set, {:.4g} are changed there, {:.4g} in copies",
-              traffic_[0].in_turn, traffic_[0].changed_in_turn, traffic_[0].copied_in_turn);
+              traffic_[0].set_conflicts, traffic_[0].set_conflicts_dirty,
+              traffic_[0].copy_set_conflicts);
         },
-        (loaded * m_.set_turn.spread + (changed + copied) * m_.set_turn_changed.spread) / all);
+        (loaded * m_.set_conflict.spread + (changed + copied) * m_.set_conflict_dirty.spread) /
+            all);
   }
 
   // Pages whose translation is no longer at hand; a core waits for it, though not with its
@@ -378,7 +383,7 @@ class Estimator {
     if (seconds <= 0) return;
     cost_.translation += seconds;
     add_term(
-        "translation", seconds,
+        "tlb misses", seconds,
         [&] { return fmt::format("{:.4g} pages anew", seconds / moved_ / m_.translation.value); },
         m_.translation.spread);
   }
@@ -387,7 +392,7 @@ class Estimator {
   // write: they go over and come back, one after the other, while a unit that has other things to
   // do goes on. Not measured: one, by way of the last cache, as other misses do. What no cache
   // holds comes from the far memory anyway.
-  void handing_over() {
+  void false_sharing() {
     if (m_.simt || m_.levels.size() < 2) return;
     const model::SharedEnds ends = model::shared_ends(p_, streams_, active_);
     if (ends.count <= 0) return;
@@ -395,17 +400,17 @@ class Estimator {
     const bool measured = m_.false_sharing.value > 0,
                torn = std::fmod(ends.run, m_.levels[0].line) != 0;
     const double passing = 2 * ends.count * last.latency.value / last.misses_in_flight;
-    const double taken = m_.false_sharing.value * std::min(1.0, ends.run / model::kSharedRun) *
-                         model::held(last, held_bytes(last), last.end);
+    const double ends_cost = m_.false_sharing.value * std::min(1.0, ends.run / model::kSharedRun) *
+                             model::hit_fraction(last, held_bytes(last), last.end);
     const double torn_apart = torn ? lower::visits(p_, streams_.nest) * last.latency.value : 0;
-    const double in_pace =
+    const double in_step =
         moved_by_others_ /
         moved_;  // they come to their ends at the same time as far as they have as much to do
-    const double waiting = model::kInStep * in_pace * ends.count * (taken + torn_apart);
+    const double waiting = model::kInStep * in_step * ends.count * (ends_cost + torn_apart);
     (measured ? cost_.contended : cost_.far) += measured ? waiting : passing;
     if (!measured) cost_.streaming += passing;
     add_term(
-        "sharing", measured ? waiting : passing,
+        "false sharing", measured ? waiting : passing,
         [&] { return fmt::format("{:.0f} runs of the output end in another unit's", ends.count); },
         measured ? m_.false_sharing.spread : last.latency.spread);
   }
@@ -422,20 +427,22 @@ class Estimator {
 
   // Lines in another unit's own cache come out of it, and lines that it has read are taken from it
   // before they are written: both take longer than what both units share.
-  void taking_over() {
+  void coherence_transfers() {
     if (m_.levels.size() < 2) return;
-    take_over("handed", others_.handed, m_.handed, false, "that another unit wrote last");
-    take_over("taken", others_.taken, m_.taken, true, "written, which another unit wrote last");
-    take_over("reclaimed", others_.reclaimed, m_.reclaimed, true,
-              "written, which another unit has read");
+    add_coherence("dirty remote read", others_.dirty_remote_read, m_.dirty_remote_read, false,
+                  "that another unit wrote last");
+    add_coherence("dirty remote RFO", others_.dirty_remote_rfo, m_.dirty_remote_rfo, true,
+                  "written, which another unit wrote last");
+    add_coherence("upgrade", others_.upgrade, m_.upgrade, true,
+                  "written, which another unit has read");
   }
 
-  void take_over(const char* name, double bytes, const model::Quantity& rate, bool writes,
-                 const char* what) {
+  void add_coherence(const char* name, double bytes, const model::Quantity& rate, bool writes,
+                     const char* what) {
     if (bytes <= 0 || rate.value <= 0) return;
     size_t behind = 1;  // the memory behind a unit's own caches
     while (behind + 1 < m_.levels.size() && !m_.levels[behind].shared) ++behind;
-    const Pace streaming = on_its_way(m_, behind, active_);
+    const TransferCost streaming = path_transfer_cost(m_, behind, active_);
     const double seconds =
         bytes * std::max(0.0, 1 / rate.value - (writes ? streaming.write : streaming.read));
     if (seconds <= 0) return;
@@ -477,7 +484,7 @@ class Estimator {
     out_.rounds = std::ceil(per_unit / r);
     waited_ = (waiting.copying + waiting.computing) * out_.rounds;
     add_term(
-        "waiting", waited_,
+        "stalled waves", waited_,
         [&] {
           return fmt::format("of {:.4g} waves, {:.4g} groups at a time on a unit", waves,
                              std::min(r, per_unit));
@@ -489,10 +496,11 @@ class Estimator {
 
   // Units that begin late: the others take over their share meanwhile, at most all of it.
   double joining(double body) {
-    const double late = std::min(m_.unit_join.value * (1 - 1 / active_), body * (active_ - 1));
+    const double late = std::min(m_.wakeup_skew.value * (1 - 1 / active_), body * (active_ - 1));
     if (late > 0)
       add_term(
-          "join", late, [] { return std::string("units that begin late"); }, m_.unit_join.spread);
+          "wake-up skew", late, [] { return std::string("units that begin late"); },
+          m_.wakeup_skew.spread);
     return late;
   }
 
@@ -561,7 +569,7 @@ class Estimator {
   const double share_;  // of the work, that the busiest unit has
   const Pipes pipes_;
   std::vector<model::LevelTraffic> traffic_;
-  HeldByOthers others_;
+  RemoteLines others_;
   double copied_alone_ = 0;  // the part of copies that overlaps with no arithmetic
   double groups_ = 1, active_ = 1, fixed_ = 0;
   double moved_ = 1,

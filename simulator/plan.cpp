@@ -59,11 +59,11 @@ void fetch_code(model::Estimate& e, const CodeLost& lost, const model::Machine& 
   e.high += seconds + spread;
   double largest = 0;
   for (const model::Term& t : e.terms) largest = std::max(largest, t.seconds);
-  e.terms.push_back({"code", seconds,
+  e.terms.push_back({"cold code", seconds,
                      fmt::format("{:.0f} % of it lost to the steps between, {:.0f} % by all caches",
                                  100 * lost.own, 100 * lost.all)});
   if (seconds <= largest) return;
-  e.bound = "code";
+  e.bound = "cold code";
   if (largest > 0) e.bound_margin = seconds / largest;
 }
 
@@ -89,7 +89,7 @@ CacheState leave(const ir::Plan& plan, const ir::Step& s, const model::Machine& 
 // How long a step takes is nothing to the caches that nobody else uses.
 bool others_use(const model::Machine& m) {
   return std::any_of(m.levels.begin(), m.levels.end(),
-                     [](const model::Level& l) { return l.foreign_fill.value > 0; });
+                     [](const model::Level& l) { return l.co_tenant_eviction.value > 0; });
 }
 
 }  // namespace

@@ -12,14 +12,14 @@ model::Residency residency_of(const ir::Program& p, const model::Streams& stream
                               std::span<const Range> where);
 
 // Lines that a unit's program finds in other units' own caches, in bytes of one unit.
-struct HeldByOthers {
-  double handed = 0;     // read, and another unit wrote them last
-  double taken = 0;      // written, and another unit wrote them last
-  double reclaimed = 0;  // written, and others have read them since somebody wrote them
+struct RemoteLines {
+  double dirty_remote_read = 0;  // read, and another unit wrote them last
+  double dirty_remote_rfo = 0;   // written, and another unit wrote them last
+  double upgrade = 0;            // written, and others have read them since somebody wrote them
 };
-HeldByOthers held_by_others(const ir::Program& p, const model::Streams& streams,
-                            const model::Machine& m, const CacheState& before,
-                            std::span<const Range> where);
+RemoteLines remote_lines(const ir::Program& p, const model::Streams& streams,
+                         const model::Machine& m, const CacheState& before,
+                         std::span<const Range> where);
 
 // A step's code lies in the caches like other bytes, behind none of a plan's tensors: what takes
 // longer where a unit's own have lost it, and longer still where all have. Those of one program are

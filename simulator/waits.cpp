@@ -67,18 +67,18 @@ Waits waits_of_a_wave(const ir::Program& p, const model::Machine& m, const model
   Waits out{copying / copied, times * near + turns * m.fma_latency.value};
   for (size_t level = cache; level < traffic.size(); ++level) {
     const double further = m.levels[level + 1].latency.value - m.levels[level].latency.value;
-    double side_by_side = 0, in_turn = 0;
+    double side_by_side = 0, set_conflicts = 0;
     for (size_t i = 0; i < loads.size(); ++i) {
       if (loads[i].each <= 0) continue;
       const double lines = traffic[level].streams[i].read / m.levels[level + 1].line / waves;
       const double reaching = std::min(1.0, lines / loads[i].each);
       if (loads[i].copied)
-        in_turn += loads[i].each * reaching;
+        set_conflicts += loads[i].each * reaching;
       else
         side_by_side = std::max(side_by_side, std::min(times, loads[i].each) * reaching);
     }
     out.computing += side_by_side * std::max(0.0, further);
-    out.copying += in_turn * std::max(0.0, further) / copied;
+    out.copying += set_conflicts * std::max(0.0, further) / copied;
   }
   return out;
 }

@@ -148,8 +148,9 @@ struct Batch {  // of timed runs
 };
 
 AsProbed slower_of(const AsProbed& a, const AsProbed& b) {
-  return {std::min(a.multiply_adds, b.multiply_adds), std::min(a.handed, b.handed),
-          std::min(a.reclaimed, b.reclaimed), std::max(a.elsewhere, b.elsewhere)};
+  return {std::min(a.multiply_adds, b.multiply_adds),
+          std::min(a.dirty_remote_read, b.dirty_remote_read), std::min(a.upgrade, b.upgrade),
+          std::max(a.elsewhere, b.elsewhere)};
 }
 
 // 1: nothing disturbed it.
@@ -158,7 +159,7 @@ double worth(const Batch& b) {
   return waiting * (b.as_probed ? likeness(*b.as_probed) : 1);
 }
 
-Result<Batch> batch_of(const Placement& p, const hwdesc::Target& target, Pace* pace,
+Result<Batch> batch_of(const Placement& p, const hwdesc::Target& target, HostState* pace,
                        const RunOptions& options) {
   Batch out;
   const auto look = [&]() -> Diags {
@@ -184,9 +185,9 @@ Result<Batch> timed(const Placement& p, const Bundle& bundle, const RunOptions& 
                     int& batches) {
   const Result<hwdesc::Target> target = target_of(bundle.profile, bundle.api);
   if (!target) return target.diags();
-  Result<std::unique_ptr<Pace>> pace = std::unique_ptr<Pace>();
+  Result<std::unique_ptr<HostState>> pace = std::unique_ptr<HostState>();
   if (!p.device->info().simulated && was_probed(*target))
-    pace = Pace::load(*p.device, *target, options.cache_dir);
+    pace = HostState::load(*p.device, *target, options.cache_dir);
   if (!pace) return pace.diags();
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(options.patience);
   std::optional<Batch> best;

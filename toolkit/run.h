@@ -7,7 +7,7 @@
 
 #include "support/result.h"
 #include "toolkit/bundle.h"
-#include "toolkit/pace.h"
+#include "toolkit/host_state.h"
 #include "toolkit/progress.h"
 
 namespace assay::toolkit {

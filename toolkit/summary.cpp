@@ -43,8 +43,8 @@ Json part_or_null(double v) { return v > 0 ? Json(v) : Json(nullptr); }
 
 Json to_json(const AsProbed& now) {
   return {{"multiply_adds", now.multiply_adds},
-          {"handed", part_or_null(now.handed)},
-          {"reclaimed", part_or_null(now.reclaimed)},
+          {"dirty_remote_read", part_or_null(now.dirty_remote_read)},
+          {"upgrade", part_or_null(now.upgrade)},
           {"elsewhere", part_or_null(now.elsewhere)}};
 }
 

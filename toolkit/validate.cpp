@@ -14,7 +14,7 @@
 #include "support/hash.h"
 #include "toolkit/bundle.h"
 #include "toolkit/devices.h"
-#include "toolkit/pace.h"
+#include "toolkit/host_state.h"
 #include "toolkit/profiles.h"
 #include "toolkit/validate_bench.h"
 #include "toolkit/validate_journal.h"
@@ -88,7 +88,7 @@ struct UnderWay {  // an operator that is visited again
 class Validator {  // invariant: refers to the parts of one validation, which outlive it
  public:
   Validator(runtime::Device& device, const hwdesc::Target& target, const model::Machine& machine,
-            const ValidateOptions& options, Pace* pace, ValidationJournal& journal)
+            const ValidateOptions& options, HostState* pace, ValidationJournal& journal)
       : device_(device),
         target_(target),
         machine_(machine),
@@ -181,7 +181,7 @@ class Validator {  // invariant: refers to the parts of one validation, which ou
   const hwdesc::Target& target_;
   const model::Machine& machine_;
   const ValidateOptions& options_;
-  Pace* pace_;
+  HostState* pace_;
   ValidationJournal& journal_;
   const int visits_;
   int64_t done_ = 0, total_ = 0;
@@ -201,11 +201,11 @@ RunIdentity identity_of(const hwdesc::Profile& profile, const Suite& suite,
           o.seed};
 }
 
-Diag were_apart(const Pace& pace) {
+Diag were_apart(const HostState& pace) {
   Diag d = error(fmt::format("the host ran the units on dies with a last cache each in {:.0f} % of "
                              "{} looks, though they had one together when they were probed: "
                              "what was measured then counts only where there is too little else",
-                             100 * pace.part_apart(), pace.looks()),
+                             100 * pace.part_cross_die(), pace.looks()),
                  "validate again when it leaves them together for longer, or probe again: a "
                  "profile of now says how they are now");
   d.severity = Severity::warning;
@@ -254,7 +254,8 @@ Result<Validation> validate(const hwdesc::Profile& profile, const Suite& suite,
   out.taken_over = static_cast<int>(kept.size());
   Result<ValidationJournal> journal = ValidationJournal::start(options.journal, run, kept);
   if (!journal) return journal.diags();
-  const Result<std::unique_ptr<Pace>> pace = Pace::load(**device, *target, options.cache_dir);
+  const Result<std::unique_ptr<HostState>> pace =
+      HostState::load(**device, *target, options.cache_dir);
   if (!pace) return pace.diags();
   Validator validator(**device, *target, *machine, options, pace->get(), *journal);
   std::vector<std::optional<OperatorRows>> rows(cases->size());
@@ -291,7 +292,7 @@ Result<Validation> validate(const hwdesc::Profile& profile, const Suite& suite,
   // What is still to be visited; of a run that was cancelled, what there is.
   for (size_t begun = cases->size(); !under_way.empty(); begun += kApart)
     if (Diags failed = visit_again(begun); !failed.empty()) return failed;
-  if (*pace != nullptr && (*pace)->part_apart() > 0) out.notes.push_back(were_apart(**pace));
+  if (*pace != nullptr && (*pace)->part_cross_die() > 0) out.notes.push_back(were_apart(**pace));
   for (std::optional<OperatorRows>& r : rows)
     if (r) out.operators.push_back(std::move(*r));
   return out;

@@ -146,7 +146,7 @@ Diags TrialBench::sample(size_t i) {
   if (options_.pace != nullptr) {
     const Result<bool> slow = options_.pace->slow(options_.cancel);
     if (!slow) return slow.diags();
-    held_up = *slow || options_.pace->was_apart();
+    held_up = *slow || options_.pace->was_cross_die();
   }
   const probe::CpuTimes before = probe::read_cpu_times();
   // One behind the other in one run, so that what is seen of launching is what a step in a stream

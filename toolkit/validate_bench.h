@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "runtime/device.h"
-#include "toolkit/pace.h"
+#include "toolkit/host_state.h"
 #include "toolkit/run.h"
 #include "toolkit/validate_draw.h"
 
@@ -31,7 +31,7 @@ struct BenchOptions {
   std::string cache_dir;
   Progress progress;
   const CancelToken* cancel = nullptr;
-  Pace* pace = nullptr;  // asked before each sample, where there is one
+  HostState* pace = nullptr;  // asked before each sample, where there is one
 };
 
 class TrialBench {  // invariant: a module with the trials' kernels, and a launch for each

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "compiler/search/legal_space.h"
-#include "compiler/search/problems.h"
+#include "compiler/search/tile_graphs.h"
 #include "toolkit/validate.h"
 
 namespace assay::toolkit {

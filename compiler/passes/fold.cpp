@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "compiler/passes/fuse.h"
+#include "compiler/passes/fuse_epilogues.h"
 #include "compiler/passes/rewrite.h"
 
 namespace assay::compiler {

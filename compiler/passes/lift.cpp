@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compiler/passes/fuse.h"
+#include "compiler/passes/fuse_epilogues.h"
 #include "compiler/passes/rewrite.h"
 
 namespace assay::compiler {

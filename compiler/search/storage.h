@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "compiler/search/problems.h"
+#include "compiler/search/tile_graphs.h"
 #include "ir/plan.h"
 #include "simulator/range.h"
 

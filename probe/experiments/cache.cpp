@@ -7,8 +7,8 @@
 #include <set>
 
 #include "probe/experiments/experiments.h"
-#include "probe/inference/crowding.h"
 #include "probe/inference/footprint.h"
+#include "probe/inference/set_conflict.h"
 #include "probe/inference/stats.h"
 #include "probe/journal.h"
 #include "probe/kernels/code.h"

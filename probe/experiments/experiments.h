@@ -66,13 +66,13 @@ void run_registers(Session& s);
 void run_branches(Session& s);
 
 // A vector in memory, updated over and over (update.cpp).
-void run_update(Session& s);
+void run_read_modify_write(Session& s);
 
 // A barrier among all groups (barrier.cpp).
 void run_barrier(Session& s);
 
 // Scalar operations on neighbours (joined.cpp).
-void run_joined(Session& s);
+void run_vectorisation(Session& s);
 
 // Straight-line code; power (straight.cpp, power.cpp).
 void run_code(Session& s);
@@ -89,25 +89,25 @@ void run_sharing(Session& s);
 
 // How memory is accessed (access.cpp).
 void run_outstanding(Session& s);
-void run_border(Session& s);    // border.cpp
-void run_constant(Session& s);  // constant.cpp
-void run_handed(Session& s);    // handed.cpp
-void run_found(Session& s);     // found.cpp
-void run_ends(Session& s);
-void run_untouched(Session& s);
-void run_instances(Session& s);  // instances.cpp
-void run_host(Session& s);       // host.cpp
-void run_image(Session& s);      // image.cpp
-void run_loaded(Session& s);     // loaded.cpp
-void run_rewrite(Session& s);    // rewrite.cpp
-void run_scratch(Session& s);    // scratch.cpp
-void run_transfer(Session& s);   // transfer.cpp
-void run_ways(Session& s);       // sets.cpp
+void run_border(Session& s);        // border.cpp
+void run_constant(Session& s);      // constant.cpp
+void run_coherence(Session& s);     // handed.cpp
+void run_shared_reads(Session& s);  // found.cpp
+void run_false_sharing(Session& s);
+void run_retention(Session& s);
+void run_instances(Session& s);       // instances.cpp
+void run_host(Session& s);            // host.cpp
+void run_image(Session& s);           // image.cpp
+void run_loaded_latency(Session& s);  // loaded.cpp
+void run_write_policy(Session& s);    // rewrite.cpp
+void run_scratch(Session& s);         // scratch.cpp
+void run_transfer(Session& s);        // transfer.cpp
+void run_ways(Session& s);            // sets.cpp
 
 // Throughput of memory, cost of launching.
 void run_access(Session& s);        // stream.cpp
 void run_bandwidth(Session& s);     // stream.cpp
-void run_streamed(Session& s);      // streamed.cpp
+void run_cyclic_scan(Session& s);   // streamed.cpp
 void run_far(Session& s);           // far.cpp
 void run_launch(Session& s);        // launch.cpp
 void run_group_memory(Session& s);  // cache.cpp

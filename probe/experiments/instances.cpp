@@ -42,7 +42,7 @@ std::vector<Crowd> crowds_of(const Session& s) {
   for (size_t i = 0; i < knees.size(); ++i) {
     if (!s.known.sharing[i].shared) continue;
     const double before = i > 0 ? knees[i - 1].to : 0;
-    for (double times = kHeldByTwo; times < kMostInstances; times *= 2) {
+    for (double times = kHitsInTwo; times < kMostInstances; times *= 2) {
       const double total = times * knees[i].capacity,
                    least = std::max(kLeavesOwn * before, double(kBlockBytes));
       const int groups = std::min(units, static_cast<int>(total / least));
@@ -56,7 +56,7 @@ std::vector<Crowd> crowds_of(const Session& s) {
 
 // The time of a hop. A place of its own that leads to itself keeps whoever does not chase out of
 // the way.
-double measure_crowd(Session& s, const ChaseArea& area, const Crowd& c, int64_t quiet) {
+double measure_instances(Session& s, const ChaseArea& area, const Crowd& c, int64_t quiet) {
   const int units = static_cast<int>(s.known.units);
   s.bench.module().write_words(area.nodes, std::vector<runtime::Word>{{quiet, quiet / 8}});
   for (int u = 0; u < units; ++u) area.start_at(s.bench, u, quiet / 8);
@@ -96,7 +96,7 @@ void run_instances(Session& s) {
     if (beyond[c.level]) continue;
     const double here = s.known.levels.plateaus[c.level].seconds,
                  next = s.known.levels.plateaus[c.level + 1].seconds;
-    beyond[c.level] = measure_crowd(s, area, c, quiet) > (here + next) / 2;
+    beyond[c.level] = measure_instances(s, area, c, quiet) > (here + next) / 2;
   }
 }
 

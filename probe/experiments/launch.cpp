@@ -74,7 +74,7 @@ void measure_recorded(Session& s, Bench& bench) {
 }
 
 // Launches that a driver is handed one by one.
-void measure_handed_over(Session& s) {
+void measure_dirty_remote(Session& s) {
   std::vector<ir::Kernel> some;
   for (const ir::Kernel& k : s.kernels)
     if (k.name == "nothing" || k.name == "sentinel") some.push_back(k);
@@ -105,7 +105,7 @@ void run_launch(Session& s) {
     else if (i == 2)
       s.emit(s.bench.measure("launch", "group", {}, groups));
     else if (s.device.in_sequence)
-      measure_handed_over(s);
+      measure_dirty_remote(s);
     else {
       measure_join(s, s.bench);
       measure_recorded(s, s.bench);

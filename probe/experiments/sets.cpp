@@ -6,7 +6,7 @@
 #include <set>
 
 #include "probe/experiments/experiments.h"
-#include "probe/inference/ways.h"
+#include "probe/inference/associativity.h"
 #include "probe/kernels/code.h"
 #include "probe/kernels/kernels.h"
 #include "probe/sampling/cycle.h"

@@ -73,7 +73,7 @@ void stream_points(Session& s, const std::string& experiment,
   int64_t most = 0;
   for (const StreamPoint& p : points)
     most = std::max(most, p.together ? p.bytes : p.bytes * p.units);
-  most += (kLanesApart * s.lanes.back() * 4 / kBlockBytes + 1) *
+  most += (kDivergentLanes * s.lanes.back() * 4 / kBlockBytes + 1) *
           kBlockBytes;  // lanes that lie apart reach into blocks behind,
   most += most / (kBlockBytes / (kRowBytes - kBlockBytes)) +
           s.device.units * kBlockBytes;  // rows further
@@ -178,7 +178,8 @@ void run_bandwidth(Session& s) {
   std::vector<StreamPoint> points;
   for (size_t level = 0; level < s.known.levels.knees.size(); ++level)
     for (const int units : one_and_all(s.device.units))
-      for (const std::string access : {"read", "write", "copy", "apart_read", "apart_write"}) {
+      for (const std::string access :
+           {"read", "write", "copy", "short_run_read", "short_run_write"}) {
         const bool shared = s.known.sharing[level].shared;
         if (in_runs(access) && (level == 0 || units != (shared ? s.device.units : 1) ||
                                 s.known.lanes != s.lanes.back()))

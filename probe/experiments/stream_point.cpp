@@ -21,7 +21,7 @@ bool copies(const std::string& access) { return access.starts_with("copy") || ac
 double streams(const std::string& access) { return access == "triad" ? 3 : copies(access) ? 2 : 1; }
 bool in_runs(const std::string& access) { return access.starts_with("apart"); }
 bool reads(const std::string& access) {
-  return !access.starts_with("write") && access != "scatter" && access != "apart_write";
+  return !access.starts_with("write") && access != "scatter" && access != "short_run_write";
 }
 
 Job window_job(const StreamPoint& p, int units, int from, double target_s) {

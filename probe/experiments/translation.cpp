@@ -47,7 +47,7 @@ void add_rows(const Session& s, std::vector<Point>& to) {
       if (nodes >= kFewestRows && nodes <= kMostRows && nodes * stride <= s.max_bytes)
         to.push_back({"rows", nodes, stride});
   for (const int64_t nodes : kCrowded)
-    if (nodes * kCrowdedStride <= s.max_bytes) to.push_back({"pages", nodes, kCrowdedStride});
+    if (nodes * kConflictStride <= s.max_bytes) to.push_back({"pages", nodes, kConflictStride});
 }
 
 // Loads that nothing waits for, of pages that are not found again, or as many close together.

@@ -106,13 +106,14 @@ std::optional<Summary> usual(const std::vector<Observation>& blocks) {
 
 }  // namespace
 
-void add_handed(const Observations& all, size_t level, MemoryLevel& to) {
+void add_dirty_remote_read(const Observations& all, size_t level, MemoryLevel& to) {
   const auto add = [&](const char* what, Value<Bandwidth>& value, const char* does,
                        const char* method) {
-    const std::vector<Observation> blocks = select(all, "handed", what, {{"level", double(level)}});
+    const std::vector<Observation> blocks =
+        select(all, "coherence", what, {{"level", double(level)}});
     const auto other = usual(blocks);
-    const auto own =
-        usual(select(all, "handed", std::string(what) + " own", {{"level", double(level)}}));
+    const auto own = usual(
+        select(all, "coherence", std::string(what) + " own", {{"level", double(level)}}));
     if (!other || !own) return;
     value = bandwidth_value(inverse(*other, 1), "", method);
     value.note = fmt::format("its own it {} at {:.1f} GB/s then", does, 1e-9 / own->value);
@@ -120,19 +121,19 @@ void add_handed(const Observations& all, size_t level, MemoryLevel& to) {
       value.note += fmt::format("; units were near each other in {} of {} blocks, and those count",
                                 near, blocks.size());
   };
-  add("handed", to.bandwidth.handed, "reads",
+  add("dirty_remote_read", to.bandwidth.dirty_remote_read, "reads",
       "every unit reads once what the next one has just written, half of what a cache holds");
-  add("taken", to.bandwidth.taken, "writes",
+  add("dirty_remote_rfo", to.bandwidth.dirty_remote_rfo, "writes",
       "every unit writes once what the next one has just written, half of what a cache holds");
-  add("reclaimed", to.bandwidth.reclaimed, "writes",
+  add("upgrade", to.bandwidth.upgrade, "writes",
       "every unit writes what the next one has read since it wrote it, half of what a cache holds");
 }
 
 void add_false_sharing(const Observations& all, size_t level, MemoryLevel& to) {
-  const auto between =
-      summarize(select(all, "ends", "between", {{"level", double(level)}}), Estimator::latency);
-  const auto own =
-      summarize(select(all, "ends", "own", {{"level", double(level)}}), Estimator::latency);
+  const auto between = summarize(
+      select(all, "false_sharing", "between", {{"level", double(level)}}), Estimator::latency);
+  const auto own = summarize(select(all, "false_sharing", "own", {{"level", double(level)}}),
+                             Estimator::latency);
   if (!between || !own) return;
   if (between->low <= own->high) {
     to.false_sharing =

@@ -18,7 +18,7 @@ void add_outstanding(const Observations& all, const Known& known, size_t level,
                      hwdesc::MemoryLevel& to);
 
 // What a unit reaches, reading what another one has just written into its cache of this level.
-void add_handed(const Observations& all, size_t level, hwdesc::MemoryLevel& to);
+void add_dirty_remote_read(const Observations& all, size_t level, hwdesc::MemoryLevel& to);
 
 // What the end of a written run costs behind which another unit writes; unknown where that is
 // nothing.

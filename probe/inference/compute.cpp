@@ -257,7 +257,7 @@ void add_apart(const Observations& all, const Known& known, const char* op, cons
     const double own = whole.rate->value;
     c.slots = count_value(
         {own / lanes.value, own / lanes.high, own / lanes.low, lanes.n, lanes.note},
-        fmt::format("rate of whole vectors over that of lanes {} elements apart", kLanesApart));
+        fmt::format("rate of whole vectors over that of lanes {} elements apart", kDivergentLanes));
     to.compute.push_back(std::move(c));
   }
 }
@@ -285,7 +285,7 @@ void add_splats(const Observations& all, const Known& known, const Best& whole, 
     c.slots = count_value(
         {vector / rate.value, vector / rate.high, vector / rate.low, rate.n, rate.note},
         fmt::format("rate of whole vectors over that of elements {} apart, each for {:.0f} lanes",
-                    kSplatsApart, width));
+                    kSeparateSplats, width));
     to.compute.push_back(std::move(c));
   }
 }
@@ -362,8 +362,9 @@ void add_narrow_operation(const Observations& all, const Known& known, const cha
 
 // A vector in memory, updated again and again: each update waits until the one before is stored.
 void add_update(const Observations& all, const Known& known, Profile& to) {
-  const auto chain = by_the_clock(known, select(all, "update", "chain", {{"lanes", known.lanes}}),
-                                  Estimator::latency);
+  const auto chain =
+      by_the_clock(known, select(all, "read_modify_write", "chain", {{"lanes", known.lanes}}),
+                   Estimator::latency);
   if (!chain) return;
   ComputeOp c{"update", "f32", "store", {}, {}};
   c.latency = latency_value(scaled(*chain, clock_for(all, "fma", known.lanes, *chain)),

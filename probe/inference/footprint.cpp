@@ -89,7 +89,7 @@ std::vector<int64_t> passing_blocks(const Known& known, int units, int64_t part,
   return out;
 }
 
-std::vector<int64_t> streamed_footprints(const Known& known, int units, int64_t most) {
+std::vector<int64_t> scan_footprints(const Known& known, int units, int64_t most) {
   if (known.levels.knees.empty()) return {};
   const double last = std::max(
       known.levels.knees.back().to * (known.sharing.back().shared ? 1 : units), known.cached);

@@ -68,6 +68,6 @@ std::vector<int64_t> passing_blocks(const Known& known, int units, int64_t part,
 // what is streamed: from a quarter of the first one to four times what the last one may hold, at
 // least 64 MiB in total, a quarter of an octave apart; then one beyond all of them. In total at
 // most `most`. Empty: no knees.
-std::vector<int64_t> streamed_footprints(const Known& known, int units, int64_t most);
+std::vector<int64_t> scan_footprints(const Known& known, int units, int64_t most);
 
 }  // namespace assay::probe

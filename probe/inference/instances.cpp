@@ -45,7 +45,7 @@ std::optional<int> instances_of(const Observations& all, const Known& known, siz
     if (!s) return std::nullopt;
     if (s->value > here + kSlow * step) return held;
     if (s->value > here + kFast * step) return std::nullopt;
-    held = static_cast<int>(2 * times / kHeldByTwo);
+    held = static_cast<int>(2 * times / kHitsInTwo);
   }
   return std::nullopt;  // whatever was tried was held: perhaps each unit has one
 }

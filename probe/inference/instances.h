@@ -14,7 +14,7 @@
 
 namespace assay::probe {
 
-inline constexpr double kHeldByTwo = 1.6;  // T / C that two hold and one does not
+inline constexpr double kHitsInTwo = 1.6;  // T / C that two hold and one does not
 
 // Of cache `level` (a position in known.levels); nullopt: not measured, or not told.
 std::optional<int> instances_of(const Observations& all, const Known& known, size_t level);

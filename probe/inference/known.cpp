@@ -9,7 +9,7 @@
 #include <optional>
 #include <set>
 
-#include "probe/inference/streamed.h"
+#include "probe/inference/cyclic_scan.h"
 
 namespace assay::probe {
 namespace {
@@ -198,7 +198,7 @@ constexpr double kFromAfar =
 
 // The most that the last cache held when all units streamed, together; 0: no sweep. One footprint
 // that met fast far memory by chance holds nothing.
-double held_streaming(const Observations& all) {
+double scan_capacity(const Observations& all) {
   const Sweep sweep = sweep_of(all);
   double most = 0;
   for (const CurvePoint& p : rising(sweep.curve))
@@ -208,7 +208,7 @@ double held_streaming(const Observations& all) {
 
 constexpr double kQuiet = 0.1;  // noise in a sweep
 
-size_t levels_streamed(const Observations& all) {
+size_t levels_scanned(const Observations& all) {
   const Sweep sweep = sweep_of(all);
   return noise_in(sweep) < kQuiet ? find_levels(sweep.curve).plateaus.size() : 0;
 }
@@ -219,7 +219,7 @@ Levels levels_from(const Observations& all) {
   std::vector<double> declared;
   for (size_t i = 0; i < declared_caches(all); ++i) declared.push_back(declared_bytes(all, i));
   return find_levels(curve_of(chase_blocks(all), Estimator::latency),
-                     declared.empty() ? levels_streamed(all) : declared.size() + 1, declared);
+                     declared.empty() ? levels_scanned(all) : declared.size() + 1, declared);
 }
 
 }  // namespace
@@ -386,14 +386,14 @@ Known known_from(const Observations& all) {
   const std::vector<CurvePoint> curve = curve_of(chase_blocks(all), Estimator::latency);
   for (size_t i = 0; i < k.levels.knees.size(); ++i) {
     // A chase shows little of a cache that others crowd.
-    const double streamed = i + 1 == k.levels.knees.size() ? held_streaming(all) : 0;
+    const double streamed = i + 1 == k.levels.knees.size() ? scan_capacity(all) : 0;
     Sharing s = sharing_of(all, i, std::max(k.levels.knees[i].to, streamed), curve);
     // What units share lies beyond what each has for itself.
     if (!s.shared && i > 0 && k.sharing.back().shared)
       s = {true, "it lies beyond a shared one; alone: " + s.why, true, s.declared};
     k.sharing.push_back(std::move(s));
   }
-  k.held = held_streaming(all);
+  k.held = scan_capacity(all);
   if (!k.levels.knees.empty()) k.cached = std::max(k.levels.knees.back().to, k.held);
   for (size_t i = 0; i < declared_caches(all); ++i)
     k.cached = std::max(k.cached, declared_bytes(all, i));

@@ -6,12 +6,12 @@
 #include "probe/inference/doubts.h"
 #include "probe/inference/host_memory.h"
 #include "probe/inference/infer.h"
-#include "probe/inference/joined.h"
 #include "probe/inference/sharing.h"
 #include "probe/inference/translation.h"
 #include "probe/inference/values.h"
-#include "probe/kernels/joined.h"
+#include "probe/inference/vectorisation.h"
 #include "probe/kernels/pages.h"
+#include "probe/kernels/vectorisation.h"
 
 namespace assay::probe {
 namespace {
@@ -19,7 +19,7 @@ namespace {
 using namespace hwdesc;
 
 constexpr double kShortestJoin = 1e-6;
-constexpr double kForeign = 0.1;  // of the whole machine
+constexpr double kCoTenant = 0.1;  // of the whole machine
 
 void add_identity(const Observations& all, Profile& to) {
   for (const char* key : {"cpu", "isa", "platform", "version", "driver", "os", "compiler", "memory",
@@ -89,7 +89,7 @@ bool nobody_else_was_there(const Observations& all) {
   const auto blocks = select(all, "units", "alone");
   const bool processor = all.fact("class") == "cpu";  // others on the host do not hold a GPU
   return !processor || std::all_of(blocks.begin(), blocks.end(),
-                                   [](const Observation& o) { return o.foreign <= kForeign; });
+                                   [](const Observation& o) { return o.foreign <= kCoTenant; });
 }
 
 // Where the device deals groups out; beside it stands what the driver says.
@@ -226,13 +226,13 @@ void add_api(const Observations& all, const Known& known, Profile& to) {
                 "hold and a launch of other code, less once behind other code alone");
   if (const auto s = launch_time(all, "join");
       s && s->value > kShortestJoin && is_a_cost(select(all, "launch", "join")))
-    api.unit_join =
+    api.wakeup_skew =
         seconds_value(scaled(*s, 1), "steps of 0.4 ms on all units, less the same on one");
   api.map = map_time(all);
   if (!known.threads)
-    api.joined_lanes = joined_lanes(all, known.lanes);
+    api.slp_lanes = slp_lanes(all, known.lanes);
   else {
-    api.joined_loads = joined_loads(all);
+    api.merged_loads = merged_loads(all);
     api.unrolled = unrolled_turns(
         all, known.levels.plateaus.empty() ? 0 : known.levels.plateaus.front().seconds);
   }

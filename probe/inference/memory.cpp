@@ -6,20 +6,20 @@
 #include <cstdlib>
 
 #include "probe/inference/access.h"
+#include "probe/inference/associativity.h"
+#include "probe/inference/cyclic_scan.h"
 #include "probe/inference/footprint.h"
 #include "probe/inference/host_memory.h"
 #include "probe/inference/infer.h"
 #include "probe/inference/instances.h"
-#include "probe/inference/join_levels.h"
-#include "probe/inference/loaded.h"
-#include "probe/inference/passed.h"
+#include "probe/inference/loaded_latency.h"
+#include "probe/inference/merge_levels.h"
 #include "probe/inference/power_mean.h"
-#include "probe/inference/rewrite.h"
+#include "probe/inference/retention.h"
 #include "probe/inference/scratch.h"
-#include "probe/inference/streamed.h"
 #include "probe/inference/transfer.h"
 #include "probe/inference/values.h"
-#include "probe/inference/ways.h"
+#include "probe/inference/write_policy.h"
 #include "probe/kernels/pages.h"
 
 namespace assay::probe {
@@ -342,10 +342,11 @@ void add_bandwidth(const Context& c, MemoryLevel& to) {
   to.bandwidth.read = bandwidth_of(c, "read", c.shared, "reading");
   to.bandwidth.write = bandwidth_of(c, "write", c.shared, "writing");
   to.bandwidth.copy = bandwidth_of(c, "copy", c.shared, "copying, bytes read plus written");
-  if (!select(c.all, "bandwidth", "apart_read", {{"level", double(c.index)}}).empty()) {
-    to.bandwidth.apart_read =
-        bandwidth_of(c, "apart_read", c.shared, "reading runs of 256 B, each in a row of its own");
-    to.bandwidth.apart_write = bandwidth_of(c, "apart_write", c.shared, "writing such runs");
+  if (!select(c.all, "bandwidth", "short_run_read", {{"level", double(c.index)}}).empty()) {
+    to.bandwidth.short_run_read = bandwidth_of(c, "short_run_read", c.shared,
+                                               "reading runs of 256 B, each in a row of its own");
+    to.bandwidth.short_run_write =
+        bandwidth_of(c, "short_run_write", c.shared, "writing such runs");
   }
   if (c.far)
     to.bandwidth.triad = bandwidth_of(
@@ -423,14 +424,14 @@ MemoryLevel level_of(Context c, const Profile& p) {
   l.latency = latency_of(c, p);
   add_bandwidth(c, l);
   if (!c.shared) {
-    add_handed(c.all, c.index, l);
+    add_dirty_remote_read(c.all, c.index, l);
     add_false_sharing(c.all, c.index, l);
   }
   add_loaded(c.all, c.known, c.index, l);
   l.line = line_of(c);
   if (!c.far && !select(c.all, "ways", "lines").empty()) l.ways = ways_of(c.all, c.known, c.index);
   if (!c.far && c.index > 0 && !c.shared && !select(c.all, "ways", "pages").empty())
-    l.page_lines = page_lines_of(c.all, c.known, c.index);
+    l.page_stride_lines = page_lines_of(c.all, c.known, c.index);
   if (!c.far && c.index == 0) add_set_turns(c.all, c.known, l);
   if (const auto line = line_told(c.all, c.known, c.index); c.known.threads && line.known())
     l.line = line;  // caches of sectors: pairs show those
@@ -492,12 +493,12 @@ void infer_memory(const Observations& all, const Known& known, Profile& to) {
   const Sweep sweep = sweep_of(all);
   join_levels(to.memory, hertz, units, sweep, declared_caches(all),
               curve_of(chase_blocks(all), Estimator::latency));
-  settle_passed(to.memory, hertz, units);
-  add_streamed(to.memory, sweeps_of(all));
+  settle_retention(to.memory, hertz, units);
+  add_cyclic_scan(to.memory, sweeps_of(all));
   const auto last = std::find_if(to.memory.rbegin(), to.memory.rend(), [](const MemoryLevel& l) {
     return l.managed == Managed::automatic;
   });
-  if (last != to.memory.rend()) add_passed(all, units, *last);
+  if (last != to.memory.rend()) add_single_use(all, units, *last);
   for (size_t i = 0; i < to.memory.size(); ++i)
     if (!known.threads) settle_shared(to.memory[i], declared_bytes(all, i));
   divide_shared(all, known, to);

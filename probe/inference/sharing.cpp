@@ -7,8 +7,8 @@
 #include <map>
 #include <optional>
 
-#include "probe/inference/crowding.h"
 #include "probe/inference/known.h"
+#include "probe/inference/set_conflict.h"
 #include "probe/inference/stats.h"
 
 namespace assay::probe {
@@ -73,8 +73,8 @@ constexpr size_t kFewFound = 5;  // samples that nobody disturbed, needed to say
 // measured, or as near.
 std::optional<Sharing> found_elsewhere(const Observations& all, size_t i) {
   const Conditions at = {{"level", static_cast<double>(i)}};
-  const std::optional<double> times =
-      times_as_long_elsewhere(select(all, "found", "own", at), select(all, "found", "other", at));
+  const std::optional<double> times = times_as_long_elsewhere(
+      select(all, "shared_reads", "own", at), select(all, "shared_reads", "other", at));
   if (!times || *times < kElsewhere) return std::nullopt;
   const std::string declared = declared_cache(all, i);
   return Sharing{false,

@@ -117,7 +117,7 @@ double rows_where(std::span<const Missed> curve, double part) {
 double crowded(const Observations& all, double line) {
   std::vector<double> found;
   for (const int64_t n : kCrowded)
-    if (const auto more = excess(all, "pages", static_cast<double>(n), kCrowdedStride, line))
+    if (const auto more = excess(all, "pages", static_cast<double>(n), kConflictStride, line))
       found.push_back(*more);
   if (found.size() < kCrowded.size()) return 0;
   const auto [least, most] = std::minmax_element(found.begin(), found.end());
@@ -181,7 +181,7 @@ void add_tlb(const Observations& all, const Known& known, Profile& to) {
     to.tlb[i].depth = static_cast<int>(i) + 1;
     to.tlb[i].page = known_value(Bytes{kPage}, Origin::measured,
                                  "the same number of nodes misses at strides of 4 KiB and 68 KiB");
-    if (i < kPassed.size()) to.tlb[i].passing = passing_of(all, kPassed[i]);
+    if (i < kPassed.size()) to.tlb[i].overlapped_miss = passing_of(all, kPassed[i]);
   }
 }
 

@@ -23,7 +23,7 @@ namespace assay::probe {
 inline constexpr std::array<int64_t, 8> kRowStrides = {
     4096 + 64, 8192 - 128, 8192 + 64, 8192 + 384, 12288 + 64, 16384 - 64, 16384 + 128, 24576 - 192};
 inline constexpr int64_t kFewestPages = 16, kFewestRows = 724;
-inline constexpr int64_t kCrowdedStride = 8 * kPage;
+inline constexpr int64_t kConflictStride = 8 * kPage;
 inline constexpr std::array<int64_t, 2> kCrowded = {1024, 1448};  // of them
 inline constexpr std::array<int64_t, 2> kPassed = {
     512, 8192};  // pages that no first, and no second, buffer holds

@@ -11,11 +11,11 @@
 //   <access>_<w>      read, splat, write, copy, write_stream, copy_stream over a range of blocks;
 //   gather, scatter
 //                     touch some of each block
-//   apart_read_<w>, apart_write_<w>   runs of a few lines, one in each row of a range, then the
-//   next one in each row pages_read_<w>    one vector of each row of kRowBytes lines_read_<w>    as
-//   many vectors close together sets_read_<w>     one vector of each page sets_write_<w>    a part
-//   of a line of each page ends_write_<w>    runs of kEndBytes, in every other stretch of so many
-//   neighbours_<n>    scalar multiply-adds of elements, n of them side by side in memory
+//   short_run_read_<w>, short_run_write_<w>   runs of a few lines, one in each row of a range, then
+//   the next one in each row pages_read_<w>    one vector of each row of kRowBytes lines_read_<w>
+//   as many vectors close together sets_read_<w>     one vector of each page sets_write_<w>    a
+//   part of a line of each page ends_write_<w>    runs of kEndBytes, in every other stretch of so
+//   many neighbours_<n>    scalar multiply-adds of elements, n of them side by side in memory
 //   mix_<kind>        independent operations of several kinds: how many issue per tick
 //   within_<w>, across_<w>   a vector at the beginning, or across the end, of every 128 bytes of a
 //   near area rewrite_<w>       reads others' memory, reads, writes and reads again its own, as
@@ -53,12 +53,12 @@ inline constexpr int kTickSteps = 64;  // the same, with something else beside t
 inline constexpr std::array<const char*, 3> kTickLoads = {"fma", "read", "write"};
 inline constexpr int kChaseSteps = 16;  // hops per iteration
 inline constexpr int kSplatsPerBlock = 64,
-                     kSplatsApart =
+                     kSeparateSplats =
                          15;  // elements: neighbours that lie a line apart would meet in one bank
 inline constexpr int kGathersPerBlock = 32;
-inline constexpr int64_t kLanesApart = 20,
-                         kGathersApart = 21;  // elements; no two share a vector load
-inline constexpr int64_t kRunBytes = hwdesc::kApartRunBytes, kPageBytes = 4096,
+inline constexpr int64_t kDivergentLanes = 20,
+                         kSeparateGathers = 21;  // elements; no two share a vector load
+inline constexpr int64_t kRunBytes = hwdesc::kShortRunBytes, kPageBytes = 4096,
                          kRowBytes = kPageBytes + 64;  // of what is touched in runs
 inline constexpr int64_t kEndBytes = 1024;        // of runs that end in front of another unit's
 inline constexpr int64_t kGroupBytes = 16 << 10;  // of the group's own memory that is touched

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "probe/kernels/code.h"
-#include "probe/kernels/joined.h"
 #include "probe/kernels/kernels.h"
-#include "probe/kernels/loaded.h"
+#include "probe/kernels/loaded_latency.h"
 #include "probe/kernels/matrix.h"
-#include "probe/kernels/update.h"
+#include "probe/kernels/read_modify_write.h"
+#include "probe/kernels/vectorisation.h"
 
 namespace assay::probe {
 namespace {
@@ -53,7 +53,7 @@ ir::Value read_at(const Shape& shape, int from, const ir::Index& at, int lanes) 
                    : first;
 }
 
-static_assert(kSplatsPerBlock * kSplatsApart <= kBlockBytes / 4);
+static_assert(kSplatsPerBlock * kSeparateSplats <= kBlockBytes / 4);
 
 // One block: every byte once, by vectors; splats touch kSplatsPerBlock elements of it. On cores a
 // short loop, not a long unrolled body: prefetchers follow the steps of each instruction, and every
@@ -62,7 +62,7 @@ ir::Stmt block_body(ir::Kernel& k, const Shape& shape, int value, const ir::Inde
                     bool threads, int from = 0) {
   const int lanes = k.registers[static_cast<size_t>(value)].lanes;
   const int64_t elements = kBlockBytes / 4;
-  const int64_t step = shape.splat ? kSplatsApart : lanes;
+  const int64_t step = shape.splat ? kSeparateSplats : lanes;
   const int64_t stretch =
       (threads ? std::min(kMostPerStep, elements / step) : kAccessesPerStep) * step;
   const int part = code::add_index(k, "part");
@@ -81,7 +81,7 @@ ir::Stmt block_body(ir::Kernel& k, const Shape& shape, int value, const ir::Inde
   return code::loop(part, elements / stretch, ir::constant(elements / stretch), std::move(body));
 }
 
-static_assert((kGathersPerBlock - 1) * kGathersApart + 15 * kLanesApart <
+static_assert((kGathersPerBlock - 1) * kSeparateGathers + 15 * kDivergentLanes <
               kBlockBytes / 4);  // wider vectors reach into the next block
 
 ir::Stmt block_apart(ir::Kernel& k, const Shape& shape, int value, const ir::Index& base) {
@@ -89,13 +89,13 @@ ir::Stmt block_apart(ir::Kernel& k, const Shape& shape, int value, const ir::Ind
   ir::Block body;
   for (int64_t n = 0; n < kAccessesPerStep; ++n) {
     const ir::Index at =
-        base + ir::variable(part, kAccessesPerStep * kGathersApart) + n * kGathersApart;
+        base + ir::variable(part, kAccessesPerStep * kSeparateGathers) + n * kSeparateGathers;
     const int lanes = k.registers[static_cast<size_t>(value)].lanes;
     if (shape.reads) {
-      body.push_back(code::set(value, code::gather(0, at, DType::f32, lanes, kLanesApart)));
+      body.push_back(code::set(value, code::gather(0, at, DType::f32, lanes, kDivergentLanes)));
       body.push_back(code::keep(value));
     } else {
-      body.push_back(code::scatter(0, at, code::reg(k, value), kLanesApart));
+      body.push_back(code::scatter(0, at, code::reg(k, value), kDivergentLanes));
     }
   }
   const int64_t steps = kGathersPerBlock / kAccessesPerStep;
@@ -192,8 +192,8 @@ struct Rows {
   int64_t run = kRunBytes;  // 0: one vector
 };
 constexpr std::array<Rows, 7> kRows = {
-    {{"apart_read", true, kRowBytes, kBlockBytes / kRunBytes, false},
-     {"apart_write", false, kRowBytes, kBlockBytes / kRunBytes, false},
+    {{"short_run_read", true, kRowBytes, kBlockBytes / kRunBytes, false},
+     {"short_run_write", false, kRowBytes, kBlockBytes / kRunBytes, false},
      {"ends_write", false, 2 * kEndBytes, kEndBytes / kRunBytes, true},
      {"pages_read", true, kRowBytes, 1, true, 0},
      {"sets_read", true, kPageBytes, 1, true, 0},

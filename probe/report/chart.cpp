@@ -150,7 +150,7 @@ const std::vector<Row>& table() {
        "apart, fewer lines are needed, and they fit."},
       {"Bandwidth",
        "What is kept of what was written",
-       "rewrite",
+       "write_policy",
        "",
        "",
        "level",
@@ -244,7 +244,7 @@ const std::vector<Row>& table() {
        "be under way, or no more bytes arrive."},
       {"Latency of memory",
        "Latency while others stream",
-       "loaded",
+       "loaded_latency",
        "",
        "slower",
        "",
@@ -331,8 +331,8 @@ const std::vector<Row>& table() {
        "Each unit chases through its own 0.7 of a cache. What a cache of its own holds stays as "
        "fast with all units."},
       {"Bandwidth",
-       "Streamed again and again, all units",
-       "streamed",
+       "HitCurve again and again, all units",
+       "cyclic_scan",
        "read",
        "bytes",
        "",
@@ -340,13 +340,13 @@ const std::vector<Row>& table() {
        {"read, all units together", Kind::bytes_per_second, true},
        Show::rate,
        kThroughput,
-       mark_streamed,
+       mark_cyclic_scan,
        "All units read their own part from end to end, over and over. Bands: from 90 % to 10 % "
        "still held by a cache; "
        "the line in one is where half is held."},
       {"Bandwidth",
        "Read for the first time behind a pause, all units",
-       "untouched",
+       "retention",
        "pause",
        "idle",
        "",
@@ -359,8 +359,8 @@ const std::vector<Row>& table() {
        "machine bring in what they use meanwhile."},
       {"Bandwidth",
        "Read for the first time behind other data, all units",
-       "untouched",
-       "passed",
+       "retention",
+       "single_use",
        "bytes",
        "",
        {"bytes of other data", Kind::bytes, true},
@@ -372,8 +372,8 @@ const std::vector<Row>& table() {
        "caches keep what was used again and give this up first."},
       {"Bandwidth",
        "Read again behind other data, all units",
-       "untouched",
-       "kept",
+       "retention",
+       "reused",
        "bytes",
        "",
        {"bytes of other data", Kind::bytes, true},
@@ -631,7 +631,7 @@ const std::vector<Row>& table() {
        "or out of all (uncached), or behind other code (warm)."},
       {"Arithmetic",
        "Scalar operations side by side",
-       "joined",
+       "vectorisation",
        "neighbours",
        "run",
        "",
@@ -939,7 +939,7 @@ Chart unforeseen_chart(const std::string& experiment, const std::vector<Observat
   return out;
 }
 
-std::vector<Chart> unforeseen(const Source& source) {
+std::vector<Chart> unprefetched(const Source& source) {
   std::vector<std::pair<std::string, std::vector<Observation>>> groups;
   for (const Observation& o : source.all.points) {
     const bool known = std::any_of(table().begin(), table().end(), [&](const Row& r) {
@@ -967,7 +967,7 @@ std::vector<Chart> charts_of(const Source& source) {
     Chart c = chart_of(row, source);
     if (!c.series.empty()) out.push_back(std::move(c));
   }
-  for (Chart& c : unforeseen(source)) out.push_back(std::move(c));
+  for (Chart& c : unprefetched(source)) out.push_back(std::move(c));
   return out;
 }
 

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <optional>
 
+#include "probe/inference/cyclic_scan.h"
 #include "probe/inference/infer.h"
-#include "probe/inference/loaded.h"
+#include "probe/inference/loaded_latency.h"
 #include "probe/inference/power_mean.h"
 #include "probe/inference/stats.h"
-#include "probe/inference/streamed.h"
 
 namespace assay::probe {
 namespace {
@@ -67,13 +67,13 @@ void mark_rows(const Source& source, Chart& to) {
       to.marks.push_back({"second buffer", t.entries.low->v, t.entries.high->v});
 }
 
-void mark_streamed(const Source& source, Chart& to) {
+void mark_cyclic_scan(const Source& source, Chart& to) {
   const Sweep sweep = sweep_of(source.all);
   for (const MemoryLevel& m : source.profile.memory) {
     if (!is_cache(m)) continue;
     const double units =
         m.per == "unit" || sweep.apart ? 1 : sweep.units;  // a shared one holds the parts of all
-    const auto& s = m.streamed;
+    const auto& s = m.cyclic_scan;
     if (s.from.known() && s.to.known())
       to.marks.push_back({m.name + " streamed", s.from.value->v / units, s.to.value->v / units});
     if (s.middle.known()) add_line(m.name + " half", s.middle.value->v / units, to);
@@ -82,7 +82,7 @@ void mark_streamed(const Source& source, Chart& to) {
 
 void mark_loaded(const Source& source, Chart& to) {
   to.series.clear();
-  for (const double level : values_of(select(source.all, "loaded", "both"), "level")) {
+  for (const double level : values_of(select(source.all, "loaded_latency", "both"), "level")) {
     Series s{level_name(static_cast<size_t>(level), source.known.levels.plateaus.size()),
              {},
              {},

@@ -122,7 +122,7 @@ bool is_main(const Row& r) {
   return r.value.value &&
          starts_with_any(r.path, {"clocks.", "topology.", "execution.", "pipes.", "memory.", "tlb.",
                                   "instructions.", "apis.", "paths."}) &&
-         !contains_any(r.path, {".knee.", ".streamed.", ".pipes.", ".shape.", ".limits.",
+         !contains_any(r.path, {".knee.", ".cyclic_scan.", ".pipes.", ".shape.", ".limits.",
                                 ".sharpness", ".outstanding."});
 }
 

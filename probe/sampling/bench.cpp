@@ -250,7 +250,7 @@ void Bench::look_at_others() {
   if (!host_) return;
   const CpuTimes now = read_cpu_times();
   if (now.wall - window_start_.wall < kWindow) return;
-  foreign_ = foreign_share(window_start_, now);
+  foreign_ = co_tenant_share(window_start_, now);
   window_start_ = now;
 }
 

@@ -99,7 +99,7 @@ double kept_waiting(const CpuTimes& before, const CpuTimes& after) {
   return std::clamp((waited + after.stolen - before.stolen) / wall, 0.0, 1.0);
 }
 
-double foreign_share(const CpuTimes& before, const CpuTimes& after) {
+double co_tenant_share(const CpuTimes& before, const CpuTimes& after) {
   const double wall = std::max(after.wall - before.wall, 1e-9);
   const double others =
       (after.busy - before.busy) - (after.own - before.own) + (after.stolen - before.stolen);

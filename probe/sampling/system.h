@@ -28,7 +28,7 @@ double kept_waiting(const CpuTimes& before, const CpuTimes& after);
 
 // Of a window of 0.2 s or more: the share of the machine's CPU time that others used or took. The
 // counters move in steps of 10 ms, so two steps are granted.
-double foreign_share(const CpuTimes& before, const CpuTimes& after);
+double co_tenant_share(const CpuTimes& before, const CpuTimes& after);
 
 // os, memory, huge pages, declared caches and load, by name.
 std::vector<std::pair<std::string, std::string>> declared_facts();

@@ -182,11 +182,11 @@ Diags InSequence::run_segment(std::span<const Launch> launches, const Segment& s
   if (!inside)
     return {error(fmt::format("{}; a unit of {} waited {} s for another one in vain",
                               inside.diags()[0].message, session_.id, kPatience))};
-  const double handing_over =
+  const double launch_overhead =
       std::max(0.0, static_cast<double>(outside->end - outside->queued) * 1e-9 - inside->back());
   for (size_t l = 0; l < count; ++l) {
     busy.push_back((*inside)[l + 1] - (*inside)[l]);
-    steps.push_back(busy.back() + (l == 0 ? handing_over : 0));
+    steps.push_back(busy.back() + (l == 0 ? launch_overhead : 0));
   }
   return {};
 }

@@ -21,7 +21,7 @@ void read_launches(const Profile& p, Chip& to) {
   to.api = api.name;
   to.dialect = api.dialect;
   to.forms = api.forms;
-  to.joined_loads = static_cast<int>(value_or(api.joined_loads, 1));
+  to.merged_loads = static_cast<int>(value_or(api.merged_loads, 1));
   to.launch = value_or(api.launch.stream, value_or(api.launch.eager, to.launch));
   to.graph = value_or(api.launch.graph, 0);
   to.eager = value_or(api.launch.eager, defaults::kEager * to.launch);
@@ -31,7 +31,7 @@ void read_launches(const Profile& p, Chip& to) {
     if (b.threads.known() && b.time.known())
       to.group_barriers.emplace_back(b.threads.value->v, b.time.value->v);
   std::sort(to.group_barriers.begin(), to.group_barriers.end());
-  to.unit_join = value_or(api.unit_join, 0);
+  to.wakeup_skew = value_or(api.wakeup_skew, 0);
   to.barrier = value_or(api.device_barrier, to.launch);
   to.in_sequence = api.device_barrier.known() && api.coresident_groups == Fact::yes;
   to.group_memory = value_or(api.limits.group_memory, 0);

@@ -114,7 +114,7 @@ struct Chip {
   std::string name, api, dialect;
   std::vector<hwdesc::NamedText> forms;  // of operations that its compiler makes one instruction of
                                          // ("fma.f16": mad); of any other it makes two
-  int joined_loads = 1;  // of neighbouring words of a group's memory, one a step of an unrolled
+  int merged_loads = 1;  // of neighbouring words of a group's memory, one a step of an unrolled
                          // loop, that its compiler makes one of
   double clock = 1e9;
   bool threads = false;  // lanes are threads
@@ -143,7 +143,7 @@ struct Chip {
   std::vector<std::pair<double, double>>
       group_barriers;  // threads of a group, seconds; ascending. Empty: not known
   double graph = 0;    // seconds of a recorded launch; 0: nothing records them
-  double launch = 0, eager = 0, barrier = 0, group_start = 0, unit_join = 0;  // seconds
+  double launch = 0, eager = 0, barrier = 0, group_start = 0, wakeup_skew = 0;  // seconds
   bool in_sequence = false;  // launches may be steps of one kernel, `barrier` apart
   double allocation = 0;     // bytes of the largest buffer
   double group_memory = 0;   // bytes that one group may have; 0: all there is

@@ -16,11 +16,11 @@ inline constexpr double kNearLatency[] = {4, 30};  // ticks to a first cache: co
 inline constexpr double kNextLatency = 2.5;        // times the cache before
 inline constexpr double kMemoryLatency[] = {100e-9, 400e-9};  // cores, SIMT units
 inline constexpr double kScratchLatency =
-    25;                                       // ticks; GPUs as measured by others lie from 20 to 40
-inline constexpr double kLinesPerTick = 1;    // of a level whose bandwidth is not known, per user
-inline constexpr int kOutstanding = 16;       // lines a core misses at once
-inline constexpr double kStreamedStores = 2;  // times plain ones: those read the line first
-inline constexpr double kFmaLatency = 4;      // ticks
+    25;                                     // ticks; GPUs as measured by others lie from 20 to 40
+inline constexpr double kLinesPerTick = 1;  // of a level whose bandwidth is not known, per user
+inline constexpr int kOutstanding = 16;     // lines a core misses at once
+inline constexpr double kNonTemporalStores = 2;  // times plain ones: those read the line first
+inline constexpr double kFmaLatency = 4;         // ticks
 inline constexpr double kIntegerLatency =
     1;  // ticks, on cores; SIMT units use the multiply-add pipe
 inline constexpr double kSlotsOf[] = {

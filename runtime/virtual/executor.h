@@ -32,9 +32,9 @@ struct Machine {  // what all streams of a launch share
   double hz = 1e9;
   double near_read = 0, near_write = 0, own_read = 0, own_write = 0;  // ticks per byte
   double own_latency = 0;
-  double group_start = 0;                // ticks
-  int streams = 1;                       // at work
-  double atomic_turn = 1, own_turn = 1;  // ticks that one addition has an address to itself
+  double group_start = 0;                    // ticks
+  int streams = 1;                           // at work
+  double atomic_turn = 1, own_conflict = 1;  // ticks that one addition has an address to itself
   double atomic_latency = 0, own_atomic_latency = 0;
   std::unordered_map<int64_t, double> taken{};  // addresses that are added to: until when
   Paths* paths = nullptr;

@@ -233,8 +233,8 @@ void Executor::atomic(const Op& op) {
     done = std::max(done, begins);
   }
   if (turns > 0)
-    done = core_.pass(core_.unit().own_memory, turns * machine_.own_turn, start) +
-           (turns - 1) * machine_.own_turn;
+    done = core_.pass(core_.unit().own_memory, turns * machine_.own_conflict, start) +
+           (turns - 1) * machine_.own_conflict;
   if (op.dst >= 0) registers_.set_uniform(op.dst, false);
   done += own ? machine_.own_atomic_latency : machine_.atomic_latency;
   if (op.dst >= 0) get_ready(op.dst, done);

@@ -91,10 +91,10 @@ void Hierarchy::begin(double hz, int active_units) {
     Costs c;
     c.read = 1 / (l.read.at(hz) * share);
     c.write = 1 / (l.write.at(hz) * share);
-    c.stream = std::max(c.read, c.write / defaults::kStreamedStores);
+    c.stream = std::max(c.read, c.write / defaults::kNonTemporalStores);
     c.unit_read = 1 / (l.read.at(hz) * alone);
     c.unit_write = 1 / (l.write.at(hz) * alone);
-    c.unit_stream = std::max(c.unit_read, c.unit_write / defaults::kStreamedStores);
+    c.unit_stream = std::max(c.unit_read, c.unit_write / defaults::kNonTemporalStores);
     costs_.push_back(c);
   }
   for (const Translation& t : chip_.translation) miss_.push_back(t.miss.at(hz));

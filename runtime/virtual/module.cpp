@@ -183,13 +183,13 @@ Result<double> VirtualModule::busy(const Launch& launch, double hz, int64_t& exe
   }
   machine.atomic_turn = chip.atomic.turn;
   machine.atomic_latency = chip.atomic.latency.at(hz);
-  machine.own_turn = chip.own_atomic.turn;
+  machine.own_conflict = chip.own_atomic.turn;
   machine.own_atomic_latency = chip.own_atomic.latency.at(hz);
   machine.group_start = chip.group_start * hz;
   machine.streams = active;
   machine.paths = &paths_;
   const Outcome outcome =
-      simulate(machine, codes_[number], views, launch, groups, chip.unit_join * hz);
+      simulate(machine, codes_[number], views, launch, groups, chip.wakeup_skew * hz);
   if (!outcome.fault.empty()) return error(outcome.fault);
   executed += outcome.executed;
   remembered_.note(launch, codes_[number], hz, outcome.ticks);

@@ -54,7 +54,7 @@ class Pricer {
 
   // What its compiler makes one load of is as many parts of one.
   void join_loads(Code& code) const {
-    if (!chip_.threads || chip_.joined_loads <= 1) return;
+    if (!chip_.threads || chip_.merged_loads <= 1) return;
     for (const Loop& loop : code.loops) join(loop, code.ops);
   }
 
@@ -204,10 +204,10 @@ class Pricer {
       const bool step = t.var == loop.var && t.coeff == 1 && t.div == 1 && t.mod == 0;
       const bool alike = t.var == code_.lane ? t.div % chip_.modes.front().width == 0
                                              : t.var >= 0 || !ir::depends_on(t.of[0], code_.lane);
-      if (!step && (!alike || t.coeff % chip_.joined_loads != 0)) return false;
+      if (!step && (!alike || t.coeff % chip_.merged_loads != 0)) return false;
       steps |= step;
     }
-    return steps && op.at.lane_step == 0 && at.offset % chip_.joined_loads == 0;
+    return steps && op.at.lane_step == 0 && at.offset % chip_.merged_loads == 0;
   }
 
   ir::Index index_of(const Address& at) const {
@@ -220,13 +220,13 @@ class Pricer {
   }
 
   void join(const Loop& loop, std::span<Op> ops) const {
-    if (!loop.innermost || loop.unroll < chip_.joined_loads || !loop.bounds.empty() ||
-        loop.limit % chip_.joined_loads != 0)
+    if (!loop.innermost || loop.unroll < chip_.merged_loads || !loop.bounds.empty() ||
+        loop.limit % chip_.merged_loads != 0)
       return;
     for (Op& op :
          ops.subspan(static_cast<size_t>(loop.body), static_cast<size_t>(loop.next - loop.body))) {
       if (!joins(loop, op)) continue;
-      op.joined = chip_.joined_loads;
+      op.joined = chip_.merged_loads;
       op.issues /= op.joined;
       op.busy /= op.joined;
     }

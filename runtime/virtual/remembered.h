@@ -41,7 +41,7 @@ class Remembered {  // invariant: `last_` are the launches that touched memory, 
 
  private:
   static constexpr double kSame = 2e-3;
-  static constexpr size_t kLongestTurn = 8;
+  static constexpr size_t kLongestConflict = 8;
 
   struct Entry {
     Launch launch;
@@ -65,7 +65,7 @@ class Remembered {  // invariant: `last_` are the launches that touched memory, 
 
   void append(Entry e) {
     last_.push_back(std::move(e));
-    if (last_.size() > 2 * kLongestTurn) last_.erase(last_.begin());
+    if (last_.size() > 2 * kLongestConflict) last_.erase(last_.begin());
   }
   // The last launches, as many as are a turn, did what those before them did.
   bool repeats(size_t turn) const {

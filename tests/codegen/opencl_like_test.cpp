@@ -87,7 +87,8 @@ __kernel void copy(__global const float* restrict p0_x, __global float* restrict
 TEST(OpenclLike, a_constant_of_an_address_apart) {
   std::string text_of_dialect = kDialect;
   const std::string before = "mixed_operands: true";
-  text_of_dialect.insert(text_of_dialect.find(before) + before.size(), ", constants_apart: true");
+  text_of_dialect.insert(text_of_dialect.find(before) + before.size(),
+                         ", separate_displacements: true");
   const auto d = parse_dialect(text_of_dialect, "opencl.yaml");
   ASSERT_TRUE(d.ok()) << assay::render(d.diags());
   const auto text = codegen::render(std::vector{copy(50)}, *d);

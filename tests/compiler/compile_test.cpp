@@ -6,11 +6,11 @@
 
 #include <random>
 
-#include "compiler/passes/fuse.h"
-#include "compiler/passes/layout.h"
+#include "compiler/passes/canonicalise.h"
+#include "compiler/passes/choose_layouts.h"
+#include "compiler/passes/fuse_epilogues.h"
 #include "compiler/passes/place.h"
 #include "compiler/passes/schedule.h"
-#include "compiler/passes/simplify.h"
 #include "compiler/search/storage.h"
 #include "tests/lower/problems.h"
 

@@ -9,12 +9,12 @@
 #include <numeric>
 #include <random>
 
-#include "compiler/passes/absorb.h"
-#include "compiler/passes/compact.h"
+#include "compiler/passes/canonicalise.h"
+#include "compiler/passes/fuse_elementwise.h"
 #include "compiler/passes/lift.h"
-#include "compiler/passes/simplify.h"
-#include "compiler/passes/split.h"
-#include "compiler/passes/turn.h"
+#include "compiler/passes/pack_strided.h"
+#include "compiler/passes/split_reductions.h"
+#include "compiler/passes/transpose_scores.h"
 #include "tests/compiler/graph_builder.h"
 
 namespace assay::test {
@@ -267,7 +267,7 @@ TEST(Turn, ScoresAreStoredWithTheirRowsInnermost) {
   Builder b;
   const int x = b.input({1, 20, 32});
   b.g.outputs = {b.unary(ir::ScalarOp::tanh, attention(b, attention(b, x, 4, rng), 2, rng))};
-  const ir::Graph turned = compiler::turn_row_reductions(b.g);
+  const ir::Graph turned = compiler::transpose_row_reductions(b.g);
   ASSERT_EQ(render(ir::verify(turned)), "");
   EXPECT_FALSE(rows_are_innermost(b.g));
   EXPECT_TRUE(rows_are_innermost(turned));
@@ -284,7 +284,7 @@ TEST(Turn, NotWhatIsAnOutputOrReadWholeBesides) {
               masked = output ? scores : b.binary(ir::ScalarOp::add, scores, mask);
     b.g.outputs = {b.binary(ir::ScalarOp::sub, masked, b.reduce(ir::Combiner::max, masked))};
     if (output) b.g.outputs.push_back(scores);
-    EXPECT_EQ(compiler::turn_row_reductions(b.g), b.g);
+    EXPECT_EQ(compiler::transpose_row_reductions(b.g), b.g);
     check(b.g, rng);
   }
 }
@@ -453,8 +453,8 @@ TEST(Fold, EveryPassKeepsTheValuesOfRandomGraphs) {
   for (int round = 0; round < 300; ++round) {
     SCOPED_TRACE(round);
     const ir::Graph g = random_graph(rng);
-    const ir::Graph folded =
-                        compiler::fold_maps(compiler::turn_row_reductions(compiler::simplify(g))),
+    const ir::Graph folded = compiler::fold_maps(
+                        compiler::transpose_row_reductions(compiler::simplify(g))),
                     lifted = compiler::lift_over_reshapes(folded),
                     absorbed = compiler::absorb(compiler::fold_maps(lifted)),
                     postponed = compiler::postpone_factors(absorbed),

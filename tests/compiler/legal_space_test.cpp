@@ -10,8 +10,8 @@
 
 #include "compiler/compile.h"
 #include "compiler/search/point.h"
-#include "compiler/search/problems.h"
 #include "compiler/search/space.h"
+#include "compiler/search/tile_graphs.h"
 #include "lower/legal.h"
 #include "tests/lower/problems.h"
 

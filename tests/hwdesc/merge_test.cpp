@@ -41,7 +41,7 @@ TEST(Merge, AProfileWithItselfIsItself) {
   const Merged m = merge(with_api("cpp"), with_api("cpp"));
   EXPECT_EQ(print_profile(m.profile), print_profile(with_api("cpp")));
   EXPECT_TRUE(m.conflicts.empty());
-  EXPECT_TRUE(m.taken.empty());
+  EXPECT_TRUE(m.dirty_remote_rfo.empty());
 }
 
 TEST(Merge, BringsTheOtherApi) {
@@ -50,7 +50,7 @@ TEST(Merge, BringsTheOtherApi) {
   EXPECT_EQ(m.profile.apis[0], with_api("cpp").apis[0]);
   EXPECT_EQ(m.profile.apis[1], with_api("opencl").apis[0]);
   EXPECT_TRUE(m.conflicts.empty());
-  EXPECT_THAT(m.taken, testing::ElementsAre("apis.opencl"));
+  EXPECT_THAT(m.dirty_remote_rfo, testing::ElementsAre("apis.opencl"));
   const auto again = parse_profile(print_profile(m.profile), "m.yaml", no_library);
   ASSERT_TRUE(again.ok()) << render(again.diags());
   EXPECT_FALSE(has_error(check(*again))) << render(check(*again));
@@ -63,7 +63,7 @@ TEST(Merge, FillsWhatTheFirstDoesNotKnowAndKeepsWhatItKnows) {
   EXPECT_EQ(m.profile.memory[1].bandwidth.write.value->v, 40e9);
   EXPECT_EQ(m.profile.memory[1].bandwidth.read.value->v, 50e9) << "the first's own stays";
   EXPECT_TRUE(m.conflicts.empty()) << "a rate seen through another api is no conflict";
-  EXPECT_THAT(m.taken, Contains("memory.dram.bandwidth.write"));
+  EXPECT_THAT(m.dirty_remote_rfo, Contains("memory.dram.bandwidth.write"));
 }
 
 // A value that names no origin has its profile's; in another profile it has to name it.
@@ -148,7 +148,7 @@ TEST(Merge, APathThroughACacheThatIsNotTakenIsNotTakenEither) {
   const Merged first = merge(small(), profile_of(text), Prefer::first),
                second = merge(small(), profile_of(text), Prefer::second);
   EXPECT_TRUE(first.profile.paths.empty());
-  EXPECT_THAT(first.taken, testing::Not(Contains("paths.constant")));
+  EXPECT_THAT(first.dirty_remote_rfo, testing::Not(Contains("paths.constant")));
   EXPECT_FALSE(has_error(check(first.profile))) << render(check(first.profile));
   ASSERT_EQ(second.profile.paths.size(), 1U);
   EXPECT_EQ(second.profile.paths[0].through, std::vector<std::string>{"constant_l1"});

@@ -24,6 +24,50 @@ struct Case {
   const char* hint;
 };
 
+TEST(Spellings, earlier_names_are_refused_with_the_new_one) {
+  const Case cases[] = {
+      {"capacity: 32 KiB", "streamed: {to: 32 KiB}", "memory.l1: unknown key 'streamed'",
+       "write cyclic_scan\n"},
+      {"capacity: 32 KiB", "passed: {to: 32 KiB}", "memory.l1: unknown key 'passed'",
+       "write single_use_retention\n"},
+      {"capacity: 32 KiB", "kept: {to: 32 KiB}", "memory.l1: unknown key 'kept'",
+       "write reuse_retention\n"},
+      {"capacity: 32 KiB", "loaded: {half: 9 ns}", "memory.l1: unknown key 'loaded'",
+       "write loaded_latency\n"},
+      {"capacity: 32 KiB", "set_turn: 9 ns", "memory.l1: unknown key 'set_turn'",
+       "write set_conflict\n"},
+      {"capacity: 32 KiB", "set_turn_changed: 9 ns", "memory.l1: unknown key 'set_turn_changed'",
+       "write set_conflict_dirty\n"},
+      {"capacity: 32 KiB", "foreign_fill: 1 GB/s", "memory.l1: unknown key 'foreign_fill'",
+       "write co_tenant_eviction\n"},
+      {"capacity: 32 KiB", "page_lines: 8", "memory.l1: unknown key 'page_lines'",
+       "write page_stride_lines\n"},
+      {"read: 50 GB/s", "handed: 50 GB/s", "memory.dram.bandwidth: unknown key 'handed'",
+       "write dirty_remote_read\n"},
+      {"read: 50 GB/s", "taken: 50 GB/s", "memory.dram.bandwidth: unknown key 'taken'",
+       "write dirty_remote_rfo\n"},
+      {"read: 50 GB/s", "reclaimed: 50 GB/s", "memory.dram.bandwidth: unknown key 'reclaimed'",
+       "write upgrade\n"},
+      {"read: 50 GB/s", "apart_read: 50 GB/s", "memory.dram.bandwidth: unknown key 'apart_read'",
+       "write short_run_read\n"},
+      {"read: 50 GB/s", "apart_write: 50 GB/s", "memory.dram.bandwidth: unknown key 'apart_write'",
+       "write short_run_write\n"},
+      {"name: small\n", "name: small\ntlb: [{passing: 9 ns}]\n", "unknown key 'passing'",
+       "write overlapped_miss\n"},
+      {"name: small\n", "name: small\napis: {cpp: {dialect: cpp, unit_join: 1 us}}\n",
+       "unknown key 'unit_join'", "write wakeup_skew\n"},
+      {"name: small\n", "name: small\napis: {cpp: {dialect: cpp, joined_lanes: 4}}\n",
+       "unknown key 'joined_lanes'", "write slp_lanes\n"},
+      {"name: small\n", "name: small\napis: {cpp: {dialect: cpp, joined_loads: 4}}\n",
+       "unknown key 'joined_loads'", "write merged_loads\n"},
+  };
+  for (const Case& c : cases) {
+    const std::string text = complaints(varied(c.from, c.to));
+    EXPECT_NE(text.find(c.message), std::string::npos) << c.to << "\n" << text;
+    EXPECT_NE(text.find(c.hint), std::string::npos) << c.to << "\n" << text;
+  }
+}
+
 TEST(Spellings, foreign_keys_and_words_are_refused_with_the_right_one) {
   const Case cases[] = {
       {"name: small\n", "name: small\nwarp_size: 32\n", "unknown key 'warp_size'",
@@ -53,8 +97,8 @@ TEST(Spellings, foreign_keys_and_words_are_refused_with_the_right_one) {
       {"low: 80 ns", "min: 80 ns", "memory.dram.latency: unknown key 'min'", "write low\n"},
       {"n: 30", "samples: 30", "memory.dram.latency: unknown key 'samples'", "write n\n"},
       {"ref: ds", "reference: ds", "memory.dram.latency: unknown key 'reference'", "write ref"},
-      {"capacity: 32 KiB", "streamed: {half: 32 KiB}", "memory.l1.streamed: unknown key 'half'",
-       "write middle\n"},
+      {"capacity: 32 KiB", "cyclic_scan: {half: 32 KiB}",
+       "memory.l1.cyclic_scan: unknown key 'half'", "write middle\n"},
       {"dtype: f32", "type: f32", "compute.fma: unknown key 'type'", "write dtype\n"},
       {"dtype: f32", "dtype: fp32", "compute.fma.fp32.dtype: 'fp32' has another name here",
        "write f32\n"},

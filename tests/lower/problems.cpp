@@ -7,7 +7,7 @@
 
 #include "codegen/interpret.h"
 #include "compiler/compile.h"
-#include "compiler/passes/layout.h"
+#include "compiler/passes/choose_layouts.h"
 #include "lower/legal.h"
 #include "lower/lower.h"
 #include "support/diag.h"

@@ -115,23 +115,23 @@ TEST(Copies, ChangeTheLinesOfASetOneAfterTheOther) {
   };
   const model::LevelTraffic crowded = moved(128, kInOrder);
   ASSERT_GT(written(crowded), 100 * 1024);
-  EXPECT_DOUBLE_EQ(crowded.copied_in_turn, written(crowded) / 64 / 1.5);
-  EXPECT_EQ(moved(129, kInOrder).copied_in_turn, 0);
-  EXPECT_EQ(moved(128, "[0, 1]").copied_in_turn, 0) << "line after line";
+  EXPECT_DOUBLE_EQ(crowded.copy_set_conflicts, written(crowded) / 64 / 1.5);
+  EXPECT_EQ(moved(129, kInOrder).copy_set_conflicts, 0);
+  EXPECT_EQ(moved(128, "[0, 1]").copy_set_conflicts, 0) << "line after line";
 
   const auto estimated = [](int64_t deep, double changed) {
     model::Machine m = machine(small_cpu(8, 1));
     m.levels[0].sets = 64;
-    m.set_turn_changed.value = changed;
+    m.set_conflict_dirty.value = changed;
     return simulator::estimate(product(64, 512, deep, 512, 8, kInOrder), m, {}, {});
   };
   const auto longer = [&](int64_t deep) {
     return estimated(deep, 100e-9).seconds - estimated(deep, 1e-12).seconds;
   };
-  EXPECT_GT(longer(128),
-            0.5 * (term(estimated(128, 100e-9), "sets") - term(estimated(128, 1e-12), "sets")))
+  EXPECT_GT(longer(128), 0.5 * (term(estimated(128, 100e-9), "set conflicts") -
+                                term(estimated(128, 1e-12), "set conflicts")))
       << "no arithmetic hides it";
-  EXPECT_GT(longer(128), 0.3 * 100e-9 * crowded.copied_in_turn);
+  EXPECT_GT(longer(128), 0.3 * 100e-9 * crowded.copy_set_conflicts);
   EXPECT_LT(longer(129), 0.1 * longer(128));
 }
 

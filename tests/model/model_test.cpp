@@ -172,7 +172,7 @@ TEST(Machine, TranslationsCostWhatLoadsThatPassByPayWhereThatIsKnown) {
   t.profile.tlb = {first};
   EXPECT_DOUBLE_EQ(machine(t).translation.value, 7e-9)
       << "loads that wait for each other, for want of better";
-  t.profile.tlb[0].passing.value = hwdesc::Latency{1e-9, ""};
+  t.profile.tlb[0].overlapped_miss.value = hwdesc::Latency{1e-9, ""};
   EXPECT_DOUBLE_EQ(machine(t).translation.value, 1e-9);
 }
 
@@ -216,12 +216,12 @@ TEST(Machine, AMemoryThatLiesInAFartherOneIsNoLevel) {
 TEST(Machine, AScheduleInsideOneLaunchPaysItsBarrier) {
   hwdesc::Target t = small_cpu(8, 2);
   t.api.launch.stream.value = hwdesc::Seconds{3e-6};
-  t.api.unit_join.value = hwdesc::Seconds{20e-6};
+  t.api.wakeup_skew.value = hwdesc::Seconds{20e-6};
   EXPECT_EQ(machine(t).launch.value, 3e-6);
-  EXPECT_EQ(machine(t).unit_join.value, 20e-6);
+  EXPECT_EQ(machine(t).wakeup_skew.value, 20e-6);
   t.api.device_barrier.value = hwdesc::Seconds{2e-7};
   EXPECT_EQ(machine(t).launch.value, 2e-7);
-  EXPECT_EQ(machine(t).unit_join.value, 0);
+  EXPECT_EQ(machine(t).wakeup_skew.value, 0);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include "model/closed_form.h"
 #include "model/control.h"
-#include "model/joined.h"
+#include "model/slp.h"
 #include "tests/model/programs.h"
 
 namespace assay::test {
@@ -58,7 +58,7 @@ TEST(Operands, OfJoinedOperationsAreAsOfVectors) {
   ir::Program p = tiles_of(8, 1);
   p.vector_axis = -1;
   p.vector_width = 1;
-  ASSERT_EQ(model::joined_lanes(p, 8), 8);
+  ASSERT_EQ(model::slp_lanes(p, 8), 8);
   const lower::Counts counts = model::joined(p, model::closed_form(p), 8);
   ASSERT_DOUBLE_EQ(loads(counts.buffers[1]), 8 * 8 * 32);
   EXPECT_DOUBLE_EQ(model::operands_in_memory(p, counts, 8), loads(counts.buffers[1]));

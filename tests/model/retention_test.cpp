@@ -18,22 +18,22 @@ hwdesc::Value<hwdesc::Bytes> kib(double v) {
 }
 
 // A last cache whose chase fell off between 16 and 64 KiB.
-hwdesc::Target with_streamed(hwdesc::Streamed streamed) {
+hwdesc::Target with_cyclic_scan(hwdesc::HitCurve cyclic_scan) {
   hwdesc::Target t = small_cpu(4, 1);
   hwdesc::MemoryLevel& l3 = t.profile.memory[2];
   l3.knee = {kib(16), kib(64)};
   l3.capacity = kib(32);
-  l3.streamed = std::move(streamed);
+  l3.cyclic_scan = std::move(streamed);
   return t;
 }
 
 double part_held(const hwdesc::Target& t, double kibibytes) {
   const model::Machine m = machine(t);
-  return model::held(m.levels[2], kibibytes * kKiB, m.levels[2].end);
+  return model::hit_fraction(m.levels[2], kibibytes * kKiB, m.levels[2].end);
 }
 
 TEST(Retention, IsWhatTheSweepSaysWhereThereIsOne) {
-  const hwdesc::Target t = with_streamed({kib(128), kib(256), kib(768)});
+  const hwdesc::Target t = with_cyclic_scan({kib(128), kib(256), kib(768)});
   EXPECT_NEAR(part_held(t, 128), 0.9, 1e-9);
   EXPECT_NEAR(part_held(t, 256), 0.5, 1e-9);
   EXPECT_NEAR(part_held(t, 768), 0.1, 1e-9);
@@ -44,41 +44,43 @@ TEST(Retention, IsWhatTheSweepSaysWhereThereIsOne) {
 // What a walk keeps of itself stays behind what the walk misses; less stays behind as much that
 // others bring in.
 TEST(Retention, OfWhatIsLeftBehindGoesByWhatOthersMiss) {
-  const model::Machine m = machine(with_streamed({kib(128), kib(256), kib(768)}));
+  const model::Machine m = machine(with_cyclic_scan({kib(128), kib(256), kib(768)}));
   const model::Level& l3 = m.levels[2];
   for (const double walk : {140.0, 200.0, 256.0, 400.0, 700.0}) {
-    const double kept = model::held(l3, walk * kKiB, l3.end);
-    EXPECT_NEAR(model::left_behind(l3, (1 - kept) * walk * kKiB, walk * kKiB, 0, l3.end), kept,
+    const double kept = model::hit_fraction(l3, walk * kKiB, l3.end);
+    EXPECT_NEAR(model::retained_behind(l3, (1 - kept) * walk * kKiB, walk * kKiB, 0, l3.end), kept,
                 1e-6)
         << walk;
-    EXPECT_LT(model::left_behind(l3, walk * kKiB, 4096 * kKiB, 0, l3.end), kept) << walk;
+    EXPECT_LT(model::retained_behind(l3, walk * kKiB, 4096 * kKiB, 0, l3.end), kept) << walk;
   }
-  EXPECT_NEAR(model::left_behind(l3, 0, 4096 * kKiB, 0, l3.end), 1, 1e-9)
+  EXPECT_NEAR(model::retained_behind(l3, 0, 4096 * kKiB, 0, l3.end), 1, 1e-9)
       << "what is found drives out nothing";
-  EXPECT_EQ(model::left_behind(l3, 64 * kKiB, 64 * kKiB, 0, l3.end), 1) << "nor does what fits";
-  EXPECT_EQ(model::left_behind(l3, 2048 * kKiB, 2048 * kKiB, 0, l3.end), 0);
+  EXPECT_EQ(model::retained_behind(l3, 64 * kKiB, 64 * kKiB, 0, l3.end), 1) << "nor does what fits";
+  EXPECT_EQ(model::retained_behind(l3, 2048 * kKiB, 2048 * kKiB, 0, l3.end), 0);
 }
 
 // What others than the device bring in takes the room that its own bytes leave, and then theirs.
 TEST(Retention, OfWhatLiesUntouchedGoesByWhatOthersBringIn) {
-  const model::Machine m = machine(with_streamed({kib(128), kib(256), kib(768)}));
+  const model::Machine m = machine(with_cyclic_scan({kib(128), kib(256), kib(768)}));
   const model::Level& l3 = m.levels[2];
-  EXPECT_EQ(model::left_behind(l3, 0, 32 * kKiB, 64 * kKiB, l3.end), 1) << "there is room for both";
-  EXPECT_NEAR(model::left_behind(l3, 0, 32 * kKiB, 224 * kKiB, l3.end), 0.5, 1e-9);
-  EXPECT_LT(model::left_behind(l3, 0, 64 * kKiB, 224 * kKiB, l3.end), 0.5);
-  EXPECT_LT(model::left_behind(l3, 100 * kKiB, 600 * kKiB, 224 * kKiB, l3.end),
-            model::left_behind(l3, 100 * kKiB, 600 * kKiB, 0, l3.end));
+  EXPECT_EQ(model::retained_behind(l3, 0, 32 * kKiB, 64 * kKiB, l3.end), 1)
+      << "there is room for both";
+  EXPECT_NEAR(model::retained_behind(l3, 0, 32 * kKiB, 224 * kKiB, l3.end), 0.5, 1e-9);
+  EXPECT_LT(model::retained_behind(l3, 0, 64 * kKiB, 224 * kKiB, l3.end), 0.5);
+  EXPECT_LT(model::retained_behind(l3, 100 * kKiB, 600 * kKiB, 224 * kKiB, l3.end),
+            model::retained_behind(l3, 100 * kKiB, 600 * kKiB, 0, l3.end));
 }
 
 // What programs wrote goes by what came in since, where the profile says how; of what they only
 // read more is kept.
 TEST(Retention, OfWhatWasMadeGoesByWhatCameInSince) {
-  hwdesc::Target t = with_streamed({kib(128), kib(256), kib(768)});
-  t.profile.memory[2].passed = {kib(16), kib(64), kib(160)};
+  hwdesc::Target t = with_cyclic_scan({kib(128), kib(256), kib(768)});
+  t.profile.memory[2].single_use_retention = {kib(16), kib(64), kib(160)};
   const model::Machine m = machine(t);
   for (const auto& [kibibytes, part] :
        {std::pair{16.0, 0.9}, {64.0, 0.5}, {160.0, 0.1}, {1024.0, 0.0}})
-    EXPECT_NEAR(model::held(m.levels[2].passed, kibibytes * kKiB), part, 1e-9);
+    EXPECT_NEAR(model::hit_fraction(m.levels[2].single_use_retention, kibibytes * kKiB), part,
+                1e-9);
   const ir::Program p = product(8, 64, 128, 32);
   const std::vector<simulator::Range> where = simulator::ranges_apart(p);
   const auto far = [&](bool made, double missed) {
@@ -101,9 +103,9 @@ TEST(Retention, OfWhatWasMadeGoesByWhatCameInSince) {
 
 // What programs wrote where others had been just before a cache may keep longer.
 TEST(Retention, OfWhatWasMadeIsPartlyAsOfWhatWasUsedBefore) {
-  hwdesc::Target t = with_streamed({kib(128), kib(256), kib(768)});
-  t.profile.memory[2].passed = {kib(16), kib(64), kib(160)};
-  t.profile.memory[2].kept = {kib(64), kib(256), kib(640)};
+  hwdesc::Target t = with_cyclic_scan({kib(128), kib(256), kib(768)});
+  t.profile.memory[2].single_use_retention = {kib(16), kib(64), kib(160)};
+  t.profile.memory[2].reuse_retention = {kib(64), kib(256), kib(640)};
   const model::Machine m = machine(t);
   const ir::Program p = product(8, 64, 128, 32);
   const std::vector<simulator::Range> where = simulator::ranges_apart(p);
@@ -157,7 +159,7 @@ TEST(Retention, KnowsWhenAWalkCameToAPlaceForTheLastTime) {
 // A step finds in the last cache what those before it have not driven out: what they found there
 // themselves drives out nothing.
 TEST(Retention, OfAPlansDataGoesByWhatItsOtherStepsMiss) {
-  const model::Machine m = machine(with_streamed({kib(128), kib(256), kib(768)}));
+  const model::Machine m = machine(with_cyclic_scan({kib(128), kib(256), kib(768)}));
   const ir::Program p = product(8, 64, 128, 32);
   const std::vector<simulator::Range> where = simulator::ranges_apart(p);
   const simulator::CacheState own = simulator::after(p, m, {}, where);
@@ -186,34 +188,34 @@ TEST(Retention, OfAPlansDataGoesByWhatItsOtherStepsMiss) {
 }
 
 TEST(Retention, IsTheChasesKneeElsewhere) {
-  const hwdesc::Target t = with_streamed({});
+  const hwdesc::Target t = with_cyclic_scan({});
   EXPECT_EQ(part_held(t, 16), 1);
   EXPECT_GT(part_held(t, 32), 0);
   EXPECT_EQ(part_held(t, 64), 0);
-  hwdesc::Streamed only_end;
+  hwdesc::HitCurve only_end;
   only_end.to = kib(768);
-  EXPECT_EQ(part_held(with_streamed(only_end), 64), 0) << "an end alone is no edge";
+  EXPECT_EQ(part_held(with_cyclic_scan(only_end), 64), 0) << "an end alone is no edge";
 }
 
 TEST(Retention, WhatTheSweepDidNotReachIsAssumedAndSaid) {
-  const hwdesc::Target half = with_streamed({kib(128), kib(256), {}}),
-                       first = with_streamed({kib(128), {}, {}});
+  const hwdesc::Target half = with_cyclic_scan({kib(128), kib(256), {}}),
+                       first = with_cyclic_scan({kib(128), {}, {}});
   EXPECT_NEAR(part_held(half, 512), 0.1, 1e-9) << "as far beyond the middle";
   EXPECT_NEAR(part_held(first, 128), 0.9, 1e-9);
   for (const hwdesc::Target& t : {half, first}) {
     const std::vector<std::string> said = machine(t).assumptions;
     EXPECT_TRUE(std::any_of(said.begin(), said.end(), [](const std::string& a) {
-      return a.starts_with("memory.l3.streamed.to: ");
+      return a.starts_with("memory.l3.cyclic_scan.to: ");
     }));
   }
 }
 
 TEST(Retention, FallsAsTheFootprintGrows) {
-  for (const hwdesc::Streamed& s : {hwdesc::Streamed{},
+  for (const hwdesc::HitCurve& s : {hwdesc::HitCurve{},
                                     {kib(128), kib(256), kib(768)},
                                     {kib(128), kib(128), kib(128)},
                                     {kib(128), {}, kib(768)}}) {
-    const hwdesc::Target t = with_streamed(s);
+    const hwdesc::Target t = with_cyclic_scan(s);
     double last = 1;
     for (double k = 4; k < 4096; k *= 1.05) {
       const double h = part_held(t, k);
@@ -258,8 +260,8 @@ double far_bytes(const hwdesc::Target& t) {
 }
 
 TEST(Retention, WhatLiesBetweenTheKneeAndTheStreamedEdgeStays) {
-  EXPECT_GE(far_bytes(with_streamed({})), 2 * 64 * kKiB) << "a chase over 128 KiB finds nothing";
-  EXPECT_EQ(far_bytes(with_streamed({kib(256), kib(320), kib(400)})), 0);
+  EXPECT_GE(far_bytes(with_cyclic_scan({})), 2 * 64 * kKiB) << "a chase over 128 KiB finds nothing";
+  EXPECT_EQ(far_bytes(with_cyclic_scan({kib(256), kib(320), kib(400)})), 0);
 }
 
 // Of an operand that is walked again and again a cache holds the whole at the end, of one that
@@ -286,7 +288,7 @@ TEST(Retention, WhatAProgramWalkedLastStays) {
 // What ran before is remembered as far back as the cache reaches, not as its whole part does.
 TEST(Retention, ASoftEdgeRemembersAsFarAsItReaches) {
   const ir::Program p = relu();
-  const model::Machine m = machine(with_streamed({kib(16), kib(400), kib(10000)}));
+  const model::Machine m = machine(with_cyclic_scan({kib(16), kib(400), kib(10000)}));
   simulator::CacheState state;
   for (int run = 0; run < 8; ++run)  // 1 MiB of other tensors
     state = simulator::after(p, m, state, simulator::ranges_apart(p, run << 20));

@@ -44,7 +44,7 @@ vector: {axis: c, width: 4}
   const model::LevelTraffic t =
       model::traffic(p, model::streams_of(p), machine(small_cpu(4, 1)), {})[0];
   EXPECT_EQ(t.streams[0].read, 16 * 16 * 64);
-  EXPECT_LT(t.unforeseen, 0.2 * t.streams[0].read / 64);
+  EXPECT_LT(t.unprefetched, 0.2 * t.streams[0].read / 64);
 }
 
 // Four rows in each of 12 matrices 32 KiB apart, side by side: 48 lines in four of 64 sets, which
@@ -59,7 +59,7 @@ vector: {axis: j, width: 4}
   model::Machine m = machine(small_cpu(4, 1));
   m.levels[0].sets = 64;
   const model::LevelTraffic t = model::traffic(p, model::streams_of(p), m, {})[0];
-  EXPECT_DOUBLE_EQ(t.in_turn, t.streams[0].read / 64 / 4);
+  EXPECT_DOUBLE_EQ(t.set_conflicts, t.streams[0].read / 64 / 4);
 }
 
 double output_bytes(const ir::Program& p) {
@@ -124,7 +124,7 @@ TEST(Traffic, LinesOfRowsThatShareASetComeOneAfterTheOther) {
     const model::Streams s = model::streams_of(p);
     const model::LevelTraffic t =
         model::traffic(p, s, m, {}, model::accessed_bytes(p, s, model::closed_form(p), 64))[0];
-    return t.in_turn + 2 * t.changed_in_turn;
+    return t.set_conflicts + 2 * t.set_conflicts_dirty;
   };
   // Each vector brings its line to be read, another to be written, unless it is there for the first
   // time, and that one leaves.
@@ -142,18 +142,18 @@ TEST(Traffic, LinesOfRowsThatShareASetComeOneAfterTheOther) {
 
   const ir::Program p = walk(256, 8, 4, "j");
   hwdesc::Target told = small_cpu(4, 1), untold = told;
-  told.profile.memory[0].set_turn.value = hwdesc::Latency{5e-9, ""};
-  told.profile.memory[0].set_turn_changed.value = hwdesc::Latency{30e-9, ""};
+  told.profile.memory[0].set_conflict.value = hwdesc::Latency{5e-9, ""};
+  told.profile.memory[0].set_conflict_dirty.value = hwdesc::Latency{30e-9, ""};
   untold.profile.memory[1].latency.value = hwdesc::Latency{5e-9, ""};
-  EXPECT_NEAR(term(simulator::estimate(p, machine(told), {}, {}), "sets"),
+  EXPECT_NEAR(term(simulator::estimate(p, machine(told), {}, {}), "set conflicts"),
               5e-9 * (lines(256) - changed(256)) + 15e-9 * changed(256), 1e-15);
-  const double near = term(simulator::estimate(p, machine(told), {}, {}), "sets"),
+  const double near = term(simulator::estimate(p, machine(told), {}, {}), "set conflicts"),
                read = 5e-9 * (lines(256) - changed(256));
   told.profile.memory[1].latency.value = hwdesc::Latency{4e-9, ""};
   told.profile.memory[2].latency.value = hwdesc::Latency{4e-9, ""};
-  EXPECT_DOUBLE_EQ(term(simulator::estimate(p, machine(told), {}, {}), "sets"), near);
+  EXPECT_DOUBLE_EQ(term(simulator::estimate(p, machine(told), {}, {}), "set conflicts"), near);
   told.profile.memory[2].latency.value = hwdesc::Latency{12e-9, ""};
-  const double far = term(simulator::estimate(p, machine(told), {}, {}), "sets");
+  const double far = term(simulator::estimate(p, machine(told), {}, {}), "set conflicts");
   EXPECT_GT(far, near + 0.05 * read) << "lines from behind the second cache hold it up longer";
   EXPECT_LE(far, near + read);
   // In two sets half of them come in turn, but each is waited for as long.
@@ -162,15 +162,15 @@ TEST(Traffic, LinesOfRowsThatShareASetComeOneAfterTheOther) {
     hwdesc::Target close = told;
     close.profile.memory[2].latency.value = hwdesc::Latency{4e-9, ""};
     const auto sets = [&](const hwdesc::Target& t) {
-      return term(simulator::estimate(walked, machine(t), {}, {}), "sets");
+      return term(simulator::estimate(walked, machine(t), {}, {}), "set conflicts");
     };
     return (sets(told) - sets(close)) / static_cast<double>(columns);
   };
   EXPECT_NEAR(waited(256 + 16), waited(256), 0.05 * waited(256));
   const model::Estimate assumed = simulator::estimate(p, machine(untold), {}, {});
-  EXPECT_GT(term(assumed, "sets"), 0.3 * 5e-9 * lines(256));
-  EXPECT_LT(term(assumed, "sets"), 5e-9 * lines(256));
-  for (const char* path : {"memory.l1.set_turn", "memory.l1.set_turn_changed"})
+  EXPECT_GT(term(assumed, "set conflicts"), 0.3 * 5e-9 * lines(256));
+  EXPECT_LT(term(assumed, "set conflicts"), 5e-9 * lines(256));
+  for (const char* path : {"memory.l1.set_conflict", "memory.l1.set_conflict_dirty"})
     EXPECT_NE(std::ranges::find(assumed.assumed, path), assumed.assumed.end()) << path;
 }
 
@@ -181,7 +181,7 @@ TEST(Traffic, LinesAPageApartSayHowRowsCrowd) {
   l2.capacity.value = hwdesc::Bytes{65536};
   l2.line.value = hwdesc::Bytes{64};
   l2.ways.value.reset();
-  l2.page_lines.value = hwdesc::Count{60};
+  l2.page_stride_lines.value = hwdesc::Count{60};
   EXPECT_EQ(machine(t).levels[1].sets, 16);
   l2.ways.value = hwdesc::Count{4};
   EXPECT_EQ(machine(t).levels[1].sets, 256);
@@ -216,14 +216,14 @@ vector: {{axis: n, width: 4}}
   const model::StreamTraffic& sums = one_set.streams.back();
   EXPECT_GT(sums.read, 0.75 * lines * 64) << "in one of two sets, but what is still there";
   EXPECT_LE(sums.read, lines * 64);
-  const double turns = model::kUpdatedTurns * (sums.read + sums.written) / 64 / 2 / 2;
-  EXPECT_DOUBLE_EQ(one_set.changed_in_turn, turns)
+  const double turns = model::kUpdateConflictCost * (sums.read + sums.written) / 64 / 2 / 2;
+  EXPECT_DOUBLE_EQ(one_set.set_conflicts_dirty, turns)
       << "a line comes and leaves; the next columns' lie in the other set";
-  EXPECT_LE(one_set.in_turn, 0.1 * 2 * turns) << "the four rows of an operand";
-  EXPECT_GT(one_set.changed_in_turn, 2 * both.changed_in_turn)
+  EXPECT_LE(one_set.set_conflicts, 0.1 * 2 * turns) << "the four rows of an operand";
+  EXPECT_GT(one_set.set_conflicts_dirty, 2 * both.set_conflicts_dirty)
       << "they fall into both sets, and stay";
-  EXPECT_GT(one_set.changed_in_turn, 2 * of(256, 4).changed_in_turn) << "few rows fit";
-  EXPECT_GT(one_set.changed_in_turn, 2 * of(256, 12, "n, m, k").changed_in_turn)
+  EXPECT_GT(one_set.set_conflicts_dirty, 2 * of(256, 4).set_conflicts_dirty) << "few rows fit";
+  EXPECT_GT(one_set.set_conflicts_dirty, 2 * of(256, 12, "n, m, k").set_conflicts_dirty)
       << "sums stay in registers";
 }
 
@@ -277,12 +277,12 @@ TEST(Traffic, PrefetchingRowsThatCrowdASetIsInVain) {
 }
 
 TEST(Traffic, WhatTheCodePrefetchesIsForeseen) {
-  const auto unforeseen = [](int prefetch) {
+  const auto unprefetched = [](int prefetch) {
     ir::Program p = product(64, 256 + 16, 64, 256 + 16);
     p.prefetch = prefetch;
-    return model::traffic(p, model::streams_of(p), machine(small_cpu(8, 1)), {})[0].unforeseen;
+    return model::traffic(p, model::streams_of(p), machine(small_cpu(8, 1)), {})[0].unprefetched;
   };
-  EXPECT_LT(unforeseen(8), 0.5 * unforeseen(0));
+  EXPECT_LT(unprefetched(8), 0.5 * unprefetched(0));
 }
 
 // Lines that no prefetcher knew of: one per run, however long it is.
@@ -290,7 +290,7 @@ TEST(Traffic, OnlyTheStartOfARunIsNotForeseen) {
   const model::Machine m = machine(small_cpu(4, 1));
   const auto starts = [&](int64_t rows, int64_t across) {
     const ir::Program p = walk(256, rows, across, "j", "i, j", "i, j");
-    return model::traffic(p, model::streams_of(p), m, {})[0].unforeseen;
+    return model::traffic(p, model::streams_of(p), m, {})[0].unprefetched;
   };
   EXPECT_DOUBLE_EQ(starts(1, 16), 1) << "row after row is one run";
   EXPECT_DOUBLE_EQ(starts(4, 16), 64) << "four rows side by side, each a run";

@@ -8,11 +8,11 @@
 #include <cmath>
 #include <numeric>
 
+#include "probe/inference/associativity.h"
 #include "probe/inference/host_memory.h"
-#include "probe/inference/rewrite.h"
 #include "probe/inference/scratch.h"
 #include "probe/inference/transfer.h"
-#include "probe/inference/ways.h"
+#include "probe/inference/write_policy.h"
 #include "probe/kernels/kernels.h"
 #include "tests/probe/synthetic.h"
 
@@ -62,62 +62,66 @@ TEST(Access, what_bandwidth_ends_may_be_more) {
 
 TEST(Access, what_a_unit_reads_of_another_ones_cache) {
   Observations o;
-  o.points = {block("handed", "handed own", {{"level", 1}, {"bytes", 1 << 18}}, 1 / 200e9),
-              block("handed", "handed", {{"level", 1}, {"bytes", 1 << 18}}, 1 / 20e9),
-              block("handed", "reclaimed own", {{"level", 1}, {"bytes", 1 << 18}}, 1 / 100e9),
-              block("handed", "reclaimed", {{"level", 1}, {"bytes", 1 << 18}}, 1 / 7e9)};
+  o.points = {
+      block("coherence", "dirty_remote_read own", {{"level", 1}, {"bytes", 1 << 18}},
+            1 / 200e9),
+      block("coherence", "dirty_remote_read", {{"level", 1}, {"bytes", 1 << 18}}, 1 / 20e9),
+      block("coherence", "upgrade own", {{"level", 1}, {"bytes", 1 << 18}}, 1 / 100e9),
+      block("coherence", "upgrade", {{"level", 1}, {"bytes", 1 << 18}}, 1 / 7e9)};
   hwdesc::MemoryLevel l, nearer;
-  add_handed(o, 1, l);
-  add_handed(o, 0, nearer);
-  ASSERT_TRUE(l.bandwidth.handed.known());
-  EXPECT_NEAR(l.bandwidth.handed.value->v, 20e9, 1e8);
-  EXPECT_NE(l.bandwidth.handed.note.find("200"), std::string::npos);
-  EXPECT_EQ(l.bandwidth.handed.note.find("near"), std::string::npos) << "all blocks alike";
-  EXPECT_FALSE(nearer.bandwidth.handed.known());
-  ASSERT_TRUE(l.bandwidth.reclaimed.known());
-  EXPECT_NEAR(l.bandwidth.reclaimed.value->v, 7e9, 1e8);
-  EXPECT_FALSE(l.bandwidth.taken.known()) << "never measured";
+  add_dirty_remote_read(o, 1, l);
+  add_dirty_remote_read(o, 0, nearer);
+  ASSERT_TRUE(l.bandwidth.dirty_remote_read.known());
+  EXPECT_NEAR(l.bandwidth.dirty_remote_read.value->v, 20e9, 1e8);
+  EXPECT_NE(l.bandwidth.dirty_remote_read.note.find("200"), std::string::npos);
+  EXPECT_EQ(l.bandwidth.dirty_remote_read.note.find("near"), std::string::npos)
+      << "all blocks alike";
+  EXPECT_FALSE(nearer.bandwidth.dirty_remote_read.known());
+  ASSERT_TRUE(l.bandwidth.upgrade.known());
+  EXPECT_NEAR(l.bandwidth.upgrade.value->v, 7e9, 1e8);
+  EXPECT_FALSE(l.bandwidth.dirty_remote_rfo.known()) << "never measured";
 }
 
 // A host that ran the units apart for a third of the time.
 TEST(Access, WhatIsHandedOverIsWhatItIsMostOfTheTime) {
   Observations o;
-  o.points = {block("handed", "handed own", {{"level", 1}}, 1 / 200e9),
-              block("handed", "handed", {{"level", 1}}, 1 / 40e9),
-              block("handed", "handed", {{"level", 1}}, 1 / 40e9),
-              block("handed", "handed", {{"level", 1}}, 1 / 10e9)};
+  o.points = {block("coherence", "dirty_remote_read own", {{"level", 1}}, 1 / 200e9),
+              block("coherence", "dirty_remote_read", {{"level", 1}}, 1 / 40e9),
+              block("coherence", "dirty_remote_read", {{"level", 1}}, 1 / 40e9),
+              block("coherence", "dirty_remote_read", {{"level", 1}}, 1 / 10e9)};
   hwdesc::MemoryLevel l;
-  add_handed(o, 1, l);
-  ASSERT_TRUE(l.bandwidth.handed.known() && l.bandwidth.handed.low);
-  EXPECT_NEAR(l.bandwidth.handed.value->v, 40e9, 1e9);
-  EXPECT_LT(l.bandwidth.handed.low->v, 11e9);
-  o.points.push_back(block("handed", "handed", {{"level", 1}}, 1 / 10e9));
-  o.points.push_back(block("handed", "handed", {{"level", 1}}, 1 / 10e9));
-  add_handed(o, 1, l);
-  EXPECT_NEAR(l.bandwidth.handed.value->v, 10e9, 1e9);
-  EXPECT_GT(l.bandwidth.handed.high->v, 39e9);
+  add_dirty_remote_read(o, 1, l);
+  ASSERT_TRUE(l.bandwidth.dirty_remote_read.known() && l.bandwidth.dirty_remote_read.low);
+  EXPECT_NEAR(l.bandwidth.dirty_remote_read.value->v, 40e9, 1e9);
+  EXPECT_LT(l.bandwidth.dirty_remote_read.low->v, 11e9);
+  o.points.push_back(block("coherence", "dirty_remote_read", {{"level", 1}}, 1 / 10e9));
+  o.points.push_back(block("coherence", "dirty_remote_read", {{"level", 1}}, 1 / 10e9));
+  add_dirty_remote_read(o, 1, l);
+  EXPECT_NEAR(l.bandwidth.dirty_remote_read.value->v, 10e9, 1e9);
+  EXPECT_GT(l.bandwidth.dirty_remote_read.high->v, 39e9);
 }
 
 // Empty steps count as they are while units are near each other: transfers of a host that ran them
 // apart most of the time do not go with those.
 TEST(Access, WhatIsHandedOverIsOfUnitsNearEachOtherWhereEnoughBlocksShowThem) {
   Observations o;
-  o.points = {block("handed", "taken own", {{"level", 1}}, 1 / 200e9)};
+  o.points = {block("coherence", "dirty_remote_rfo own", {{"level", 1}}, 1 / 200e9)};
   for (int i = 0; i < 8; ++i)
-    o.points.push_back(block("handed", "taken", {{"level", 1}}, i < 3 ? 1 / 40e9 : 1 / 10e9));
+    o.points.push_back(block("coherence", "dirty_remote_rfo", {{"level", 1}},
+                             i < 3 ? 1 / 40e9 : 1 / 10e9));
   hwdesc::MemoryLevel l;
-  add_handed(o, 1, l);
-  ASSERT_TRUE(l.bandwidth.taken.known() && l.bandwidth.taken.low);
-  EXPECT_NEAR(l.bandwidth.taken.value->v, 40e9, 1e9);
-  EXPECT_LT(l.bandwidth.taken.low->v, 11e9);
-  EXPECT_NE(l.bandwidth.taken.note.find("3 of 8 blocks"), std::string::npos)
-      << l.bandwidth.taken.note;
+  add_dirty_remote_read(o, 1, l);
+  ASSERT_TRUE(l.bandwidth.dirty_remote_rfo.known() && l.bandwidth.dirty_remote_rfo.low);
+  EXPECT_NEAR(l.bandwidth.dirty_remote_rfo.value->v, 40e9, 1e9);
+  EXPECT_LT(l.bandwidth.dirty_remote_rfo.low->v, 11e9);
+  EXPECT_NE(l.bandwidth.dirty_remote_rfo.note.find("3 of 8 blocks"), std::string::npos)
+      << l.bandwidth.dirty_remote_rfo.note;
 }
 
 TEST(Access, WhatAnEndInFrontOfAnotherUnitsRunCosts) {
   Observations o;
-  o.points = {block("ends", "own", {{"level", 1}}, 16e-9),
-              block("ends", "between", {{"level", 1}}, 316e-9)};
+  o.points = {block("false_sharing", "own", {{"level", 1}}, 16e-9),
+              block("false_sharing", "between", {{"level", 1}}, 316e-9)};
   hwdesc::MemoryLevel l, nearer, none;
   add_false_sharing(o, 1, l);
   add_false_sharing(o, 0, nearer);
@@ -125,7 +129,7 @@ TEST(Access, WhatAnEndInFrontOfAnotherUnitsRunCosts) {
   EXPECT_NEAR(l.false_sharing.value->v, 300e-9, 1e-9);
   EXPECT_EQ(l.false_sharing.value->clock, "");
   EXPECT_FALSE(nearer.false_sharing.known());
-  o.points[1] = block("ends", "between", {{"level", 1}}, 16e-9);
+  o.points[1] = block("false_sharing", "between", {{"level", 1}}, 16e-9);
   add_false_sharing(o, 1, none);
   EXPECT_FALSE(none.false_sharing.known());
   EXPECT_NE(none.false_sharing.note, "");
@@ -209,14 +213,14 @@ TEST(Access, HowFastASetTakesLines) {
     return l;
   };
   const auto told = [&](double meeting, double beside, double ways) {
-    return told_both(meeting, beside, 1e-8, ways).set_turn;
+    return told_both(meeting, beside, 1e-8, ways).set_conflict;
   };
   ASSERT_TRUE(told(5e-9, 1e-9, 8).known());
   EXPECT_NEAR(told(5e-9, 1e-9, 8).value->v, 10, 1e-6) << "ticks";
   EXPECT_EQ(told(5e-9, 1e-9, 8).value->clock, "core");
   EXPECT_NEAR(told(5e-9, 1e-9, 2).value->v, 40, 1e-6) << "four pages begin in four sets";
   const auto changed = [&](double seconds, double ways) {
-    return told_both(5e-9, 1e-9, seconds, ways).set_turn_changed;
+    return told_both(5e-9, 1e-9, seconds, ways).set_conflict_dirty;
   };
   ASSERT_TRUE(changed(15e-9, 8).known());
   EXPECT_NEAR(changed(15e-9, 8).value->v, 30, 1e-6);
@@ -228,9 +232,9 @@ TEST(Access, HowFastASetTakesLines) {
   }
   hwdesc::MemoryLevel l;
   add_set_turns({}, two_caches(), l);
-  EXPECT_FALSE(l.set_turn.known());
-  EXPECT_FALSE(l.set_turn_changed.known());
-  EXPECT_EQ(l.set_turn.note, "") << "never measured";
+  EXPECT_FALSE(l.set_conflict.known());
+  EXPECT_FALSE(l.set_conflict_dirty.known());
+  EXPECT_EQ(l.set_conflict.note, "") << "never measured";
 }
 
 Observations transfers(double unit) {
@@ -341,7 +345,7 @@ TEST(Access, banks) {
 hwdesc::WritePolicy policy(double written, double updated) {
   Observations o;
   const auto add = [&](const char* what, double seconds) {
-    o.points.push_back(block("rewrite", what, {{"level", 0}}, seconds));
+    o.points.push_back(block("write_policy", what, {{"level", 0}}, seconds));
   };
   add("others", 10e-6), add("cold", 14e-6), add("warm", 15e-6), add("write", 11e-6),
       add("written", 11e-6 + written);
@@ -367,7 +371,7 @@ TEST(Access, a_cache_takes_stores_as_fast_as_what_lies_behind_it) {
     memory[1].write = hwdesc::WritePolicy::allocate;
     memory[1].bandwidth.write.value = hwdesc::Bandwidth{640e9, ""};
     memory[1].bandwidth.write.low = hwdesc::Bandwidth{600e9, ""};
-    settle_passed(memory, 1e9, 8);
+    settle_retention(memory, 1e9, 8);
     EXPECT_EQ(memory[1].bandwidth.write.value->v, 640e9);
     return memory[0].bandwidth.write;
   };

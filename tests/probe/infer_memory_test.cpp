@@ -181,8 +181,8 @@ TEST(Infer, ACacheWhoseDataAnotherUnitDoesNotFindIsNotShared) {
     std::erase_if(o.points, [](const Observation& p) {
       return p.experiment == "sharing" && p.at.at("level") == 2;
     });
-    o.points.push_back(block("found", "own", {{"level", 2}}, 1e-11));
-    o.points.push_back(block("found", "other", {{"level", 2}}, other));
+    o.points.push_back(block("shared_reads", "own", {{"level", 2}}, 1e-11));
+    o.points.push_back(block("shared_reads", "other", {{"level", 2}}, other));
     o.points.back().foreign = foreign;
     o.points.back().disturbed.assign(5, waiting);
     return inferred(o).memory.at(2);
@@ -206,8 +206,8 @@ TEST(Infer, ACacheDeclaredAsOneIsAUnitsOwnInNoExperiment) {
     std::erase_if(o.points, [](const Observation& p) {
       return p.experiment == "sharing" && p.at.at("level") == 2;
     });
-    o.points.push_back(block("found", "own", {{"level", 2}}, 1e-11));
-    o.points.push_back(block("found", "other", {{"level", 2}}, 4e-11));
+    o.points.push_back(block("shared_reads", "own", {{"level", 2}}, 1e-11));
+    o.points.push_back(block("shared_reads", "other", {{"level", 2}}, 4e-11));
     return known_from(o);
   };
   const Known apart = known("0-3"), alone = known("0");
@@ -234,14 +234,15 @@ TEST(Infer, WhatUnitsHandOverIsOfTheirOwnCaches) {
     const auto add = [&](const char* experiment, const char* what, double seconds) {
       o.points.push_back(block(experiment, what, {{"level", 2}}, seconds));
     };
-    add("found", "own", 1e-11), add("found", "other", other);
-    add("handed", "handed own", 1e-11), add("handed", "handed", 2e-11);
-    add("ends", "own", 1e-9), add("ends", "between", 9e-9);
+    add("shared_reads", "own", 1e-11), add("shared_reads", "other", other);
+    add("coherence", "dirty_remote_read own", 1e-11),
+        add("coherence", "dirty_remote_read", 2e-11);
+    add("false_sharing", "own", 1e-9), add("false_sharing", "between", 9e-9);
     return inferred(o).memory.at(2);
   };
-  EXPECT_TRUE(l3_of(4e-11).bandwidth.handed.known());
+  EXPECT_TRUE(l3_of(4e-11).bandwidth.dirty_remote_read.known());
   EXPECT_TRUE(l3_of(4e-11).false_sharing.known());
-  EXPECT_FALSE(l3_of(1.2e-11).bandwidth.handed.known()) << "one cache of all";
+  EXPECT_FALSE(l3_of(1.2e-11).bandwidth.dirty_remote_read.known()) << "one cache of all";
   EXPECT_FALSE(l3_of(1.2e-11).false_sharing.known());
 }
 

@@ -98,7 +98,7 @@ TEST(Infer, UpdatesInMemoryHaveALatency) {
     return c == p.compute.end() ? 0 : c->latency.value->v;
   };
   EXPECT_EQ(update(), 0);
-  o.points.push_back(block("update", "chain", {{"lanes", 16}}, 16 / 2.5e9));
+  o.points.push_back(block("read_modify_write", "chain", {{"lanes", 16}}, 16 / 2.5e9));
   EXPECT_NEAR(update(), 16, 0.1);
 }
 

@@ -26,7 +26,7 @@ Known gpu() {
 // Up to `held` capacities are as fast as one unit alone.
 Observations crowds(double held, double beyond = kBeyond) {
   Observations o;
-  for (double times = kHeldByTwo; times < 8; times *= 2) {
+  for (double times = kHitsInTwo; times < 8; times *= 2) {
     const bool fits = times < held;
     o.points.push_back(block("instances", "chase",
                              {{"level", 1}, {"times", times}, {"groups", 54}, {"bytes", 1 << 20}},

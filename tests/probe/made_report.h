@@ -64,7 +64,7 @@ inline void add_memory(Observations& to) {
     }
   }
   for (double bytes = 16384; bytes < 1e8; bytes *= 2)
-    add_blocks(to, "streamed", "read", {{"bytes", bytes}, {"lanes", 16}, {"units", 2}},
+    add_blocks(to, "cyclic_scan", "read", {{"bytes", bytes}, {"lanes", 16}, {"units", 2}},
                bytes < 4e4   ? 1e-12
                : bytes < 9e5 ? 4e-12
                              : 3e-11);

@@ -163,7 +163,7 @@ TEST(Paths, images_in_plain_caches_that_others_take) {
                          {700 << 10, 3 << 20, 1 << 20},
                          {20 << 20, 100 << 20, 32 << 20}},
                         4};
-  for (const double taken : {20e-9, 50e-9}) {
+  for (const double slow : {20e-9, 50e-9}) {
     Observations o;
     o.facts = {{"image_width", "16384"}};
     add_curve(o, "image", "chase",

@@ -8,8 +8,8 @@
 #include "codegen/interpret.h"
 #include "codegen/kernels.h"
 #include "hwdesc/target.h"
-#include "probe/kernels/joined.h"
 #include "probe/kernels/kernels.h"
+#include "probe/kernels/vectorisation.h"
 #include "runtime/host.h"
 #include "runtime/meeting.h"
 
@@ -140,7 +140,7 @@ TEST_F(Threads, loops_are_unrolled_as_the_probe_asks) {
   Host host;
   std::vector<Kernel> kernels;
   for (const Kernel& k : probe::all_kernels({true, {32}, int64_t{32} << 10}))
-    if (k.name == probe::kTurnsName || k.name.starts_with("words_")) kernels.push_back(k);
+    if (k.name == probe::kUnrollName || k.name.starts_with("words_")) kernels.push_back(k);
   ASSERT_EQ(kernels.size(), 1 + probe::kWordSteps.size());
   const auto module = host.device().load(kernels, lanes_are_threads(32), host.options());
   EXPECT_TRUE(module.ok()) << render(module.diags());

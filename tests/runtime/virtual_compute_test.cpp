@@ -185,7 +185,7 @@ TEST(VirtualCompute, neighbouring_loads_of_unrolled_steps_are_one_where_the_comp
       sum = probe::code::apply(ir::ValueOp::add, {sum, probe::code::reg(k, r)});
     k.body.push_back(probe::code::store(0, ir::variable(0, 16) + ir::variable(1, 8), sum));
     std::string profile = testing::kSmallWaves;
-    profile.insert(profile.find("launch:"), std::string("joined_loads: ") + joined + ", ");
+    profile.insert(profile.find("launch:"), std::string("merged_loads: ") + joined + ", ");
     Chip chip(profile);
     chip.load({k});
     return chip.ticks({0, {{chip.buffer(1024), 0}}, {}}) / (200 * 64);

@@ -346,8 +346,8 @@ TEST(Estimate, FirstLinesOfRunsWaitNoLongerThanRunsThatLieApartShowed) {
   };
   const double by_latency = dram();
   const auto apart = [&](double part) {
-    far.bandwidth.apart_read = far.bandwidth.read;
-    far.bandwidth.apart_read.value->v *= part;
+    far.bandwidth.short_run_read = far.bandwidth.read;
+    far.bandwidth.short_run_read.value->v *= part;
     return dram();
   };
   const double none = apart(1), little = apart(0.9);

@@ -94,7 +94,7 @@ TEST(Code, IsATermOfItsStepAndOfItsInterval) {
   const simulator::PlanEstimate with = simulator::simulate(plan, two_units(true)),
                                 without = simulator::simulate(plan, two_units(false));
   const model::Estimate &step = with.steps[0], &before = without.steps[0];
-  EXPECT_EQ(step.terms.back().name, "code");
+  EXPECT_EQ(step.terms.back().name, "cold code");
   EXPECT_NEAR(step.terms.back().seconds, kCold, 1e-9);
   EXPECT_NEAR(step.low - before.low, 0.6 * kCold, 1e-9);
   EXPECT_NEAR(step.high - before.high, 1.4 * kCold, 1e-9);
@@ -103,13 +103,13 @@ TEST(Code, IsATermOfItsStepAndOfItsInterval) {
 }
 
 // Steps find less in a cache that others use, the longer ago it is that they ran.
-TEST(ForeignFill, DrivesOutWhatLiesUntouchedMeanwhile) {
+TEST(CoTenantEviction, DrivesOutWhatLiesUntouchedMeanwhile) {
   const auto seconds_of = [](const std::vector<int>& programs, double gigabytes) {
     hwdesc::Target t = small_cpu(8, 2);
     hwdesc::MemoryLevel& last = t.profile.memory[2];
     last.capacity.value = hwdesc::Bytes{64 << 20};
     last.knee = {};
-    if (gigabytes > 0) last.foreign_fill.value = hwdesc::Bandwidth{1e9 * gigabytes, ""};
+    if (gigabytes > 0) last.co_tenant_eviction.value = hwdesc::Bandwidth{1e9 * gigabytes, ""};
     std::vector<double> out;
     for (const model::Estimate& e : simulator::simulate(plan_of(programs), machine(t)).steps)
       out.push_back(e.seconds);

@@ -5,7 +5,7 @@
 #include "hwdesc/parse.h"
 #include "ir/text_layout.h"
 #include "model/closed_form.h"
-#include "model/joined.h"
+#include "model/slp.h"
 #include "model/streams.h"
 #include "model/traffic.h"
 #include "tests/model/programs.h"
@@ -68,7 +68,7 @@ TEST(Waves, LoadNeighboursAsOneWhereTheCompilerJoinsThem) {
     p.staging.insert(p.staging.begin(),
                      ir::Staging{0, 0, *ir::parse_layout(std::string_view(rows))});
     const lower::Counts all = model::closed_form(p);
-    const lower::Counts joined = model::with_joined_loads(p, words, all);
+    const lower::Counts joined = model::with_merged_loads(p, words, all);
     const size_t copy = all.buffers.size() - 2;
     EXPECT_EQ(joined.buffers[copy + 1], all.buffers[copy + 1]) << "each thread has its own columns";
     EXPECT_EQ(joined.loads() - joined.buffers[copy].splats, all.loads() - all.buffers[copy].splats);
@@ -105,7 +105,7 @@ TEST(Waves, WaitAsOnOtherChipsWhereNobodyHasMeasured) {
                           [&](const std::string& a) { return a.starts_with(path); }));
   const model::Estimate e = simulator::estimate(p, m, {}, {}),
                         known = simulator::estimate(p, machine(waves(2)), {}, {});
-  EXPECT_NEAR(term(e, "waiting") / term(known, "waiting"), 1, 0.2);
+  EXPECT_NEAR(term(e, "stalled waves") / term(known, "stalled waves"), 1, 0.2);
   EXPECT_NE(std::find(e.assumed.begin(), e.assumed.end(), path), e.assumed.end());
   EXPECT_EQ(std::find(known.assumed.begin(), known.assumed.end(), path), known.assumed.end());
 }
@@ -201,8 +201,8 @@ TEST(Waves, OfALargerGroupMeetAsLateAsTheProfileSays) {
   one_size.wide_barriers.clear();
   const double meetings = model::closed_form(p).barriers / 4;  // of a group; there is one group
   ASSERT_GT(meetings, 0);
-  EXPECT_NEAR(term(simulator::estimate(p, m, {}, {}), "waiting") -
-                  term(simulator::estimate(p, one_size, {}, {}), "waiting"),
+  EXPECT_NEAR(term(simulator::estimate(p, m, {}, {}), "stalled waves") -
+                  term(simulator::estimate(p, one_size, {}, {}), "stalled waves"),
               meetings * 20e-9, 1e-12);
 }
 

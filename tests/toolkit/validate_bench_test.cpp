@@ -232,7 +232,7 @@ TEST(TrialBench, SaysHowFastMultiplyAddsRanBeforeTheSamplesThatCount) {
   const Expected expected = *expect(p.tile_graph.problem.graph, 1);
   const auto rate_with = [&](std::vector<double> bursts) {
     test::ScriptedDevice scripted(std::move(bursts));
-    const Result<std::unique_ptr<Pace>> pace = Pace::load(scripted, p.target, "");
+    const Result<std::unique_ptr<HostState>> pace = HostState::load(scripted, p.target, "");
     MadeDevice device;
     BenchOptions options;
     options.repeat = 3;
@@ -255,13 +255,13 @@ TEST(TrialBench, SaysHowFastMultiplyAddsRanBeforeTheSamplesThatCount) {
 TEST(TrialBench, WhatIsMeasuredWhileUnitsAreApartIsDisturbed) {
   Prepared p = prepared("relu n=100");
   for (hwdesc::MemoryLevel& l : p.target.profile.memory)
-    if (l.name == "l2") l.bandwidth.handed.value = hwdesc::Bandwidth{10e9, ""};
+    if (l.name == "l2") l.bandwidth.dirty_remote_read.value = hwdesc::Bandwidth{10e9, ""};
   TrialDrawer drawer(p.tile_graph, p.target, p.machine, 1);
   std::vector<Trial> trials = drawer.draw(some_choice(p), 1);
   ASSERT_EQ(trials.size(), 1U);
   const Expected expected = *expect(p.tile_graph.problem.graph, 1);
   test::ScriptedDevice scripted({1e-4});
-  const Result<std::unique_ptr<Pace>> pace = Pace::load(scripted, p.target, "");
+  const Result<std::unique_ptr<HostState>> pace = HostState::load(scripted, p.target, "");
   ASSERT_TRUE(pace.ok());
   MadeDevice device;
   BenchOptions options;

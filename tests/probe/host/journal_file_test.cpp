@@ -143,9 +143,9 @@ TEST_F(JournalFile, WhatCanNotBeReadSaysWhereAndWhatToDo) {
   const std::string wrong = render(read_journal(directory_).diags());
   EXPECT_THAT(wrong, testing::HasSubstr("journal.jsonl:2: error:"));
   EXPECT_THAT(wrong, testing::HasSubstr("hint: without these lines"));
-  leave(to_line("journal", "assay/journal/2") + "\n");
+  leave(to_line("journal", "assay/journal/3") + "\n");
   EXPECT_THAT(render(read_journal(directory_).diags()),
-              testing::HasSubstr("this is 'assay/journal/2', expected assay/journal/1"));
+              testing::HasSubstr("this is 'assay/journal/3', expected assay/journal/2"));
 }
 
 }  // namespace

@@ -71,14 +71,14 @@ TEST(Probe, AShortOneIsPlausible) {
   const auto result = probe("cpu:0", short_probe(directory));
   ASSERT_TRUE(result.ok()) << render(result.diags());
   expect_plausible(result->profile);
-  EXPECT_TRUE(result->observations.finished("streamed"));
+  EXPECT_TRUE(result->observations.finished("cyclic_scan"));
   for (const Ending& e : result->observations.endings)
     EXPECT_NE(e.outcome, Outcome::crashed) << e.experiment << ": " << e.reason;
   EXPECT_EQ(result->observations.fact(kVectorLanes),
             std::to_string(int(result->profile.execution.lanes.modes.back().width.value->v)));
   EXPECT_EQ(result->observations.times_done("mixes"), 2) << "rates are taken at two times";
   EXPECT_EQ(result->observations.times_done("sharing"), 1);
-  EXPECT_GT(values_of(select(result->observations, "streamed", "read"), "bytes").size(), 8u);
+  EXPECT_GT(values_of(select(result->observations, "cyclic_scan", "read"), "bytes").size(), 8u);
   const auto again = infer_from(directory);
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(again->profile, result->profile);

@@ -14,7 +14,7 @@ const hwdesc::Profile& found(const std::string& name) {
   return testing::found_of(
       testing::chip_file(name),
       {"checks", "clock", "line", "chase", "knees", "fma", "waves", "units", "sharing", "bandwidth",
-       "far", "outstanding", "ways", "transfer", "scratch", "rewrite"},
+       "far", "outstanding", "ways", "transfer", "scratch", "write_policy"},
       int64_t{24} << 20);
 }
 

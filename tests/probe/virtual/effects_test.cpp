@@ -52,7 +52,7 @@ TEST_P(Effects, NothingWrongIsSaidWithoutDoubt) {
 constexpr Effect kEffects[] = {{"hashed", "two-levels", "hash: true\n"},
                                {"plru", "two-levels", "replacement: plru\n"},
                                {"random", "two-levels", "replacement: random\n"},
-                               {"unforeseen", "two-levels", "prefetch: 'off'\n"},
+                               {"unprefetched", "two-levels", "prefetch: 'off'\n"},
                                {"victim", "two-levels", "victim: l2\n"},
                                {"rising", "two-levels", "dvfs: {from: 0.4, over: 2 ms}\n"},
                                {"hashed_waves", "waves-of-32", "hash: true\n"},

@@ -24,7 +24,7 @@
 #include "lower/lower.h"
 #include "lower/problems.h"
 #include "model/closed_form.h"
-#include "model/joined.h"
+#include "model/slp.h"
 #include "probe/kernels/barrier.h"
 #include "probe/kernels/branches.h"
 #include "probe/kernels/kernels.h"
@@ -251,7 +251,7 @@ TEST_F(Nvrtc, paths_are_read_by_instructions_of_their_own) {
   }
 }
 
-// What the model takes for one load of four words (apis.cuda.joined_loads) is one: a row of the
+// What the model takes for one load of four words (apis.cuda.merged_loads) is one: a row of the
 // register tile each.
 TEST_F(Nvrtc, joins_loads_of_neighbouring_words) {
   const char* named = std::getenv("ASSAY_NVDISASM");
@@ -264,7 +264,7 @@ TEST_F(Nvrtc, joins_loads_of_neighbouring_words) {
   ASSERT_TRUE(compiled.ok()) << render(compiled.diags());
   ASSERT_EQ(compiled->plan.programs.size(), 1U);
   const ir::Program& p = compiled->plan.programs[0];
-  const lower::Counts all = model::closed_form(p), joined = model::with_joined_loads(p, 4, all);
+  const lower::Counts all = model::closed_form(p), joined = model::with_merged_loads(p, 4, all);
   ASSERT_LT(joined.loads(), all.loads());
   ASSERT_EQ(p.vector_axis, 1);
   const auto kernel = lower::lower(p, target);

@@ -186,7 +186,7 @@ TEST_F(Vulkan, pipelines_come_from_the_cache_the_second_time) {
                      std::filesystem::resize_file(file.path(), 5);
                    const bool damaged = host.load({plus_one()})->build_seconds() > 0;
                    return std::string(first ? "built " : "kept ") + (second ? "built " : "kept ") +
-                          (damaged ? "built" : "kept");
+                          (damaged ? "built" : "reused");
                  }),
             "built kept built");
 }

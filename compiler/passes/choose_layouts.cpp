@@ -1,0 +1,161 @@
+#include "compiler/passes/choose_layouts.h"
+
+#include <algorithm>
+
+namespace assay::compiler {
+
+namespace {
+
+bool contains(const std::vector<int>& v, int x) {
+  return std::find(v.begin(), v.end(), x) != v.end();
+}
+
+// Zero padding that the guarded readers of a tensor reach, per dimension.
+std::vector<ir::Pad> wanted_padding(const ir::Graph& g, int tensor) {
+  const ir::Tensor& t = g.tensors[static_cast<size_t>(tensor)];
+  std::vector<ir::Pad> pad(t.shape.size());
+  for (const ir::Node& n : g.nodes) {
+    std::vector<ir::Range> whole;
+    for (const ir::Axis& a : n.axes) whole.push_back({0, a.extent - 1});
+    for (const ir::Read& r : n.reads) {
+      // A reduction reads each element several times; storage is worth more than guards there.
+      if (r.tensor != tensor || !r.guarded || r.fill != 0 || n.combine == ir::Combiner::none)
+        continue;
+      for (size_t d = 0; d < pad.size(); ++d) {
+        const ir::Range range = ir::range_of(r.index[d], whole);
+        pad[d].before = std::max(pad[d].before, -range.low);
+        pad[d].after = std::max(pad[d].after, range.high - (t.shape[d] - 1));
+      }
+    }
+  }
+  for (size_t d = 0; d < pad.size(); ++d)  // more padding than data is no padding
+    if (pad[d].before > t.shape[d] || pad[d].after > t.shape[d]) pad[d] = {};
+  return pad;
+}
+
+// Does node `n` slide a window over read `r`, or mix its dimension 1 by constant weights (a 1x1
+// window), or reduce all behind dimension 1 (a window as large as the image)?
+bool is_window(const ir::Graph& g, const ir::Node& n, const ir::Read& r) {
+  const int spatial = ir::spatial_count(g, n);
+  const bool weights = std::any_of(n.reads.begin(), n.reads.end(), [&](const ir::Read& w) {
+    return g.tensors[static_cast<size_t>(w.tensor)].constant >= 0;
+  });
+  bool whole = n.combine != ir::Combiner::none;
+  for (size_t d = 0; d < r.index.size(); ++d) {
+    bool moves = false, reduces = false;
+    for (int a = 0; a < static_cast<int>(n.axes.size()); ++a)
+      if (ir::depends_on(r.index[d], a)) (a < spatial ? moves : reduces) = true;
+    if (moves && reduces) return true;
+    if (d == 1 && reduces && weights) return true;
+    if (d <= 1 ? reduces : moves) whole = false;
+  }
+  return whole;
+}
+
+// Tensors with channels in dimension 1: what windows slide over or write, and what nodes that keep
+// that dimension link to it. Others of rank 4, such as the heads of attention, have none. `all`:
+// every tensor counts as one.
+std::vector<bool> images_of(const ir::Graph& g, bool all) {
+  std::vector<bool> image(g.tensors.size(), all);
+  const auto rank = [&](int t) { return g.tensors[static_cast<size_t>(t)].shape.size(); };
+  bool grows = !all;
+  while (grows) {
+    grows = false;
+    const auto mark = [&](int t) {
+      if (!image[static_cast<size_t>(t)]) image[static_cast<size_t>(t)] = grows = true;
+    };
+    for (const ir::Node& n : g.nodes) {
+      if (rank(n.output) < 4) continue;
+      for (const ir::Read& r : n.reads) {
+        if (rank(r.tensor) < 4 || g.tensors[static_cast<size_t>(r.tensor)].constant >= 0) continue;
+        if (is_window(g, n, r)) mark(r.tensor), mark(n.output);
+        if (ir::stride_of(r.index[1], 1) != 1 || r.index[1].terms.size() != 1) continue;
+        if (image[static_cast<size_t>(r.tensor)]) mark(n.output);
+        if (image[static_cast<size_t>(n.output)]) mark(r.tensor);
+      }
+    }
+  }
+  return image;
+}
+
+// `image`: it has channels in dimension 1.
+ir::Layout wanted_layout(const ir::Graph& g, int tensor, int64_t block, bool image) {
+  const ir::Tensor& t = g.tensors[static_cast<size_t>(tensor)];
+  const int rank = static_cast<int>(t.shape.size());
+  const bool channels = image && rank >= 4 && t.shape[1] >= block && block > 1;
+  ir::Layout layout = channels ? ir::blocked(rank, 1, block) : ir::row_major(rank);
+  const std::vector<ir::Pad> pad = wanted_padding(g, tensor);
+  const bool any = std::any_of(pad.begin(), pad.end(),
+                               [](const ir::Pad& p) { return p.before > 0 || p.after > 0; });
+  if (any && !(channels && (pad[1].before > 0 || pad[1].after > 0))) layout.pad = pad;
+  return layout;
+}
+
+// tensor -> a copy of it that the former readers read.
+int insert_copy(ir::Graph& g, int tensor) {
+  const int rank = static_cast<int>(g.tensors[static_cast<size_t>(tensor)].shape.size());
+  ir::Tensor copy = g.tensors[static_cast<size_t>(tensor)];
+  copy.name += "_laid_out";
+  const int id = static_cast<int>(g.tensors.size());
+  for (ir::Node& n : g.nodes)
+    for (ir::Read& r : n.reads)
+      if (r.tensor == tensor) r.tensor = id;
+  ir::Node node;
+  node.name = g.tensors[static_cast<size_t>(tensor)].name + "_layout";
+  node.op = "copy";
+  node.output = id;
+  ir::Read r;
+  r.tensor = tensor;
+  for (int d = 0; d < rank; ++d) {
+    node.axes.push_back({"i" + std::to_string(d), copy.shape[static_cast<size_t>(d)]});
+    r.index.push_back(ir::variable(d));
+  }
+  node.reads.push_back(std::move(r));
+  node.body = ir::read(0);
+  g.tensors.push_back(std::move(copy));
+  g.nodes.insert(g.nodes.begin(), std::move(node));
+  return id;
+}
+
+}  // namespace
+
+LaidOut choose_layouts(ir::Graph graph, int64_t block, bool free_io) {
+  std::vector<bool> image = images_of(graph, free_io);
+  for (int input : std::vector<int>(graph.inputs)) {
+    if (free_io) break;
+    const int rank = static_cast<int>(graph.tensors[static_cast<size_t>(input)].shape.size());
+    if (wanted_layout(graph, input, block, image[static_cast<size_t>(input)]) !=
+            ir::row_major(rank) &&
+        !contains(graph.outputs, input))
+      insert_copy(graph, input);
+  }
+  image = images_of(graph, free_io);
+  LaidOut out;
+  for (int t = 0; t < static_cast<int>(graph.tensors.size()); ++t) {
+    const ir::Tensor& tensor = graph.tensors[static_cast<size_t>(t)];
+    const bool io = contains(graph.inputs, t) || contains(graph.outputs, t);
+    const bool plain = (io && !free_io) || tensor.constant >= 0;
+    out.layouts.push_back(plain ? ir::row_major(static_cast<int>(tensor.shape.size()))
+                                : wanted_layout(graph, t, block, image[static_cast<size_t>(t)]));
+  }
+  out.graph = std::move(graph);
+  return out;
+}
+
+LaidOut with_new_tensors_laid_out(LaidOut laid) {
+  for (size_t t = laid.layouts.size(); t < laid.graph.tensors.size(); ++t)
+    laid.layouts.push_back(ir::row_major(static_cast<int>(laid.graph.tensors[t].shape.size())));
+  return laid;
+}
+
+LaidOut alone(const LaidOut& laid, const ir::Node& n) {
+  LaidOut out;
+  out.graph.name = laid.graph.name;
+  out.graph.tensors = laid.graph.tensors;
+  out.graph.nodes = {n};
+  out.graph.outputs = {n.output};
+  out.layouts = laid.layouts;
+  return out;
+}
+
+}  // namespace assay::compiler

@@ -1,0 +1,249 @@
+#include "compiler/passes/split_reductions.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "compiler/passes/rewrite.h"
+
+namespace assay::compiler {
+
+namespace {
+
+constexpr int64_t kMostCounted = int64_t{1}
+                                 << 24;  // vectors of a row: numbers that f32 tells apart
+constexpr int64_t kFewestVectors =
+    4;  // of a row: adding the parts up costs as much as one and a half
+
+// The axis whose neighbours are neighbours in memory; -1: none, or not by plain steps of one.
+int innermost(const ir::Graph& g, const ir::Node& n, const ir::Read& r) {
+  const std::vector<int64_t>& shape = g.tensors[static_cast<size_t>(r.tensor)].shape;
+  size_t d = shape.size();
+  while (d > 0 && shape[d - 1] == 1) --d;
+  if (d == 0 || r.lookup || r.guarded || !affine(r)) return -1;
+  for (int a = 0; a < static_cast<int>(n.axes.size()); ++a)
+    if (n.axes[static_cast<size_t>(a)].extent > 1 && ir::stride_of(r.index[d - 1], a) == 1)
+      return a;
+  return -1;
+}
+
+// Does what is read change along the reduction? What does not is one number for a whole row.
+bool changes_along(const ir::Graph& g, const ir::Node& n, const ir::Read& r) {
+  for (int a = ir::spatial_count(g, n); a < static_cast<int>(n.axes.size()); ++a)
+    if (std::any_of(r.index.begin(), r.index.end(),
+                    [&](const ir::Index& i) { return ir::depends_on(i, a); }))
+      return true;
+  return false;
+}
+
+// Is there an axis of results that share what is read?
+bool is_used_again(const ir::Graph& g, const ir::Node& n, const ir::Read& r) {
+  for (int a = 0; a < ir::spatial_count(g, n); ++a)
+    if (n.axes[static_cast<size_t>(a)].extent > 1 &&
+        std::none_of(r.index.begin(), r.index.end(),
+                     [&](const ir::Index& i) { return ir::depends_on(i, a); }))
+      return true;
+  return false;
+}
+
+bool speaks_of(const ir::Scalar& body, int axis) {
+  return (body.op == ir::ScalarOp::axis && body.operand == axis) ||
+         std::any_of(body.args.begin(), body.args.end(),
+                     [&](const ir::Scalar& s) { return speaks_of(s, axis); });
+}
+
+// The reduce axis along which all operands have their neighbours; -1: none, or one of them is a
+// constant, which is stored as its reader likes it.
+int row_axis(const ir::Graph& g, const ir::Node& n, int width, bool ragged) {
+  if (n.combine == ir::Combiner::none) return -1;
+  int found = -1;
+  for (const ir::Read& r : n.reads) {
+    if (r.lookup || r.guarded) return -1;
+    if (!changes_along(g, n, r)) continue;
+    if (ragged && is_used_again(g, n, r)) return -1;
+    const int a = innermost(g, n, r);
+    if (a < 0 || !ir::is_reduce(g, n, a) || (found >= 0 && a != found) ||
+        g.tensors[static_cast<size_t>(r.tensor)].constant >= 0)
+      return -1;
+    found = a;
+  }
+  if (found < 0 || speaks_of(n.body, found)) return -1;
+  const int64_t extent = n.axes[static_cast<size_t>(found)].extent;
+  if (extent % width != 0 && (!ragged || extent / width >= kMostCounted)) return -1;
+  return extent >= kFewestVectors * width ? found : -1;
+}
+
+// `body` over axes of which those from `from` on have moved one further.
+ir::Scalar moved(ir::Scalar body, int from) {
+  if (body.op == ir::ScalarOp::axis && body.operand >= from) ++body.operand;
+  for (ir::Scalar& s : body.args) s = moved(std::move(s), from);
+  return body;
+}
+
+// Lanes at `extent` and beyond add nothing: they take the number that a reduction begins with.
+// Those are of the last vector alone, and a vector's number and a lane's are small: their place in
+// the row, taken as one number, would not be exact from 2^24 on.
+void leave_out_beyond(ir::Node& n, int vectors, int lane, int64_t extent) {
+  const auto below = [](int a, int64_t end) {
+    ir::Scalar s;
+    s.op = ir::ScalarOp::axis;
+    s.operand = a;
+    return ir::apply(ir::ScalarOp::less, {std::move(s), ir::number(static_cast<double>(end))});
+  };
+  const int64_t width = n.axes[static_cast<size_t>(lane)].extent;
+  const ir::Scalar inside =
+      ir::apply(ir::ScalarOp::select,
+                {below(vectors, extent / width), ir::number(1), below(lane, extent % width)});
+  n.body = ir::apply(ir::ScalarOp::select,
+                     {inside, std::move(n.body), ir::number(ir::identity_of(n.combine))});
+  for (ir::Read& r : n.reads)
+    r.guarded = std::any_of(r.index.begin(), r.index.end(),
+                            [&](const ir::Index& i) { return ir::depends_on(i, vectors); });
+}
+
+// The node that leaves a vector of parts in `output`: a spatial axis of lanes more, and `axis` so
+// much shorter.
+ir::Node parts_of(const ir::Graph& g, const ir::Node& n, int axis, int width, int output) {
+  const int spatial = ir::spatial_count(g, n);
+  ir::Node out = n;
+  out.name += ".lanes";
+  out.output = output;
+  out.axes.insert(out.axes.begin() + spatial, {"lane", width});
+  const int64_t extent = n.axes[static_cast<size_t>(axis)].extent;
+  out.axes[static_cast<size_t>(axis) + 1].extent = (extent + width - 1) / width;
+  std::vector<ir::Index> at;
+  for (int a = 0; a < static_cast<int>(n.axes.size()); ++a) {
+    const int now = a < spatial ? a : a + 1;
+    at.push_back(a == axis ? ir::variable(now, width) + ir::variable(spatial) : ir::variable(now));
+  }
+  const std::vector<ir::Range> ranges = ranges_of(out);
+  for (ir::Read& r : out.reads) r = composed(r, at, ranges);
+  out.body = moved(std::move(out.body), spatial);
+  if (extent % width != 0) leave_out_beyond(out, axis + 1, spatial, extent);
+  return out;
+}
+
+ir::Node sum_of_parts(const ir::Graph& g, const ir::Node& n, int width, int parts) {
+  const int spatial = ir::spatial_count(g, n);
+  ir::Node out = n;
+  out.axes.resize(static_cast<size_t>(spatial));
+  out.axes.push_back({"lane", width});
+  ir::Read r{parts, {}, false, 0};
+  for (int a = 0; a <= spatial; ++a)
+    r.index.push_back(out.axes[static_cast<size_t>(a)].extent > 1 ? ir::variable(a) : ir::Index{});
+  out.reads = {std::move(r)};
+  out.body = ir::read(0);
+  return out;
+}
+
+constexpr int64_t kLeastPart = 64;  // of a sum
+
+// Its longest reduction in parts: the axis, and how many of them; 1: it stays.
+std::pair<int, int64_t> parts_of_sum(const ir::Graph& g, const ir::Node& n, double results) {
+  if (n.combine != ir::Combiner::sum) return {-1, 1};
+  const int spatial = ir::spatial_count(g, n);
+  double there = 1;
+  for (int a = 0; a < spatial; ++a)
+    there *= static_cast<double>(n.axes[static_cast<size_t>(a)].extent);
+  int longest = -1;
+  for (int a = spatial; a < static_cast<int>(n.axes.size()); ++a)
+    if (longest < 0 ||
+        n.axes[static_cast<size_t>(a)].extent > n.axes[static_cast<size_t>(longest)].extent)
+      longest = a;
+  if (longest < 0 || speaks_of(n.body, longest)) return {-1, 1};
+  for (const ir::Read& r : n.reads)
+    if (r.lookup || !affine(r)) return {-1, 1};
+  const int64_t extent = n.axes[static_cast<size_t>(longest)].extent;
+  int64_t parts =
+      static_cast<int64_t>(std::min(results / there, static_cast<double>(extent / kLeastPart)));
+  while (parts > 1 && extent % parts != 0) --parts;
+  return {longest, std::max<int64_t>(1, parts)};
+}
+
+ir::Node part_of_sum(const ir::Node& n, int axis, int64_t parts, int output) {
+  ir::Node out = n;
+  out.name += ".parts";
+  out.output = output;
+  const int64_t length = n.axes[static_cast<size_t>(axis)].extent / parts;
+  out.axes.insert(out.axes.begin(), {"part", parts});
+  out.axes[static_cast<size_t>(axis) + 1].extent = length;
+  std::vector<ir::Index> at;
+  for (int a = 0; a < static_cast<int>(n.axes.size()); ++a)
+    at.push_back(a == axis ? ir::variable(0, length) + ir::variable(a + 1) : ir::variable(a + 1));
+  const std::vector<ir::Range> ranges = ranges_of(out);
+  for (ir::Read& r : out.reads) r = composed(r, at, ranges);
+  out.body = moved(std::move(out.body), 0);
+  return out;
+}
+
+ir::Node sum_over_parts(const ir::Graph& g, const ir::Node& n, int64_t parts, int from) {
+  const int spatial = ir::spatial_count(g, n);
+  ir::Node out = n;
+  out.op = "reduce_sum";
+  out.axes.resize(static_cast<size_t>(spatial));
+  out.axes.push_back({"part", parts});
+  ir::Read r{from, {ir::variable(spatial)}, false, 0};
+  for (int a = 0; a < spatial; ++a)
+    r.index.push_back(out.axes[static_cast<size_t>(a)].extent > 1 ? ir::variable(a) : ir::Index{});
+  out.reads = {std::move(r)};
+  out.body = ir::read(0);
+  return out;
+}
+
+}  // namespace
+
+namespace {
+
+// The node in its parts; false: it stays as it is.
+bool put_in_parts(ir::Graph& to, const ir::Node& n, double results) {
+  const auto [axis, parts] = parts_of_sum(to, n, results);
+  if (parts <= 1) return false;
+  ir::Tensor partial = to.tensors[static_cast<size_t>(n.output)];
+  partial.name += ".parts";
+  partial.shape.insert(partial.shape.begin(), parts);
+  partial.constant = -1;
+  to.tensors.push_back(std::move(partial));
+  const int id = static_cast<int>(to.tensors.size()) - 1;
+  to.nodes.push_back(part_of_sum(n, axis, parts, id));
+  to.nodes.push_back(sum_over_parts(to, n, parts, id));
+  return true;
+}
+
+}  // namespace
+
+LaidOut split_long_sums(LaidOut laid, double results, const Faster& faster) {
+  for (const ir::Node& n : std::exchange(laid.graph.nodes, {})) {
+    const LaidOut now = alone(laid, n);
+    LaidOut then = now;
+    then.graph.nodes.clear();
+    const bool splits = put_in_parts(then.graph, n, results);
+    if (splits && faster(now, with_new_tensors_laid_out(std::move(then))))
+      put_in_parts(laid.graph, n, results);
+    else
+      laid.graph.nodes.push_back(n);
+  }
+  return with_new_tensors_laid_out(std::move(laid));
+}
+
+ir::Graph split_row_reductions(const ir::Graph& g, int width, bool ragged) {
+  if (width <= 1) return g;
+  ir::Graph out = g;
+  out.nodes.clear();
+  for (const ir::Node& n : g.nodes) {
+    const int axis = row_axis(g, n, width, ragged);
+    if (axis < 0) {
+      out.nodes.push_back(n);
+      continue;
+    }
+    ir::Tensor parts = g.tensors[static_cast<size_t>(n.output)];
+    parts.name += ".lanes";
+    parts.shape.push_back(width);
+    parts.constant = -1;
+    out.tensors.push_back(std::move(parts));
+    const int id = static_cast<int>(out.tensors.size()) - 1;
+    out.nodes.push_back(parts_of(g, n, axis, width, id));
+    out.nodes.push_back(sum_of_parts(g, n, width, id));
+  }
+  return out;
+}
+
+}  // namespace assay::compiler

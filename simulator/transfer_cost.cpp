@@ -1,0 +1,43 @@
+#include "simulator/transfer_cost.h"
+
+#include <algorithm>
+
+#include "model/residual.h"
+
+namespace assay::simulator {
+namespace {
+
+double seconds_per_byte(const model::Level& level, bool write, double active) {
+  const double limit = (write ? level.write : level.read).value;
+  if (!level.shared) return 1 / limit;
+  const double alone = (write ? level.per_unit_write : level.per_unit_read).value;
+  const double users = std::max(1.0, active / level.instances);
+  return users / model::shared_bandwidth(users, alone, limit, level.sharpness);
+}
+
+}  // namespace
+
+model::TransferCost transfer_cost(const model::Machine& m, size_t l, double active) {
+  const double read = seconds_per_byte(m.levels[l], false, active),
+               write = seconds_per_byte(m.levels[l], true, active);
+  const double together = l == 0 ? m.together : m.levels[l].together;
+  return {read, write, std::max({read, write, together * (read + write)})};
+}
+
+model::TransferCost path_transfer_cost(const model::Machine& m, size_t l, double active) {
+  model::TransferCost slowest;
+  for (size_t k = 1; k <= l; ++k) {
+    const model::TransferCost at = transfer_cost(m, k, active);
+    slowest = {std::max(slowest.read, at.read), std::max(slowest.write, at.write),
+               std::max(slowest.both, at.both)};
+  }
+  return slowest;
+}
+
+double hidden_part(const model::Machine& m, size_t l) {
+  const model::Level& level = m.levels[l];
+  if (m.simt || level.latency.value <= 0) return level.shared ? 0 : 1;
+  return model::hidden_part(level.latency.value * m.clock);
+}
+
+}  // namespace assay::simulator
